@@ -240,7 +240,7 @@ class Topology:
         sizes = self._task_counts(known)
         return {
             TaskId(number, partition): tuple(
-                TopicPartition(topic, partition) for topic in subtopology.inputs if partition < known[topic]
+                [TopicPartition(topic, partition) for topic in subtopology.inputs if partition < known[topic]]
             )
             for number, subtopology in enumerate(self.subtopologies)
             for partition in range(sizes.get(number, 0))
@@ -253,10 +253,6 @@ class Topology:
     def is_stateful(self, task: TaskId) -> bool:
         """Whether a task has state."""
         return self.subtopologies[task.subtopology].stateful
-
-    def changelog_partitions_of(self, task: TaskId) -> tuple[TopicPartition, ...]:
-        """Return the changelog partitions of a task, existing or not; its standbys read them."""
-        return tuple(TopicPartition(topic, task.partition) for topic in self.subtopologies[task.subtopology].changelogs)
 
     def with_repartition_topics(self, partitions: Mapping[str, int]) -> dict[str, int]:
         """Add the repartition topics: each has as many partitions as the largest source of its writers.

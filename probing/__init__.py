@@ -11,10 +11,10 @@ from probing.leader import MemberVersions, VersionAnswer, VersionDecision, decid
 from probing.model import (
     Action,
     AssignmentContent,
-    AssignmentReceived,
     AssignorError,
     MemberState,
     Precondition,
+    ReceivedVersions,
     RejoinMode,
     VersionComparison,
 )
@@ -26,7 +26,6 @@ __all__ = [
     "KIP_268",
     "Action",
     "AssignmentContent",
-    "AssignmentReceived",
     "AssignorError",
     "ErrorReaction",
     "FollowUp",
@@ -39,6 +38,7 @@ __all__ = [
     "MemberVersions",
     "Precondition",
     "ProbingError",
+    "ReceivedVersions",
     "RejoinMode",
     "RemoteProtocolError",
     "RuleSet",

@@ -16,7 +16,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from probing._errors import LocalProtocolError, RemoteProtocolError
-from probing.model import Action, AssignmentReceived, AssignorError, MemberState, VersionComparison
+from probing.model import Action, AssignorError, MemberState, ReceivedVersions, VersionComparison
 from probing.rules import ErrorReaction, MemberRules
 from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION
 
@@ -59,7 +59,7 @@ class MemberVersion:
             raise LocalProtocolError(message, "IllegalArgumentException")
         return self.used_version
 
-    def on_assignment(self, event: AssignmentReceived) -> tuple[MemberVersion, tuple[Action, ...]]:
+    def on_assignment(self, event: ReceivedVersions) -> tuple[MemberVersion, tuple[Action, ...]]:
         """Return the member after an assignment, and the actions it must take.
 
         An error code takes precedence, because the versions of such an assignment are the leader's own.
@@ -95,7 +95,7 @@ class MemberVersion:
         return reaction.actions
 
 
-def compare_versions(used_version: int, supported_version: int, event: AssignmentReceived) -> VersionComparison:
+def compare_versions(used_version: int, supported_version: int, event: ReceivedVersions) -> VersionComparison:
     """Compare an assignment with the versions of the member that received it.
 
     Raises ``RemoteProtocolError`` if the supported version of the assignment is below its used version.

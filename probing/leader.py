@@ -58,7 +58,7 @@ class VersionDecision:
     """A leader's answers to all members of the group."""
 
     answers: Mapping[str, VersionAnswer]
-    """By member id."""
+    """The answers by member id."""
     future_members: frozenset[str] = frozenset()
     """The members whose used version is above the leader's supported version."""
     completes_upgrade: bool = False

@@ -38,7 +38,7 @@ class AssignorError(enum.IntEnum):
 
 
 @frozen
-class AssignmentReceived:
+class ReceivedVersions:
     """The event that a member receives an assignment."""
 
     version: int

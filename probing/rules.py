@@ -82,7 +82,7 @@ class MemberRules:
     exception_above_used: str = "TaskAssignmentException"
     """Kafka's exception for an assignment above the used version."""
     error_reactions: Mapping[int, ErrorReaction] = {}
-    """By error code."""
+    """The reactions by error code."""
     default_error_reaction: ErrorReaction | None = None
     """The reaction to all other codes; None: the member ignores error codes."""
     schedules_follow_up: bool = False

@@ -79,7 +79,7 @@ def _make_records(record: type[Any], *columns: Iterable[Any]) -> Iterator[Any]:
     return map(tuple.__new__, repeat(record), zip(*columns, strict=False))
 
 
-class Column(Sequence[T]):
+class RecordSequence(Sequence[T]):
     """Base class of columns: sequences that behave like the tuple of their records."""
 
     __slots__ = ()
@@ -97,7 +97,7 @@ class Column(Sequence[T]):
     def _record_at(self, index: int) -> T: ...
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Column | tuple):
+        if not isinstance(other, RecordSequence | tuple):
             return NotImplemented
         return len(self) == len(other) and all(map(eq, self, other))
 
@@ -108,7 +108,7 @@ class Column(Sequence[T]):
         return repr(tuple(self))
 
 
-class Rows(Column[T]):
+class Rows(RecordSequence[T]):
     """The rows of a list whose rows differ in size: the whole message, and the offset of each row in it.
 
     A row is decoded each time it is asked for: a text of three bytes on the wire is an object of 76.
@@ -147,7 +147,7 @@ def pack_task_ids(tasks: Collection[TaskId]) -> bytes:
     return to_big_endian(numbers)
 
 
-class TaskIds(Column[TaskId]):
+class TaskIds(RecordSequence[TaskId]):
     """Task ids without a named topology."""
 
     __slots__ = ("packed",)
@@ -166,7 +166,7 @@ class TaskIds(Column[TaskId]):
         return task_of(self.packed[index])
 
 
-class TaskOffsetSums(Column[TaskOffsetSum]):
+class TaskOffsetSums(RecordSequence[TaskOffsetSum]):
     """Task ids without a named topology, with their offset sums."""
 
     __slots__ = ("packed_rows",)
@@ -222,7 +222,7 @@ class TopicDictionary(tuple[TopicEntry, ...]):
     """The bytes of the dictionary, once the fast path has encoded it."""
 
 
-class HostMap(Column[HostPartitions]):
+class HostMap(RecordSequence[HostPartitions]):
     """The partitions that each host serves, as indices into the topic dictionary of the assignment."""
 
     def __init__(
@@ -298,7 +298,7 @@ _FEW: Final = 1024
 """So many partitions may be in a set, which takes ten times the memory of a column."""
 
 
-class SortedPartitions(Column[TopicPartition]):
+class SortedPartitions(RecordSequence[TopicPartition]):
     """All partitions of some groups (topic, numbers), sorted by (topic, partition).
 
     >>> groups = [("b", (1, 0)), ("a", (7,)), ("b", (0,))]
@@ -368,18 +368,6 @@ class SortedPartitions(Column[TopicPartition]):
             numbers.sort()
             self._numbers.extend(numbers)
             self._ends.append(len(self._numbers))
-
-
-def are_distinct(columns: Iterable[Sequence[TopicPartition]]) -> bool:
-    """Whether no partition is in some columns twice."""
-    found: dict[str, set[int]] = {}
-    count = 0
-    for column in columns:
-        by_topic = column.by_topic() if isinstance(column, SortedPartitions) else ((name, (n,)) for name, n in column)
-        for topic, numbers in by_topic:
-            found.setdefault(topic, set()).update(numbers)
-        count += len(column)
-    return count == sum(map(len, found.values()))
 
 
 def _sorted_groups(groups: Sequence[tuple[str, Sequence[int]]]) -> Iterator[tuple[str, Sequence[int]]]:

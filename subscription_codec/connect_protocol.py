@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 from subscription_codec._messages import decode_by_reference
 from subscription_codec.errors import BadVersion
 from subscription_codec.layout import Field, Layout
-from subscription_codec.wire._flexible import Length, List
+from subscription_codec.wire._flexible import List
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, INT_64, Array, Integer, NullableBytes, Struct
+from subscription_codec.wire.types import INT_32, INT_64, Array, Bytes, Integer, Struct
 
 CONNECTOR_TASK: Final = -1
 """The number that stands for the connector itself among the numbers of its tasks."""
@@ -62,7 +62,7 @@ class WorkerAssignment(NamedTuple):
 
 
 _TASKS: Final = Struct("ConnectorTasks", ConnectorTasks, connector=Utf8(2), tasks=Array(INT_32))
-_ASSIGNED: Final = List(_TASKS, Length(4), nullable=True)
+_ASSIGNED: Final = List(_TASKS, 4, nullable=True)
 _VERSION: Final = Field("version", "version", Integer(2))
 _CONFIG_OFFSET: Final = Field("config_offset", "config-offset", INT_64)
 _SUBSCRIPTION_V0: Final = (_VERSION, Field("url", "url", Utf8(2, nullable=True)), _CONFIG_OFFSET)
@@ -76,7 +76,7 @@ _ASSIGNMENT_V0: Final = (
 )
 _SUBSCRIPTION_LAYOUTS: Final = (
     Layout(WorkerSubscription, *_SUBSCRIPTION_V0),
-    Layout(WorkerSubscription, *_SUBSCRIPTION_V0, Field("allocation", "allocation", NullableBytes())),
+    Layout(WorkerSubscription, *_SUBSCRIPTION_V0, Field("allocation", "allocation", Bytes(4, nullable=True))),
 )
 _ASSIGNMENT_V1: Final = (
     *_ASSIGNMENT_V0,

@@ -26,7 +26,7 @@ from subscription_codec.layout import Field, Layout
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, Array, ColumnType, Integer, NullableBytes, Reader, Struct
+from subscription_codec.wire.types import INT_32, Array, Bytes, ColumnType, Integer, Reader, Struct
 
 HIGHEST_SUPPORTED_VERSION: Final = 3
 
@@ -63,7 +63,7 @@ _TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8
 _V0: Final = (
     Field("version", "version", Integer(2)),
     Field("topics", "topics", Array(Utf8(2))),
-    Field("user_data", "userData", NullableBytes()),
+    Field("user_data", "userData", Bytes(4, nullable=True)),
 )
 _V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
 _V2: Final = (*_V1, Field("generation_id", "generationId", INT_32))
@@ -72,7 +72,7 @@ _ASSIGNMENT_LAYOUT: Final = Layout(
     ConsumerAssignment,
     Field("version", "version", Integer(2)),
     Field("assigned_partitions", "assignedPartitions", Array(_TOPIC_PARTITIONS)),
-    Field("user_data", "userData", NullableBytes()),
+    Field("user_data", "userData", Bytes(4, nullable=True)),
 )
 
 

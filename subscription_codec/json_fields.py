@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from subscription_codec._messages import with_topic_dictionary
-from subscription_codec.columns import Column
+from subscription_codec.columns import RecordSequence
 from subscription_codec.errors import EncodeError
 from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Layout
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TaskId, TaskOffsetSum
@@ -73,7 +73,7 @@ def to_json(value: Any) -> Any:
             return [value.subtopology, value.partition]
         case TaskOffsetSum():
             return [*to_json(value.task), value.offset_sum]
-        case tuple() | Column():
+        case tuple() | RecordSequence():
             return list(map(to_json, value))
         case UUID():
             return str(value)

@@ -1,7 +1,7 @@
 """The fields of each version in wire order: one row per field, one tuple per version.
 
 The decoder, the encoder, ``explain``, the names in JSON and the reference page all derive from these tables. To add a
-version, add its row here (see "Add a version" in docs/reference/metadata.md).
+version, add its row here (see "Adding a version" in docs/reference/metadata.md).
 
 Java: ``SubscriptionInfo`` / ``AssignmentInfo``, from 2.5 on ``SubscriptionInfoData.json``.
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from probing import AssignmentContent, AssignmentReceived, MemberVersion, MemberVersions, ProbingError, decide
+from probing import AssignmentContent, MemberVersion, MemberVersions, ProbingError, ReceivedVersions, decide
 from probing.rules import BY_NAME
 from subscription_codec import (
     Subscription,
@@ -180,8 +180,8 @@ def test_our_member_sends_the_next_version_of_the_real_member(capture):
                     pinned = sent.version if sent.version < min(release.supported_version, 3) else None
                     member = MemberVersion.initial(BY_NAME[release.rule_set].member, release.supported_version, pinned)
                     if member.used_version > sent.version:  # it had come down before
-                        member, _ = member.on_assignment(AssignmentReceived(sent.version, sent.version))
-                    received = AssignmentReceived(answer.version, answer.supported_version)
+                        member, _ = member.on_assignment(ReceivedVersions(sent.version, sent.version))
+                    received = ReceivedVersions(answer.version, answer.supported_version)
                     assert subscription.version == member.on_assignment(received)[0].used_version
                     compared += 1
             last[identity] = (subscription, assignment)

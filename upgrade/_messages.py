@@ -140,14 +140,14 @@ _NAMES: Final = {
 
 
 @frozen
-class Message:
+class PlanMessage:
     """One message; ``str`` renders it."""
 
     code: MessageCode
     params: Mapping[str, object] = field(factory=dict, hash=False)
 
     @classmethod
-    def of(cls, code: MessageCode, params: Mapping[str, Any]) -> Message:
+    def of(cls, code: MessageCode, params: Mapping[str, Any]) -> PlanMessage:
         """Make a message with those of ``params`` that its template names.
 
         >>> str(Message.of(MessageCode.START, {"origin": "1.1.1", "target": "2.0.1"}))
@@ -159,7 +159,7 @@ class Message:
         return self.code.value.format_map(self.params)
 
 
-def _distinct(messages: Iterable[Message]) -> tuple[Message, ...]:
+def _distinct(messages: Iterable[PlanMessage]) -> tuple[PlanMessage, ...]:
     return tuple(dict.fromkeys(messages))
 
 
@@ -167,12 +167,12 @@ def _distinct(messages: Iterable[Message]) -> tuple[Message, ...]:
 class MessageList:
     """Several messages as one text; the format specification is the separator (``{formats: and }``, default ``; ``)."""
 
-    messages: tuple[Message, ...] = field(converter=_distinct)
+    messages: tuple[PlanMessage, ...] = field(converter=_distinct)
 
     @classmethod
     def of(cls, codes: Iterable[MessageCode], params: Mapping[str, Any]) -> MessageList:
         """Make a list with the same ``params`` for all; equal messages are listed once."""
-        return cls(Message.of(code, params) for code in codes)
+        return cls(PlanMessage.of(code, params) for code in codes)
 
     def __format__(self, separator: str) -> str:
         return (separator or "; ").join(map(str, self.messages))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import define
 
-from upgrade._messages import Message, MessageCode, MessageList
+from upgrade._messages import MessageCode, MessageList, PlanMessage
 from upgrade.plans import (
     KAFKA_8649_RULE_SET,
     NO_ROLLING_DOWNGRADE,
@@ -96,11 +96,11 @@ class _Hop:
             "value": upgrade_from_value(self.origin, self.target),
         }
 
-    def message(self, code: MessageCode, **further: Any) -> Message:
-        return Message.of(code, {**self.params, **further})
+    def message(self, code: MessageCode, **further: Any) -> PlanMessage:
+        return PlanMessage.of(code, {**self.params, **further})
 
 
-def hop_warnings(upgrade: Upgrade, facts: TopologyFacts) -> Iterator[Message]:
+def hop_warnings(upgrade: Upgrade, facts: TopologyFacts) -> Iterator[PlanMessage]:
     """Yield the warnings for one hop, which may be offline although the group could be rolled.
 
     Nothing is said of features that the topology is known to lack, nor of bugs that the plan avoids.
@@ -117,7 +117,7 @@ def hop_warnings(upgrade: Upgrade, facts: TopologyFacts) -> Iterator[Message]:
         yield from warnings(hop)
 
 
-def _release_warnings(hop: _Hop) -> Iterator[Message]:
+def _release_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Warn of bugs of the two releases."""
     for release in (hop.origin, hop.target):
         if release.note:
@@ -126,7 +126,7 @@ def _release_warnings(hop: _Hop) -> Iterator[Message]:
         yield hop.message(bug)
 
 
-def _offline_warnings(hop: _Hop) -> Iterator[Message]:
+def _offline_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Name the release through which a group can be rolled after all."""
     if hop.documented is not Plan.OFFLINE:
         return
@@ -141,11 +141,11 @@ def _offline_warnings(hop: _Hop) -> Iterator[Message]:
         yield hop.message(
             _START_FAILURES[outcome.outcome],
             exception=outcome.exception,
-            remedy=Message(remedy, {"fixed": fixed}) if fixed else "",
+            remedy=PlanMessage(remedy, {"fixed": fixed}) if fixed else "",
         )
 
 
-def _record_format_warnings(hop: _Hop) -> Iterator[Message]:
+def _record_format_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Name the topologies to which record formats matter, and warn of records that are left."""
     found = set(hop.obstacles)
     if not RECORD_FORMAT_CHANGES.keys() & found:
@@ -159,7 +159,7 @@ def _record_format_warnings(hop: _Hop) -> Iterator[Message]:
         yield hop.message(MessageCode.RECORDS_LEFT)
 
 
-def _kafka_14646_warnings(hop: _Hop) -> Iterator[Message]:
+def _kafka_14646_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Warn of members of 3.3 that read foreign-key joins as others write them, of themselves or with a value."""
     behind, ahead, value = hop.behind, hop.ahead, hop.params["value"]
     behind_has_it, ahead_has_it = (each.number[:2] == KAFKA_14646_LINE for each in (behind, ahead))
@@ -177,10 +177,10 @@ def _kafka_14646_warnings(hop: _Hop) -> Iterator[Message]:
             remedy = MessageCode.BOUNCE_TO_3_4
         elif ahead.can_start_with(_KAFKA_14646_UPGRADE_FROM):
             remedy = MessageCode.TAKE_VALUE_3_4
-        yield hop.message(MessageCode.KAFKA_14646_VALUE, remedy=Message(remedy))
+        yield hop.message(MessageCode.KAFKA_14646_VALUE, remedy=PlanMessage(remedy))
 
 
-def _mixed_release_warnings(hop: _Hop) -> Iterator[Message]:
+def _mixed_release_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Warn of leaders of the newer release that members of the older one fail or rebalance without end."""
     behind, ahead = hop.behind.behaviour, hop.ahead.behaviour
     if hop.plan is Plan.OFFLINE or not (hop.behind.kafka_name and hop.ahead.kafka_name):
@@ -194,7 +194,7 @@ def _mixed_release_warnings(hop: _Hop) -> Iterator[Message]:
         yield hop.message(MessageCode.ENDLESS_REBALANCES)
 
 
-def _kafka_8649_warnings(hop: _Hop) -> Iterator[Message]:
+def _kafka_8649_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Warn of leaders that make members use too high a version.
 
     While ``upgrade.from`` holds all members at version 2, none is probed.

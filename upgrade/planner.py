@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import fields, frozen
 
-from upgrade._messages import Message, MessageCode, MessageList
+from upgrade._messages import MessageCode, MessageList, PlanMessage
 from upgrade._warnings import hop_warnings
 from upgrade.errors import UpgradeError
 from upgrade.hazards import (
@@ -49,10 +49,10 @@ from upgrade.verdict.guidance import is_pushed
 class PlanStep:
     """One step."""
 
-    do: Message
+    do: PlanMessage
     """What to do."""
-    why: Message | MessageList
-    if_skipped: Message | MessageList
+    why: PlanMessage | MessageList
+    if_skipped: PlanMessage | MessageList
     """What follows if the step is skipped."""
     way_back: WayBack
     """How to return to the release before it."""
@@ -77,7 +77,7 @@ class Advice:
     upgrade_from: str | None
     """The ``upgrade.from`` that the first of two bounces needs; None if it is not two bounces."""
     steps: tuple[PlanStep, ...]
-    warnings: tuple[Message, ...] = ()
+    warnings: tuple[PlanMessage, ...] = ()
     via: tuple[str, ...] = ()
     """The bridge releases, in order."""
     hazards: tuple[Hazard, ...] = ()
@@ -249,10 +249,12 @@ def _steps(hop: Upgrade, absent: frozenset[TopologyFeature]) -> tuple[PlanStep, 
         "value": hop.upgrade_from,
     }
 
-    def text(code: MessageCode, **further: MessageList) -> Message:
-        return Message.of(code, {**params, **further})
+    def text(code: MessageCode, **further: MessageList) -> PlanMessage:
+        return PlanMessage.of(code, {**params, **further})
 
-    def step(kind: StepKind, do: Message, why: Message | MessageList, if_skipped: Message | MessageList) -> PlanStep:
+    def step(
+        kind: StepKind, do: PlanMessage, why: PlanMessage | MessageList, if_skipped: PlanMessage | MessageList
+    ) -> PlanStep:
         return PlanStep(do, why, if_skipped, way_back(hop, kind), source_of(hop))
 
     if hop.plan is Plan.OFFLINE:

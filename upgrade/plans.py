@@ -72,13 +72,13 @@ class Upgrade:
 
 
 class Obstacle(enum.Enum):
-    """Why a single bounce is not safe, in both directions. The texts are values of guide.json and stay as they are."""
+    """Why a single bounce is not safe, in both directions. The texts are values of guide.json."""
 
-    VERSION = "who is behind cannot read what the others send, and cannot be probed (KIP-268)"
-    OVERSHOT = "leaders push members beyond what they know (KAFKA-8649)"
-    PROTOCOL = "some give up everything before they rejoin, others keep it (KIP-429)"
-    FOREIGN_KEY_JOINS = "who is behind cannot read the records of foreign-key joins (KAFKA-13769)"
-    REPARTITIONING = "who is behind cannot read updates of tables in repartition topics (KIP-904)"
+    VERSION = "the older release cannot decode the newer metadata version, and version probing needs 2.0 (KIP-268)"
+    OVERSHOT = "leaders answer with a version above the one that a member supports (KAFKA-8649)"
+    PROTOCOL = "one release rebalances eagerly, the other cooperatively (KIP-429)"
+    FOREIGN_KEY_JOINS = "the older release cannot read the records of foreign-key joins (KAFKA-13769)"
+    REPARTITIONING = "the older release cannot read updates of tables in repartition topics (KIP-904)"
 
 
 RECORD_FORMAT_CHANGES: Final[Mapping[Obstacle, tuple[tuple[int, ...], tuple[int, ...]]]] = {

@@ -25,7 +25,7 @@ from subscription_codec import NO_FOLLOW_UP
 EXPECTED: Final = 'a capture ({"generations": [{"generation", "leader", "members": [...]}]})'
 
 
-class Generation(NamedTuple):
+class CapturedGeneration(NamedTuple):
     """One generation of a group."""
 
     number: Any
@@ -34,14 +34,16 @@ class Generation(NamedTuple):
     """One for each member; a row is printed as a JSON line."""
 
 
-def parse_capture(text: str, reading: DecodeOptions) -> tuple[Generation, ...]:
+def parse_capture(text: str, reading: DecodeOptions) -> tuple[CapturedGeneration, ...]:
     """Parse a capture; ``InvalidCapture`` if the text is something else."""
     return JsonNode.parse(text).each("generations", lambda group: _generation(group, reading))
 
 
-def _generation(group: JsonNode, reading: DecodeOptions) -> Generation:
+def _generation(group: JsonNode, reading: DecodeOptions) -> CapturedGeneration:
     number, leader = group.value("generation"), group.value("leader")
-    return Generation(number, group.each("members", lambda member: _member_row(number, leader, member, reading)))
+    return CapturedGeneration(
+        number, group.each("members", lambda member: _member_row(number, leader, member, reading))
+    )
 
 
 def _member_row(number: Any, leader: Any, member: JsonNode, reading: DecodeOptions) -> dict[str, Any]:
@@ -69,12 +71,12 @@ def _decode_field(kind: str, given: object, reading: DecodeOptions) -> dict[str,
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
-def print_capture(name: str, found: Iterable[Generation]) -> None:
+def print_capture(name: str, found: Iterable[CapturedGeneration]) -> None:
     """Print the tables of a capture."""
     SafeConsole(highlight=False).print(Text(printable(name)), render_capture(found))
 
 
-def render_capture(found: Iterable[Generation]) -> Group:
+def render_capture(found: Iterable[CapturedGeneration]) -> Group:
     """Render a table per generation; fits 120 columns."""
     return Group(*(_table(generation) if generation.rows else _title(generation) for generation in found))
 
@@ -83,7 +85,7 @@ class _UserdataCell(NamedTuple):
     """The userdata of one message of a row."""
 
     fields: dict[str, Any]
-    """By name; empty if they cannot be decoded."""
+    """The decoded fields by name; empty if they cannot be decoded."""
 
     version: Text
     """Used and supported version, or the error."""
@@ -101,7 +103,7 @@ _COLUMNS: Final[dict[str, _Column]] = {
 }
 
 
-def _table(generation: Generation) -> Table:
+def _table(generation: CapturedGeneration) -> Table:
     table = Table("member", *_COLUMNS, title=_title(generation), title_justify="left", box=box.SIMPLE_HEAD, padding=0)
     table.columns[0].max_width = 30
     table.columns[0].overflow = "fold"
@@ -113,7 +115,7 @@ def _table(generation: Generation) -> Table:
     return table
 
 
-def _title(generation: Generation) -> Text:
+def _title(generation: CapturedGeneration) -> Text:
     empty = "" if generation.rows else ": no members"
     return Text(f"generation {printable(str(generation.number))}{empty}", style="bold cyan")
 

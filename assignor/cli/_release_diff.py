@@ -13,8 +13,8 @@ from upgrade.application.api_diff import ApiChange, compare_api
 from upgrade.application.code import code_of
 from upgrade.application.configuration import (
     ConfigChange,
-    ConfigKey,
     ConfigurationDiff,
+    ReleaseConfigKey,
     compare_configurations,
     configuration_of,
 )
@@ -85,11 +85,11 @@ def _key_line(change: ConfigChange) -> str:
     return f"  ~ {name}: {'; '.join(facts)}"
 
 
-def _new_key(key: ConfigKey) -> str:
+def _new_key(key: ReleaseConfigKey) -> str:
     return f"{key.type}, {'required' if key.required else f'default {key.default_text}'}"
 
 
-def _fact(key: ConfigKey, fact: str) -> str:
+def _fact(key: ReleaseConfigKey, fact: str) -> str:
     if fact == "validator":
         return validator_text(key.validator)
     return key.default_text if fact == "default" else _value(getattr(key, fact))

@@ -1,4 +1,4 @@
-"""The options of commands that use Spark."""
+"""The options of commands that use Spark, and the type of those that do not reach beyond this machine."""
 
 from __future__ import annotations
 
@@ -36,3 +36,15 @@ SETTINGS: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.opti
     callback=_parse_settings,
     help="A setting of Spark, as of spark-submit; repeatable. Keep secrets in spark-defaults.conf or the environment.",
 )
+
+
+class LocalPath(click.Path):
+    """A path of this machine: a URI would become a folder with the name of its scheme."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a ``Path``."""
+        from spark_sim.sweep.spark.paths import is_uri
+
+        if is_uri(str(value)):
+            self.fail(f"expected a path of this machine, got {value}", param, ctx)
+        return super().convert(value, param, ctx)

@@ -83,11 +83,11 @@ def _run_bounce(settings: BounceSettings, output: str) -> BounceSummary:
     from assignor.clients.mock_cluster import MockClusterError
     from assignor.demo import render
     from assignor.demo.load_generator import LoadGeneratorError
-    from assignor.demo.runner import Bounce, BounceError
+    from assignor.demo.runner import BounceError, BounceRunner
     from assignor.formats.console import SafeConsole
 
     console, problem = SafeConsole(quiet=output != "text"), None
-    with render.live_display(console) as on_change, Bounce(settings, MEMBER_COMMAND, on_change) as bounced:
+    with render.live_display(console) as on_change, BounceRunner(settings, MEMBER_COMMAND, on_change) as bounced:
         try:
             bounced.run()
         except (BounceError, LoadGeneratorError, MockClusterError) as error:

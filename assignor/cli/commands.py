@@ -16,7 +16,7 @@ COMMANDS: Final = {
         "The steps of a safe upgrade from one release to another.",
         _PLAN,
         "1,000 members and 10,000 tasks, of which 20 and 200 are played; five members are explored. A file has at most "
-        "16 MiB, and each of --topologies 2,500 sub-topologies.",
+        "16 MiB, and each of --topologies 2,500 sub-topologies. --app: 500,000 entries that expand to 2 GiB.",
     ),
     "release": LazyCommand(
         "assignor.cli.release:release",
@@ -97,4 +97,4 @@ COMMANDS: Final = {
         "a capture has at most 256 MiB. Time and memory grow with its members and generations.",
     ),
 }
-"""By name, in the order of ``--help``."""
+"""The commands by name, in the order of ``--help``."""

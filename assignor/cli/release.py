@@ -9,7 +9,7 @@ import click
 
 from assignor.cli.params import ASSUME, complete_release, document, output_options
 from assignor.formats.text import format_table
-from spark_sim.regressions.known_bugs import BUGS, KnownBug
+from spark_sim.regressions.known_bugs import BUGS, RegressionBug
 from spark_sim.regressions.mutants import mutants_registered
 from upgrade import UnknownRelease, UpgradeError
 from upgrade.cluster.brokers.protocol_versions import broker_release
@@ -91,7 +91,7 @@ def release_facts(resolved: ResolvedRelease) -> dict[str, Any]:
     }
 
 
-def _bugs_around(found: Release) -> Iterator[KnownBug]:
+def _bugs_around(found: Release) -> Iterator[RegressionBug]:
     """Yield the bugs that an upgrade from or to the release can show."""
     with mutants_registered():  # some rows of the table have a mutant as origin or target
         for bug in BUGS:

@@ -31,13 +31,13 @@ GROUP_EVENT_STYLES: Final = {
     "revoked": "yellow",
     "follows": "yellow",
     "rejoins": "yellow",
-    "died": "bold red",
+    "failed": "bold red",
     "ended": "yellow",
-    "late": "red",
-    "lost": "red",
-    "unheard": "yellow",
-    "asked": "yellow",
-    "looks": "dim",
+    "rebalance_timeout": "red",
+    "topic_lost": "red",
+    "unchanged": "yellow",
+    "shutdown_requested": "yellow",
+    "probing_rebalance": "dim",
     "remark": "yellow",
     "violation": "bold white on red",
 }
@@ -56,7 +56,7 @@ STREAMS_GROUP_EVENT_STYLES: Final = {
     "epoch": "cyan",
     "target": "dim",
     "expired": "yellow",
-    "died": "bold red",
+    "failed": "bold red",
     "remark": "yellow",
     "violation": "bold white on red",
 }
@@ -93,8 +93,8 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, outp
     Steps of a cluster (N is a node, R a release of Kafka, L a level such as 4.3-IV0 or group.version=1):
       bounce N>R ..., stop N ..., start N[>R] ..., crash N ..., elect N, snapshot
       register N@R ..., unregister N ...   a further broker comes, is forgotten
-      finalise L ..., downgrade [unsafe] L ...
-      race N@R finalise L ..., race finalise L ... N@R
+      finalize L ..., downgrade [unsafe] L ...
+      race N@R finalize L ..., race finalize L ... N@R
       stale N ..., fresh N ...      nodes that hear of no changes, and of all again
       ask N, restart M ...          the leader of the group that watches asks a broker; members A, B, C restart
 
@@ -110,7 +110,7 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, outp
     Examples:
       streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
       streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
-      streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalise 4.3 3@3.9"
+      streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalize 4.3 3@3.9"
       streams-assignor replay "A@4.3.1 B@4.3.1 group 4.3.1 tasks=4 standbys=1 | start A | settle | start B | settle"
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     step("running the scenario")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
-from assignor.cli._local_path import LocalPath
-from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT, LocalPath
 from assignor.cli.params import output_options, print_file
 from assignor.formats.progress import step
 from upgrade.redaction import hide_credentials

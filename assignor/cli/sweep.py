@@ -82,7 +82,6 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 )
 @click.option(
     "--rebalance-timeouts",
-    "--lates",
     "rebalance_timeouts",
     type=click.IntRange(0, 3),
     default=1,
@@ -91,7 +90,6 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 )
 @click.option(
     "--wait/--no-wait",
-    "--patient/--impatient",
     "wait_for_quiescence",
     default=None,
     help="Whether the operator waits until the group has settled before the next restart. Default: only for "
@@ -105,7 +103,6 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 )
 @click.option(
     "--deviations/--no-deviations",
-    "--variants/--no-variants",
     "deviations",
     default=None,
     help="Also explore operators that deviate from the plan: they stop anywhere, roll back, never remove upgrade.from, "
@@ -160,7 +157,7 @@ def sweep(
     runs, counterexamples and deviations, and matrix.json (a verdict for each pair and plan), guide.json (the cheapest
     safe plan of each pair) and report.html. If interrupted, rerun the same command to resume.
 
-    With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalise
+    With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalize
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
     --from and --to it is every line of Kafka to every later one.
 

@@ -84,7 +84,7 @@ def userdata() -> None:
 
     Kind subscription or assignment is the userdata alone; member-subscription or member-assignment is the whole
     consumer-protocol message around it, as a broker returns it. Where userdata is expected, a whole message is
-    recognised too.
+    recognized too.
 
     \b
     Examples:

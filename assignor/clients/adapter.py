@@ -163,7 +163,7 @@ class ClientAdapter(ABC):
         self._prepare()
 
     def _prepare(self) -> None:  # noqa: B027  # optional
-        """Initialise the state that only one library needs."""
+        """Initialize the state that only one library needs."""
 
     # -- implemented for each client library; called on any thread, must not block ------------------------------------
 
@@ -203,7 +203,7 @@ class ClientAdapter(ABC):
 
     async def on_join_prepare(self, *, lost: bool) -> None:
         """1: the member is about to rejoin; ``lost`` if the group has removed it. Raises what the listener raises."""
-        self._join_reason = self._next_join_reason or (JoinReason.LOST if lost else JoinReason.ASKED)
+        self._join_reason = self._next_join_reason or (JoinReason.LOST if lost else JoinReason.REBALANCE_IN_PROGRESS)
         self._next_join_reason = None
         try:
             if lost:

@@ -13,14 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from assignor.demo.model import BounceSummary, MemberStatus, TimelineEntry
-from assignor.demo.runner import Bounce
+from assignor.demo.runner import BounceRunner
 
 _COLUMNS: Final = ("", "process", "release", "used / supported", "role", "gen.", "active", "standby")
 _COLOURS: Final = {"running": "green", "starting": "yellow", "stopping": "yellow", "stopped": "red"}
 
 
 @contextmanager
-def live_display(console: Console) -> Iterator[Callable[[Bounce], None]]:
+def live_display(console: Console) -> Iterator[Callable[[BounceRunner], None]]:
     """Yield a function to call after every change."""
     if not console.is_terminal:
         yield _print_new_entries(console)
@@ -29,7 +29,7 @@ def live_display(console: Console) -> Iterator[Callable[[Bounce], None]]:
         yield lambda bounce: live.update(render_progress(bounce))
 
 
-def render_progress(bounce: Bounce) -> Group:
+def render_progress(bounce: BounceRunner) -> Group:
     """Render the current status."""
     seconds, produced, processed = (
         f"{bounce.seconds:.0f} s",
@@ -86,10 +86,10 @@ def outcome_line(summary: BounceSummary) -> str:
     return f"finished in {summary.seconds} s: {bounces}; {records}"
 
 
-def _print_new_entries(console: Console) -> Callable[[Bounce], None]:
+def _print_new_entries(console: Console) -> Callable[[BounceRunner], None]:
     shown = 0
 
-    def show(bounce: Bounce) -> None:
+    def show(bounce: BounceRunner) -> None:
         nonlocal shown
         for entry in bounce.timeline[shown:]:
             member = f"{entry.member} " if entry.member else ""

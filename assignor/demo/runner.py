@@ -40,7 +40,7 @@ class BounceError(StreamsAssignorError):
     """The upgrade did not finish; the message gives the reason in one line."""
 
 
-class Bounce:
+class BounceRunner:
     """Runs the steps of a bounce.
 
     A context manager: at the end no member is left running.
@@ -55,7 +55,7 @@ class Bounce:
         self,
         settings: BounceSettings,
         member_command: Sequence[str],
-        on_change: Callable[[Bounce], None] = lambda _bounce: None,
+        on_change: Callable[[BounceRunner], None] = lambda _bounce: None,
     ) -> None:
         self.settings: Final = settings
         self._member_command = member_command

@@ -8,7 +8,7 @@ from assignor.groups._diff import find_changes, is_hidden
 from assignor.groups._group import InspectedGroup, inspect_group
 from assignor.groups._messages import Change, change_text, finding_text, upgrade_text
 from assignor.groups._progress import (
-    Progress,
+    GroupProgress,
     group_progress,
     indistinguishable_releases,
     is_empty,
@@ -27,7 +27,7 @@ from assignor.groups.broker_assigned import (
     DescribedTopology,
     InternalTopic,
 )
-from assignor.groups.check import Finding, Severity
+from assignor.groups.check import Finding, FindingSeverity
 from assignor.groups.checks import TRANSIENT
 from assignor.groups.described_group import (
     DEFAULT_MAX_MESSAGE_BYTES,
@@ -57,14 +57,14 @@ __all__ = [
     "DescribedTopology",
     "ExpectedMembers",
     "Finding",
+    "FindingSeverity",
+    "GroupProgress",
     "InspectedGroup",
     "InspectedMember",
     "InternalTopic",
     "NoSuchGroup",
-    "Progress",
     "Restart",
     "RestartTracker",
-    "Severity",
     "change_text",
     "find_changes",
     "finding_text",

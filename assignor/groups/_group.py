@@ -12,7 +12,7 @@ from assignor.groups._messages import finding_text, upgrade_text
 from assignor.groups._release_detection import newer_release_like, streams_protocol_releases
 from assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
 from assignor.groups.broker_assigned.reconciliation import Reconciliation
-from assignor.groups.check import Finding, GroupView, Severity
+from assignor.groups.check import Finding, FindingSeverity, GroupView
 from assignor.groups.checks import run_checks
 from assignor.groups.connect import CONNECT_PROTOCOL, InspectedWorker, decode_workers, leader_of
 from assignor.groups.described_group import (
@@ -41,7 +41,7 @@ class InspectedGroup:
     described: DescribedGroup
 
     members: tuple[InspectedMember, ...]
-    """By client id, then member id; empty if the group is neither one of consumers nor one of Connect."""
+    """Sorted by client id, then member id; empty if the group is neither one of consumers nor one of Connect."""
 
     standby_kinds: Mapping[TaskId, StandbyKind]
     """For each task with a standby or warm-up replica."""
@@ -60,7 +60,7 @@ class InspectedGroup:
     @property
     def problems(self) -> tuple[Finding, ...]:
         """The findings that need action."""
-        return tuple(finding for finding in self.findings if finding.severity is Severity.PROBLEM)
+        return tuple(finding for finding in self.findings if finding.severity is FindingSeverity.PROBLEM)
 
     @property
     def is_streams(self) -> bool:

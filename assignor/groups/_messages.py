@@ -314,7 +314,7 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "large": _large,
     "too-large": _large,
 }
-"""By code: those of ``checks.CHECKS``, ``crash-loop``, which takes several looks, and those of a limit of lags."""
+"""Texts by code: those of ``checks.CHECKS``, ``crash-loop``, which takes several looks, and the limits of lags."""
 
 
 # -- the upgrade ---------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class Rebalance(Enum):
 
 
 @frozen(kw_only=True)
-class Progress:
+class GroupProgress:
     """How far a group is; ``progress_text`` renders it."""
 
     state: str
@@ -70,7 +70,7 @@ class Progress:
         return self.members - len(self.waiting_for) if self.releases else 0
 
 
-def group_progress(group: InspectedGroup, release: Release | None = None) -> Progress:
+def group_progress(group: InspectedGroup, release: Release | None = None) -> GroupProgress:
     """Return how far a group is, on its way to a release if one is given."""
     versions = [each for each in group.members if each.subscription.used_version is not None]
     newest = max(map(_generation_of_code, versions), default=None)
@@ -82,7 +82,7 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Pro
     times = [each.assignment.next_rebalance_ms for each in group.members if each.assignment.next_rebalance_ms]
     in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
     immediate = in_last_step or any(each.is_about_to_rejoin for each in group.members)
-    return Progress(
+    return GroupProgress(
         state=group.described.state,
         type=group.described.type,
         protocol=group.described.protocol,
@@ -190,13 +190,13 @@ def is_on_release(group: InspectedGroup, release: Release) -> bool:
 # -- text ------------------------------------------------------------------------------------------------------------
 
 
-def progress_text(progress: Progress, now_ms: int) -> str:
+def progress_text(progress: GroupProgress, now_ms: int) -> str:
     """Render one line; ``now_ms`` is the time in milliseconds since 1970."""
     problems = count(progress.problems, "problem") if progress.problems else ""
     return "; ".join(filter(None, (*_facts(progress, now_ms), problems)))
 
 
-def _facts(progress: Progress, now_ms: int) -> tuple[str, ...]:
+def _facts(progress: GroupProgress, now_ms: int) -> tuple[str, ...]:
     members = count(progress.members, "member")
     if progress.error:
         return (f"not described ({progress.state})",)
@@ -216,14 +216,14 @@ def _unless(usual: str, state: str) -> str:
     return "" if state == usual else state
 
 
-def _on_releases(progress: Progress) -> str:
+def _on_releases(progress: GroupProgress) -> str:
     members = count(progress.members, "member")
     if progress.waiting_for:
         return f"{progress.on_releases} of {members} on {progress.releases}"
     return f"{'all ' * (progress.members > 1)}{members} on {progress.releases}"
 
 
-def _unversioned(progress: Progress) -> str:
+def _unversioned(progress: GroupProgress) -> str:
     words = dict.fromkeys(filter(None, (progress.type if progress.type != CLASSIC else "", progress.protocol)))
     return f" ({', '.join(words)})" if words else ""
 
@@ -232,7 +232,7 @@ def _waiting_for(names: Sequence[str]) -> str:
     return f"waiting for {join_names(names, limit=_SHOWN_NAMES)}" if names else ""
 
 
-def _next_rebalance(progress: Progress, now_ms: int) -> str:
+def _next_rebalance(progress: GroupProgress, now_ms: int) -> str:
     if progress.next_rebalance is None:
         return "no rebalance is due" if progress.releases else ""
     if progress.next_rebalance_ms is None:

@@ -20,7 +20,7 @@ from attrs import evolve, field, frozen
 
 from assignor.formats.text import count, format_seconds, join_names
 from assignor.groups._group import InspectedGroup
-from assignor.groups.check import Finding, Severity
+from assignor.groups.check import Finding, FindingSeverity
 from assignor.groups.described_group import REBALANCING, STABLE, DescribedGroupMember
 from assignor.groups.member import InspectedMember, place_of
 from upgrade.input_values import InvalidInput, parse_number
@@ -218,7 +218,7 @@ class CrashLoopDetector:
     def _finding(self, group: InspectedGroup, place: str) -> Finding:
         names = tuple(each.name for each in group.members if place_of(each.described) == place)
         parameters = {"place": place, "joins": _LOOP_JOINS, "minutes": round(_LOOP_SECONDS / 60)}
-        return Finding(Severity.PROBLEM, "crash-loop", parameters, names)
+        return Finding(FindingSeverity.PROBLEM, "crash-loop", parameters, names)
 
 
 @frozen

@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from attrs import frozen
 
+from assignor.groups.described_group import DescribedGroupMember
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import StreamsAssignorError
 from upgrade.input_values import InvalidInput, parse_json
@@ -33,27 +34,14 @@ def instance_prefix(instance: int) -> str:
 
 
 @frozen(kw_only=True)
-class MemberRecord:
-    """One member in one generation, with its consumer-protocol messages."""
-
-    member_id: str
-    client_id: str
-    """"" if unknown."""
-    instance_id: str | None
-    """The ``group.instance.id`` of a static member."""
-    subscription: bytes
-    assignment: bytes
-    """Empty without an assignment by the leader."""
-
-
-@frozen(kw_only=True)
 class GenerationRecord:
     """One record of the group."""
 
     number: int
     leader: str | None
     """The leader's member id; None for an empty group."""
-    members: tuple[MemberRecord, ...]
+    members: tuple[DescribedGroupMember, ...]
+    """With their messages. The client id is empty if it is unknown; the assignment, if the leader sent none."""
 
     @property
     def has_assignments(self) -> bool:
@@ -127,11 +115,11 @@ def _generation(node: JsonNode) -> GenerationRecord:
     return GenerationRecord(number=number, leader=leader, members=records)
 
 
-def _member_record(node: JsonNode) -> MemberRecord:
-    return MemberRecord(
+def _member_record(node: JsonNode) -> DescribedGroupMember:
+    return DescribedGroupMember(
         member_id=node.get("member_id", _MISSING, "a text", str),
         client_id=node.get("client_id", "", "a text", str, type(None)) or "",
-        instance_id=node.get("group_instance_id", None, "a text or null", str, type(None)),
+        group_instance_id=node.get("group_instance_id", None, "a text or null", str, type(None)),
         subscription=node.hex_bytes("subscription"),
         assignment=node.hex_bytes("assignment") if node.is_present("assignment") else b"",
     )

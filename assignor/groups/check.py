@@ -16,7 +16,7 @@ from assignor.groups.member import InspectedMember
 from assignor.groups.upgrade_status import UpgradeStatus, upgrade_status
 
 
-class Severity(Enum):
+class FindingSeverity(Enum):
     """Whether a finding needs action."""
 
     PROBLEM = "problem"
@@ -27,7 +27,7 @@ class Severity(Enum):
 class Finding:
     """One thing found about a group; ``messages.finding_text`` renders it."""
 
-    severity: Severity
+    severity: FindingSeverity
 
     code: str
     """Stable, for programs: a key of ``checks.CHECKS``."""
@@ -53,7 +53,7 @@ class GroupView:
 
     @cached_property
     def reconciliations(self) -> Mapping[str, Reconciliation]:
-        """By name of a member; empty in a classic group."""
+        """The reconciliations by the name of a member; empty in a classic group."""
         return reconcile(self.described_group, self.members)
 
     @cached_property

@@ -65,7 +65,7 @@ class DescribedGroupMember:
     """The consumer-protocol message; empty while the group is not stable."""
 
     assignment: bytes = b""
-    """Likewise."""
+    """The consumer-protocol message of its assignment; empty while the group is not stable."""
 
     broker_assignment: BrokerAssignment | None = None
     """None in a classic group."""
@@ -91,7 +91,7 @@ class DescribedGroup:
     members: tuple[DescribedGroupMember, ...] = ()
 
     partition_counts: Mapping[str, int] = field(factory=dict, hash=False)
-    """By topic that the group reads or needs; topics with an unknown number are left out."""
+    """The partitions of each topic that the group reads or needs; topics with an unknown number are left out."""
 
     missing_topics: frozenset[str] = frozenset()
     """Topics of the group that certainly do not exist."""
@@ -114,7 +114,7 @@ class GroupOffsets:
     """The offsets of a group, as far as brokers have returned them."""
 
     committed: Mapping[TopicPartition, int] = field(factory=dict, hash=False)
-    """By partition; those without a commit are left out."""
+    """The committed offset of each partition; those without a commit are left out."""
 
     ends: Mapping[TopicPartition, int] = field(factory=dict, hash=False)
     """The offset behind the last record that is replicated."""

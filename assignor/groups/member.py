@@ -200,7 +200,7 @@ class AssignmentSeen:
     """With the warm-up tasks of a classic group: an assignment does not mark them (``standbys.classify_standbys``)."""
 
     warm_ups: tuple[TaskId, ...] = ()
-    """Of a group of KIP-1071."""
+    """The warm-up tasks in a group of KIP-1071, which marks them."""
 
     error_code: int = 0
     next_rebalance_ms: int | None = None

@@ -59,7 +59,7 @@ class EventFormat(NamedTuple):
     """Whether this event gets a JSON line, if its type has one."""
 
     meaning: str = ""
-    """Of the JSON line, if it is not that of the type."""
+    """The meaning in the JSON line, if it is not that of the type."""
 
 
 def _attribute(name: str, key: str | None = None, *, log: bool = True) -> EventField:

@@ -18,7 +18,7 @@ from assignor.observability.events import Event, MemberFailed, Observer, RejoinD
 
 _LOG: Final = logging.getLogger("assignor")
 _LEVELS: Final[Mapping[type[Event], int]] = {MemberFailed: logging.ERROR, RejoinDelayed: logging.WARNING}
-_PROCESS_ID_LENGTH: Final = 8  # enough characters of a process id for a person to recognise it
+_PROCESS_ID_LENGTH: Final = 8  # enough characters of a process id for a person to recognize it
 
 
 def log_observer(identity: Callable[[], Mapping[str, str]]) -> Observer:

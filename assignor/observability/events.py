@@ -26,10 +26,10 @@ class JoinReason(enum.Enum):
     FIRST_JOIN = "it is new in the group"
     LOST = "its session or generation expired: the group continued without it"
     HANDED_OVER = "it revoked tasks that other members wait for"
-    FEATURES = "finalised feature levels of the cluster have risen"
+    FEATURES = "finalized feature levels of the cluster have risen"
     NOT_SUBSCRIBED = "its leader assigned topics that it does not subscribe to: the leader runs another topology"
     FAILURE = "it failed, and the consumer must not continue as before"
-    ASKED = "the coordinator started a rebalance"
+    REBALANCE_IN_PROGRESS = "the coordinator started a rebalance"
 
 
 # -- a member of a group -------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Java: ``StreamsPartitionAssignor.populateClientStatesMap``, ``computeEndOffsetSu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from attrs import frozen
@@ -54,7 +54,7 @@ def end_offset_sums(cluster: ClusterSnapshot, tasks: Mapping[TaskId, TaskInfo]) 
         return {
             task: min(
                 MAX_OFFSET,
-                sum(cluster.end_offsets[each] for each in _existing_changelogs(info, cluster.partitions)),
+                sum([cluster.end_offsets[each] for each in _existing_changelogs(info, cluster.partitions)]),
             )
             for task, info in stateful.items()
         }
@@ -62,5 +62,5 @@ def end_offset_sums(cluster: ClusterSnapshot, tasks: Mapping[TaskId, TaskInfo]) 
         raise FatalError(f"Could not get end offset for {error.args[0]}", "IllegalStateException") from None
 
 
-def _existing_changelogs(task: TaskInfo, partitions: Mapping[str, int]) -> Iterator[TopicPartition]:
-    return (each for each in task.changelogs if each.partition < partitions.get(each.topic, 0))
+def _existing_changelogs(task: TaskInfo, partitions: Mapping[str, int]) -> list[TopicPartition]:
+    return [each for each in task.changelogs if each.partition < partitions.get(each.topic, 0)]

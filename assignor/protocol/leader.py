@@ -274,7 +274,7 @@ class _SharedMetadata:
     active_by_host: tuple[HostPartitions, ...] = ()
     """The partitions that each host serves from active tasks, for interactive queries."""
     standby_by_host: tuple[HostPartitions, ...] = ()
-    """Likewise from standbys."""
+    """The partitions that each host serves from standby tasks."""
     trailing: bytes = b""
     """The bytes after the last field."""
 

@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
 from assignor.protocol.group import task_order
 from assignor.task_assignors.application_state import EMPTY
-from probing import Action, AssignmentReceived, MemberVersion, ProbingError, RejoinMode
+from probing import Action, MemberVersion, ProbingError, ReceivedVersions, RejoinMode
 from probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
 from probing.model import AssignorError
 from subscription_codec import (
@@ -213,11 +213,11 @@ class Member:
     def on_assignment(self, encoded: bytes, *, completes: bool = False) -> tuple[Member, ReceivedAssignment]:
         """Decode and apply a whole consumer-protocol assignment. Return the next member and the assignment.
 
-        ``completes``: see ``AssignmentReceived``. Raises ``FatalError`` where Kafka's member fails.
+        ``completes``: see ``ReceivedVersions``. Raises ``FatalError`` where Kafka's member fails.
         """
         envelope, assignment = _decode_assignment(encoded, self.version.supported_version)
         code = assignment.error_code
-        event = AssignmentReceived(assignment.version, assignment.supported_version, completes, code)
+        event = ReceivedVersions(assignment.version, assignment.supported_version, completes, code)
         try:
             version, actions = self.version.on_assignment(event)
         except ProbingError as error:

@@ -9,27 +9,27 @@ from assignor.streams_group._topology import topology_fields
 from assignor.streams_group.model import (
     Callback,
     CallbackKind,
-    ErrorReaction,
+    HeartbeatErrorReaction,
     MemberFailure,
     MemberProfile,
-    MemberState,
     Status,
     StatusReaction,
-    TaskAssignment,
+    StreamsMemberState,
+    StreamsTasks,
 )
 
 __all__ = [
     "Callback",
     "CallbackKind",
-    "ErrorReaction",
+    "HeartbeatErrorReaction",
     "HeartbeatTimer",
     "MemberFailure",
     "MemberProfile",
-    "MemberState",
     "Status",
     "StatusReaction",
     "StatusTimer",
     "StreamsGroupMember",
-    "TaskAssignment",
+    "StreamsMemberState",
+    "StreamsTasks",
     "topology_fields",
 ]

@@ -24,18 +24,18 @@ from assignor.streams_group.model import (
     TASK_FIELDS,
     Callback,
     CallbackKind,
-    ErrorReaction,
+    HeartbeatErrorReaction,
     MemberFailure,
     MemberProfile,
-    MemberState,
     Status,
-    TaskAssignment,
+    StreamsMemberState,
+    StreamsTasks,
     decode_tasks,
 )
 from assignor.streams_group.rules import HINTS, error_rule, status_rule
 from subscription_codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
 
-_S = MemberState
+_S = StreamsMemberState
 _SENDING: Final = frozenset({_S.JOINING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE, _S.PREPARE_LEAVING, _S.LEAVING})
 _URGENT: Final = frozenset({_S.JOINING, _S.ACKNOWLEDGING, _S.LEAVING})
 _TAKES_ASSIGNMENT: Final = frozenset({_S.JOINING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE})
@@ -48,15 +48,15 @@ class StreamsGroupMember:
     """One member at one moment."""
 
     profile: MemberProfile
-    state: MemberState = MemberState.UNSUBSCRIBED
+    state: StreamsMemberState = StreamsMemberState.UNSUBSCRIBED
     epoch: int = JOIN_GROUP_MEMBER_EPOCH
-    target: TaskAssignment | None = None
+    target: StreamsTasks | None = None
     """The last assignment of the coordinator; None outside the group."""
-    current: TaskAssignment | None = None
+    current: StreamsTasks | None = None
     """The last one that the application has taken."""
     callbacks: tuple[Callback, ...] = ()
     """The calls of the application to make, in order. The first one may be under way."""
-    sent: TaskAssignment | None = None
+    sent: StreamsTasks | None = None
     """The tasks in the last heartbeat that had any; None if the next one has to have them."""
     statuses: tuple[Status, ...] = ()
     endpoint_epoch: int = -1
@@ -99,11 +99,11 @@ class StreamsGroupMember:
             **_UNCHANGED,
             "shutdownApplication": self.shuts_down_application,
         }
-        if self.state is MemberState.JOINING:
+        if self.state is StreamsMemberState.JOINING:
             fields |= _joining_fields(profile)
-        elif self.state is not MemberState.LEAVING and self._reports_tasks:
-            owned = self.current or TaskAssignment()
-            if owned != self.sent or self.state is MemberState.ACKNOWLEDGING:
+        elif self.state is not StreamsMemberState.LEAVING and self._reports_tasks:
+            owned = self.current or StreamsTasks()
+            if owned != self.sent or self.state is StreamsMemberState.ACKNOWLEDGING:
                 fields |= owned.fields()
                 member = evolve(self, sent=owned)
         return member._on_request_sent(), fields
@@ -115,15 +115,15 @@ class StreamsGroupMember:
         return is_reconciled or self.profile.reports_while_reconciling
 
     def _on_request_sent(self) -> StreamsGroupMember:
-        if self.state is MemberState.ACKNOWLEDGING:
+        if self.state is StreamsMemberState.ACKNOWLEDGING:
             return self._settle()
-        return self._on_left() if self.state is MemberState.LEAVING else self
+        return self._on_left() if self.state is StreamsMemberState.LEAVING else self
 
     def _on_left(self) -> StreamsGroupMember:
         """The member is out of the group."""
         if self.leaves_stale:
-            return evolve(self, state=MemberState.STALE)._lose_tasks()
-        return evolve(self, state=MemberState.UNSUBSCRIBED)
+            return evolve(self, state=StreamsMemberState.STALE)._lose_tasks()
+        return evolve(self, state=StreamsMemberState.UNSUBSCRIBED)
 
     def on_response(self, response: Mapping[str, Any]) -> StreamsGroupMember:
         """Take the answer to a heartbeat. An answer that no longer matters changes nothing."""
@@ -131,7 +131,7 @@ class StreamsGroupMember:
             return self
         if code := response["errorCode"]:
             return self._on_error(code, response["errorMessage"] or "")
-        if self.state is MemberState.LEAVING or response["memberEpoch"] < 0:
+        if self.state is StreamsMemberState.LEAVING or response["memberEpoch"] < 0:
             return self
         statuses = response["status"]
         member = evolve(
@@ -148,27 +148,27 @@ class StreamsGroupMember:
         tasks = [response[role] for role in TASK_FIELDS]
         if None not in tasks:
             active, standby, warm_up = map(decode_tasks, tasks)
-            return member._on_target(TaskAssignment(active, standby, warm_up, ready))
+            return member._on_target(StreamsTasks(active, standby, warm_up, ready))
         if member.target is not None and member.target.group_ready != ready:
             return member._on_target(evolve(member.target, group_ready=ready))
         return member
 
-    def _on_target(self, target: TaskAssignment) -> StreamsGroupMember:
+    def _on_target(self, target: StreamsTasks) -> StreamsGroupMember:
         """Reconcile the assignment, unless it is the current one.
 
         While the application is revoking or taking tasks, even the current one has to be taken again afterwards.
         """
         member = evolve(self, target=target)
-        if target == self.current and self.state is not MemberState.RECONCILING:
+        if target == self.current and self.state is not StreamsMemberState.RECONCILING:
             return member
-        return evolve(member, state=MemberState.RECONCILING)._reconcile()
+        return evolve(member, state=StreamsMemberState.RECONCILING)._reconcile()
 
     def _on_error(self, code: int, message: str) -> StreamsGroupMember:
         rule = error_rule(code)
         member = evolve(self, sent=None)
-        if rule.reaction is ErrorReaction.REJOIN:
+        if rule.reaction is HeartbeatErrorReaction.REJOIN:
             return member._on_fenced()
-        if rule.reaction is ErrorReaction.FAIL:
+        if rule.reaction is HeartbeatErrorReaction.FAIL:
             text = f"the group coordinator has refused a heartbeat: {rule.name}: {message}"
             hint = HINTS.get(code) if self.epoch == JOIN_GROUP_MEMBER_EPOCH else None
             return member.on_failure(MemberFailure(rule.java_exception, f"{text} ({hint})" if hint else text))
@@ -181,7 +181,7 @@ class StreamsGroupMember:
     def _on_fenced(self) -> StreamsGroupMember:
         if self.state in _LEAVING:
             return evolve(self, epoch=LEAVE_GROUP_MEMBER_EPOCH)._on_left()
-        fenced = evolve(self, state=MemberState.FENCED, epoch=JOIN_GROUP_MEMBER_EPOCH, statuses=())
+        fenced = evolve(self, state=StreamsMemberState.FENCED, epoch=JOIN_GROUP_MEMBER_EPOCH, statuses=())
         return fenced._lose_tasks()
 
     # -- reconciliation -----------------------------------------------------------------------------------------------
@@ -193,14 +193,14 @@ class StreamsGroupMember:
         assert self.target is not None, "the reason for the state RECONCILING"
         owned = self.current.active if self.current else frozenset()
         if revoked := owned - self.target.active:
-            return self._enqueue(Callback(CallbackKind.REVOKE, TaskAssignment(revoked)))
+            return self._enqueue(Callback(CallbackKind.REVOKE, StreamsTasks(revoked)))
         return self._enqueue(Callback(CallbackKind.ASSIGN, self.target))
 
     def _settle(self) -> StreamsGroupMember:
         """Leave the state ACKNOWLEDGING: a newer assignment may wait."""
         if self.current == self.target:
-            return evolve(self, state=MemberState.STABLE)
-        return evolve(self, state=MemberState.RECONCILING)._reconcile()
+            return evolve(self, state=StreamsMemberState.STABLE)
+        return evolve(self, state=StreamsMemberState.RECONCILING)._reconcile()
 
     def on_callback_completed(self) -> StreamsGroupMember:
         """The application has returned from ``callbacks[0]``, also with an exception."""
@@ -210,20 +210,20 @@ class StreamsGroupMember:
 
     def _on_revoked(self, done: Callback) -> StreamsGroupMember:
         """Note what is revoked; take the newest target, which may ask for more tasks to be revoked first."""
-        if self.state is not MemberState.RECONCILING or self.current is None:
+        if self.state is not StreamsMemberState.RECONCILING or self.current is None:
             return self
         return evolve(
             self, current=evolve(self.current, active=self.current.active - done.assignment.active)
         )._reconcile()
 
     def _on_assigned(self, done: Callback) -> StreamsGroupMember:
-        if self.state is not MemberState.RECONCILING:
+        if self.state is not StreamsMemberState.RECONCILING:
             return self
-        return evolve(self, current=done.assignment, state=MemberState.ACKNOWLEDGING)
+        return evolve(self, current=done.assignment, state=StreamsMemberState.ACKNOWLEDGING)
 
     def _on_released(self, _: Callback) -> StreamsGroupMember:
         member = self._without_tasks()
-        return member._leave_now() if self.state is MemberState.PREPARE_LEAVING else member
+        return member._leave_now() if self.state is StreamsMemberState.PREPARE_LEAVING else member
 
     def _on_lost(self, _: Callback) -> StreamsGroupMember:
         member = self._without_tasks()
@@ -243,12 +243,12 @@ class StreamsGroupMember:
 
     def subscribe(self) -> StreamsGroupMember:
         """Join the group with the next heartbeat."""
-        return self._join() if self.state is MemberState.UNSUBSCRIBED else self
+        return self._join() if self.state is StreamsMemberState.UNSUBSCRIBED else self
 
     def _join(self) -> StreamsGroupMember:
         return evolve(
             self,
-            state=MemberState.JOINING,
+            state=StreamsMemberState.JOINING,
             epoch=JOIN_GROUP_MEMBER_EPOCH,
             sent=None,
             statuses=(),
@@ -258,17 +258,17 @@ class StreamsGroupMember:
     def leave(self) -> StreamsGroupMember:
         """Revoke all tasks, then leave the group."""
         if self.state in _REJOINING:
-            return evolve(self, state=MemberState.UNSUBSCRIBED)
+            return evolve(self, state=StreamsMemberState.UNSUBSCRIBED)
         if self.leaves_stale:  # not sent yet
             return evolve(self, leaves_stale=False)._lose_tasks()
         if self.state not in _SENDING or self.state in _LEAVING:
             return self
-        if self.state is MemberState.JOINING:  # it owns nothing
+        if self.state is StreamsMemberState.JOINING:  # it owns nothing
             return self._leave_now()
-        return evolve(self, state=MemberState.PREPARE_LEAVING)._enqueue(Callback(CallbackKind.RELEASE))
+        return evolve(self, state=StreamsMemberState.PREPARE_LEAVING)._enqueue(Callback(CallbackKind.RELEASE))
 
     def _leave_now(self) -> StreamsGroupMember:
-        return evolve(self, state=MemberState.LEAVING, epoch=LEAVE_GROUP_MEMBER_EPOCH, sent=None)
+        return evolve(self, state=StreamsMemberState.LEAVING, epoch=LEAVE_GROUP_MEMBER_EPOCH, sent=None)
 
     def on_poll_expired(self) -> StreamsGroupMember:
         """Leave at once, as the application has not polled for ``max.poll.interval.ms``; it drops the tasks later.
@@ -285,10 +285,10 @@ class StreamsGroupMember:
 
     def on_failure(self, failure: MemberFailure) -> StreamsGroupMember:
         """End the membership; the first failure counts."""
-        if self.state is MemberState.FATAL:
+        if self.state is StreamsMemberState.FATAL:
             return self
-        member = evolve(self, state=MemberState.FATAL, failure=failure)
-        if self.state is MemberState.UNSUBSCRIBED or self.state in _LEAVING:
+        member = evolve(self, state=StreamsMemberState.FATAL, failure=failure)
+        if self.state is StreamsMemberState.UNSUBSCRIBED or self.state in _LEAVING:
             return member
         return member._lose_tasks()
 
@@ -323,5 +323,5 @@ def _joining_fields(profile: MemberProfile) -> dict[str, Any]:
         "userEndpoint": None if host_port is None else dict(zip(("host", "port"), host_port, strict=True)),
         "rackId": profile.rack_id,
         "clientTags": [{"key": key, "value": value} for key, value in profile.client_tags],
-        **TaskAssignment().fields(),
+        **StreamsTasks().fields(),
     }

@@ -12,8 +12,8 @@ from subscription_codec import TaskId
 from upgrade.input_values import parse_number
 
 
-class MemberState(enum.Enum):
-    """The state of a member. Java: ``MemberState``."""
+class StreamsMemberState(enum.Enum):
+    """The state of a member. Java: ``StreamsMemberState``."""
 
     UNSUBSCRIBED = "not in the group"
     JOINING = "sends heartbeats of epoch 0 until one is accepted"
@@ -36,7 +36,7 @@ class CallbackKind(enum.Enum):
     LOSE = "drop all tasks, as other members may own them"
 
 
-class ErrorReaction(enum.Enum):
+class HeartbeatErrorReaction(enum.Enum):
     """What a member does about the error of a heartbeat."""
 
     RETRY = "the coordinator still loads: the heartbeat is repeated after a backoff"
@@ -56,7 +56,7 @@ class StatusReaction(enum.Enum):
 
 
 @frozen
-class TaskAssignment:
+class StreamsTasks:
     """The tasks of one member.
 
     >>> TaskAssignment.of(active=[TaskId(0, 1)]).fields()["activeTasks"]
@@ -72,7 +72,7 @@ class TaskAssignment:
     @classmethod
     def of(
         cls, active: Iterable[TaskId] = (), standby: Iterable[TaskId] = (), warm_up: Iterable[TaskId] = ()
-    ) -> TaskAssignment:
+    ) -> StreamsTasks:
         """Return the assignment of a group that is ready."""
         return cls(frozenset(active), frozenset(standby), frozenset(warm_up))
 
@@ -118,7 +118,7 @@ class Callback:
     """One call of the application; the member goes on when it has returned."""
 
     kind: CallbackKind
-    assignment: TaskAssignment = TaskAssignment()
+    assignment: StreamsTasks = StreamsTasks()
     """REVOKE: the active tasks to give up. ASSIGN: all tasks to own. Otherwise empty."""
 
 

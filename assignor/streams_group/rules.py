@@ -10,31 +10,31 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from assignor.streams_group.model import ErrorReaction, StatusReaction
+from assignor.streams_group.model import HeartbeatErrorReaction, StatusReaction
 
 
 class ErrorRule(NamedTuple):
     """One error of a heartbeat."""
 
     name: str
-    reaction: ErrorReaction
+    reaction: HeartbeatErrorReaction
     java_exception: str = ""
-    """Of a member that fails."""
+    """The exception of a member that fails."""
 
 
 UNSUPPORTED_VERSION: Final = 35
 INVALID_REQUEST: Final = 42
 GROUP_ID_NOT_FOUND: Final = 69
 
-_REJOIN, _FAIL = ErrorReaction.REJOIN, ErrorReaction.FAIL
+_REJOIN, _FAIL = HeartbeatErrorReaction.REJOIN, HeartbeatErrorReaction.FAIL
 
 ERRORS: Final[Mapping[int, ErrorRule]] = MappingProxyType(
     {
-        14: ErrorRule("COORDINATOR_LOAD_IN_PROGRESS", ErrorReaction.RETRY),
-        15: ErrorRule("COORDINATOR_NOT_AVAILABLE", ErrorReaction.FIND_COORDINATOR),
-        16: ErrorRule("NOT_COORDINATOR", ErrorReaction.FIND_COORDINATOR),
+        14: ErrorRule("COORDINATOR_LOAD_IN_PROGRESS", HeartbeatErrorReaction.RETRY),
+        15: ErrorRule("COORDINATOR_NOT_AVAILABLE", HeartbeatErrorReaction.FIND_COORDINATOR),
+        16: ErrorRule("NOT_COORDINATOR", HeartbeatErrorReaction.FIND_COORDINATOR),
         25: ErrorRule("UNKNOWN_MEMBER_ID", _REJOIN),
-        29: ErrorRule("TOPIC_AUTHORIZATION_FAILED", ErrorReaction.REPORT),
+        29: ErrorRule("TOPIC_AUTHORIZATION_FAILED", HeartbeatErrorReaction.REPORT),
         30: ErrorRule("GROUP_AUTHORIZATION_FAILED", _FAIL, "GroupAuthorizationException"),
         UNSUPPORTED_VERSION: ErrorRule("UNSUPPORTED_VERSION", _FAIL, "UnsupportedVersionException"),
         INVALID_REQUEST: ErrorRule("INVALID_REQUEST", _FAIL, "InvalidRequestException"),
@@ -46,7 +46,7 @@ ERRORS: Final[Mapping[int, ErrorRule]] = MappingProxyType(
         132: ErrorRule("STREAMS_TOPOLOGY_FENCED", _FAIL, "StreamsTopologyFencedException"),
     }
 )
-"""By error code. A member fails for every other one."""
+"""The errors by code. A member fails for every other one."""
 
 HINTS: Final[Mapping[int, str]] = MappingProxyType(
     {
@@ -67,7 +67,7 @@ def error_rule(code: int) -> ErrorRule:
     >>> error_rule(25).reaction.name, error_rule(77).java_exception
     ('REJOIN', 'KafkaException')
     """
-    return ERRORS.get(code) or ErrorRule(f"error {code}", ErrorReaction.FAIL, "KafkaException")
+    return ERRORS.get(code) or ErrorRule(f"error {code}", HeartbeatErrorReaction.FAIL, "KafkaException")
 
 
 class StatusRule(NamedTuple):
@@ -76,7 +76,7 @@ class StatusRule(NamedTuple):
     name: str
     reaction: StatusReaction
     java_exception: str = ""
-    """Of a member that fails."""
+    """The exception of a member that fails."""
     group_ready: bool = True
     """Whether records may be processed meanwhile."""
 
@@ -92,7 +92,7 @@ STATUSES: Final[Mapping[int, StatusRule]] = MappingProxyType(
         6: StatusRule("MISSING_CLIENT_TAGS", StatusReaction.WARN),
     }
 )
-"""By status code. Every other one is logged."""
+"""The statuses by code. Every other one is logged."""
 
 
 def status_rule(code: int) -> StatusRule:

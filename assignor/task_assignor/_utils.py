@@ -192,7 +192,7 @@ class _IndexedAssignment:
         """Return the tasks to optimize; raise ``ValueError`` for one that no process has."""
         chosen = sorted(has if tasks is None else set(tasks))
         if missing := [task for task in chosen if task not in has]:
-            raise ValueError(f"task {missing[0]} is to be optimised, but no process of the group has it")
+            raise ValueError(f"task {missing[0]} is to be optimized, but no process of the group has it")
         return chosen
 
     def optimizer(self, racks: Racks) -> RackAwareOptimizer:

@@ -145,9 +145,12 @@ class ApplicationState:
 
 def task_infos(topology: Topology, tasks: Mapping[TaskId, tuple[TopicPartition, ...]]) -> dict[TaskId, TaskInfo]:
     """Describe the tasks of a topology, given the input partitions of each."""
+    changelogs = [each.changelogs for each in topology.subtopologies]
     return {
         task: TaskInfo(
-            stateful=topology.is_stateful(task), partitions=inputs, changelogs=topology.changelog_partitions_of(task)
+            stateful=bool(topics := changelogs[task.subtopology]),
+            partitions=inputs,
+            changelogs=tuple([TopicPartition(topic, task.partition) for topic in topics]),
         )
         for task, inputs in tasks.items()
     }

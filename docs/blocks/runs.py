@@ -243,7 +243,7 @@ _BUG_TABLE_HEAD: Final = ("bug", "what breaks", "affected", "clean", "found in",
 
 
 def _release_pair(each: Mapping[str, Any]) -> str:
-    return " > ".join(each["course"])
+    return " > ".join(each["instances"])
 
 
 def _search_extent(each: Mapping[str, Any], by: SearchMethod) -> str:

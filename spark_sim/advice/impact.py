@@ -23,7 +23,6 @@ from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import ExplorationResult, UpgradeCell, explore
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
 from spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE
-from spark_sim.search.records import UPGRADE_MATRIX
 from spark_sim.search.sampling import member_names
 from upgrade.plans import Plan, Upgrade, all_plans
 
@@ -101,8 +100,9 @@ class ExploredHop:
             "message",
             "example",
         )
-        plain = UPGRADE_MATRIX.record(upgrade_result(self.exploration))
-        explored = {"verdict": upgrade_result(self.exploration).explored_verdict}  # the plan has the conditions
+        result = upgrade_result(self.exploration)
+        plain = result.as_record()
+        explored = {"verdict": result.explored_verdict}  # the plan has the conditions
         return (
             {key: plain[key] for key in (*kept, *more)}
             | explored
@@ -136,7 +136,7 @@ class MeasuredHop:
     group_bytes: int
     """The same of all members together."""
     least_rebalances: int
-    """Of the best draw; as ``rebalances`` if there is only one."""
+    """The rebalances of the best draw; as ``rebalances`` if there is only one."""
     least_moved: int
     violation: str | None = None
     example: str | None = None
@@ -229,7 +229,7 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
             hop.plan.value,
             how,
             max(map(_rebalances, runs)),
-            max(each.moved for each in runs),
+            max(each.moved_tasks for each in runs),
             len(worst.gaps_ms),
             _scale_to_session_timeout(max(worst.gaps_ms, default=0), group),
             _scale_to_session_timeout(sum(worst.gaps_ms), group),
@@ -238,7 +238,7 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
             max(member for member, _ in sizes),
             max(whole for _, whole in sizes),
             least_rebalances=min(map(_rebalances, runs)),
-            least_moved=min(each.moved for each in runs),
+            least_moved=min(each.moved_tasks for each in runs),
             violation=f"{broken.property} ({broken.text})" if broken else None,
             example=str(scenario) if broken else None,
         )

@@ -80,7 +80,7 @@ def _hop_text(hop: Upgrade) -> str:
 
 
 @frozen
-class GuideEntry:
+class PairGuide:
     """The guide for one pair of releases."""
 
     path: UpgradePath
@@ -126,7 +126,7 @@ def count_bounces(hops: Iterable[Upgrade]) -> int:
     return sum(BOUNCES.get(hop.plan, 0) for hop in hops)
 
 
-def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, GuideEntry]:
+def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, PairGuide]:
     """Derive the guide from the results of a sweep, in the order of its cells."""
     cells: defaultdict[Pair, list[UpgradeResult]] = defaultdict(list)
     for result in results:
@@ -136,7 +136,7 @@ def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, GuideEntry]:
     swept = {each.upgrade: each.explored_verdict for cell in cells.values() for each in cell}
     advised = {pair: guidance(*pair) for pair in cells}
     return {
-        pair: GuideEntry(
+        pair: PairGuide(
             UpgradePath(*pair, found.get(pair, ())),
             advised[pair],
             next((each for each in cell if _is_plain_bounce(each) and not each.holds), None),
@@ -229,7 +229,7 @@ class GuideDifference:
     reason: DifferenceReason | None
 
 
-def guide_differences(entries: Mapping[Pair, GuideEntry]) -> list[GuideDifference]:
+def guide_differences(entries: Mapping[Pair, PairGuide]) -> list[GuideDifference]:
     """List the pairs for which Kafka's guides differ."""
     return [
         GuideDifference(*pair, documented, str(entry.path), _difference_reason(pair, entry))
@@ -238,7 +238,7 @@ def guide_differences(entries: Mapping[Pair, GuideEntry]) -> list[GuideDifferenc
     ]
 
 
-def _difference_reason(pair: Pair, entry: GuideEntry) -> DifferenceReason | None:
+def _difference_reason(pair: Pair, entry: PairGuide) -> DifferenceReason | None:
     origin, target = pair
     found = set(obstacles(*pair))
     if found and found <= RECORD_FORMAT_CHANGES.keys() and entry.path.bounces == 1:
@@ -255,7 +255,7 @@ def _difference_reason(pair: Pair, entry: GuideEntry) -> DifferenceReason | None
     return None
 
 
-def entry_json(entry: GuideEntry) -> dict[str, Any]:
+def entry_json(entry: PairGuide) -> dict[str, Any]:
     """Return one object of ``guide.json``."""
     path, otherwise, way = entry.path, entry.plain_bounce, entry.way
     return {
@@ -269,6 +269,6 @@ def entry_json(entry: GuideEntry) -> dict[str, Any]:
         "way": path_text(way),
         "if_met": path_text(entry.if_met) if entry.if_met else None,
         "by_metadata": entry.by_metadata and str(entry.by_metadata),
-        "otherwise": otherwise and {"property": otherwise.violated, "example": otherwise.example},
+        "otherwise": otherwise and {"property": otherwise.property, "example": otherwise.example},
         "not_seen": [each.value for each in entry.unseen_obstacles],
     }

@@ -167,7 +167,7 @@ class SummaryBuilder:
     """Makes the summaries of the groups of a partition, as their rows and then their histories are complete."""
 
     _rows: dict[str, _KeptRows] = field(factory=dict)
-    """Of groups whose history is not complete yet."""
+    """The rows of groups whose history is not complete yet."""
     _waiting: list[dict[str, Any]] = field(factory=list)
     _tables: list[Any] = field(factory=list)
 

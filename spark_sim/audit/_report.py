@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BLOCK_BYTES: Final = 1_000_000
-"""Of JSON; a block ends with the group that exceeds it."""
+"""The size of a block of JSON, which ends with the group that exceeds it."""
 _BLOCK_GROUPS: Final = 400
 _MOST_PROBLEMS: Final = 20
 _MOST_FINDINGS: Final = 100
@@ -70,11 +70,11 @@ class AuditSummary(Protocol):
 
     @property
     def first_time(self) -> int | None:
-        """Of the records."""
+        """The first timestamp of the records."""
 
     @property
     def last_time(self) -> int | None:
-        """Of the records."""
+        """The last timestamp of the records."""
 
 
 def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None = None) -> None:
@@ -121,7 +121,7 @@ class _Blocks:
     """The blocks of groups; ``places`` is complete when all have been taken."""
 
     findings: Mapping[str, Sequence[Mapping[str, Any]]]
-    """Of the groups that have some."""
+    """The findings of each group that has some."""
     _names: list[pa.Array] = field(factory=list)
     """The names of the groups in each block: a column, as there may be millions."""
 

@@ -117,7 +117,7 @@ class GroupData:
 
     group: str
     tables: Mapping[str, Columns]
-    """By the name of the table; a table without rows is missing."""
+    """The columns of each table by its name; a table without rows is missing."""
     all_rows: Mapping[str, int]
     """Rows by table, with those that the page does not show."""
 

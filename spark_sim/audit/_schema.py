@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from assignor.groups.history.tables import AUDIT_TABLES, AuditColumn
-from spark_sim.sweep.tables.schema import Column, Table, columns_of
+from spark_sim.table import Column, Table, columns_of
 
 
 def _columns(columns: Iterable[AuditColumn]) -> tuple[Column, ...]:

@@ -17,7 +17,7 @@ from assignor.groups.history.tables import Row, valid_text
 from spark_sim.conformance.bounces import MOST_JOINS, Bounce
 from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
 from spark_sim.sweep.tables.parquet import parquet_writer
-from spark_sim.sweep.tables.schema import Table, columns_of
+from spark_sim.table import Table, columns_of
 from spark_sim.worker_pool import WorkerPool
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from assignor.groups.history.tables import valid_text
 from spark_sim.audit.sources import PartitionSource, Source
-from spark_sim.sweep.tables.schema import Table, columns_of
+from spark_sim.table import Table, columns_of
 from subscription_codec import DecodeError
 from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, record_type_number
 

@@ -15,14 +15,14 @@ from spark_sim.model.violations import Violation
 from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
 from upgrade.cluster.features.cluster import FeatureCluster, unsupported_levels
 
-NODES_SUPPORT_LEVELS: Final = "always: no node stays that cannot read what is finalised"
-LEVELS_SUPPORTED_WHEN_FINALIZED: Final = "always: no level is finalised that a live node lacks"
+NODES_SUPPORT_LEVELS: Final = "always: no node stays that cannot read what is finalized"
+LEVELS_SUPPORTED_WHEN_FINALIZED: Final = "always: no level is finalized that a live node lacks"
 METADATA_READABLE: Final = "always: no node of the cluster runs on metadata that it cannot read"
 SAFE_DOWNGRADE_LOSES_NOTHING: Final = "always: a safe downgrade loses nothing"
 UNSAFE_DOWNGRADE_LOSES_NEWER_ONLY: Final = "always: a lossy downgrade loses exactly the newer records"
 GROUP_LEVEL_NEVER_DECREASES: Final = "always: no member of the group goes back"
 ALL_NODES_IN_CLUSTER: Final = "eventually: every node is in the cluster"
-GROUP_NOT_AHEAD: Final = "eventually: no member of the group is ahead of what is finalised"
+GROUP_NOT_AHEAD: Final = "eventually: no member of the group is ahead of what is finalized"
 PROPERTIES: Final = (
     NODES_SUPPORT_LEVELS,
     LEVELS_SUPPORTED_WHEN_FINALIZED,
@@ -52,7 +52,7 @@ def eventually(state: ClusterState) -> Iterator[Violation]:
         level = state.cluster.level_of(state.group.feature)
         for name, known in state.group.levels.items():
             if known > level:
-                text = f"uses {state.group.feature} {known}, and finalised is {level or 'none'}"
+                text = f"uses {state.group.feature} {known}, and finalized is {level or 'none'}"
                 yield Violation(GROUP_NOT_AHEAD, name, text)
 
 

@@ -137,7 +137,7 @@ def _elect(state: ClusterState, step: ClusterStep) -> ClusterState:
 # -- levels ----------------------------------------------------------------------------------------------------------
 
 
-def _finalise(state: ClusterState, step: ClusterStep) -> ClusterState:
+def _finalize(state: ClusterState, step: ClusterStep) -> ClusterState:
     return _request_update(state, step, DowngradeIntent.UPGRADE)
 
 
@@ -161,7 +161,7 @@ def _request_update(state: ClusterState, step: ClusterStep, intent: DowngradeInt
     if answer.cluster is cluster:
         return state
     written = [level for level in step.levels if not answer.results or answer.results[level[0]].ok]
-    state = state.with_event(EventKind.FINALIZED, "", f"finalised: {', '.join(map(level_text, written))}")
+    state = state.with_event(EventKind.FINALIZED, "", f"finalized: {', '.join(map(level_text, written))}")
     state = evolve(state, cluster=answer.cluster).with_violations(unsupported_at_finalization(answer.cluster))
     before, after = cluster.level_of(METADATA_VERSION), answer.cluster.level_of(METADATA_VERSION)
     if before == after:
@@ -209,7 +209,7 @@ def _query_features(state: ClusterState, step: ClusterStep) -> ClusterState:
     answer = state.feature_caches.api_versions_response(broker)
     known = answer.finalized.get(state.group.feature, 0)
     answered = state.with_event(
-        EventKind.ASKED, name, f"answers with {state.group.feature} {known or 'none'} (epoch {answer.epoch})"
+        EventKind.DESCRIBED, name, f"answers with {state.group.feature} {known or 'none'} (epoch {answer.epoch})"
     )
     return _with_group(answered, state.group.with_answer(answer))
 
@@ -240,7 +240,7 @@ _ACTIONS: Final[Mapping[str, Callable[[ClusterState, ClusterStep], ClusterState]
     "register": _add_brokers,
     "unregister": _unregister,
     "elect": _elect,
-    "finalise": _finalise,
+    "finalize": _finalize,
     "downgrade": _downgrade,
     "race": _race,
     "stale": _set_staleness,

@@ -22,10 +22,10 @@ from spark_sim.model.violations import Violation
 from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.cluster import (
     ClusterEvent,
+    ClusterTransition,
     EventType,
     FeatureCluster,
-    Node,
-    Transition,
+    FeatureNode,
     unsupported_levels,
 )
 from upgrade.cluster.features.dialects import ValidatedNodes
@@ -40,7 +40,7 @@ class EventKind(StrEnum):
     CRASHED = "crashed"
     ELECTED = "elected"
     UNANSWERED = "unanswered"
-    ASKED = "asked"
+    DESCRIBED = "described"
     RESTARTED = "restarted"
     LEARNED = "learned"
     VIOLATION = "violation"
@@ -113,7 +113,7 @@ class ClusterState:
         """Return the state with replaced or added nodes."""
         return evolve(self, nodes={**self.nodes, **{process.name: process for process in processes}})
 
-    def with_outcome(self, outcome: Transition) -> ClusterState:
+    def with_outcome(self, outcome: ClusterTransition) -> ClusterState:
         """Return the state after an outcome of the model; a node that exits stops in all its roles."""
         state = evolve(self, cluster=outcome.cluster)
         for event in outcome.events:
@@ -147,7 +147,7 @@ class ClusterState:
 def _without_node(cluster: FeatureCluster, number: int) -> FeatureCluster:
     """Stop a node in all its roles. A broker stays registered, except in ZooKeeper, where its znode is ephemeral."""
 
-    def stopped(group: Iterable[tuple[int, Node]]) -> dict[int, Node]:
+    def stopped(group: Iterable[tuple[int, FeatureNode]]) -> dict[int, FeatureNode]:
         return {each: evolve(node, live=node.live and each != number) for each, node in group}
 
     brokers = stopped(cluster.brokers.items())
@@ -180,7 +180,9 @@ def unsettled_state(scenario: BrokerScenario) -> ClusterState:
         )
         for name, release in scenario.nodes
     }
-    nodes = {each.name: Node(each.id, supported_ranges(each.release, scenario.dialect)) for each in processes.values()}
+    nodes = {
+        each.name: FeatureNode(each.id, supported_ranges(each.release, scenario.dialect)) for each in processes.values()
+    }
     for name, node in nodes.items():
         for feature, level in unsupported_levels(node, levels).items():
             raise ScenarioError(f"{name}@{processes[name].release} does not support {level_text((feature, level))}")

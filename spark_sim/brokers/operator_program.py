@@ -80,7 +80,7 @@ class RollingRestart:
         if not down:
             yield from (make_step("stop", each.name) for each in original_nodes(state) if each.release != to)
         if self.tries_to_finalize:
-            yield make_step("finalise", level=pair.target_level)
+            yield make_step("finalize", level=pair.target_level)
 
     def _wanted_release(self, pair: ReleasePair) -> BrokerRelease:
         return pair.origin if self.to_origin else pair.target
@@ -90,7 +90,7 @@ class RollingRestart:
 class ChangeLevel:
     """Change metadata.version to the level of the newer or the older release; remove brokers that do not support it."""
 
-    verb: str = "finalise"
+    verb: str = "finalize"
     mode: str = ""
     wait_for_quiescence: bool = True
     """Whether the operator waits until every node has loaded the lower level (KIP-778)."""
@@ -117,7 +117,7 @@ class ChangeLevel:
                     yield make_step("unregister", each.name)
 
     def _wanted_level(self, pair: ReleasePair) -> Level:
-        return pair.target_level if self.verb == "finalise" else pair.origin_level
+        return pair.target_level if self.verb == "finalize" else pair.origin_level
 
 
 @frozen

@@ -13,10 +13,10 @@ from spark_sim.brokers.scenario import (
     GROUP_MEMBERS,
     HAS_RELEASE,
     VERBS,
+    BrokerOperands,
     BrokerScenario,
     ClusterStep,
     Level,
-    Operands,
     node_id,
 )
 from spark_sim.model.scenario import VERBS as STREAMS_VERBS
@@ -28,7 +28,7 @@ from upgrade.errors import UnknownLevel
 
 _NODE_NAME: Final = re.compile(r"[bc]?[1-9][0-9]{0,3}", re.ASCII)
 FIRST_FEATURE_LINE: Final = (3, 3)
-"""The first line of Kafka that can finalise features."""
+"""The first line of Kafka that can finalize features."""
 
 _KEYWORDS: Final = ("level", "dialect", "watch")
 
@@ -43,8 +43,8 @@ def is_broker_scenario(line: str) -> bool:
 def parse_scenario(line: str) -> BrokerScenario:
     """Parse a line; ``UpgradeError`` if it is not a scenario.
 
-    >>> str(parse_scenario("1@3.9.2  2@3.9.2 level 3.9|bounce 1>4.3.1|finalise 4.3"))
-    '1@3.9.2 2@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 | finalise 4.3-IV0'
+    >>> str(parse_scenario("1@3.9.2  2@3.9.2 level 3.9|bounce 1>4.3.1|finalize 4.3"))
+    '1@3.9.2 2@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 | finalize 4.3-IV0'
     """
     head, *rest = line.split("|")
     scenario = _parse_head(head)
@@ -108,7 +108,7 @@ def kraft_release(text: str) -> BrokerRelease:
     """Parse a release; ``UpgradeError`` if it cannot finalize features."""
     release = broker_release(text)
     if release.number < FIRST_FEATURE_LINE:
-        raise ScenarioError(f"expected a release of Kafka that can finalise its features, 3.3 or later, got {text}")
+        raise ScenarioError(f"expected a release of Kafka that can finalize its features, 3.3 or later, got {text}")
     return release
 
 
@@ -140,21 +140,21 @@ def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterSte
     verb, mode, words = parse_verb(text, VERBS)
     operands = VERBS[verb].operands
     match operands:
-        case Operands.RACE:
+        case BrokerOperands.RACE:
             return _parse_race([mode, *words] if mode else words, known)
-        case Operands.NOTHING:
+        case BrokerOperands.NOTHING:
             if words:
                 raise ScenarioError(f"expected nothing after {verb}, got {_quoted(words)}")
             return ClusterStep(verb)
-        case Operands.LEVELS:
+        case BrokerOperands.LEVELS:
             return ClusterStep(verb, levels=_parse_levels(verb, words), mode=mode)
-        case Operands.MEMBERS:
+        case BrokerOperands.MEMBERS:
             return ClusterStep(
                 verb, tuple((_parse_member(word, watched=watched), None) for word in _nonempty(verb, words))
             )
-        case Operands.NEW_NODES:
+        case BrokerOperands.NEW_NODES:
             return ClusterStep(verb, _parse_new_nodes(_nonempty(verb, words), known))
-        case Operands.NODE:
+        case BrokerOperands.NODE:
             words = [_single(verb, words)]
     if verb == "ask" and not watched:
         raise ScenarioError("there is no Streams group: expected watch FEATURE before the first |")
@@ -166,18 +166,18 @@ def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterSte
 
 
 def _parse_race(words: list[str], known: Sequence[str]) -> ClusterStep:
-    if words.count("finalise") != 1:
-        raise ScenarioError(f"expected race N@R finalise L or race finalise L N@R, got {_quoted(words)}")
+    if words.count("finalize") != 1:
+        raise ScenarioError(f"expected race N@R finalize L or race finalize L N@R, got {_quoted(words)}")
     new_nodes = [word for word in words if "@" in word]
     first = bool(new_nodes) and words[: len(new_nodes)] == new_nodes
-    levels = [word for word in words if "@" not in word and word != "finalise"]
-    written = [*new_nodes, "finalise", *levels] if first else ["finalise", *levels, *new_nodes]
+    levels = [word for word in words if "@" not in word and word != "finalize"]
+    written = [*new_nodes, "finalize", *levels] if first else ["finalize", *levels, *new_nodes]
     if words != written:
-        raise ScenarioError(f"expected race N@R finalise L or race finalise L N@R, got {_quoted(words)}")
+        raise ScenarioError(f"expected race N@R finalize L or race finalize L N@R, got {_quoted(words)}")
     return ClusterStep(
         "race",
         _parse_new_nodes(_nonempty("race", new_nodes), known),
-        _parse_levels("finalise", levels),
+        _parse_levels("finalize", levels),
         "" if first else "after",
     )
 

@@ -64,21 +64,21 @@ _LOWER_LEVEL: Final = ChangeLevel("downgrade")
 _KRAFT: Final = (KIP_778, KAFKA_4)
 
 _PLANS: Final = (
-    OperatorPlan("upgrade", "bounce every node, then finalise", _UPGRADE, DIALECTS),
+    OperatorPlan("upgrade", "bounce every node, then finalize", _UPGRADE, DIALECTS),
     OperatorPlan(
         "early",
-        "try to finalise all the time while nodes are bounced",
+        "try to finalize all the time while nodes are bounced",
         (RollingRestart(tries_to_finalize=True), ChangeLevel()),
     ),
     OperatorPlan(
         "back",
-        "bounce some nodes, and back before anything is finalised",
+        "bounce some nodes, and back before anything is finalized",
         (RollingRestart(may_stop_early=True), _ROLL_BACK),
         DIALECTS,
     ),
-    OperatorPlan("at_once", "finalise, then bounce back without a downgrade", (*_UPGRADE, _ROLL_BACK)),
+    OperatorPlan("at_once", "finalize, then bounce back without a downgrade", (*_UPGRADE, _ROLL_BACK)),
     OperatorPlan(
-        "lower_and_back", "finalise, lower the level, bounce back", (*_UPGRADE, _LOWER_LEVEL, _ROLL_BACK), _KRAFT
+        "lower_and_back", "finalize, lower the level, bounce back", (*_UPGRADE, _LOWER_LEVEL, _ROLL_BACK), _KRAFT
     ),
     OperatorPlan(
         "hasty",
@@ -101,7 +101,7 @@ _PLANS: Final = (
     OperatorPlan("watched", "a group watches an upgrade", _UPGRADE, DIALECTS, with_watching_group=True),
     OperatorPlan(
         "watched_lower",
-        "a group watches a level that is finalised and lowered",
+        "a group watches a level that is finalized and lowered",
         (*_UPGRADE, _LOWER_LEVEL),
         with_watching_group=True,
     ),
@@ -123,7 +123,7 @@ def fault_steps(state: ClusterState, pair: ReleasePair, plan: OperatorPlan) -> I
 
 def race_steps(state: ClusterState, pair: ReleasePair, request: ClusterStep) -> Iterator[ClusterStep]:
     """Yield the two orders of a request to finalize and a simultaneous registration of an old broker."""
-    if request.verb == "finalise" and OLD_BROKER not in state.nodes:
+    if request.verb == "finalize" and OLD_BROKER not in state.nodes:
         for mode in ("", "after"):
             yield evolve(make_step("race", OLD_BROKER, to=pair.origin, mode=mode), levels=request.levels)
 

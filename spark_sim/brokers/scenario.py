@@ -1,6 +1,6 @@
 """Scenario language of brokers: one line describes a cluster and the steps that happen to it.
 
-    1@3.9.2 2@3.9.2 3@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 2>4.3.1 3>4.3.1 | finalise 4.3-IV0
+    1@3.9.2 2@3.9.2 3@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 2>4.3.1 3>4.3.1 | finalize 4.3-IV0
 
 The head before the first bar lists the nodes: ``1`` is broker and controller, ``c1`` a controller only, ``b1`` a broker
 only (in KIP-584 all nodes are brokers, and one of them is the controller). Then come the finalized levels (``level``),
@@ -32,7 +32,7 @@ Level = tuple[str, int]
 _LEVEL_NAMES: Final = {version.level: version.name for version in VERSIONS}
 
 
-class Operands(Enum):
+class BrokerOperands(Enum):
     """The operands after a verb and its mode."""
 
     NODES_TO_RELEASE = "N>R ..."
@@ -41,43 +41,45 @@ class Operands(Enum):
     NODE = "N"
     NEW_NODES = "N@R ..."
     LEVELS = "L ..."
-    RACE = "N@R finalise L ..."
+    RACE = "N@R finalize L ..."
     MEMBERS = "M ..."
     NOTHING = ""
 
 
-HAS_RELEASE: Final[Mapping[Operands, bool | None]] = {
-    Operands.NODES_TO_RELEASE: True,
-    Operands.NODES_WITH_OPTIONAL_RELEASE: None,
+HAS_RELEASE: Final[Mapping[BrokerOperands, bool | None]] = {
+    BrokerOperands.NODES_TO_RELEASE: True,
+    BrokerOperands.NODES_WITH_OPTIONAL_RELEASE: None,
 }
 """Whether a release follows each node; None if it may. Other operands have none."""
 
-VERBS: Final[Mapping[str, Verb[Operands]]] = {
-    "bounce": make_verb(Operands.NODES_TO_RELEASE, "stop {nodes} and start again{as_release}"),
-    "stop": make_verb(Operands.NODES, "stop {nodes}"),
-    "start": make_verb(Operands.NODES_WITH_OPTIONAL_RELEASE, "start {nodes}{as_release}"),
-    "crash": make_verb(Operands.NODES, "{nodes} crash simultaneously"),
-    "register": make_verb(Operands.NEW_NODES, "a new broker starts: {nodes}{as_release}"),
-    "unregister": make_verb(Operands.NODES, "the operator unregisters {nodes}"),
-    "elect": make_verb(Operands.NODE, "{nodes} becomes the active controller"),
-    "finalise": make_verb(Operands.LEVELS, "the operator finalises {levels}"),
+VERBS: Final[Mapping[str, Verb[BrokerOperands]]] = {
+    "bounce": make_verb(BrokerOperands.NODES_TO_RELEASE, "stop {nodes} and start again{as_release}"),
+    "stop": make_verb(BrokerOperands.NODES, "stop {nodes}"),
+    "start": make_verb(BrokerOperands.NODES_WITH_OPTIONAL_RELEASE, "start {nodes}{as_release}"),
+    "crash": make_verb(BrokerOperands.NODES, "{nodes} crash simultaneously"),
+    "register": make_verb(BrokerOperands.NEW_NODES, "a new broker starts: {nodes}{as_release}"),
+    "unregister": make_verb(BrokerOperands.NODES, "the operator unregisters {nodes}"),
+    "elect": make_verb(BrokerOperands.NODE, "{nodes} becomes the active controller"),
+    "finalize": make_verb(BrokerOperands.LEVELS, "the operator finalizes {levels}"),
     "downgrade": make_verb(
-        Operands.LEVELS,
+        BrokerOperands.LEVELS,
         "the operator downgrades to {levels}, unless something would be lost",
         unsafe="the operator downgrades to {levels}, even if something is lost",
     ),
     "race": make_verb(
-        Operands.RACE,
-        "broker {nodes}{as_release} starts while the operator finalises {levels}; its registration comes before",
-        after="broker {nodes}{as_release} starts while the operator finalises {levels}; its registration comes after",
+        BrokerOperands.RACE,
+        "broker {nodes}{as_release} starts while the operator finalizes {levels}; its registration comes before",
+        after="broker {nodes}{as_release} starts while the operator finalizes {levels}; its registration comes after",
     ),
-    "stale": make_verb(Operands.NODES, "{nodes} stop receiving metadata updates"),
-    "fresh": make_verb(Operands.NODES, "{nodes} receive metadata updates again"),
-    "snapshot": make_verb(Operands.NOTHING, "every node writes a snapshot of the metadata"),
-    "ask": make_verb(Operands.NODE, "the leader of the Streams group requests the finalised levels from {nodes}"),
-    "restart": make_verb(Operands.MEMBERS, "members {nodes} of the Streams group restart one by one without state"),
+    "stale": make_verb(BrokerOperands.NODES, "{nodes} stop receiving metadata updates"),
+    "fresh": make_verb(BrokerOperands.NODES, "{nodes} receive metadata updates again"),
+    "snapshot": make_verb(BrokerOperands.NOTHING, "every node writes a snapshot of the metadata"),
+    "ask": make_verb(BrokerOperands.NODE, "the leader of the Streams group requests the finalized levels from {nodes}"),
+    "restart": make_verb(
+        BrokerOperands.MEMBERS, "members {nodes} of the Streams group restart one by one without state"
+    ),
 }
-"""The steps. A race is written in the order in which the controller handles it: ``race finalise L N@R`` is "after"."""
+"""The steps. A race is written in the order in which the controller handles it: ``race finalize L N@R`` is "after"."""
 
 
 @frozen
@@ -95,9 +97,9 @@ class ClusterStep:
         levels = list(map(level_text, self.levels))
         match self.verb, self.mode:
             case "race", "":
-                words = [*nodes, "finalise", *levels]
+                words = [*nodes, "finalize", *levels]
             case "race", _:
-                words = ["finalise", *levels, *nodes]
+                words = ["finalize", *levels, *nodes]
             case _:
                 words = [*filter(None, [self.mode]), *nodes, *levels]
         return " ".join([self.verb, *words])
@@ -105,7 +107,7 @@ class ClusterStep:
     @property
     def adds_nodes(self) -> bool:
         """Whether its nodes are new."""
-        return VERBS[self.verb].operands in (Operands.NEW_NODES, Operands.RACE)
+        return VERBS[self.verb].operands in (BrokerOperands.NEW_NODES, BrokerOperands.RACE)
 
     @property
     def description(self) -> str:

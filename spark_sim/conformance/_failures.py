@@ -10,11 +10,11 @@ from assignor.groups.capture import GenerationRecord
 from spark_sim.conformance._identity import Incarnation
 from spark_sim.conformance._twin import FailureInGeneration, Twin
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage
-from spark_sim.conformance.result import SUBTOPOLOGY_MISMATCH, GenerationReplay, MemberFailure, MemberReplay
+from spark_sim.conformance.result import SUBTOPOLOGY_MISMATCH, GenerationReplay, MemberReplay, SimulatedFailure
 from upgrade.plans import KAFKA_8649_RULE_SET
 
 
-def final_failure(twin: Twin, index: int, next_generation: int | None) -> MemberFailure | None:
+def final_failure(twin: Twin, index: int, next_generation: int | None) -> SimulatedFailure | None:
     """Return the failure of a member that has no record after the generation at ``index``; None if it could go on.
 
     ``next_generation``: the number of the generation that it would join next; None at the end of the capture.
@@ -25,9 +25,9 @@ def final_failure(twin: Twin, index: int, next_generation: int | None) -> Member
         (twin.delayed_failure, False),
     ):
         if failure:
-            return MemberFailure(twin.incarnation, failure.generation, index, failure.error, immediate)
+            return SimulatedFailure(twin.incarnation, failure.generation, index, failure.error, immediate)
     if next_generation is not None and (error := twin.join_error()):
-        return MemberFailure(twin.incarnation, next_generation, index, error)
+        return SimulatedFailure(twin.incarnation, next_generation, index, error)
     return None
 
 
@@ -37,7 +37,7 @@ def failures_in_missing_generations(
     after: tuple[GenerationRecord, Mapping[str, Incarnation]],
     twins: Mapping[Incarnation, Twin],
     cluster: ClusterSnapshot,
-) -> Iterator[MemberFailure]:
+) -> Iterator[SimulatedFailure]:
     """Yield the failures of leaders in the generations that the capture lacks between two records.
 
     A leader that fails sends no assignments, so the broker writes no record. Only members without a later record can
@@ -65,7 +65,7 @@ def failures_in_missing_generations(
         error = twins[disappearing[leader]].leader_error(cluster, group)
         if error is None:
             return
-        yield MemberFailure(disappearing[leader], number, index, error)
+        yield SimulatedFailure(disappearing[leader], number, index, error)
         del group[leader]
 
 

@@ -25,7 +25,8 @@ from uuid import UUID
 
 from attrs import define, evolve, field, frozen
 
-from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture, MemberRecord, StartSnapshot
+from assignor.groups import DescribedGroupMember
+from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture, StartSnapshot
 from spark_sim.conformance.messages import SubscriptionMessage, UnreadableMessage, decode_subscription_message
 from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
 from upgrade.errors import UpgradeError
@@ -44,7 +45,7 @@ class StartedAs:
     """The release and configuration that a member was started with."""
 
     text: str
-    """As written in the capture."""
+    """The step as the capture has it."""
     release: Release
     config: StreamsConfig
     custom_task_assignor: bool = False
@@ -117,7 +118,7 @@ class Incarnation:
     resumed: bool = False
     """Whether its start is not in the capture, so that its state is that of its first subscription."""
 
-    def is_same_incarnation(self, record: MemberRecord, sent: SubscriptionMessage | UnreadableMessage) -> bool:
+    def is_same_incarnation(self, record: DescribedGroupMember, sent: SubscriptionMessage | UnreadableMessage) -> bool:
         """Whether a record is the same incarnation (rule 3), given the same client and process."""
         if record.member_id in self.member_ids:
             return True
@@ -175,12 +176,12 @@ def identify_members(capture: Capture) -> IncarnationsByGeneration:
     return incarnations
 
 
-def _client_key(record: MemberRecord) -> str:
+def _client_key(record: DescribedGroupMember) -> str:
     """Return the key that identifies a member across member ids (rule 1)."""
-    return record.instance_id or record.client_id or re.sub(r"-[0-9a-f-]{36}$", "", record.member_id)
+    return record.group_instance_id or record.client_id or re.sub(r"-[0-9a-f-]{36}$", "", record.member_id)
 
 
-def _incarnation_of(client_incarnations: list[Incarnation], record: MemberRecord, at: int) -> Incarnation:
+def _incarnation_of(client_incarnations: list[Incarnation], record: DescribedGroupMember, at: int) -> Incarnation:
     sent = decode_subscription_message(record.subscription)
     process_id = sent.process_id if isinstance(sent, SubscriptionMessage) else None
     for incarnation in reversed(client_incarnations):

@@ -33,7 +33,7 @@ from spark_sim.conformance.messages import (
     decode_assignment_message,
     decode_subscription_message,
 )
-from spark_sim.conformance.result import GenerationReplay, MemberFailure, MemberReplay
+from spark_sim.conformance.result import GenerationReplay, MemberReplay, SimulatedFailure
 from subscription_codec import TaskId
 from upgrade.errors import UpgradeError
 
@@ -49,7 +49,7 @@ class Replay:
 
     missed_assignments: set[tuple[int, Incarnation]]
     """Generations and members whose assignment did not reach the member."""
-    failures: list[MemberFailure]
+    failures: list[SimulatedFailure]
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class Replay:
 
     def _broker_kept_subscription(self, at: int, part: MemberReplay) -> bool:
         """Whether a static member has not joined, so that the broker repeats the bytes of the record before."""
-        before = self._capture.generations[at - 1].members if at and part.record.instance_id else ()
+        before = self._capture.generations[at - 1].members if at and part.record.group_instance_id else ()
         return any(
             record.member_id == part.record.member_id and record.subscription == part.record.subscription
             for record in before

@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 
 from assignor import FatalError, ReceivedAssignment, StreamsAssignor, Topology
 from assignor.cluster import ClusterSnapshot
-from assignor.groups.capture import MemberRecord
+from assignor.groups import DescribedGroupMember
 from assignor.protocol.member import Member
 from probing import AssignorError, RejoinMode
 from probing.model import MemberState
@@ -106,7 +106,7 @@ class Twin:
     # -- joining -----------------------------------------------------------------------------------------------------
 
     def inconsistencies(
-        self, sent: SubscriptionMessage, record: MemberRecord, keeps_member_id: bool
+        self, sent: SubscriptionMessage, record: DescribedGroupMember, keeps_member_id: bool
     ) -> Iterator[FactDifference]:
         """Yield the claims of a captured subscription that contradict the last assignment.
 
@@ -120,7 +120,7 @@ class Twin:
         if not sent.owned_partitions <= member.owned_partitions:
             yield "owns partitions", _listed(sent.owned_partitions), f"assigned {_listed(member.owned_partitions)}"
         leaves = self.received is not None and self.received.rejoin is RejoinMode.LEAVE_AND_JOIN
-        if leaves and keeps_member_id and record.instance_id is None:
+        if leaves and keeps_member_id and record.group_instance_id is None:
             yield "rejoins", "under the same member id", "under a new one"
 
     def join(self, generation: int, sent: SubscriptionMessage) -> bytes | None:

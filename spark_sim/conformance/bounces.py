@@ -23,7 +23,7 @@ from typing import IO, Any, Final
 
 from attrs import define, evolve, field, frozen
 
-from assignor.groups.capture import Capture, GenerationRecord, MemberRecord
+from assignor.groups.capture import Capture, GenerationRecord
 from assignor.groups.described_group import DescribedGroupMember
 from assignor.groups.member import decode_members
 from assignor.protocol import PROTOCOL_NAME
@@ -121,7 +121,7 @@ class _Span:
     joins: int
     versions: set[SentVersions]
     places: array[int] = field(factory=lambda: array("q"))
-    """Of the generations before the last one; none if there are too many."""
+    """The places of the generations before the last one; none if there are too many."""
 
     @classmethod
     def of(cls, file: RecordFile, record: GenerationRecord, time: int) -> _Span:
@@ -280,10 +280,7 @@ def _members_of_ends(generations: Sequence[GenerationRecord]) -> tuple[set[Incar
 
 def _releases(record: GenerationRecord) -> str:
     """Return the releases that send the versions of the members."""
-    described = [
-        DescribedGroupMember(member_id=each.member_id, subscription=each.subscription) for each in record.members
-    ]
-    found = (each.subscription for each in decode_members(described, streams=True))
+    found = (each.subscription for each in decode_members(record.members, streams=True))
     return "; ".join(sorted({str(sent.candidate_releases) for sent in found}))
 
 
@@ -292,10 +289,10 @@ def _generation_record(value: Mapping[str, Any]) -> GenerationRecord:
         number=value["generation"],
         leader=value["leader"] or None,
         members=tuple(
-            MemberRecord(
+            DescribedGroupMember(
                 member_id=each["memberId"],
                 client_id=each["clientId"],
-                instance_id=each.get("groupInstanceId"),
+                group_instance_id=each.get("groupInstanceId"),
                 subscription=each["subscription"],
                 assignment=each["assignment"],
             )

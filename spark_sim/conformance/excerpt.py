@@ -103,7 +103,7 @@ def _may_miss_record(before: GenerationRecord, after: GenerationRecord) -> bool:
     the first one is lost, no number is missing, but the subscription is newer than the assignment.
     """
     known = {member.member_id for member in before.members}
-    has_returned = any(member.instance_id and member.member_id not in known for member in after.members)
+    has_returned = any(member.group_instance_id and member.member_id not in known for member in after.members)
     return after.number > before.number + 1 or has_returned
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from attrs import Factory, define, frozen
 
 from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
-from assignor.groups.capture import MemberRecord
+from assignor.groups import DescribedGroupMember
 from spark_sim.conformance._compare import Difference, FactDifference
 from spark_sim.conformance._identity import Incarnation
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, UnreadableMessage
@@ -24,7 +24,7 @@ class MemberReplay:
     """One member in one generation: the captured messages and ours."""
 
     incarnation: Incarnation
-    record: MemberRecord
+    record: DescribedGroupMember
     is_leader: bool
     subscription: SubscriptionMessage | UnreadableMessage
     assignment: AssignmentMessage | UnreadableMessage | None
@@ -52,7 +52,7 @@ class GenerationReplay:
 
 
 @frozen
-class MemberFailure:
+class SimulatedFailure:
     """The failure of a simulated member."""
 
     incarnation: Incarnation

@@ -24,7 +24,7 @@ from spark_sim.conformance._identity import (
 from spark_sim.conformance._replay import Replay
 from spark_sim.conformance._step_inference import infer_steps
 from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, decode_subscription_message
-from spark_sim.conformance.result import GenerationReplay, MemberFailure, MemberReplay
+from spark_sim.conformance.result import GenerationReplay, MemberReplay, SimulatedFailure
 
 PROCESS_TERMINATED: Final = "its process had ended"
 RESTARTED: Final = "it had been started again"
@@ -53,7 +53,7 @@ class ReplayResult:
 class ObservedFailure:
     """A failure of a simulated member, and the evidence for it in the capture."""
 
-    failure: MemberFailure
+    failure: SimulatedFailure
     observed: str
 
 
@@ -125,7 +125,7 @@ class ConformanceVerdict:
             "same_tasks": self.same_tasks,
             "step_by_step": _result_json(self.step_by_step, complete=self.complete),
             "end_to_end": _result_json(self.end_to_end, complete=self.complete),
-            "deaths": [
+            "failures": [
                 {
                     "member": each.failure.incarnation.name,
                     "step": _step_text(each.failure.incarnation),
@@ -139,7 +139,7 @@ class ConformanceVerdict:
             "unexplained_failures": [
                 {"instance": instance, "step": step} for instance, step in self.unexplained_failures
             ],
-            "settled": self.quiescent,
+            "quiescent": self.quiescent,
             "inferred_steps": list(self.inferred),
             "notes": [
                 {"generation": generation.number, "text": note}
@@ -197,14 +197,14 @@ def check_conformance(capture: Capture, *, is_excerpt: bool = False) -> Conforma
 
 def _inferred(incarnations: IncarnationsByGeneration) -> Iterator[str]:
     """Yield the steps that the capture does not give, in order of appearance."""
-    by_member_id = dict.fromkeys(
+    guessed = dict.fromkeys(
         incarnation for by_member_id in incarnations for incarnation in by_member_id.values() if incarnation.guessed
     )
-    yield from dict.fromkeys(incarnation.started_as.text for incarnation in by_member_id if incarnation.started_as)
+    yield from dict.fromkeys(incarnation.started_as.text for incarnation in guessed if incarnation.started_as)
 
 
 def _require_first_generation(capture: Capture) -> None:
-    """Reject a capture that begins with members of unknown history, such as the middle of a group's incarnation."""
+    """Reject a capture that begins with members of unknown history, such as the middle of a group's life."""
     first = next((generation for generation in capture.generations if generation.members), None)
     if first is None or first.number <= 1:
         return
@@ -257,7 +257,7 @@ def _counts(tasks: Any) -> str:
 # -- failures --------------------------------------------------------------------------------------------------------
 
 
-def _observe_failure(capture: Capture, shown: Sequence[int], failure: MemberFailure) -> ObservedFailure | Difference:
+def _observe_failure(capture: Capture, shown: Sequence[int], failure: SimulatedFailure) -> ObservedFailure | Difference:
     """Compare a failure of ours with the snapshot after it."""
     after = [number for number, place in enumerate(shown) if place >= failure.generation_index]
     if not after or not any(each.is_started_client(failure.incarnation.client_id) for each in capture.snapshots):

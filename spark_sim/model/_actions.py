@@ -66,7 +66,7 @@ def join(state: GroupState, member: SimulatedMember) -> None:
     member.member_id = state.coordinator.join(member.name, member.member_id, subscription, member.group_instance_id)
     state.log("joined", member.name, member.assignor.used_version, member.assignor.supported_version)
     if member.member_id in state.coordinator.pending_sync_responses:
-        state.log("unheard", member.name)
+        state.log("unchanged", member.name)
     else:
         member.rejoin_reason = None
 
@@ -134,7 +134,7 @@ def _refuse_assignment(state: GroupState, member: SimulatedMember, before: Membe
         fail_member(state, member, FatalError(why, "IllegalStateException"))
         return
     member.assignor.restore(before)
-    state.log("refused", member.name, named)
+    state.log("not_subscribed", member.name, named)
     member.rejoin_needed = True
 
 
@@ -178,7 +178,7 @@ def expire_rebalance_timeout(state: GroupState, member: SimulatedMember) -> None
     """Let the rebalance timeout pass for a member that has not joined: it loses its partitions."""
     assert member.member_id is not None
     state.coordinator.remove_member(member.member_id)
-    state.log("late", member.name)
+    state.log("rebalance_timeout", member.name)
     _lose_assignment(member)
     member.assignor.on_partitions_lost()
     member.rejoin_needed = True

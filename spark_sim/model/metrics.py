@@ -23,7 +23,7 @@ class MeasuredSimulation(Simulation):
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
-        self.moved = 0
+        self.moved_tasks = 0
         """How often a task is given to another process than the one that had it last, all generations together."""
         self.unowned_ms: Counter[TaskId] = Counter()
         """Task => simulated time without an owner; time passes only when sessions time out."""
@@ -39,7 +39,7 @@ class MeasuredSimulation(Simulation):
     def begin(self) -> Self:
         """Start the members; the first assignment is no movement."""
         super().begin()
-        self.moved = 0
+        self.moved_tasks = 0
         return self
 
     def play(self, step: Step) -> None:
@@ -50,7 +50,7 @@ class MeasuredSimulation(Simulation):
     def on_sync(self, member: SimulatedMember, assignment: bytes, received: ReceivedAssignment) -> None:  # noqa: ARG002
         """Count the tasks that come from another process."""
         for task in received.active:
-            self.moved += self._owner_by_task.get(task, member.process) != member.process
+            self.moved_tasks += self._owner_by_task.get(task, member.process) != member.process
             self._owner_by_task[task] = member.process
 
     def on_session_timeout(self) -> None:

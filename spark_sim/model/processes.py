@@ -99,7 +99,7 @@ def fail_member(
     """Terminate a member on a fatal error, which is a violation unless a shutdown was requested."""
     member.terminate()
     member.shut_down = is_requested_shutdown(error)
-    state.log("ended" if member.shut_down else "died", member.name, str(error))
+    state.log("ended" if member.shut_down else "failed", member.name, str(error))
     if not member.shut_down:
         state.report_violations([Violation.of_fatal_error(member.name, error, assignment_received=assignment_received)])
 
@@ -119,7 +119,7 @@ def request_shutdown(state: GroupState, process: str) -> None:
     member.assignor.request_shutdown()
     member.rejoin_needed = True
     state.shutdown_requested = True
-    state.log("asked", member.name)
+    state.log("shutdown_requested", member.name)
 
 
 def change_topics(state: GroupState, step: Step) -> None:
@@ -129,7 +129,7 @@ def change_topics(state: GroupState, step: Step) -> None:
         partitions.pop(name, None)
         if step.verb == "find":
             partitions[name] = state.workload.partition_counts[name]
-        state.log("lost" if step.verb == "lose" else "found", name)
+        state.log("topic_lost" if step.verb == "lose" else "topic_found", name)
     state.cluster = evolve(state.cluster, partitions=partitions)
     for member in state.running_members:
         member.rejoin_needed |= member.member_id is not None and member.member_id == state.coordinator.leader

@@ -94,5 +94,5 @@ def _advance_to_probing_rebalance(state: GroupState) -> bool:
             member.next_probing_rebalance_ms = None
             member.rejoin_needed = True
             member.rejoin_reason = FollowUpReason.PROBING
-            state.log("looks", member.name)
+            state.log("probing_rebalance", member.name)
     return True

@@ -19,7 +19,7 @@ from upgrade.plans import Plan, Upgrade
 
 InstanceSequence = tuple[Instance, ...]
 MAX_FAULTS: Final = 7
-"""Of each kind: a state has three bits for the number of faults left."""
+"""The most faults of each kind: a state has three bits for the number of faults left."""
 MAX_MEMBERS: Final = 7
 """An edge has three bits for the number of members that can take its action."""
 _FAULT_BUDGET: Final = and_(ge(0), le(MAX_FAULTS))

@@ -21,7 +21,7 @@ class OrphanedId(NamedTuple):
     leads: bool = False
 
 
-class ProcessState(NamedTuple):
+class PackedProcessState(NamedTuple):
     """The state of one process."""
 
     sequence: int
@@ -48,7 +48,7 @@ class ProcessState(NamedTuple):
         return self.status in MEMBER_STATUSES
 
 
-def on_prepare_rebalance(state: ProcessState, sync_responses_survive_rebalance: bool) -> ProcessState:
+def on_prepare_rebalance(state: PackedProcessState, sync_responses_survive_rebalance: bool) -> PackedProcessState:
     """Return a process state once a rebalance is being prepared: the group waits for its ids."""
     orphaned_ids = with_join_pending(state.orphaned_ids)
     if not state.is_member or (sync_responses_survive_rebalance and state.status == SYNC_RESPONSE_PENDING):
@@ -60,7 +60,7 @@ def with_join_pending(orphaned_ids: Iterable[OrphanedId]) -> tuple[OrphanedId, .
     return tuple(OrphanedId(-1, orphan.leads) for orphan in orphaned_ids)
 
 
-def elected_states(state: ProcessState) -> Iterator[ProcessState]:
+def elected_states(state: PackedProcessState) -> Iterator[PackedProcessState]:
     """Yield what a process state becomes if one of its ids is elected, for each id."""
     if state.is_member:
         yield state._replace(leads=True)

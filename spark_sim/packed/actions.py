@@ -19,7 +19,7 @@ from spark_sim.packed._process_state import (
     STOPPED,
     SYNC_RESPONSE_PENDING,
     OrphanedId,
-    ProcessState,
+    PackedProcessState,
     with_join_pending,
 )
 from spark_sim.packed.tables.process_table import ProcessTable
@@ -29,8 +29,8 @@ from spark_sim.packed.view import (
     REBALANCE_TIMEOUTS,
     ROLLED_BACK,
     SPURIOUS_JOINS,
-    GroupView,
     OperatorView,
+    PackedGroupView,
 )
 
 
@@ -62,7 +62,7 @@ class ActionRow(NamedTuple):
     """Actions with which the process fails."""
 
 
-def protocol_actions(table: ProcessTable, view: GroupView, number: int) -> ActionRow:
+def protocol_actions(table: ProcessTable, view: PackedGroupView, number: int) -> ActionRow:
     """Return the protocol actions of a process except ``lead``, and the expiry of its orphaned ids."""
     row = ActionRow([], [], [])
     state = table.process_states.values[number]
@@ -89,7 +89,7 @@ def operator_actions(table: ProcessTable, view: OperatorView, number: int) -> Ac
 
 
 def _running_process_actions(
-    table: ProcessTable, view: GroupView, number: int, state: ProcessState, row: ActionRow
+    table: ProcessTable, view: PackedGroupView, number: int, state: PackedProcessState, row: ActionRow
 ) -> None:
     if state.status in {NOT_A_MEMBER, JOIN_PENDING, REJOIN_NEEDED}:
         _add_join(table, view, number, state, row, "join")
@@ -107,7 +107,13 @@ def _running_process_actions(
 
 
 def _add_join(
-    table: ProcessTable, view: GroupView, number: int, state: ProcessState, row: ActionRow, verb: str, add: int = 0
+    table: ProcessTable,
+    view: PackedGroupView,
+    number: int,
+    state: PackedProcessState,
+    row: ActionRow,
+    verb: str,
+    add: int = 0,
 ) -> None:
     subscription = table.protocol_table.subscriptions[state.version]
     if isinstance(subscription, Violation):
@@ -124,7 +130,9 @@ def _add_join(
     row.actions.append(PackedAction(verb, number, table.state_number(after), add, prepares, phase == COMPLETING))
 
 
-def _add_sync(table: ProcessTable, view: GroupView, number: int, state: ProcessState, row: ActionRow) -> None:
+def _add_sync(
+    table: ProcessTable, view: PackedGroupView, number: int, state: PackedProcessState, row: ActionRow
+) -> None:
     reaction = table.protocol_table.reactions[state.version, state.payload]
     if isinstance(reaction, Violation):
         row.failures.append((PackedAction("take", number, number), reaction))
@@ -144,7 +152,12 @@ def _add_sync(table: ProcessTable, view: GroupView, number: int, state: ProcessS
 
 
 def _add_removal(
-    table: ProcessTable, view: GroupView, action: PackedAction, row: ActionRow, was_leader: bool, join_pending: bool
+    table: ProcessTable,
+    view: PackedGroupView,
+    action: PackedAction,
+    row: ActionRow,
+    was_leader: bool,
+    join_pending: bool,
 ) -> None:
     """Add an action that removes a member id from the group."""
     prepares = view.phase != PREPARING
@@ -158,13 +171,15 @@ def _add_removal(
     (row.elections if was_leader and others else row.actions).append(action)
 
 
-def _stop_actions(table: ProcessTable, view: OperatorView, number: int, state: ProcessState) -> Iterator[PackedAction]:
+def _stop_actions(
+    table: ProcessTable, view: OperatorView, number: int, state: PackedProcessState
+) -> Iterator[PackedAction]:
     orphaned_ids = state.orphaned_ids
     if state.is_member:
         subscription = table.protocol_table.subscriptions[state.version] if state.status == JOINED else -1
         assert isinstance(subscription, int)
         orphaned_ids = (*orphaned_ids, OrphanedId(subscription, state.leads))
-    gone = ProcessState(state.sequence, state.rounds_done, CRASHED, orphaned_ids=orphaned_ids)
+    gone = PackedProcessState(state.sequence, state.rounds_done, CRASHED, orphaned_ids=orphaned_ids)
     if view.may_crash:
         yield PackedAction("crash", number, table.state_number(gone), -CRASHES)
     if state.rounds_done == view.next_round_from:
@@ -176,10 +191,12 @@ def _stop_actions(table: ProcessTable, view: OperatorView, number: int, state: P
         yield PackedAction("stop", number, stopped, view.may_roll_back * ROLLED_BACK)
 
 
-def _start_actions(table: ProcessTable, view: OperatorView, number: int, state: ProcessState) -> Iterator[PackedAction]:
+def _start_actions(
+    table: ProcessTable, view: OperatorView, number: int, state: PackedProcessState
+) -> Iterator[PackedAction]:
     def start(place: int, add: int = 0) -> PackedAction:
         version = table.protocol_table.initial_version(table.instance_sequences[state.sequence][place])
-        fresh = ProcessState(state.sequence, place, NOT_A_MEMBER, version, orphaned_ids=state.orphaned_ids)
+        fresh = PackedProcessState(state.sequence, place, NOT_A_MEMBER, version, orphaned_ids=state.orphaned_ids)
         return PackedAction("start", number, table.state_number(fresh), add)
 
     if state.status == CRASHED:

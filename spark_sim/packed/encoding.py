@@ -26,7 +26,7 @@ from spark_sim.packed._process_state import (
     JOIN_PENDING,
     NOT_A_MEMBER,
     PREPARING,
-    ProcessState,
+    PackedProcessState,
     elected_states,
 )
 from spark_sim.packed.actions import ActionRow, PackedAction, operator_actions, protocol_actions
@@ -40,8 +40,8 @@ from spark_sim.packed.view import (
     REBALANCE_TIMEOUTS,
     SPURIOUS_JOINS,
     SUMMARY_MASK,
-    GroupView,
     OperatorView,
+    PackedGroupView,
     StateSummary,
     View,
     saturate,
@@ -96,7 +96,7 @@ class Encoding(ProcessTable):
         )
         states = [
             self.state_number(
-                ProcessState(
+                PackedProcessState(
                     course, 0, NOT_A_MEMBER, self.protocol_table.initial_version(self.instance_sequences[course][0])
                 )
             )
@@ -168,9 +168,9 @@ class Encoding(ProcessTable):
             protocol_row.failures,
         )
 
-    def _half_row(self, view_and_number: tuple[GroupView | OperatorView, int]) -> ActionRow:
+    def _half_row(self, view_and_number: tuple[PackedGroupView | OperatorView, int]) -> ActionRow:
         view, number = view_and_number
-        if isinstance(view, GroupView):
+        if isinstance(view, PackedGroupView):
             return protocol_actions(self, view, number)
         return operator_actions(self, view, number)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from spark_sim.model.settle import MAX_REBALANCES
-from spark_sim.packed._cell import UpgradeCell
 from spark_sim.packed.explorer import Counterexample, ExplorationResult
 from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, UpgradeResult
 
@@ -25,28 +23,20 @@ def upgrade_result(explored: ExplorationResult) -> UpgradeResult:
     )
     worst = counterexamples[0] if counterexamples else None
     if worst is None and not explored.complete:
-        text = f"more than {explored.states:,} states: take --patient, fewer members or faults, or draw with --sample"
+        text = f"more than {explored.states:,} states: take --wait, fewer members or faults, or draw with --sample"
         worst = Counterexample(INCOMPLETE, text, "")
     return UpgradeResult(
         cell.upgrade,
         max_rebalances=MAX_REBALANCES if explored.max_rebalances is None else explored.max_rebalances,
         example=(worst.example or None) if worst else None,
-        violated=(CONCRETE_REPLAY_DISAGREES if worst.confirmed is False else worst.property) if worst else None,
+        property=(CONCRETE_REPLAY_DISAGREES if worst.confirmed is False else worst.property) if worst else None,
         message=worst.text if worst else None,
         states=explored.states,
         transitions=explored.transitions,
         schedules=explored.schedules,
         members=cell.members,
-        faults=_faults_json(cell),
+        crashes=cell.faults.crashes,
+        rebalance_timeouts=cell.faults.rebalance_timeouts,
+        spurious_joins=cell.faults.spurious_joins,
+        wait_for_quiescence=cell.wait_for_quiescence,
     )
-
-
-def _faults_json(cell: UpgradeCell) -> Mapping[str, Any]:
-    """Return the faults under their keys in ``matrix.json``."""
-    faults = cell.faults
-    return {
-        "crashes": faults.crashes,
-        "rebalance_timeouts": faults.rebalance_timeouts,
-        "spurious_joins": faults.spurious_joins,
-        "wait_for_quiescence": cell.wait_for_quiescence,
-    }

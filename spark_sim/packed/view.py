@@ -14,7 +14,7 @@ from spark_sim.packed._process_state import (
     JOIN_PENDING,
     STOPPED,
     SYNC_RESPONSE_PENDING,
-    ProcessState,
+    PackedProcessState,
 )
 
 # The group fields, and above them one tally of six bits for each property of process states that is counted.
@@ -49,7 +49,7 @@ def saturate(tallies: int) -> int:
 
 # No named tuples: the two halves of a view must not be equal if their numbers are.
 @frozen(cache_hash=True)
-class GroupView:
+class PackedGroupView:
     """What the protocol actions of a process depend on, besides its own state."""
 
     phase: int
@@ -82,7 +82,7 @@ class OperatorView:
 class View(NamedTuple):
     """What the actions of a process depend on, besides its own state."""
 
-    group: GroupView
+    group: PackedGroupView
     operator: OperatorView
 
 
@@ -97,7 +97,7 @@ class StateSummary(NamedTuple):
     """Whether the group waits for the leader's assignment."""
 
 
-def tallies_of(state: ProcessState) -> int:
+def tallies_of(state: PackedProcessState) -> int:
     """Return what a process state adds to the tallies of a state."""
     join_pending = state.status in {JOIN_PENDING, SYNC_RESPONSE_PENDING}
     ids = state.is_member + len(state.orphaned_ids)
@@ -126,7 +126,7 @@ def summarize(cell: UpgradeCell, summary_bits: int) -> StateSummary:
         cell.deviation is OperatorDeviation.ROLLED_BACK and last > 0 and (quiescent or not cell.wait_for_quiescence)
     )
     done = last == 0 if rolled_back else first == cell.rounds
-    group = GroupView(
+    group = PackedGroupView(
         phase=_faults_left(numbers, PHASE),
         member_ids=min(2, member_ids),
         pending_joins=min(2, pending_joins),

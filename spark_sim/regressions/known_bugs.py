@@ -100,7 +100,7 @@ def _releases(text: str) -> Iterator[Release]:
 
 
 @frozen
-class KnownBug:
+class RegressionBug:
     """One bug, or one way in which it shows."""
 
     name: str
@@ -153,7 +153,7 @@ _FAILS_ON_MISSING_LAG: Final = _releases_with(lambda row: row.fails_on_missing_l
 _STANDBY_IF_STATEFUL: Final = _releases_with(lambda row: row.interim_standby is InterimStandby.IF_STATEFUL)
 
 BUGS: Final = (
-    KnownBug(
+    RegressionBug(
         "B1",
         "KAFKA-6054",
         "members send version 2 to leaders, and leaders answer version 2 to members, that support only version 1",
@@ -165,7 +165,7 @@ BUGS: Final = (
         ),
         (ReleasePairs(_versions(1, 1), _KAFKA_6054_FIXED, "0.10.0"),),
     ),
-    KnownBug(
+    RegressionBug(
         "B2",
         "by design",
         "without upgrade.from, or with a wrong value, a leader before 2.0 receives a version that it cannot read",
@@ -174,7 +174,7 @@ BUGS: Final = (
         (ReleasePairs(_BEFORE_2_0, _PROBEABLE_AND_EAGER), ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "2.0")),
         (ReleasePairs(_BEFORE_2_0, _PROBEABLE_AND_EAGER, "1.1"),),
     ),
-    KnownBug(
+    RegressionBug(
         "B3",
         "KAFKA-8649",
         "a leader makes members use a version that they do not support",
@@ -184,7 +184,7 @@ BUGS: Final = (
         (ReleasePairs(_2_0, _KAFKA_8649_FIXED), ReleasePairs(_2_0, _EAGER_AND_COOPERATIVE, "2.0")),
         error_code="IllegalArgumentException",
     ),
-    KnownBug(
+    RegressionBug(
         "B3b",
         "KAFKA-8649 (#7413, #7423)",
         "newer members rejoin without end while the group has an older member",
@@ -193,7 +193,7 @@ BUGS: Final = (
         (ReleasePairs("kip-268", _KAFKA_8649),),
         (ReleasePairs("kip-268", _KAFKA_8649_FIXED),),
     ),
-    KnownBug(
+    RegressionBug(
         "B4",
         "KAFKA-8649, downgrade",
         "a leader makes downgraded members use a version that they no longer support",
@@ -203,7 +203,7 @@ BUGS: Final = (
         (ReleasePairs(f"{_KAFKA_8649_FIXED} {_EAGER_AND_COOPERATIVE}", _2_0),),
         error_code="IllegalArgumentException",
     ),
-    KnownBug(
+    RegressionBug(
         "B5",
         "with KAFKA-8649",
         "during version probing, each thread of a process is assigned all previous tasks of the process",
@@ -213,7 +213,7 @@ BUGS: Final = (
         (ReleasePairs(_KAFKA_8649_FIXED, _BEFORE_KIP_441, "2.3"),),
         workload="threads=2",
     ),
-    KnownBug(
+    RegressionBug(
         "B6",
         "with KAFKA-8649",
         "during version probing, an assignment lists a task with several partitions only once",
@@ -224,7 +224,7 @@ BUGS: Final = (
         error_code=PARTITION_COUNT_MISMATCH,
         workload="topology=join",
     ),
-    KnownBug(
+    RegressionBug(
         "B6, silent",
         "with KAFKA-8649",
         "during version probing, tasks of two subtopologies and their partitions are in different orders",
@@ -234,7 +234,7 @@ BUGS: Final = (
         (ReleasePairs(_KAFKA_8649_FIXED, _BEFORE_KIP_441, "2.3"),),
         workload="topology=two",
     ),
-    KnownBug(
+    RegressionBug(
         "B7",
         "hotfix #7436 (what if)",
         "members with upgrade.from reject an assignment of the version that they sent",
@@ -243,7 +243,7 @@ BUGS: Final = (
         (ReleasePairs(_BEFORE_2_0, "what-if-7436", "1.1"),),
         (ReleasePairs(_BEFORE_2_0, _versions(5, 5), "1.1"),),
     ),
-    KnownBug(
+    RegressionBug(
         "B8",
         "KAFKA-9053 (what if)",
         "a leader announces its own version as the one that all members support, as in KAFKA-8649",
@@ -252,7 +252,7 @@ BUGS: Final = (
         (ReleasePairs(_EAGER, "what-if-9053", "2.3"),),
         (ReleasePairs(_EAGER, _versions(5, 5), "2.3"),),
     ),
-    KnownBug(
+    RegressionBug(
         "B9",
         "KAFKA-8972 (what if)",
         "cooperative members do not record the partitions that they receive during version probing",
@@ -261,7 +261,7 @@ BUGS: Final = (
         (ReleasePairs(_versions(5, 5), "what-if-8972"),),
         (ReleasePairs(_versions(5, 5), _versions(6, 6)),),
     ),
-    KnownBug(
+    RegressionBug(
         "B11",
         "KAFKA-10455",
         "a follower that rejoins with an unchanged subscription causes no rebalance",
@@ -271,7 +271,7 @@ BUGS: Final = (
         (ReleasePairs("2.6.1..2.6.2", "2.6.3"), ReleasePairs("2.7.0..2.7.1", "2.7.2")),
         workload="threads=2 lag",
     ),
-    KnownBug(
+    RegressionBug(
         "B12",
         "KAFKA-13439, KAFKA-18839",
         "an eager leader assigns partitions that cooperative members still own to other members",
@@ -285,7 +285,7 @@ BUGS: Final = (
         ),
         (ReleasePairs(_EAGER, _EAGER_AND_COOPERATIVE, "2.3"), ReleasePairs(_EAGER_AND_COOPERATIVE, _EAGER, "2.3")),
     ),
-    KnownBug(
+    RegressionBug(
         "B13",
         "by design",
         "upgrade.from is never removed: the group stays eager, with values up to 1.1 also at version 2",
@@ -297,7 +297,7 @@ BUGS: Final = (
         ),
         (ReleasePairs(_EAGER, _EAGER_AND_COOPERATIVE, "2.3"), ReleasePairs(_BEFORE_2_0, _EAGER_AND_COOPERATIVE, "1.1")),
     ),
-    KnownBug(
+    RegressionBug(
         "B14",
         "hotfix #14103",
         "upgrade.from=3.4 is accepted, then the member fails at start",
@@ -307,7 +307,7 @@ BUGS: Final = (
         (ReleasePairs("3.4.0..3.4.1", "3.5.2 3.6.0..3.6.2", "3.4"),),
         error_code="ConfigException",
     ),
-    KnownBug(
+    RegressionBug(
         "B15",
         "KAFKA-16139",
         "upgrade.from=3.5 is rejected",
@@ -317,7 +317,7 @@ BUGS: Final = (
         (ReleasePairs("3.5.0..3.5.2", "3.6.2 3.7.0..3.7.2", "3.5"),),
         error_code="ConfigException",
     ),
-    KnownBug(
+    RegressionBug(
         "B17",
         "unsupported",
         "a member sends version 1 or 2 while another member is newer than the leader",
@@ -332,7 +332,7 @@ BUGS: Final = (
             ReleasePairs(_versions(5, 10), _KIP_708_AND_EAGER),
         ),
     ),
-    KnownBug(
+    RegressionBug(
         "B19",
         "#14149",
         "withholding a task creates a standby although none is configured",
@@ -341,7 +341,7 @@ BUGS: Final = (
         (ReleasePairs(_STANDBY_IF_STATEFUL, "3.5.2"),),
         (ReleasePairs("3.5.2", "3.6.0..3.6.2"), ReleasePairs(_versions(5, 5), _versions(6, 6))),
     ),
-    KnownBug(
+    RegressionBug(
         "L1",
         "no issue known",
         "the leader encodes errors in its own version, which older members cannot read",
@@ -350,7 +350,7 @@ BUGS: Final = (
         (ReleasePairs(_versions(5, 10), _KIP_708), ReleasePairs(_versions(4, 4), _versions(5, 9), "2.3")),
         (ReleasePairs("3.2.0..4.3.0", "4.3.1"),),
     ),
-    KnownBug(
+    RegressionBug(
         "L2",
         "no issue known",
         "a member's request to shut down the application is not encoded below version 9",
@@ -359,7 +359,7 @@ BUGS: Final = (
         (ReleasePairs(_versions(5, 8), _versions(9)),),
         (ReleasePairs("3.2.0..4.3.0", "4.3.1"),),
     ),
-    KnownBug(
+    RegressionBug(
         "L3",
         "no issue known",
         "newer members receive no assignment while a topic is missing",
@@ -368,7 +368,7 @@ BUGS: Final = (
         (ReleasePairs(_versions(4, 4), _versions(5, 9), "2.3"),),
         (ReleasePairs(_versions(5, 10), _KIP_708),),
     ),
-    KnownBug(
+    RegressionBug(
         "L4",
         "no issue known",
         "the leader treats a copy with unknown offset sum as the most caught-up one",
@@ -378,7 +378,7 @@ BUGS: Final = (
         (ReleasePairs(_KIP_441, _KIP_708),),
         workload="lag",
     ),
-    KnownBug(
+    RegressionBug(
         "L5",
         "no issue known",
         "because of L4, the group rebalances without end",
@@ -389,7 +389,7 @@ BUGS: Final = (
         workload="lag",
         members=3,
     ),
-    KnownBug(
+    RegressionBug(
         "L6",
         "no issue known",
         "threads of 2.4 and 2.5 are assigned tasks of other threads, and tasks move back and forth without end",
@@ -400,7 +400,7 @@ BUGS: Final = (
         workload="threads=2",
         members=3,
     ),
-    KnownBug(
+    RegressionBug(
         "L7",
         "no issue known",
         "a leader looks up the lag of a stateless task, which members up to 2.3 report",

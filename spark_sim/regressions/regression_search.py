@@ -23,9 +23,10 @@ from spark_sim.packed.equivalence import behaviour_key, equivalence_class
 from spark_sim.packed.paths import cycle_scenario, scenario_to
 from spark_sim.regressions._coarse_bfs import CoarseSearch, coarse_bfs
 from spark_sim.regressions._extra_properties import never_completed
-from spark_sim.regressions.known_bugs import BUGS, KnownBug, ReleasePairs, SearchMethod
+from spark_sim.regressions.known_bugs import BUGS, RegressionBug, ReleasePairs, SearchMethod
 from spark_sim.search.cell_result import SIMULATION_FAILS, CellResult
 from spark_sim.search.path_counting import count_paths
+from spark_sim.table import NO_COLUMN, Row, column
 from upgrade.releases import Release
 
 FAULTS: Final = FaultBudget(crashes=1, rebalance_timeouts=1)
@@ -49,26 +50,49 @@ class RegressionKey(NamedTuple):
 class RegressionResult(CellResult):
     """The result of one search: ``message`` is None if the bug was not found."""
 
-    cell: RegressionKey = field(kw_only=False)
-    confirmed: bool | None = None
-    """Whether simulated members replay the example; None if that was not tried."""
+    cell: RegressionKey = field(kw_only=False, metadata=NO_COLUMN)
+    confirmed: bool | None = column(
+        "boolean", "regressions: whether simulated members replay the example; null if that was not tried", default=None
+    )
 
     @property
     def found(self) -> bool:
         """Whether the search found the bug."""
-        return self.message is not None and self.violated != SIMULATION_FAILS
+        return self.message is not None and self.property != SIMULATION_FAILS
+
+    def cell_row(self) -> Row:
+        """Return the search as columns of the table ``upgrades``."""
+        first, last = self.cell.instances[0], self.cell.instances[-1]
+        return {
+            "bug": self.cell.bug,
+            "instances": list(self.cell.instances),
+            "affected": self.cell.affected,
+            "from": first,
+            "to": last,
+            "from_release": first.partition(" ")[0],
+            "to_release": last.partition(" ")[0],
+        }
+
+    @staticmethod
+    def parse_cell(row: Row) -> RegressionKey:
+        """Return the search of a row of the table ``upgrades``."""
+        return RegressionKey(row["bug"], tuple(row["instances"]), row["affected"])
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the result as ``history.json`` has it."""
+        return super().as_record() | {"found": self.found}
 
     @property
     def as_expected(self) -> bool:
         """Whether the bug was found exactly where Kafka has it."""
-        return self.found == self.cell.affected and self.confirmed is not False and self.violated != SIMULATION_FAILS
+        return self.found == self.cell.affected and self.confirmed is not False and self.property != SIMULATION_FAILS
 
 
 @frozen
 class RegressionSearch:
     """The search for one bug in one pair of releases."""
 
-    bug: KnownBug
+    bug: RegressionBug
     release_pairs: ReleasePairs
     origin: Release
     target: Release
@@ -89,7 +113,7 @@ class RegressionSearch:
         """Return the result of the search; ``message`` is None if the bug was not found."""
         violated = None if message is None else self.bug.violated_property
         return RegressionResult(
-            self.key, violated=violated, message=message, example=str(example) if example else None, **values
+            self.key, property=violated, message=message, example=str(example) if example else None, **values
         )
 
     @property

@@ -1,19 +1,25 @@
 """The result of one cell of a sweep: the verdict, the example that proves it, and how much was explored.
 
-``CellResult`` is what the results of all sweeps have in common. Results of the same cell are merged field by field;
-each field names its rule in ``MERGE_RULES``, so that the order of merging never matters.
+``CellResult`` is what the results of all sweeps have in common. Each field is declared once: with its column in the
+tables and its rule for merging. It has the same name in Python, in the tables and in ``matrix.json``.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Self
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Final, Self
 
-from attrs import NOTHING, asdict, evolve, field, fields, filters, frozen
+from attrs import evolve, field, fields, frozen
 
 from spark_sim.search.release_roles import Recast
+from spark_sim.table import NO_COLUMN, Column, Row, column, columns_of, field_columns, row_of, values_of
 from upgrade.plans import Plan, Upgrade
+from upgrade.releases import release_named
 from upgrade.verdict import Verdict, topology_conditions
 
 SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR = (each.value for each in Verdict)
@@ -47,39 +53,64 @@ def _union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return {**one, **other}
 
 
-MERGE_RULES: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    **dict.fromkeys(("runs", "violations", "probes", "states", "transitions"), operator.add),
-    **dict.fromkeys(("max_rebalances", "members", "possible_schedule_classes"), max),
-    **dict.fromkeys(("moved_tasks", "unowned_task_ms", "member_bytes", "group_bytes"), max),
-    "schedules": _add_schedules,
-    "faults": lambda one, other: one or other,
-    "schedule_classes": operator.or_,
-    "deviations": _union,
-}
-"""How two values of a field become one; fields without a rule belong to the shorter example."""
+def _one_or_other(one: Any, other: Any) -> Any:
+    return other if one is None else one
+
+
+_MERGE: Final = "merge"
+DEVIATION_COLUMNS: Final = frozenset(
+    {"verdict", "property", "message", "example", "states", "transitions", "schedules", "schedules_log10"}
+)
+"""The columns of an operator deviation; further fields have their default."""
+
+
+def merged(rule: Callable[[Any, Any], Any]) -> Mapping[str, Any]:
+    """Return the metadata of a field whose two values become one; without it, that of the shorter example counts."""
+    return {_MERGE: rule}
+
+
+added: Final = partial(column, metadata=merged(operator.add))
+"""Makes a column whose values are added when results are merged."""
+most: Final = partial(column, metadata=merged(max))
+"""Makes a column of whose values the greatest counts when results are merged."""
+bound: Final = partial(column, default=None, metadata=merged(_one_or_other))
+"""Makes a column that is equal in all results of a cell that have it."""
 
 
 @frozen(kw_only=True)
-class CellResult:
+class CellResult(ABC):
     """What every sweep reports about one of its cells."""
 
-    cell: Any = field(kw_only=False)
+    computed_columns: ClassVar[tuple[Column, ...]] = columns_of(
+        ("verdict", "string", "safe, safe-if (under the conditions), unsafe, unknown (too many states) or error"),
+        ("conditions", "array<string>", "what the topology must not have for safe-if"),
+        ("schedules_log10?", "double", "decimal logarithm of the schedules; null for none and if endless"),
+    )
+    """Columns that are computed of others: attributes with these names."""
+
+    cell: Any = field(kw_only=False, metadata=NO_COLUMN)
     """What was explored: an ``Upgrade``, a ``BrokerCellKey`` or a ``RegressionKey``."""
-    runs: int = 0
-    """Schedules that simulated members ran, with real bytes."""
-    violations: int = 0
-    """Violating runs, or violating states of a cluster."""
-    violated: str | None = None
-    """The property that the example violates."""
-    message: str | None = None
+    runs: int = added("bigint", "runs of simulated members, with real bytes", default=0)
+    violations: int = added("bigint", "violating runs; of brokers violating states", default=0)
+    message: str | None = column("string", "what was observed instead, and at which member", default=None)
     """What the example shows instead of the property."""
-    example: str | None = None
-    """A shortest violating scenario (the first of these by text), as ``replay`` reads it."""
-    states: int | None = 0
-    """Explored states, up to symmetry; None if no process starts."""
-    transitions: int = 0
-    schedules: int | None = 0
-    """The exact number of schedules, of any number of digits; None if they have no end."""
+    example: str | None = column(
+        "string", "shortest violating scenario, as one line: streams-assignor replay explains it", default=None
+    )
+    """The first of the shortest ones by text."""
+    states: int | None = added(
+        "bigint", "explored states, up to symmetry; null if no process starts", default=0, is_nullable=True
+    )
+    transitions: int = added("bigint", "explored transitions", default=0)
+    schedules: int | None = column(
+        "string",
+        "exact number of schedules, as text because of its many digits; null if endless",
+        default=0,
+        is_nullable=True,
+        write=lambda number: None if number is None else str(number),
+        read=lambda text: None if text is None else int(text),
+        metadata=merged(_add_schedules),
+    )
 
     @property
     def verdict(self) -> str:
@@ -87,14 +118,24 @@ class CellResult:
 
         ``unknown`` if there were too many states, ``error`` if the simulation failed.
         """
-        if not (self.violations or self.violated):
+        if not (self.violations or self.property):
             return SAFE
-        return _NOT_OF_THE_UPGRADE.get(self.violated, UNSAFE)
+        return _NOT_OF_THE_UPGRADE.get(self.property, UNSAFE)
 
     @property
     def holds(self) -> bool:
         """Whether every state was explored and violates nothing; conditions on the topology may remain."""
         return self.verdict in HOLDS
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What the topology must not have, whatever the exploration finds."""
+        return ()
+
+    @property
+    def schedules_log10(self) -> float | None:
+        """The decimal logarithm of the number of schedules; None for none and for endless ones."""
+        return round(math.log10(self.schedules), 3) if self.schedules else None
 
     @property
     def title(self) -> str:
@@ -106,63 +147,97 @@ class CellResult:
         """Whether Kafka's documentation promises that the cell is safe."""
         return False
 
+    # A class body finds this name instead of the decorator from here on.
+    property: str | None = column("string", "first property that is violated", default=None)
+    """The property that the example violates."""
+
     def merge(self, other: Self) -> Self:
         """Merge two results of the same cell; the order does not matter."""
-        candidates = [each for each in (self, other) if each.violated is not None]
+        candidates = [each for each in (self, other) if each.property is not None]
         best = min(
             candidates, key=lambda each: (not each.example, len(str(each.example)), str(each.example)), default=self
         )
-        names = [each.name for each in fields(type(self)) if each.name in MERGE_RULES]
-        return evolve(
-            best,
-            cell=self.cell,
-            **{name: MERGE_RULES[name](getattr(self, name), getattr(other, name)) for name in names},
-        )
+        rules = {each.name: each.metadata[_MERGE] for each in fields(type(self)) if _MERGE in each.metadata}
+        values = {name: rule(getattr(self, name), getattr(other, name)) for name, rule in rules.items()}
+        return evolve(best, cell=self.cell, **values)
 
-    def as_plain(self) -> dict[str, Any]:
-        """Return every field but the cell as JSON values, without those that have their default."""
-        plain = asdict(self, filter=filters.exclude("cell"), value_serializer=_plain_value)
-        return {each.name: plain[each.name] for each in fields(type(self)) if _is_set(self, each)}
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def cell_row(self) -> Row:
+        """Return the cell as columns of the table ``upgrades``."""
+
+    @staticmethod
+    @abstractmethod
+    def parse_cell(row: Row) -> Any:
+        """Return the cell of a row of the table ``upgrades``."""
 
     @classmethod
-    def from_plain(cls, cell: Any, plain: Mapping[str, Any]) -> Self:
-        """Return the result of ``as_plain``."""
-        return cls(cell, **plain)
+    def columns(cls, names: Collection[str] | None = None) -> tuple[Column, ...]:
+        """Return the columns of results, or those with these names."""
+        columns = (*cls.computed_columns, *field_columns(cls))
+        return tuple(each for each in columns if names is None or each.name in names)
+
+    def row(self, names: Collection[str] | None = None) -> Row:
+        """Return the value of each of the ``columns``."""
+        computed = (each.name for each in self.computed_columns if names is None or each.name in names)
+        values = {name: getattr(self, name) for name in computed} | row_of(self, names)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @classmethod
+    def of_row(cls, cell: Any, row: Row, names: Collection[str] | None = None) -> Self:
+        """Return the result of a row, or of those of its columns that have these names.
+
+        Raises:
+            KeyError: The row lacks a column.
+        """
+        return cls(cell, **values_of(cls, row, names))
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the result as JSON values: the row of its cell and its own, as ``matrix.json`` has them."""
+        return self.cell_row() | {"documented": self.is_documented} | self.row()
+
+    def to_json(self) -> str:
+        """Return what ``of_json`` reads."""
+        return json.dumps(self.row(), ensure_ascii=False)
+
+    @classmethod
+    def of_json(cls, cell: Any, plain: Mapping[str, Any]) -> Self:
+        """Return the result of ``to_json``, which is parsed already."""
+        return cls.of_row(cell, dict(plain))
 
 
-def _plain_value(_instance: object, _field: object, value: Any) -> Any:
-    return sorted(value) if isinstance(value, frozenset) else value
-
-
-def _is_set(result: CellResult, attribute: Any) -> bool:
-    default = attribute.default
-    if default is NOTHING:
-        return False
-    return bool(getattr(result, attribute.name) != (default.factory() if hasattr(default, "factory") else default))
+_FAULTS: Final = ("crashes", "rebalance_timeouts", "spurious_joins", "wait_for_quiescence")
 
 
 @frozen(kw_only=True)
 class UpgradeResult(CellResult):
     """The result of one upgrade of a Streams group."""
 
-    cell: Upgrade = field(kw_only=False)
-    max_rebalances: int = 0
-    """The most generations between two steps."""
-    probes: int = 0
-    """Answers with a lower version (version probing), in all runs."""
-    members: int = 0
-    faults: Mapping[str, int] = field(factory=dict, hash=False)
-    """The most faults of each kind in one schedule."""
-    moved_tasks: int = 0
-    """The most of all runs, as the next three (see ``model.metrics``)."""
-    unowned_task_ms: int = 0
-    member_bytes: int = 0
-    group_bytes: int = 0
-    schedule_classes: frozenset[str] = field(default=frozenset(), converter=_frozen)
-    """The classes of the sampled schedules."""
-    possible_schedule_classes: int = 0
-    deviations: Mapping[str, UpgradeResult] = field(factory=dict, hash=False)
-    """Results for operators that do not follow the plan, by name; they do not change the verdict."""
+    cell: Upgrade = field(kw_only=False, metadata=NO_COLUMN)
+    members: int = most("bigint", "bound: members of the group", default=0)
+    crashes: int | None = bound("bigint", "bound: most crashes in one schedule")
+    rebalance_timeouts: int | None = bound("bigint", "bound: most missed rebalance timeouts in one schedule")
+    spurious_joins: int | None = bound("bigint", "bound: most rejoins without a reason in one schedule")
+    wait_for_quiescence: bool | None = bound("boolean", "bound: whether the operator waits until the group has settled")
+    probes: int = added("bigint", "answers with a lower version (version probing), in all runs", default=0)
+    max_rebalances: int = most("bigint", "most rebalances between two steps", default=0)
+    moved_tasks: int = most("bigint", "most of all runs: tasks with another owner", default=0)
+    unowned_task_ms: int = most("bigint", "most of all runs: simulated time for which tasks have no owner", default=0)
+    member_bytes: int = most("bigint", "most of all runs: metadata of one member in one generation", default=0)
+    group_bytes: int = most("bigint", "most of all runs: metadata of the group in one generation", default=0)
+    schedule_classes: frozenset[str] = column(
+        "array<string>",
+        "classes of the sampled schedules",
+        default=frozenset(),
+        write=sorted,
+        converter=_frozen,
+        metadata=merged(operator.or_),
+    )
+    possible_schedule_classes: int = most("bigint", "how many classes there are; 0 if nothing was sampled", default=0)
+    deviations: Mapping[str, UpgradeResult] = field(factory=dict, hash=False, metadata={**NO_COLUMN, **merged(_union)})
+    """Results for operators that do not follow the plan, by name; they do not change the verdict. They have a table of
+    their own."""
 
     @property
     def upgrade(self) -> Upgrade:
@@ -212,8 +287,51 @@ class UpgradeResult(CellResult):
             deviations={name: each.for_upgrade(upgrade) for name, each in self.deviations.items()},
         )
 
+    def cell_row(self) -> Row:
+        """Return the upgrade as columns of the table ``upgrades``."""
+        upgrade, (origin, target) = self.cell, self.cell.display_names
+        return {
+            "from": origin,
+            "to": target,
+            "from_release": upgrade.origin.spelling,
+            "to_release": upgrade.target.spelling,
+            "plan": upgrade.plan.value,
+            "upgrade_from": upgrade.upgrade_from,
+        }
+
+    @staticmethod
+    def parse_cell(row: Row) -> Upgrade:
+        """Return the upgrade of a row of the table ``upgrades``."""
+        origin, target = release_named(row["from_release"]), release_named(row["to_release"])
+        return Upgrade(origin, target, Plan(row["plan"]), row["upgrade_from"], (row["from"], row["to"]))
+
+    @property
+    def faults(self) -> dict[str, Any]:
+        """The bounds of the faults in one schedule; empty if it was not explored."""
+        return {} if self.crashes is None else {name: getattr(self, name) for name in _FAULTS}
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the result as ``matrix.json`` has it: bounds together, and the number of sampled schedule classes."""
+        record = super().as_record()
+        for name in (*_FAULTS, "schedule_classes"):
+            del record[name]
+        upgrade = self.cell
+        return record | {
+            "from_release": upgrade.origin.name,
+            "to_release": upgrade.target.name,
+            "faults": self.faults,
+            "schedule_class_count": len(self.schedule_classes),
+            "deviations": {name: each.row(DEVIATION_COLUMNS) for name, each in self.deviations.items()},
+            "note": "; ".join(each.note for each in (upgrade.origin, upgrade.target) if each.note) or None,
+        }
+
+    def to_json(self) -> str:
+        """Return what ``of_json`` reads."""
+        deviations = {name: each.row(DEVIATION_COLUMNS) for name, each in self.deviations.items()}
+        return json.dumps(self.row() | {"deviations": deviations}, ensure_ascii=False)
+
     @classmethod
-    def from_plain(cls, cell: Upgrade, plain: Mapping[str, Any]) -> UpgradeResult:
-        """Return the result of ``as_plain``."""
-        deviations = {name: cls.from_plain(cell, each) for name, each in plain.get("deviations", {}).items()}
-        return cls(cell, **{**plain, "deviations": deviations})
+    def of_json(cls, cell: Upgrade, plain: Mapping[str, Any]) -> UpgradeResult:
+        """Return the result of ``to_json``, which is parsed already."""
+        deviations = {name: cls.of_row(cell, each, DEVIATION_COLUMNS) for name, each in plain["deviations"].items()}
+        return evolve(cls.of_row(cell, dict(plain)), deviations=deviations)

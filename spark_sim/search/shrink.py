@@ -39,7 +39,7 @@ def shrink_scenario(scenario: Scenario) -> Scenario:
 
 def shrink_example(result: UpgradeResult) -> UpgradeResult:
     """Return the result with its example shrunk, and with what that one violates."""
-    if result.example is None or result.violated not in PROPERTIES:
+    if result.example is None or result.property not in PROPERTIES:
         return result  # nothing to show, or the simulation itself failed, which has no smaller form
     scenario = Scenario.parse(result.example)
     if any(step.verb == "hold" for step in scenario.steps):

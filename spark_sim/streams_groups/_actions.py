@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import evolve
 
-from assignor.streams_group import CallbackKind, MemberState
+from assignor.streams_group import CallbackKind, StreamsMemberState
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.streams_groups._coordinator import (
     GROUP_ID_NOT_FOUND,
@@ -17,8 +17,8 @@ from spark_sim.streams_groups._coordinator import (
     heartbeat,
 )
 from spark_sim.streams_groups._group import NO_GROUP, Record
-from spark_sim.streams_groups._group import MemberState as GroupMemberState
-from spark_sim.streams_groups._members import SimulatedMember, has_duplicates
+from spark_sim.streams_groups._group import CoordinatorMemberState as GroupMemberState
+from spark_sim.streams_groups._members import SimulatedThread, has_duplicates
 from spark_sim.streams_groups._world import World, initial_world
 from spark_sim.streams_groups.scenario import GroupScenario, GroupStep
 
@@ -105,15 +105,15 @@ def possible_steps(world: World, verb: str) -> Iterator[GroupStep]:
 # -- what is possible ------------------------------------------------------------------------------------------------
 
 
-def _where(condition: Callable[[World, SimulatedMember], bool]) -> Callable[[World], Iterator[str]]:
+def _where(condition: Callable[[World, SimulatedThread], bool]) -> Callable[[World], Iterator[str]]:
     return lambda world: (member.name for member in world.members.values() if condition(world, member))
 
 
-def _has_to_restart(member: SimulatedMember) -> bool:
+def _has_to_restart(member: SimulatedThread) -> bool:
     return member.client is None and member.restarts
 
 
-def _can_stop(_: World, member: SimulatedMember) -> bool:
+def _can_stop(_: World, member: SimulatedThread) -> bool:
     return member.is_in_group and member.response is None
 
 
@@ -125,11 +125,11 @@ def _session_can_end(world: World) -> Iterator[str]:
             yield member_id
 
 
-def _is_known(world: World, member: SimulatedMember) -> bool:
+def _is_known(world: World, member: SimulatedThread) -> bool:
     return member.can_send and member.member_id in world.group.members
 
 
-def _can_linger(world: World, member: SimulatedMember) -> bool:
+def _can_linger(world: World, member: SimulatedThread) -> bool:
     return _is_known(world, member) and world.group.members[member.member_id].state is GroupMemberState.UNREVOKED_TASKS
 
 
@@ -202,7 +202,7 @@ def _callback(world: World, name: str) -> World:
 def _note_failures(world: World) -> World:
     """Remove the members that cannot go on."""
     for member in world.members.values():
-        if member.client is not None and member.client.state is MemberState.FATAL:
+        if member.client is not None and member.client.state is StreamsMemberState.FATAL:
             assert member.client.failure is not None, "the state has a reason; this should never happen"
             reason = member.client.failure.message
             world = evolve(world.with_member(member.crashed()), failed=(*world.failed, (member.name, reason)))

@@ -14,7 +14,7 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from assignor.streams_group.model import TASK_FIELDS
-from spark_sim.streams_groups._group import GroupMember, Record, RecordKind, StreamsGroup, tombstones
+from spark_sim.streams_groups._group import CoordinatorMember, Record, RecordKind, StreamsGroup, tombstones
 from spark_sim.streams_groups._reconciliation import reconcile
 from spark_sim.streams_groups._rules import CoordinatorRules
 from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple, partitions_by_subtopology, tasks_of
@@ -183,16 +183,16 @@ def _heartbeat(
     )
 
 
-def _known_member(group: StreamsGroup, request: HeartbeatRequest) -> GroupMember:
+def _known_member(group: StreamsGroup, request: HeartbeatRequest) -> CoordinatorMember:
     member = group.members.get(request.member_id)
     if member is None and request.member_epoch != JOIN_GROUP_MEMBER_EPOCH:
         if group.epoch == 0:
             raise _Refused(GROUP_ID_NOT_FOUND, "the group does not exist")
         raise _Refused(UNKNOWN_MEMBER_ID, f"{request.member_id} is not a member of the group")
-    return member or GroupMember(request.member_id)
+    return member or CoordinatorMember(request.member_id)
 
 
-def _check_epoch(member: GroupMember, request: HeartbeatRequest, rules: CoordinatorRules) -> None:
+def _check_epoch(member: CoordinatorMember, request: HeartbeatRequest, rules: CoordinatorRules) -> None:
     """Fence a member whose epoch is wrong; a lost answer explains the previous epoch."""
     epoch = request.member_epoch
     if epoch == member.epoch or (epoch == JOIN_GROUP_MEMBER_EPOCH and rules.rejoins_with_epoch_0):
@@ -202,7 +202,7 @@ def _check_epoch(member: GroupMember, request: HeartbeatRequest, rules: Coordina
         raise _Refused(FENCED_MEMBER_EPOCH, f"member epoch {epoch}, not {member.epoch}")
 
 
-def _with_metadata(member: GroupMember, request: HeartbeatRequest) -> GroupMember:
+def _with_metadata(member: CoordinatorMember, request: HeartbeatRequest) -> CoordinatorMember:
     return evolve(
         member,
         process_id=member.process_id if request.process_id is None else request.process_id,
@@ -219,7 +219,7 @@ def _topology_epoch(group: StreamsGroup, request: HeartbeatRequest) -> int | Non
     return group.topology_epoch
 
 
-def target_assignment(group: StreamsGroup, updated: GroupMember, config: GroupConfig) -> Mapping[str, TasksTuple]:
+def target_assignment(group: StreamsGroup, updated: CoordinatorMember, config: GroupConfig) -> Mapping[str, TasksTuple]:
     """Return the target of each member, with one member new or updated. Java: ``TargetAssignmentBuilder``.
 
     Java iterates over a hash map of random member ids: every order is possible. Here it is the order of the names.

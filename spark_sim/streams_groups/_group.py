@@ -17,7 +17,7 @@ from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 from subscription_codec import TaskId
 
 
-class MemberState(enum.Enum):
+class CoordinatorMemberState(enum.Enum):
     """How far the coordinator has reconciled a member. Java: ``streams.MemberState``."""
 
     STABLE = "has its target"
@@ -29,7 +29,7 @@ LEFT_EPOCH: Final = -1
 
 
 @frozen
-class GroupMember:
+class CoordinatorMember:
     """One member as the coordinator has it."""
 
     member_id: str
@@ -37,7 +37,7 @@ class GroupMember:
     topology_epoch: int = -1
     epoch: int = 0
     previous_epoch: int = 0
-    state: MemberState = MemberState.STABLE
+    state: CoordinatorMemberState = CoordinatorMemberState.STABLE
     assigned: TasksTuple = NO_TASKS
     pending_revocation: TasksTuple = NO_TASKS
     assignment_epochs: frozenset[tuple[TaskId, int]] = frozenset()
@@ -45,7 +45,7 @@ class GroupMember:
 
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether nothing is left to reconcile."""
-        return self.state is MemberState.STABLE and self.epoch == epoch
+        return self.state is CoordinatorMemberState.STABLE and self.epoch == epoch
 
     @property
     def held(self) -> TasksTuple:
@@ -79,7 +79,7 @@ class StreamsGroup:
     epoch: int = 0
     assignment_epoch: int = 0
     topology_epoch: int | None = None
-    members: Mapping[str, GroupMember] = MappingProxyType({})
+    members: Mapping[str, CoordinatorMember] = MappingProxyType({})
     targets: Mapping[str, TasksTuple] = MappingProxyType({})
 
     def active_process(self, task: TaskId) -> str | None:
@@ -141,7 +141,7 @@ def _replay_member(group: StreamsGroup, member_id: str, value: tuple[str, int] |
     member = group.members.get(member_id)
     if value is not None:
         process_id, topology_epoch = value
-        member = evolve(member or GroupMember(member_id), process_id=process_id, topology_epoch=topology_epoch)
+        member = evolve(member or CoordinatorMember(member_id), process_id=process_id, topology_epoch=topology_epoch)
         return evolve(group, members={**group.members, member_id: member})
     if member is None:
         return group
@@ -150,13 +150,13 @@ def _replay_member(group: StreamsGroup, member_id: str, value: tuple[str, int] |
     return evolve(group, members=_without(group.members, member_id))
 
 
-def _replay_current(group: StreamsGroup, member_id: str, value: GroupMember | None) -> StreamsGroup:
+def _replay_current(group: StreamsGroup, member_id: str, value: CoordinatorMember | None) -> StreamsGroup:
     member = group.members.get(member_id)
     if value is None:
         if member is None:
             return group
-        value = GroupMember(member_id, epoch=LEFT_EPOCH, previous_epoch=LEFT_EPOCH)
-    member = member or GroupMember(member_id)
+        value = CoordinatorMember(member_id, epoch=LEFT_EPOCH, previous_epoch=LEFT_EPOCH)
+    member = member or CoordinatorMember(member_id)
     value = evolve(value, process_id=member.process_id, topology_epoch=member.topology_epoch)
     return evolve(group, members={**group.members, member_id: value})
 

@@ -10,20 +10,22 @@ from attrs import evolve, frozen
 from assignor.streams_group import (
     CallbackKind,
     MemberProfile,
-    MemberState,
     StreamsGroupMember,
-    TaskAssignment,
+    StreamsMemberState,
+    StreamsTasks,
 )
 from assignor.streams_group.model import TASK_FIELDS, decode_tasks
 from spark_sim.streams_groups._coordinator import HeartbeatRequest, HeartbeatResponse
 from spark_sim.streams_groups._rules import ClientRules, client_rules_of
 from spark_sim.streams_groups._tasks import TasksTuple, owned_tasks
 
-_HAS_TASKS: Final = frozenset({MemberState.RECONCILING, MemberState.ACKNOWLEDGING, MemberState.STABLE})
+_HAS_TASKS: Final = frozenset(
+    {StreamsMemberState.RECONCILING, StreamsMemberState.ACKNOWLEDGING, StreamsMemberState.STABLE}
+)
 
 
 @frozen
-class SimulatedMember:
+class SimulatedThread:
     """One stream thread: its client, if it runs, and the answer that is on its way."""
 
     name: str
@@ -70,7 +72,7 @@ class SimulatedMember:
         """Whether the next heartbeat can be sent."""
         return self.client is not None and self.client.sends_heartbeats and self.response is None
 
-    def started(self, member_id: str) -> SimulatedMember:
+    def started(self, member_id: str) -> SimulatedThread:
         """Start the member with a new member id."""
         profile = MemberProfile(
             group_id="group",
@@ -82,21 +84,21 @@ class SimulatedMember:
         )
         return evolve(self, client=StreamsGroupMember(profile).subscribe(), restarts=False, response=None)
 
-    def crashed(self) -> SimulatedMember:
+    def crashed(self) -> SimulatedThread:
         """End the process without a word."""
         return evolve(self, client=None, response=None)
 
-    def left(self) -> SimulatedMember:
+    def left(self) -> SimulatedThread:
         """Make the client leave the group."""
         assert self.client is not None, "only a running member leaves; this should never happen"
         return self._with_client(self.client.leave())
 
-    def stalled(self) -> SimulatedMember:
+    def stalled(self) -> SimulatedThread:
         """The application has not polled for ``max.poll.interval.ms``."""
         assert self.client is not None, "only a running member stalls; this should never happen"
         return self._with_client(self.client.on_poll_expired())
 
-    def sent(self) -> tuple[SimulatedMember, HeartbeatRequest]:
+    def sent(self) -> tuple[SimulatedThread, HeartbeatRequest]:
         """Return the member after it has sent a heartbeat, and the heartbeat."""
         assert self.client is not None, "only a running member sends; this should never happen"
         client, fields = self.client.next_request()
@@ -107,17 +109,17 @@ class SimulatedMember:
         """The rules of its release."""
         return client_rules_of(self.release)
 
-    def disconnected(self) -> SimulatedMember:
+    def disconnected(self) -> SimulatedThread:
         """The last heartbeat is not answered."""
         return self if self.client is None else evolve(self._with_client(self.client.on_disconnect()), response=None)
 
-    def received(self, response: HeartbeatResponse) -> SimulatedMember:
+    def received(self, response: HeartbeatResponse) -> SimulatedThread:
         """Take an answer."""
         if self.client is None:
             return self
         return evolve(self._with_client(self.client.on_response(response.fields())), response=None)
 
-    def completed_callback(self) -> SimulatedMember:
+    def completed_callback(self) -> SimulatedThread:
         """The application has done the first callback.
 
         An application whose release does not check for duplicates fails if it gets a task twice.
@@ -132,13 +134,13 @@ class SimulatedMember:
             return evolve(self.crashed(), restarts=False)
         return self._with_client(self.client.on_callback_completed())
 
-    def _with_client(self, client: StreamsGroupMember) -> SimulatedMember:
+    def _with_client(self, client: StreamsGroupMember) -> SimulatedThread:
         """Take the client's next state; one that has left is gone when its callbacks are done."""
-        gone = client.state is MemberState.UNSUBSCRIBED and not client.callbacks
+        gone = client.state is StreamsMemberState.UNSUBSCRIBED and not client.callbacks
         return evolve(self, client=None if gone else client)
 
 
-def has_duplicates(assignment: TaskAssignment) -> bool:
+def has_duplicates(assignment: StreamsTasks) -> bool:
     """Whether a member gets a task in two roles."""
     return sum(map(len, assignment.roles)) > len(frozenset().union(*assignment.roles))
 

@@ -81,7 +81,7 @@ class GroupCell:
     properties: tuple[str, ...] = PROPERTIES
 
 
-class GroupState(NamedTuple):
+class SearchState(NamedTuple):
     """A group, and what can still happen to it."""
 
     world: World
@@ -89,7 +89,7 @@ class GroupState(NamedTuple):
 
 
 @frozen
-class Counterexample:
+class GroupCounterexample:
     """A violation and a shortest schedule that leads to it."""
 
     violation: Violation
@@ -112,8 +112,8 @@ class GroupExploration:
     """Different schedules; None if some schedule does not end."""
     complete: bool
     """Whether all states were explored."""
-    counterexamples: Mapping[str, Counterexample] = field(factory=dict)
-    """By violated property."""
+    counterexamples: Mapping[str, GroupCounterexample] = field(factory=dict)
+    """One counterexample for each violated property."""
 
 
 @frozen
@@ -122,20 +122,20 @@ class GroupModel:
 
     cell: GroupCell
 
-    def initial_states(self) -> Iterable[GroupState]:
+    def initial_states(self) -> Iterable[SearchState]:
         """Return the group after the steps of the cell's scenario."""
-        return (GroupState(run_scenario(self.cell.scenario), self.cell.budget),)
+        return (SearchState(run_scenario(self.cell.scenario), self.cell.budget),)
 
-    def transitions(self, state: GroupState) -> Iterator[Transition[GroupState, tuple[GroupStep, ...]]]:
+    def transitions(self, state: SearchState) -> Iterator[Transition[SearchState, tuple[GroupStep, ...]]]:
         """Yield the steps of the protocol, the operator and faults."""
         world, budget = state
         if not self.cell.settles:
             for step, after in effective_steps(world):
-                yield self._transition(state, step, GroupState(after, budget), 0)
+                yield self._transition(state, step, SearchState(after, budget), 0)
         for step, left, label in self._external_steps(state):
-            yield self._transition(state, step, GroupState(apply_possible_step(world, step), left), label)
+            yield self._transition(state, step, SearchState(apply_possible_step(world, step), left), label)
 
-    def _external_steps(self, state: GroupState) -> Iterator[tuple[GroupStep, Budget, int]]:
+    def _external_steps(self, state: SearchState) -> Iterator[tuple[GroupStep, Budget, int]]:
         """Yield the steps of the operator and of faults, with what is left of the budget, and their labels."""
         world, budget = state
         for verb, name in _OPERATOR_VERBS.items():
@@ -151,15 +151,15 @@ class GroupModel:
         for step in possible_steps(world, "arrive"):
             yield step, budget, FAULT_ACTION
 
-    def canonical(self, state: GroupState) -> Hashable:
+    def canonical(self, state: SearchState) -> Hashable:
         """Return a key that is equal for states that differ only in their epochs' values."""
         return state.world.key, state.budget
 
-    def is_terminal(self, _state: GroupState, labels: Sequence[int]) -> bool:
+    def is_terminal(self, _state: SearchState, labels: Sequence[int]) -> bool:
         """Whether the protocol has settled."""
         return all(label & EXTERNAL_ACTION for label in labels)
 
-    def violations(self, state: GroupState, *, terminal: bool) -> Iterable[Violation]:
+    def violations(self, state: SearchState, *, terminal: bool) -> Iterable[Violation]:
         """Return the first violation of a state; where a cell settles, all its states have settled."""
         settled = terminal or self.cell.settles
         return self._checked(chain(always(state.world), eventually(state.world) if settled else ()))
@@ -169,8 +169,8 @@ class GroupModel:
         return list(islice((each for each in found if each.property in self.cell.properties), 1))
 
     def _transition(
-        self, state: GroupState, step: GroupStep, then: GroupState, label: int
-    ) -> Transition[GroupState, tuple[GroupStep, ...]]:
+        self, state: SearchState, step: GroupStep, then: SearchState, label: int
+    ) -> Transition[SearchState, tuple[GroupStep, ...]]:
         before, after = state.world, then.world
         steps: tuple[GroupStep, ...] = (step,)
         if self.cell.settles:
@@ -182,17 +182,17 @@ class GroupModel:
         if STANDBY_STAYS in self.cell.properties and after.group.targets != before.group.targets:
             for violation in moved_standbys(before, after):
                 return Transition(steps, None, 1 | label, violation)
-        return Transition(steps, GroupState(after, then.budget), 1 | label)
+        return Transition(steps, SearchState(after, then.budget), 1 | label)
 
 
 def explore(cell: GroupCell, max_states: int = MAX_STATES) -> GroupExploration:
     """Explore all states of a cell; ``max_states`` as in ``bfs``."""
     graph = bfs(GroupModel(cell), max_states)
-    examples: dict[str, Counterexample] = {}
+    examples: dict[str, GroupCounterexample] = {}
     for each in graph.violations:
         if each.violation.property not in examples:
             last = () if each.action is None else each.action
-            examples[each.violation.property] = Counterexample(
+            examples[each.violation.property] = GroupCounterexample(
                 each.violation, _scenario_to(cell, graph, each.state, last)
             )
     paths = count_paths(graph) if graph.complete else None
@@ -209,14 +209,14 @@ def explore(cell: GroupCell, max_states: int = MAX_STATES) -> GroupExploration:
     )
 
 
-def _cycle(cell: GroupCell, graph: StateGraph[GroupState, tuple[GroupStep, ...]], number: int) -> Counterexample:
+def _cycle(cell: GroupCell, graph: StateGraph[SearchState, tuple[GroupStep, ...]], number: int) -> GroupCounterexample:
     cycle = tuple(step for action in cycle_from(graph, number) for step in action)
     text = f"the group comes back to the same state: {', '.join(map(str, cycle))}"
-    return Counterexample(Violation(REBALANCING_TERMINATES, "", text), _scenario_to(cell, graph, number, cycle))
+    return GroupCounterexample(Violation(REBALANCING_TERMINATES, "", text), _scenario_to(cell, graph, number, cycle))
 
 
 def _scenario_to(
-    cell: GroupCell, graph: StateGraph[GroupState, tuple[GroupStep, ...]], number: int, last: Sequence[GroupStep]
+    cell: GroupCell, graph: StateGraph[SearchState, tuple[GroupStep, ...]], number: int, last: Sequence[GroupStep]
 ) -> GroupScenario:
     _, actions = path_to(graph, number)
     steps = [step for action in actions for step in action]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from assignor.streams_group import MemberState
+from assignor.streams_group import StreamsMemberState
 from spark_sim.model.violations import Violation
 from spark_sim.streams_groups._coordinator import accepts_commit
-from spark_sim.streams_groups._members import SimulatedMember
+from spark_sim.streams_groups._members import SimulatedThread
 from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 from spark_sim.streams_groups._world import World
 from subscription_codec import TaskId
@@ -86,9 +86,9 @@ def moved_standbys(before: World, after: World) -> Iterator[Violation]:
                     yield Violation(STANDBY_STAYS, lost, text)
 
 
-def _waits(world: World, member: SimulatedMember) -> str:
+def _waits(world: World, member: SimulatedThread) -> str:
     client, known = member.client, world.group.members.get(member.member_id)
-    if client is None or client.state is not MemberState.STABLE:
+    if client is None or client.state is not StreamsMemberState.STABLE:
         return f"stays {'' if client is None else client.state.name}"
     if known is None:
         return "is not a member of the group"
@@ -112,7 +112,7 @@ def _shared_tasks(world: World) -> Iterator[Violation]:
                 )
 
 
-def _commits(world: World, member: SimulatedMember, task: TaskId) -> bool:
+def _commits(world: World, member: SimulatedThread, task: TaskId) -> bool:
     epoch = member.client.epoch if member.client else 0
     return accepts_commit(world.group, member.member_id, epoch, task, world.config.rules)
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from spark_sim.streams_groups._group import GroupMember, MemberState, StreamsGroup
+from spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 from subscription_codec import TaskId
 
 
 def reconcile(
-    group: StreamsGroup, member: GroupMember, target: TasksTuple, target_epoch: int, owned: TasksTuple | None
-) -> GroupMember:
+    group: StreamsGroup, member: CoordinatorMember, target: TasksTuple, target_epoch: int, owned: TasksTuple | None
+) -> CoordinatorMember:
     """Return the member after one step; the same member if it has to wait.
 
     Args:
@@ -24,17 +24,17 @@ def reconcile(
         owned: The tasks that the heartbeat reports; None if it reports none.
     """
     epoch = member.epoch
-    if member.state is MemberState.STABLE and epoch == target_epoch:
+    if member.state is CoordinatorMemberState.STABLE and epoch == target_epoch:
         return member
-    if member.state is MemberState.UNREVOKED_TASKS:
+    if member.state is CoordinatorMemberState.UNREVOKED_TASKS:
         if owned is None or owned.overlaps(member.pending_revocation):
             return member
         epoch += 1  # the revocation is acknowledged
     kept, wanted, revoked = member.assigned & target, target - member.assigned, member.assigned - target
     if revoked and (owned is None or owned.overlaps(revoked)):
-        return _with_tasks(member, MemberState.UNREVOKED_TASKS, epoch, target_epoch, kept, revoked)
+        return _with_tasks(member, CoordinatorMemberState.UNREVOKED_TASKS, epoch, target_epoch, kept, revoked)
     free = _released(group, member.process_id, wanted)
-    state = MemberState.STABLE if free == wanted else MemberState.UNRELEASED_TASKS
+    state = CoordinatorMemberState.STABLE if free == wanted else CoordinatorMemberState.UNRELEASED_TASKS
     return _with_tasks(member, state, target_epoch, target_epoch, kept | free, NO_TASKS)
 
 
@@ -59,13 +59,13 @@ def _released(group: StreamsGroup, process_id: str, wanted: TasksTuple) -> Tasks
 
 
 def _with_tasks(
-    member: GroupMember,
-    state: MemberState,
+    member: CoordinatorMember,
+    state: CoordinatorMemberState,
     epoch: int,
     target_epoch: int,
     assigned: TasksTuple,
     pending_revocation: TasksTuple,
-) -> GroupMember:
+) -> CoordinatorMember:
     known = dict(member.assignment_epochs)
     held = assigned.active | pending_revocation.active
     return evolve(

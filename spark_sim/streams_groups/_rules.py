@@ -54,8 +54,8 @@ RULES: Final[Mapping[str, CoordinatorRules]] = {
         CoordinatorRules("fixed", assignor="4.2.2", **_SINCE_4_2, resends_assignment=True),
     )
 }
-"""By release. ``fixed`` is 4.3.1 without the defects that the model finds; no release has all of it. ``mistaken`` has a
-task assignor with an error."""
+"""The rules by release. ``fixed`` is 4.3.1 without the defects that the model finds; no release has all of it.
+``mistaken`` has a task assignor with an error."""
 
 FIXED_CLIENT: Final = ClientRules(checks_duplicates=True, reports_while_reconciling=False)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from assignor.streams_group import TaskAssignment
+from assignor.streams_group import StreamsTasks
 from subscription_codec import TaskId
 
 
@@ -31,7 +31,7 @@ class TasksTuple:
         return cls(frozenset(active), frozenset(standby), frozenset(warm_up))
 
     @classmethod
-    def of_client(cls, assignment: TaskAssignment | None) -> TasksTuple:
+    def of_client(cls, assignment: StreamsTasks | None) -> TasksTuple:
         """Return what a client has; None is nothing."""
         return cls() if assignment is None else cls(*assignment.roles)
 
@@ -42,7 +42,7 @@ class TasksTuple:
 
     def fields(self) -> dict[str, list[dict[str, Any]]]:
         """Return the fields of a heartbeat."""
-        return TaskAssignment(*self.roles).fields()
+        return StreamsTasks(*self.roles).fields()
 
     def overlaps(self, other: TasksTuple) -> bool:
         """Whether a task has the same role in both. Java: ``containsAny``."""

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from assignor.streams_group import StreamsGroupMember
 from spark_sim.streams_groups._coordinator import GroupConfig, HeartbeatRequest
 from spark_sim.streams_groups._group import NO_GROUP, Record, StreamsGroup
-from spark_sim.streams_groups._members import SimulatedMember
+from spark_sim.streams_groups._members import SimulatedThread
 from spark_sim.streams_groups._rules import rules_of
 from spark_sim.streams_groups.scenario import GroupScenario
 
@@ -21,7 +21,7 @@ class World:
     """One moment of a simulation."""
 
     config: GroupConfig
-    members: Mapping[str, SimulatedMember]
+    members: Mapping[str, SimulatedThread]
     group: StreamsGroup = NO_GROUP
     late: tuple[HeartbeatRequest, ...] = ()
     """Heartbeats that their members no longer wait for and that can still reach the coordinator."""
@@ -30,7 +30,7 @@ class World:
     failed: tuple[tuple[str, str], ...] = ()
     """Members that have failed, with the reason."""
 
-    def with_member(self, member: SimulatedMember) -> World:
+    def with_member(self, member: SimulatedThread) -> World:
         """Replace a member."""
         return evolve(self, members={**self.members, member.name: member})
 
@@ -44,7 +44,7 @@ class World:
         used |= {member.member_id for member in self.members.values()}
         return next(each for each in (f"{name}#{number}" for number in range(1, len(used) + 2)) if each not in used)
 
-    def member_with_id(self, member_id: str) -> SimulatedMember | None:
+    def member_with_id(self, member_id: str) -> SimulatedThread | None:
         """Return the running member with a member id; None for an earlier start of a member."""
         return next((each for each in self.members.values() if each.member_id == member_id), None)
 
@@ -86,7 +86,7 @@ class World:
 def initial_world(scenario: GroupScenario) -> World:
     """Return the group of a scenario before its first step."""
     config = GroupConfig(scenario.topology, scenario.num_standby_replicas, rules_of(scenario.coordinator))
-    members = {name: SimulatedMember(name, release) for name, release in scenario.members}
+    members = {name: SimulatedThread(name, release) for name, release in scenario.members}
     return World(config, members, classic_members=scenario.classic_members)
 
 
@@ -94,7 +94,7 @@ def _is_positive(epoch: int) -> bool:
     return epoch > 0
 
 
-def _member_key(member: SimulatedMember, shift: Any) -> tuple[Any, ...]:
+def _member_key(member: SimulatedThread, shift: Any) -> tuple[Any, ...]:
     response = member.response and evolve(member.response, member_epoch=shift(member.response.member_epoch))
     return (member.topology_epoch, member.restarts, response, member.client and _client_key(member.client, shift))
 

@@ -39,7 +39,8 @@ class TracedRun:
     world: World
     steps: tuple[tuple[GroupStep, tuple[GroupTraceEvent, ...]], ...]
     violations: tuple[Violation, ...]
-    """Of *always* after each step, then of *eventually* at the end if the last step lets the group settle."""
+    """First those of *always* after each step, then those of *eventually* at the end, if the last step lets the group
+    settle."""
     final_events: tuple[GroupTraceEvent, ...]
     """The violations of *eventually*."""
     is_settled: bool
@@ -90,7 +91,7 @@ def _changes(before: World, after: World) -> Iterator[GroupTraceEvent]:
         if (now := _state(member.client)) != _state(before.members[name].client):
             yield GroupTraceEvent("state", name, now)
     for name, reason in after.failed[len(before.failed) :]:
-        yield GroupTraceEvent("died", name, f"fails: {reason}")
+        yield GroupTraceEvent("failed", name, f"fails: {reason}")
 
 
 def _state(client: StreamsGroupMember | None) -> str:

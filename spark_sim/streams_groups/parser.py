@@ -11,7 +11,7 @@ from attrs import evolve
 from spark_sim.model.scenario import ScenarioError, parse_verb
 from spark_sim.streams_groups._coordinator import GroupTopology
 from spark_sim.streams_groups._rules import rules_of
-from spark_sim.streams_groups.scenario import VERBS, GroupScenario, GroupStep, Operands
+from spark_sim.streams_groups.scenario import VERBS, GroupScenario, GroupStep, StreamsGroupOperands
 
 _MEMBER_NAME: Final = re.compile(r"[A-Z](\.[1-9])?", re.ASCII)
 _MEMBER_ID: Final = re.compile(r"([A-Z](?:\.[1-9])?)#[1-9][0-9]*", re.ASCII)
@@ -86,14 +86,14 @@ def _with_options(scenario: GroupScenario, words: Iterable[str]) -> GroupScenari
 def _parse_step(text: str, known: Sequence[str]) -> GroupStep:
     verb, _, words = parse_verb(text, VERBS)
     operands = VERBS[verb].operands
-    if operands is Operands.NOTHING:
+    if operands is StreamsGroupOperands.NOTHING:
         if words:
             raise ScenarioError(f"expected nothing after {verb}, got {' '.join(words)!r}")
         return GroupStep(verb)
     if len(words) != 1:
         raise ScenarioError(f"expected {operands.value} after {verb}, got {' '.join(words)!r}")
     name = words[0]
-    if operands is Operands.MEMBER_ID:
+    if operands is StreamsGroupOperands.MEMBER_ID:
         matched = _MEMBER_ID.fullmatch(name)
         name = matched[1] if matched else ""
     if name not in known:

@@ -22,7 +22,7 @@ from spark_sim.streams_groups._coordinator import GroupTopology
 from spark_sim.streams_groups._rules import NEWEST
 
 
-class Operands(enum.Enum):
+class StreamsGroupOperands(enum.Enum):
     """What follows a verb."""
 
     MEMBER = "one member"
@@ -30,27 +30,39 @@ class Operands(enum.Enum):
     NOTHING = "nothing"
 
 
-VERBS: Final[Mapping[str, Verb[Operands]]] = {
-    "start": make_verb(Operands.MEMBER, "{names} starts with a new member id"),
-    "stop": make_verb(Operands.MEMBER, "{names} stops and leaves the group"),
-    "restart": make_verb(Operands.MEMBER, "{names} leaves the group and starts again"),
-    "update": make_verb(Operands.MEMBER, "{names} restarts with the next topology epoch"),
-    "heartbeat": make_verb(Operands.MEMBER, "{names} sends a heartbeat and receives the answer"),
-    "callback": make_verb(Operands.MEMBER, "the application of {names} revokes, takes or drops tasks"),
-    "receive": make_verb(Operands.MEMBER, "the answer reaches {names}"),
-    "expire": make_verb(Operands.MEMBER_ID, "the session of member id {names} ends"),
-    "crash": make_verb(Operands.MEMBER, "{names} crashes"),
-    "stall": make_verb(Operands.MEMBER, "the application of {names} does not poll for max.poll.interval.ms"),
-    "lose-request": make_verb(Operands.MEMBER, "a heartbeat of {names} is lost"),
-    "lose-response": make_verb(Operands.MEMBER, "the answer to a heartbeat of {names} is lost"),
-    "slow-response": make_verb(Operands.MEMBER, "a heartbeat of {names} is answered, and the answer is slow"),
-    "delay": make_verb(Operands.MEMBER, "a heartbeat of {names} is late; its member sends the next one before"),
-    "arrive": make_verb(Operands.MEMBER_ID, "a late heartbeat of member id {names} reaches the coordinator"),
-    "silence": make_verb(Operands.MEMBER, "the session of {names} ends, as no heartbeat reaches the coordinator"),
-    "linger": make_verb(Operands.MEMBER, "the rebalance timeout of {names} ends before it has revoked its tasks"),
-    "retire": make_verb(Operands.NOTHING, "a member of the classic protocol leaves the group"),
-    "failover": make_verb(Operands.NOTHING, "another broker becomes the coordinator and loads the records"),
-    "settle": make_verb(Operands.NOTHING, "the protocol goes on until nothing changes"),
+VERBS: Final[Mapping[str, Verb[StreamsGroupOperands]]] = {
+    "start": make_verb(StreamsGroupOperands.MEMBER, "{names} starts with a new member id"),
+    "stop": make_verb(StreamsGroupOperands.MEMBER, "{names} stops and leaves the group"),
+    "restart": make_verb(StreamsGroupOperands.MEMBER, "{names} leaves the group and starts again"),
+    "update": make_verb(StreamsGroupOperands.MEMBER, "{names} restarts with the next topology epoch"),
+    "heartbeat": make_verb(StreamsGroupOperands.MEMBER, "{names} sends a heartbeat and receives the answer"),
+    "callback": make_verb(StreamsGroupOperands.MEMBER, "the application of {names} revokes, takes or drops tasks"),
+    "receive": make_verb(StreamsGroupOperands.MEMBER, "the answer reaches {names}"),
+    "expire": make_verb(StreamsGroupOperands.MEMBER_ID, "the session of member id {names} ends"),
+    "crash": make_verb(StreamsGroupOperands.MEMBER, "{names} crashes"),
+    "stall": make_verb(
+        StreamsGroupOperands.MEMBER, "the application of {names} does not poll for max.poll.interval.ms"
+    ),
+    "lose-request": make_verb(StreamsGroupOperands.MEMBER, "a heartbeat of {names} is lost"),
+    "lose-response": make_verb(StreamsGroupOperands.MEMBER, "the answer to a heartbeat of {names} is lost"),
+    "slow-response": make_verb(
+        StreamsGroupOperands.MEMBER, "a heartbeat of {names} is answered, and the answer is slow"
+    ),
+    "delay": make_verb(
+        StreamsGroupOperands.MEMBER, "a heartbeat of {names} is late; its member sends the next one before"
+    ),
+    "arrive": make_verb(
+        StreamsGroupOperands.MEMBER_ID, "a late heartbeat of member id {names} reaches the coordinator"
+    ),
+    "silence": make_verb(
+        StreamsGroupOperands.MEMBER, "the session of {names} ends, as no heartbeat reaches the coordinator"
+    ),
+    "linger": make_verb(
+        StreamsGroupOperands.MEMBER, "the rebalance timeout of {names} ends before it has revoked its tasks"
+    ),
+    "retire": make_verb(StreamsGroupOperands.NOTHING, "a member of the classic protocol leaves the group"),
+    "failover": make_verb(StreamsGroupOperands.NOTHING, "another broker becomes the coordinator and loads the records"),
+    "settle": make_verb(StreamsGroupOperands.NOTHING, "the protocol goes on until nothing changes"),
 }
 """The steps."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from attrs import frozen
 
@@ -15,7 +15,6 @@ from spark_sim.regressions.regression_search import (
     regression_searches,
     run_search,
 )
-from spark_sim.search.records import SCHEDULES, RecordKey, RecordSchema, stored
 from spark_sim.sweep.traces import Trace
 from spark_sim.sweep.work_units import COST_OF_A_TASK, WorkUnit
 
@@ -59,19 +58,3 @@ def regression_units(*, every: bool = False, steps: int = MAX_STEPS) -> list[Reg
     """Return the searches for all bugs, in one affected and one fixed pair each, or in ``every`` pair."""
     with mutants_registered():
         return [RegressionUnit(search, steps) for search in regression_searches(every=every)]
-
-
-REGRESSION_RECORD: Final[RecordSchema[RegressionResult]] = RecordSchema(
-    (
-        RecordKey("bug", get=lambda result: result.cell.bug),
-        RecordKey("course", get=lambda result: list(result.cell.instances)),
-        RecordKey("affected", get=lambda result: result.cell.affected),
-        RecordKey("found"),
-        stored("said", "message"),
-        RecordKey("example", get=lambda result: result.example or ""),
-        *SCHEDULES,
-        stored("states"),
-        stored("confirmed"),
-    )
-)
-"""``history.json``."""

@@ -6,35 +6,55 @@ No Spark here: a worker calls this module, wherever it runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, Final
+
+from attrs import frozen
 
 from spark_sim.model.events import events_digest
 from spark_sim.model.metrics import MeasuredSimulation
 from spark_sim.model.scenario import Scenario, Step
 from spark_sim.search.cell_result import ERROR, SAFE, UNSAFE, UpgradeResult
+from spark_sim.table import column
 from upgrade.plans import Upgrade
 
+UNIT_KEY: Final = (
+    "unit_key",
+    "string",
+    "the work unit: its name, and the digest of the computing code and of its parameters",
+)
 
-class Run(NamedTuple):
-    """One run, as a row. ``tables.schema.RUN_COLUMNS`` explains the columns."""
 
-    origin: str
-    target: str
-    plan: str
-    upgrade_from: str | None
-    unit_key: str
-    scenario: str
-    verdict: str
-    property: str | None
-    message: str | None
-    generations: int = 0
-    max_rebalances: int = 0
-    probes: int = 0
-    moved: int = 0
-    unowned_task_ms: int = 0
-    member_bytes: int = 0
-    group_bytes: int = 0
-    digest: str = ""
+@frozen
+class Run:
+    """One run, as a row."""
+
+    origin: str = column("string", "release that every member ran before")
+    target: str = column("string", "release that every member is brought to")
+    plan: str = column("string", "one_bounce, two_bounces or offline")
+    upgrade_from: str | None = column("string", "upgrade.from of the first bounce", is_nullable=True)
+    unit_key: str = column(*UNIT_KEY[1:])
+    scenario: str = column("string", "the schedule, as one line: streams-assignor replay explains it")
+    verdict: str = column("string", "safe, unsafe (a property was violated) or error (the simulation itself failed)")
+    property: str | None = column("string", "first property that is violated", is_nullable=True)
+    message: str | None = column("string", "what was observed instead, and at which member", is_nullable=True)
+    generations: int = column("bigint", "generations that the group went through", default=0)
+    max_rebalances: int = column("bigint", "most rebalances after one step", default=0)
+    probes: int = column(
+        "bigint", "times that a member was answered with a lower version by version probing (KIP-268)", default=0
+    )
+    moved_tasks: int = column(
+        "bigint",
+        "how often a task is given to another process than had it last, all generations together",
+        default=0,
+    )
+    unowned_task_ms: int = column(
+        "bigint", "simulated time for which a task has no owner, of all tasks together", default=0
+    )
+    member_bytes: int = column("bigint", "the most that a member sends and gets in one generation", default=0)
+    group_bytes: int = column(
+        "bigint", "the same of all members together, which a broker keeps in one record", default=0
+    )
+    digest: str = column("string", "hash of the whole history: the same scenario always gives the same", default="")
 
     @classmethod
     def of(cls, upgrade: Upgrade, key: str, simulation: MeasuredSimulation) -> Run:
@@ -50,7 +70,7 @@ class Run(NamedTuple):
             generations=simulation.coordinator.generation,
             max_rebalances=simulation.max_rebalances,
             probes=simulation.version_probes,
-            moved=simulation.moved,
+            moved_tasks=simulation.moved_tasks,
             unowned_task_ms=sum(simulation.unowned_ms.values()),
             member_bytes=simulation.member_bytes,
             group_bytes=simulation.group_bytes,
@@ -61,6 +81,10 @@ class Run(NamedTuple):
     def failed(cls, upgrade: Upgrade, key: str, scenario: str, violated: str, message: str) -> Run:
         """Return the row of a run that the simulation could not finish."""
         return cls(*_upgrade_columns(upgrade), key, scenario, ERROR, violated, message)
+
+
+_GREATEST: Final = ("max_rebalances", "moved_tasks", "unowned_task_ms", "member_bytes", "group_bytes")
+"""Columns of runs of which a result has the greatest value."""
 
 
 def _upgrade_columns(upgrade: Upgrade) -> tuple[str, str, str, str | None]:
@@ -98,21 +122,18 @@ def run_with_shared_prefixes(scenarios: Iterable[Scenario]) -> Iterator[Measured
         yield finished
 
 
-def summarise(upgrade: Upgrade, runs: Sequence[Run]) -> UpgradeResult:
+def summarize(upgrade: Upgrade, runs: Sequence[Run]) -> UpgradeResult:
     """Return the result of some runs of one upgrade; its example is the shortest violating run."""
     bad = [run for run in runs if run.verdict != SAFE]
     worst = min(bad, key=lambda run: (len(run.scenario), run.scenario), default=None)
+    greatest: dict[str, Any] = {name: max((getattr(run, name) for run in runs), default=0) for name in _GREATEST}
     return UpgradeResult(
         upgrade,
         runs=len(runs),
         violations=len(bad),
-        violated=worst.property if worst else None,
+        property=worst.property if worst else None,
         message=worst.message if worst else None,
         example=worst.scenario if worst else None,
         probes=sum(run.probes for run in runs),
-        max_rebalances=max((run.max_rebalances for run in runs), default=0),
-        moved_tasks=max((run.moved for run in runs), default=0),
-        unowned_task_ms=max((run.unowned_task_ms for run in runs), default=0),
-        member_bytes=max((run.member_bytes for run in runs), default=0),
-        group_bytes=max((run.group_bytes for run in runs), default=0),
+        **greatest,
     )

@@ -15,16 +15,16 @@ from spark_sim.brokers.plans import PLANS
 from spark_sim.brokers.scenario import DIALECTS_BY_NAME
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.search.cell_result import SAFE, CellResult
-from spark_sim.search.records import SCHEDULES, RecordKey, RecordSchema, stored
 from spark_sim.sweep.traces import Trace, trace_broker_scenario
 from spark_sim.sweep.work_units import WorkUnit
+from spark_sim.table import NO_COLUMN, Row, column
 from upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
 from upgrade.cluster.features.dialects import KIP_584
 
 FEATURE_LINES: Final = tuple(
     line for line in NEWEST_OF_LINE if not line.startswith("0.") and broker_release(line).number >= FIRST_FEATURE_LINE
 )
-"""The release lines whose features can be finalised, the oldest first."""
+"""The release lines whose features can be finalized, the oldest first."""
 
 MAX_NODES: Final = 5
 
@@ -53,12 +53,14 @@ class BrokerCellKey(NamedTuple):
 class BrokerCellResult(CellResult):
     """The result of one cell of brokers; the numbers are those of ``brokers.model.BrokerExploration``."""
 
-    cell: BrokerCellKey = field(kw_only=False)
-    terminal_states: int = 0
-    completed: int = 0
-    refused_requests: int = 0
-    rejected_nodes: int = 0
-    stalled_example: str | None = None
+    cell: BrokerCellKey = field(kw_only=False, metadata=NO_COLUMN)
+    terminal_states: int = column("bigint", "brokers: states in which nothing is left to do", default=0)
+    completed: int = column("bigint", "brokers: terminal states in which the plan is complete", default=0)
+    refused_requests: int = column("bigint", "brokers: refused updates of features", default=0)
+    rejected_nodes: int = column("bigint", "brokers: nodes whose registration was rejected", default=0)
+    stalled_example: str | None = column(
+        "string", "brokers: a scenario in which the plan is not completed", default=None
+    )
 
     @property
     def is_documented(self) -> bool:
@@ -69,6 +71,29 @@ class BrokerCellResult(CellResult):
     def is_vacuous(self) -> bool:
         """Whether the operator neither completed the plan nor met a refusal: then the cell shows nothing."""
         return self.verdict == SAFE and not self.completed and not self.refused_requests
+
+    def cell_row(self) -> Row:
+        """Return the cell as columns of the table ``upgrades``."""
+        cell = self.cell
+        return {
+            "from": cell.origin,
+            "to": cell.target,
+            "from_release": cell.origin,
+            "to_release": cell.target,
+            "plan": cell.plan,
+            "dialect": cell.dialect,
+            "nodes": list(cell.nodes),
+            "faults": cell.faults,
+        }
+
+    @staticmethod
+    def parse_cell(row: Row) -> BrokerCellKey:
+        """Return the cell of a row of the table ``upgrades``."""
+        return BrokerCellKey(row["from"], row["to"], row["dialect"], row["plan"], tuple(row["nodes"]), row["faults"])
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the result as ``matrix.json`` has it: the nodes as one text."""
+        return super().as_record() | {"nodes": " ".join(self.cell.nodes)}
 
 
 @frozen
@@ -111,37 +136,11 @@ def broker_result(key: BrokerCellKey, found: BrokerExploration) -> BrokerCellRes
         refused_requests=found.refused_requests,
         rejected_nodes=found.rejected_nodes,
         violations=found.violating_states,
-        violated=violation.property if violation else None,
+        property=violation.property if violation else None,
         message=str(violation) if violation else None,
         example=str(found.example) if found.example else None,
         stalled_example=str(found.stalled_example) if found.stalled_example else None,
     )
-
-
-BROKER_MATRIX: Final[RecordSchema[BrokerCellResult]] = RecordSchema(
-    (
-        RecordKey("from", get=lambda result: result.cell.origin),
-        RecordKey("to", get=lambda result: result.cell.target),
-        RecordKey("dialect", get=lambda result: result.cell.dialect),
-        RecordKey("nodes", get=lambda result: " ".join(result.cell.nodes)),
-        RecordKey("plan", get=lambda result: result.cell.plan),
-        RecordKey("faults", get=lambda result: result.cell.faults),
-        RecordKey("verdict"),
-        RecordKey("documented", get=lambda result: result.is_documented),
-        *map(stored, ("states", "transitions")),
-        *SCHEDULES,
-        stored("endings", "terminal_states"),
-        stored("reached", "completed"),
-        stored("refused", "refused_requests"),
-        stored("turned_away", "rejected_nodes"),
-        stored("violations"),
-        stored("property", "violated"),
-        stored("message"),
-        stored("example"),
-        stored("held_up", "stalled_example"),
-    )
-)
-"""``matrix.json`` of a sweep over brokers."""
 
 
 # -- which cells there are -------------------------------------------------------------------------------------------
@@ -151,7 +150,7 @@ def cell_keys(origin: str, target: str, *, nodes: int = 3, faults: int = 1) -> I
     """Yield the cells of a pair: each dialect and plan, with combined nodes, and with separate controllers.
 
     Raises:
-        UpgradeError: This is no upgrade of brokers that can finalise features.
+        UpgradeError: This is no upgrade of brokers that can finalize features.
     """
     before, after = kraft_release(origin), kraft_release(target)
     if nodes > MAX_NODES:

@@ -20,7 +20,8 @@ from spark_sim.sweep.tables.publishing import (
     open_results,
     page_titled,
 )
-from spark_sim.sweep.tables.schema import TABLES, UNITS, Table
+from spark_sim.sweep.tables.schema import TABLES, UNITS
+from spark_sim.table import Table
 
 PARQUET: Final = "parquet"
 REPORT: Final = "report.html"
@@ -29,7 +30,7 @@ _EXPORTS: Final[Mapping[str, IsOwn]] = {
     GUIDE: begins_with(b"[\n{", "from", "to", "verdict", "bounces", "via", "way"),
     REPORT: is_page,
     MATRIX: begins_with(b"[\n{", "from", "to", "plan", "verdict"),
-    HISTORY: begins_with(b"[\n {", "bug", "course", "affected", "found"),
+    HISTORY: begins_with(b"[\n {", "bug", "affected", "found"),
 }
 _DRAFTS: Final = {f".{name}.unfinished": is_own for name, is_own in _EXPORTS.items()}
 """Files that a killed command has begun to write beside the exports."""
@@ -37,7 +38,7 @@ EXPORTS: Final = Results("export", {**_DRAFTS, **_EXPORTS}, {})
 _LOCAL_DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
 _BEGINNING: Final = 65_536
 _FIRST_BYTES: Final = {".parquet": b"PAR1", ".orc": b"ORC", ".avro": b"Obj\x01", ".json": b"{", ".crc": b"crc\0"}
-"""Of the files that Spark writes, by suffix."""
+"""The first bytes of the files that Spark writes, by suffix."""
 
 
 @contextmanager

@@ -35,7 +35,7 @@ PREDICTION_FACTOR: Final = 4
 PILOT_UNITS: Final = 6
 PILOT_MEMBERS: Final = 3
 GROWTH_PER_MEMBER: Final = 9.4
-"""Of the transitions of an operator that does not wait; measured from three members to five."""
+"""The growth of the transitions of an operator that does not wait; measured from three members to five."""
 GROWTH_WITH_WAITING: Final = 4.0
 TRANSITIONS_PER_STATE: Final = 8
 COMPILED_GAIN: Final = 5.0
@@ -51,7 +51,7 @@ class Preset:
     matrix: str
     config: SweepConfig
     runs_in_all: int | None = None
-    """Of sampled schedules: how many runs there are, over all equivalence classes together."""
+    """The number of runs if schedules are sampled, over all equivalence classes together."""
 
     def suite(self, name: str) -> Suite:
         """Return the sweep."""

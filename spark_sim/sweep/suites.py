@@ -13,10 +13,8 @@ from attrs import asdict, evolve, field, frozen
 from spark_sim.advice.upgrade_guide import derive_guide, entry_json
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.search.cell_result import CellResult
-from spark_sim.search.records import UPGRADE_MATRIX, json_lines
-from spark_sim.sweep._regression_units import REGRESSION_RECORD, regression_units
+from spark_sim.sweep._regression_units import regression_units
 from spark_sim.sweep.broker_units import (
-    BROKER_MATRIX,
     BrokerUnit,
     all_line_pairs,
     cell_keys,
@@ -31,7 +29,6 @@ from spark_sim.sweep.tables.rows import (
     REGRESSION_SUITE,
     UPGRADE_SUITE,
     KindRows,
-    Row,
     TablesError,
     UnitTrace,
     counterexample_traces,
@@ -40,6 +37,7 @@ from spark_sim.sweep.tables.rows import (
 )
 from spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
 from spark_sim.sweep.work_units import SweepConfig, WorkUnit, default_config, digest_of
+from spark_sim.table import Row
 from upgrade.errors import UpgradeError
 from upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
 from upgrade.releases import resolve_release
@@ -136,7 +134,7 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     """Return the sweep over upgrades of brokers; without pairs, of every release line to every later one.
 
     Raises:
-        UpgradeError: A pair is no upgrade of brokers that can finalise features.
+        UpgradeError: A pair is no upgrade of brokers that can finalize features.
     """
     pairs = tuple(pairs)
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))
@@ -162,12 +160,25 @@ def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
 
 
 def _history_json(results: Sequence[Any]) -> str:
-    return json.dumps([REGRESSION_RECORD.record(each) for each in results], indent=1) + "\n"
+    return json.dumps([each.as_record() for each in results], indent=1) + "\n"
+
+
+def _matrix_json(results: Sequence[Any]) -> str:
+    return json_lines(each.as_record() for each in results)
+
+
+def json_lines(records: Iterable[Any]) -> str:
+    r"""Return a JSON list with one record a line.
+
+    >>> json_lines([{"a": 1}, {"a": 2}])
+    '[\n{"a": 1},\n{"a": 2}\n]\n'
+    """
+    return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in records) + "\n]\n"
 
 
 _FILES: Final[Mapping[str, Mapping[str, Callable[[Sequence[Any]], str]]]] = {
-    UPGRADE_SUITE: {GUIDE: _guide_json, MATRIX: UPGRADE_MATRIX.json_lines},
-    BROKER_SUITE: {MATRIX: BROKER_MATRIX.json_lines},
+    UPGRADE_SUITE: {GUIDE: _guide_json, MATRIX: _matrix_json},
+    BROKER_SUITE: {MATRIX: _matrix_json},
     REGRESSION_SUITE: {HISTORY: _history_json},
 }
 
@@ -296,7 +307,7 @@ class FinishedSweep:
     results: list[Any]
     """One result for each cell, in the order of the matrix."""
     traces: tuple[tuple[Upgrade, str, list[Row]], ...]
-    """Of upgrades: the upgrade, the scenario and the trace of counterexamples."""
+    """For sweeps of upgrades the upgrade, the scenario and the trace of counterexamples."""
 
 
 def finished_sweep(store: TableStore) -> FinishedSweep:

@@ -62,7 +62,7 @@ BATCHES_IN_FLIGHT: Final = 2
 """Batches that are computed at the same time."""
 TICK_SECONDS: Final = 0.2
 MAX_REPORT_SHARE: Final = 0.05
-"""Of the time: what progress may take, as drawing thousands of cells takes longer than a batch of small units."""
+"""The share of the time for progress, as drawing thousands of cells takes longer than a batch of small units."""
 
 
 Page = Callable[[FinishedSweep], str]
@@ -236,7 +236,7 @@ class _Work:
         for key, text in results:
             unit = self.units[key]
             try:
-                found = unit.result_type.from_plain(unit.cell, parse_json(text))
+                found = unit.result_type.of_json(unit.cell, parse_json(text))
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 why = f"{error}; --fresh begins anew"
                 raise ResultFolderError(f"the table of units is damaged at {key}: {why}") from None

@@ -130,7 +130,7 @@ def trace_broker_scenario(scenario: BrokerScenario) -> Trace[TraceEvent]:
     steps.append(final_step(final.violations, final.events[len(state.events) :]))
     finalized = dict(final.cluster.finalized)
     levels = ", ".join(f"{name} {level}" for name, level in finalized.items())
-    return Trace(str(scenario), final.violations, f"finalised is {levels}", {"finalized": finalized}, tuple(steps))
+    return Trace(str(scenario), final.violations, f"finalized is {levels}", {"finalized": finalized}, tuple(steps))
 
 
 def trace_group_scenario(scenario: GroupScenario) -> Trace[GroupTraceEvent]:

@@ -24,7 +24,7 @@ from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explor
 from spark_sim.packed.equivalence import all_instances_start
 from spark_sim.packed.explorer import choose_engine
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
-from spark_sim.search.cell_result import CellResult, UpgradeResult
+from spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
 from spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
 from spark_sim.search.schedules import spread_schedules, upgrade_key
 from spark_sim.sweep.equivalence import deviation_class, representatives, upgrade_class
@@ -198,15 +198,7 @@ class DeviationUnit(UpgradeUnit):
     def result(self) -> UpgradeResult:
         """Explore the deviation; the result of the upgrade contains it under its name."""
         found = upgrade_result(explore(self.packed_cell, engine=choose_engine(self.cost)))
-        kept = UpgradeResult(
-            self.cell,
-            violated=found.violated,
-            message=found.message,
-            example=found.example,
-            states=found.states,
-            transitions=found.transitions,
-            schedules=found.schedules,
-        )
+        kept = UpgradeResult.of_row(self.cell, found.row(DEVIATION_COLUMNS), DEVIATION_COLUMNS)
         return UpgradeResult(self.cell, deviations={DEVIATION_NAMES[self.packed_cell.deviation]: kept})
 
 

@@ -7,7 +7,6 @@ is neither, because equal units have equal results on all machines: it ends the 
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
@@ -18,9 +17,11 @@ from spark_sim.model.member import clear_memo
 from spark_sim.model.scenario import Scenario
 from spark_sim.search.cell_result import DETERMINISTIC, SIMULATION_FAILS, CellResult, UpgradeResult
 from spark_sim.search.shrink import shrink_example
-from spark_sim.sweep._runs import Run, run_scenarios, summarise
+from spark_sim.sweep._runs import Run, run_scenarios, summarize
+from spark_sim.sweep.tables.schema import UNITS
 from spark_sim.sweep.traces import trace_rows
 from spark_sim.sweep.work_units import WorkUnit
+from spark_sim.table import row_of
 
 REPEAT_EVERY: Final = 100
 """One run in so many is repeated, to check that it is deterministic."""
@@ -47,17 +48,18 @@ class UnitTask:
 
 
 def unit_rows(task: UnitTask) -> Iterator[dict[str, Any]]:
-    """Yield the row of each unit of a task (``tables.schema.UNITS``), whatever fails."""
+    """Yield the row of each unit of a task, whatever fails."""
     for key, unit in task.units:
         rows, result = compute_unit(key, unit)
-        yield {
+        values = {
             "unit_key": key,
             "sweep_id": task.sweep_id,
             "sweep": task.sweep,
-            "result": json.dumps(result.as_plain(), ensure_ascii=False),
-            "runs": [row._asdict() for row in rows],
+            "result": result.to_json(),
+            "runs": list(map(row_of, rows)),
             "trace": _trace_rows(unit, result),
         }
+        yield UNITS.row(values)
 
 
 def row_chunks(task: UnitTask) -> Iterator[list[dict[str, Any]]]:
@@ -80,7 +82,7 @@ def compute_unit(key: str, unit: WorkUnit) -> tuple[list[Run], CellResult]:
         rows = list(_check_determinism(unit, key, _run_rows(unit, key)))
         result = _explore(unit)
         if isinstance(result, UpgradeResult):
-            result = shrink_example(result.merge(summarise(result.cell, rows)))
+            result = shrink_example(result.merge(summarize(result.cell, rows)))
     except MemoryError:
         raise MemoryError(f"the unit {key} needs more memory than its worker has") from None
     return rows, result
@@ -103,7 +105,7 @@ def _explore(unit: WorkUnit) -> CellResult:
     except MemoryError:
         raise
     except Exception as error:  # whatever it is, the other cells are still worth having
-        return unit.result_type(unit.cell, violated=SIMULATION_FAILS, message=f"{type(error).__name__}: {error}")
+        return unit.result_type(unit.cell, property=SIMULATION_FAILS, message=f"{type(error).__name__}: {error}")
 
 
 def _run_rows(unit: WorkUnit, key: str) -> list[Run]:

@@ -161,7 +161,7 @@ STATUS_CODES: Final[Mapping[int, str]] = {
     5: "ASSIGNMENT_DELAYED",
     6: "MISSING_CLIENT_TAGS",
 }
-"""Of a heartbeat's response. Java: ``StreamsGroupHeartbeatResponse.Status``; 5 came with 4.3, 6 with 4.4."""
+"""Statuses in a heartbeat's response. Java: ``StreamsGroupHeartbeatResponse.Status``; 5 came with 4.3, 6 with 4.4."""
 
 JOIN_GROUP_MEMBER_EPOCH: Final = 0
 LEAVE_GROUP_MEMBER_EPOCH: Final = -1

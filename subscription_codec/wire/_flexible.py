@@ -1,4 +1,4 @@
-"""Wire types of Kafka's generated messages: strings, bytes and arrays in both encodings, tagged fields, structs.
+"""Wire types of Kafka's generated messages, besides those of ``types`` and ``text``: arrays, tagged fields, structs.
 
 A version of a message is *flexible* (KIP-482) or not. In a flexible version, lengths are unsigned varints of length + 1
 (0 is null), and each struct ends with its tagged fields. In other versions lengths are int16 (strings) or int32, and -1
@@ -14,60 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from subscription_codec.errors import BadCount, DecodeError, EncodeError
-from subscription_codec.wire.types import Reader, WireType
+from subscription_codec.wire.types import Reader, Sized, WireType, read_unsigned_varint, unsigned_varint
 
 T = TypeVar("T")
 
 UNKNOWN_TAGS: Final = "_unknownTaggedFields"
 """The key of the tagged fields that a schema does not have: {tag: bytes}. A newer release wrote them."""
-_MOST_VARINT_BYTES: Final = 5
-
-
-def read_unsigned_varint(reader: Reader) -> int:
-    """Read an unsigned varint of at most 32 bits."""
-    at, value = reader.position, 0
-    for index in range(_MOST_VARINT_BYTES):
-        byte = reader.read_bytes(1)[0]
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return value
-    raise BadCount("an unsigned varint of more than 5 bytes", at)
-
-
-def unsigned_varint(value: int) -> bytes:
-    """Return an unsigned varint."""
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-class Length:
-    """A length, count or null: a varint of ``value + 1`` if ``size`` is 0, else a signed integer of ``size`` bytes."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def read(self, reader: Reader, item_size: int) -> int | None:
-        """Read it; None is null. ``BadCount`` if the bytes left cannot hold as many items of at least ``item_size``."""
-        if self.size:
-            return None if reader.skip_null(self.size) else reader.read_count(item_size, self.size)
-        at, count = reader.position, read_unsigned_varint(reader) - 1
-        if count * item_size > reader.remaining:
-            raise BadCount(f"{count} items of {item_size} bytes or more, but {reader.remaining} bytes are left", at)
-        return None if count < 0 else count
-
-    def write(self, out: bytearray, value: int | None) -> None:
-        """Append it; ``EncodeError`` if it does not fit."""
-        if not self.size:
-            out += unsigned_varint(0 if value is None else value + 1)
-            return
-        try:
-            out += (-1 if value is None else value).to_bytes(self.size, "big", signed=True)
-        except OverflowError:
-            raise EncodeError(f"a length of {value} does not fit into {self.size} bytes") from None
 
 
 class _JsonValue(WireType[T]):
@@ -77,74 +29,16 @@ class _JsonValue(WireType[T]):
         return value  # type: ignore[no-any-return]
 
 
-class _Sized(_JsonValue[Any]):
-    """A value after its length."""
-
-    def __init__(self, length: Length, nullable: bool) -> None:
-        self.length = length
-        self.nullable = nullable
-        self.size = length.size or 1
-
-    def _read_length(self, reader: Reader, item_size: int) -> int | None:
-        at, length = reader.position, self.length.read(reader, item_size)
-        if length is None and not self.nullable:
-            raise BadCount("null, which this field cannot be", at)
-        return length
-
-    def _write_length(self, out: bytearray, value: Any) -> bool:
-        if value is None and not self.nullable:
-            raise EncodeError("must not be null")
-        try:
-            self.length.write(out, None if value is None else len(value))
-        except TypeError:
-            raise EncodeError(f"needs {self.name}, got {value!r}") from None
-        return value is not None
-
-
-class Text(_Sized):
-    """A string in UTF-8."""
-
-    name = "string"
-
-    def read(self, reader: Reader) -> str | None:
-        length = self._read_length(reader, 1)
-        return None if length is None else reader.read_bytes(length).decode("utf-8", "surrogateescape")
-
-    def write(self, out: bytearray, value: str | None) -> None:
-        try:
-            encoded = None if value is None else value.encode("utf-8", "surrogateescape")
-        except (AttributeError, UnicodeEncodeError):
-            raise EncodeError(f"needs a string, got {value!r}") from None
-        self._write_length(out, encoded)
-        out += encoded or b""
-
-
-class Binary(_Sized):
-    """Bytes."""
-
-    name = "bytes"
-
-    def read(self, reader: Reader) -> bytes | None:
-        length = self._read_length(reader, 1)
-        return None if length is None else reader.read_bytes(length)
-
-    def write(self, out: bytearray, value: bytes | None) -> None:
-        if value is not None and not isinstance(value, bytes):
-            raise EncodeError(f"needs bytes, got {value!r}")
-        self._write_length(out, value)
-        out += value or b""
-
-
-class List(_Sized):
+class List(_JsonValue[Any], Sized[Any]):
     """An array; its value is a list."""
 
-    def __init__(self, item: WireType[Any], length: Length, nullable: bool) -> None:
-        super().__init__(length, nullable)
+    def __init__(self, item: WireType[Any], length: int, *, nullable: bool) -> None:
+        super().__init__(length, nullable=nullable)
         self.item = item
         self.name = f"[{item.name}]"
 
     def read(self, reader: Reader) -> list[Any] | None:
-        count = self._read_length(reader, self.item.size)
+        count = self.read_length(reader, self.item.size)
         if count is None:
             return None
         read, items = self.item.read, []
@@ -156,7 +50,7 @@ class List(_Sized):
         return items
 
     def write(self, out: bytearray, value: Sequence[Any] | None) -> None:
-        if not self._write_length(out, value):
+        if not self.write_length(out, value):
             return
         for index, item in enumerate(value or ()):
             try:
@@ -182,23 +76,6 @@ class KafkaUuid(_JsonValue[str]):
         if len(raw) != 16:
             raise EncodeError(f"needs a UUID of 22 characters, got {value!r}")
         out += raw
-
-
-class Unsigned(_JsonValue[int]):
-    """An unsigned big-endian integer."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.name = f"uint{8 * size}"
-
-    def read(self, reader: Reader) -> int:
-        return int.from_bytes(reader.read_bytes(self.size), "big")
-
-    def write(self, out: bytearray, value: int) -> None:
-        try:
-            out += value.to_bytes(self.size, "big")
-        except (OverflowError, AttributeError, TypeError):
-            raise EncodeError(f"needs an unsigned integer of {self.size} bytes, got {value!r}") from None
 
 
 class Boolean(_JsonValue[bool]):

@@ -9,23 +9,20 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec.errors import TrailingBytes
 from subscription_codec.wire._flexible import (
-    Binary,
     Boolean,
     KafkaUuid,
-    Length,
     List,
     Message,
     Nullable,
-    Text,
-    Unsigned,
 )
 from subscription_codec.wire.codegen import compile_message
-from subscription_codec.wire.types import INT_32, INT_64, Integer, Reader, WireType
+from subscription_codec.wire.text import Utf8
+from subscription_codec.wire.types import INT_32, INT_64, Bytes, Integer, Reader, WireType
 
 _FIXED: Final[Mapping[str, WireType[Any]]] = {
     "int8": Integer(1),
     "int16": Integer(2),
-    "uint16": Unsigned(2),
+    "uint16": Integer(2, signed=False),
     "int32": INT_32,
     "int64": INT_64,
     "uuid": KafkaUuid(),
@@ -116,12 +113,12 @@ def _wire_type(field: Field, version: int, flexible: bool) -> WireType[Any]:
     kind = field.type
     if isinstance(kind, Array):
         item = _wire_type(Field(field.name, kind.item), version, flexible)
-        return List(item, Length(0 if flexible else 4), nullable)
+        return List(item, 0 if flexible else 4, nullable=nullable)
     if isinstance(kind, tuple):
         struct = _message(field.name, kind, version, flexible)
         return Nullable(struct, tagged=field.tag is not None) if nullable else struct
     if kind == "string":
-        return Text(Length(0 if flexible else 2), nullable)
+        return Utf8(0 if flexible else 2, nullable=nullable)
     if kind == "bytes":
-        return Binary(Length(0 if flexible else 4), nullable)
+        return Bytes(0 if flexible else 4, nullable=nullable)
     return _FIXED[kind]

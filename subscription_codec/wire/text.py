@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from subscription_codec.errors import BadCount, BadText, EncodeError
-from subscription_codec.wire.types import Reader, WireType
+from subscription_codec.wire.types import Reader, Sized, WireType
 
 _NATIVE_UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 
@@ -25,36 +25,30 @@ def _require_str(value: Any) -> str:
     return value
 
 
-class Utf8(WireType["str | None"]):
+class Utf8(Sized["str | None"]):
     """Length and standard UTF-8. Bytes that are not UTF-8 survive as surrogate escapes.
 
     Java decodes them as U+FFFD, so a leader must not fail on them.
     """
 
     def __init__(self, length: int, *, nullable: bool = False) -> None:
-        self.size = length
-        self.nullable = nullable
-        self.name = f"{'nullable ' if nullable else ''}string (int{length * 8} length)"
+        super().__init__(length, nullable=nullable)
+        self.name = f"{'nullable ' if nullable else ''}string ({f'int{8 * length}' if length else 'varint'} length)"
 
     def read(self, reader: Reader) -> str | None:
-        if self.nullable and reader.skip_null(self.size):
-            return None
-        return reader.read_bytes(reader.read_count(1, self.size)).decode("utf-8", "surrogateescape")
+        length = self.read_length(reader)
+        return None if length is None else reader.read_bytes(length).decode("utf-8", "surrogateescape")
 
     def from_json(self, value: Any) -> str | None:
         return None if value is None and self.nullable else _require_str(value)
 
     def write(self, out: bytearray, value: str | None) -> None:
-        if value is None:
-            if not self.nullable:
-                raise EncodeError("must not be null")
-            out += b"\xff" * self.size
-            return
         try:
-            text = value.encode("utf-8", "surrogateescape")
-            out += len(text).to_bytes(self.size, "big", signed=True) + text
-        except (UnicodeEncodeError, OverflowError, AttributeError) as error:
-            raise EncodeError(f"cannot be written as {self.name}: {error}") from None
+            text = None if value is None else value.encode("utf-8", "surrogateescape")
+        except (AttributeError, UnicodeEncodeError):
+            raise EncodeError(f"needs a string, got {value!r}") from None
+        self.write_length(out, text)
+        out += text or b""
 
 
 class ModifiedUtf8(WireType[str]):

@@ -24,6 +24,8 @@ from subscription_codec.errors import BadCount, DecodeError, EncodeError, Trunca
 
 T = TypeVar("T")
 
+_MOST_VARINT_BYTES: Final = 5
+
 
 class Reader:
     """A position in some bytes. It moves forward only after a check that enough bytes are left."""
@@ -50,9 +52,9 @@ class Reader:
         self.position = at + size
         return raw
 
-    def read_integer(self, size: int) -> int:
+    def read_integer(self, size: int, *, signed: bool = True) -> int:
         """Read one integer of ``size`` bytes."""
-        return int.from_bytes(self.read_bytes(size), "big", signed=True)
+        return int.from_bytes(self.read_bytes(size), "big", signed=signed)
 
     def read_count(self, item_size: int, size: int = 4) -> int:
         """Read a count of items that take at least ``item_size`` bytes each."""
@@ -95,16 +97,30 @@ class WireType(ABC, Generic[T]):
     def from_json(self, value: Any) -> T:
         """Return the value of a JSON form (the inverse of ``json_fields.to_json``)."""
 
+    def fast_read(self, data: bytes, at: int) -> tuple[T, int]:
+        """Decode one value at an offset; return it and its end. Only for a type that ``codegen`` has no source for."""
+        reader = Reader(data, at)
+        del reader.topic_dictionary  # a type that needs it raises AttributeError, and the reference path decides
+        value = self.read(reader)
+        return value, reader.position
+
+    def fast_write(self, value: T) -> bytes | bytearray:
+        """Encode one value; as ``fast_read``."""
+        out = bytearray()
+        self.write(out, value)
+        return out
+
 
 class Integer(WireType[int]):
-    """A signed big-endian integer."""
+    """A big-endian integer."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, signed: bool = True) -> None:
         self.size = size
-        self.name = f"int{size * 8}"
+        self.signed = signed
+        self.name = f"{'' if signed else 'u'}int{size * 8}"
 
     def read(self, reader: Reader) -> int:
-        return reader.read_integer(self.size)
+        return reader.read_integer(self.size, signed=self.signed)
 
     def from_json(self, value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -113,9 +129,10 @@ class Integer(WireType[int]):
 
     def write(self, out: bytearray, value: int) -> None:
         try:
-            out += value.to_bytes(self.size, "big", signed=True)
+            out += value.to_bytes(self.size, "big", signed=self.signed)
         except (OverflowError, AttributeError, TypeError):
-            raise EncodeError(f"needs an integer of {self.size} bytes, got {value!r}") from None
+            kind = "an integer" if self.signed else "an unsigned integer"
+            raise EncodeError(f"needs {kind} of {self.size} bytes, got {value!r}") from None
 
 
 INT_32: Final = Integer(4)
@@ -149,14 +166,88 @@ class Uuid(WireType[UUID]):
             raise EncodeError(f"needs a UUID, got {value!r}") from None
 
 
-class NullableBytes(WireType["bytes | None"]):
-    """Bytes after an int32 length; -1 is null."""
+def read_unsigned_varint(reader: Reader) -> int:
+    """Read an unsigned varint of at most 32 bits."""
+    at, value = reader.position, 0
+    for index in range(_MOST_VARINT_BYTES):
+        byte = reader.read_bytes(1)[0]
+        value |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return value
+    raise BadCount("an unsigned varint of more than 5 bytes", at)
 
-    name = "nullable bytes"
-    size = 4
+
+def unsigned_varint(value: int) -> bytes:
+    """Return an unsigned varint."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+class Length:
+    """A length, count or null: a varint of ``value + 1`` if ``size`` is 0, else a signed integer of ``size`` bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def read(self, reader: Reader, item_size: int, *, nullable: bool) -> int | None:
+        """Read it; None is null. ``BadCount`` if the bytes left cannot hold as many items of at least ``item_size``."""
+        if self.size:
+            return None if nullable and reader.skip_null(self.size) else reader.read_count(item_size, self.size)
+        at, count = reader.position, read_unsigned_varint(reader) - 1
+        if count * item_size > reader.remaining:
+            raise BadCount(f"{count} items of {item_size} bytes or more, but {reader.remaining} bytes are left", at)
+        if count < 0 and not nullable:
+            raise BadCount("null, which this field cannot be", at)
+        return None if count < 0 else count
+
+    def write(self, out: bytearray, value: int | None) -> None:
+        """Append it; ``EncodeError`` if it does not fit."""
+        if not self.size:
+            out += unsigned_varint(0 if value is None else value + 1)
+            return
+        try:
+            out += (-1 if value is None else value).to_bytes(self.size, "big", signed=True)
+        except OverflowError:
+            raise EncodeError(f"a length of {value} does not fit into {self.size} bytes") from None
+
+
+class Sized(WireType[T]):
+    """A value after its length, of ``length`` bytes; 0: an unsigned varint (KIP-482)."""
+
+    def __init__(self, length: int, *, nullable: bool = False) -> None:
+        self.length = Length(length)
+        self.nullable = nullable
+        self.size = length or 1
+
+    def read_length(self, reader: Reader, item_size: int = 1) -> int | None:
+        """Read the length or count; None is null."""
+        return self.length.read(reader, item_size, nullable=self.nullable)
+
+    def write_length(self, out: bytearray, value: Sequence[Any] | None) -> bool:
+        """Append the length or count; return whether there is a value after it."""
+        if value is None and not self.nullable:
+            raise EncodeError("must not be null")
+        try:
+            self.length.write(out, None if value is None else len(value))
+        except TypeError:
+            raise EncodeError(f"needs {self.name}, got {value!r}") from None
+        return value is not None
+
+
+class Bytes(Sized["bytes | None"]):
+    """Bytes; in JSON they are hex."""
+
+    def __init__(self, length: int, *, nullable: bool = False) -> None:
+        super().__init__(length, nullable=nullable)
+        self.name = "nullable bytes" if nullable else "bytes"
 
     def read(self, reader: Reader) -> bytes | None:
-        return None if reader.skip_null(4) else reader.read_bytes(reader.read_count(1))
+        length = self.read_length(reader)
+        return None if length is None else reader.read_bytes(length)
 
     def from_json(self, value: Any) -> bytes | None:
         try:
@@ -165,7 +256,10 @@ class NullableBytes(WireType["bytes | None"]):
             raise EncodeError(f"needs hex or null, got {value!r}") from None
 
     def write(self, out: bytearray, value: bytes | None) -> None:
-        out += b"\xff\xff\xff\xff" if value is None else len(value).to_bytes(4, "big") + value
+        if value is not None and not isinstance(value, bytes):
+            raise EncodeError(f"needs bytes, got {value!r}")
+        self.write_length(out, value)
+        out += value or b""
 
 
 class Array(WireType[Sequence[T]]):
@@ -313,14 +407,6 @@ class ColumnType(WireType[T]):
 
     def from_json(self, value: Any) -> T:
         return self.inner.from_json(value)  # type: ignore[no-any-return]
-
-    def fast_read(self, data: bytes, at: int) -> tuple[T, int]:
-        """Decode one value at an offset; return it and its end."""
-        raise NotImplementedError  # pragma: no cover - only for types that codegen does not inline
-
-    def fast_write(self, value: T) -> bytes | bytearray:
-        """Encode one value."""
-        raise NotImplementedError  # pragma: no cover - likewise
 
     def from_wire(self, value: Any, _reader: Reader) -> T:
         """Return the value for the record."""

@@ -22,7 +22,7 @@ import java.util.UUID;
  * Asks the task assignors of the kafka-streams release on the class path, 2.6 or later: a group in, a line of JSON out.
  *
  * A group is what `streams-assignor assign` reads. "op" is "assign" (the default), or "actives" or "standbys" for the
- * rack-aware optimisation alone (3.6 or later): then clients have "active" and "standby" tasks, and "costs" are the
+ * rack-aware optimization alone (3.6 or later): then clients have "active" and "standby" tasks, and "costs" are the
  * traffic and the non-overlap cost. The answer has "clients" with what they get, "followup" or "cost", and "racks",
  * whether those could be looked at. All by reflection, as no two of these releases have the same signatures.
  */

@@ -10,10 +10,10 @@ from probing import (
     KIP_268,
     Action,
     AssignmentContent,
-    AssignmentReceived,
     MemberState,
     MemberVersion,
     MemberVersions,
+    ReceivedVersions,
     decide,
 )
 from probing.rules import G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649
@@ -27,7 +27,7 @@ X, Y = 3, 4
 def upgraded(rules, used=Y):
     """A member of the new release, downgraded to ``used`` if that is below its latest version."""
     member = MemberVersion.initial(rules.member, Y)
-    return member if used == Y else member.on_assignment(AssignmentReceived(X, X))[0]
+    return member if used == Y else member.on_assignment(ReceivedVersions(X, X))[0]
 
 
 @ALL
@@ -69,14 +69,14 @@ def test_for_all_other_instances_released_leaders_up_to_2_3_repeat_the_previous_
 
 @ALL
 def test_an_upgraded_follower_that_gets_version_x_supporting_x_downgrades_to_x_in_memory(rules):
-    member, _ = upgraded(rules).on_assignment(AssignmentReceived(X, X))
+    member, _ = upgraded(rules).on_assignment(ReceivedVersions(X, X))
 
     assert (X, MemberState.DOWNGRADED) == (member.version_to_send(), member.state)
 
 
 @ALL
 def test_a_downgraded_follower_forces_an_immediate_second_rebalance(rules):
-    _, actions = upgraded(rules).on_assignment(AssignmentReceived(X, X))
+    _, actions = upgraded(rules).on_assignment(ReceivedVersions(X, X))
 
     assert Action.REJOIN in actions
 
@@ -109,7 +109,7 @@ def test_as_long_as_one_old_subscription_is_there_the_upgraded_leader_answers_x_
 
 @ALL
 def test_an_upgraded_instance_always_checks_the_supported_version_and_goes_back_up_when_it_can(rules):
-    member, _ = upgraded(rules, used=X).on_assignment(AssignmentReceived(X, Y, completes_upgrade=True))
+    member, _ = upgraded(rules, used=X).on_assignment(ReceivedVersions(X, Y, completes_upgrade=True))
 
     assert (Y, MemberState.LATEST) == (member.version_to_send(), member.state)
 
@@ -117,7 +117,7 @@ def test_an_upgraded_instance_always_checks_the_supported_version_and_goes_back_
 @ALL
 def test_when_all_send_y_the_leader_answers_y_and_the_upgrade_is_done(rules):
     decision = decide(rules.leader, Y, {"a": MemberVersions(Y, Y), "b": MemberVersions(Y, Y)})
-    member, actions = upgraded(rules).on_assignment(AssignmentReceived(Y, Y))
+    member, actions = upgraded(rules).on_assignment(ReceivedVersions(Y, Y))
 
     assert {(Y, Y)} == {(answer.version, answer.supported_version) for answer in decision.answers.values()}
     assert (Y, (Action.ACCEPT,)) == (member.used_version, actions)
@@ -146,7 +146,7 @@ def test_if_the_leader_is_bounced_last_one_more_rebalance_finishes_the_upgrade(r
         for role in ("leader", "follower")
         for used in (X, Y)
         if Action.REJOIN
-        in upgraded(rules, used).on_assignment(AssignmentReceived(X, Y, completes_upgrade=role == "leader"))[1]
+        in upgraded(rules, used).on_assignment(ReceivedVersions(X, Y, completes_upgrade=role == "leader"))[1]
     }
 
     assert LAST[rules.name] == rejoining
@@ -167,8 +167,7 @@ def test_if_the_leader_is_not_bounced_last_no_additional_rebalance_is_needed(rul
     assert not [
         member
         for member, answer in answers.items()
-        if Action.REJOIN
-        in upgraded(rules).on_assignment(AssignmentReceived(answer.version, answer.supported_version))[1]
+        if Action.REJOIN in upgraded(rules).on_assignment(ReceivedVersions(answer.version, answer.supported_version))[1]
     ]
 
 
@@ -179,7 +178,7 @@ def test_upgrade_from_sends_the_old_encoding_and_gets_a_corresponding_assignment
     answer = decide(rules.leader, X, {"bounced": MemberVersions(pinned), "old": MemberVersions(pinned)}).answers[
         "bounced"
     ]
-    after, actions = member.on_assignment(AssignmentReceived(answer.version, -1))
+    after, actions = member.on_assignment(ReceivedVersions(answer.version, -1))
 
     assert pinned == member.version_to_send() == answer.version
     assert (member, (Action.ACCEPT,)) == (after, actions)
@@ -191,7 +190,7 @@ def test_in_the_second_bounce_the_leader_sends_the_old_version_as_long_as_one_ol
     answer = decide(
         rules.leader, X, {"bounced twice": MemberVersions(X, X), "bounced once": MemberVersions(old)}
     ).answers["bounced twice"]
-    member, actions = MemberVersion.initial(rules.member, X).on_assignment(AssignmentReceived(answer.version, -1))
+    member, actions = MemberVersion.initial(rules.member, X).on_assignment(ReceivedVersions(answer.version, -1))
 
     assert (old, X, (Action.ACCEPT,)) == (answer.version, member.used_version, actions)
 

@@ -8,11 +8,11 @@ from probing import (
     CURRENT,
     Action,
     AssignmentContent,
-    AssignmentReceived,
     AssignorError,
     MemberVersion,
     MemberVersions,
     Precondition,
+    ReceivedVersions,
     RemoteProtocolError,
     RuleSet,
     decide,
@@ -185,7 +185,7 @@ def test_a_member_reacts_to_an_error_code(name, code):
     """It precedes the versions: those of the same answer are the leader's own, and would be illegal."""
     expected = dict(zip([1, 2, 3, 4, 99], REACTIONS[name], strict=True))[code]
     member = MemberVersion.initial(BY_NAME[name].member, 4)
-    event = AssignmentReceived(11, 11, error_code=code)
+    event = ReceivedVersions(11, 11, error_code=code)
     if isinstance(expected, str):
         with pytest.raises(RemoteProtocolError, match=f"the leader sent error code {code}") as caught:
             member.on_assignment(event)
@@ -199,9 +199,7 @@ def test_a_member_reacts_to_an_error_code(name, code):
 def test_without_error_codes_a_member_only_compares_versions(rules):
     member = MemberVersion.initial(rules.member, 2)
 
-    assert member.on_assignment(AssignmentReceived(2, -1)) == member.on_assignment(
-        AssignmentReceived(2, -1, error_code=1)
-    )
+    assert member.on_assignment(ReceivedVersions(2, -1)) == member.on_assignment(ReceivedVersions(2, -1, error_code=1))
 
 
 @ALL

@@ -7,12 +7,12 @@ from probing import (
     KIP_268,
     Action,
     AssignmentContent,
-    AssignmentReceived,
     AssignorError,
     LocalProtocolError,
     MemberVersion,
     MemberVersions,
     Precondition,
+    ReceivedVersions,
     RemoteProtocolError,
     decide,
 )
@@ -39,7 +39,7 @@ def test_a_pinned_member_supports_more_than_it_sends():
 
 def test_a_version_that_is_not_supported_cannot_be_sent():
     """KAFKA-8649: such a member follows a leader that supports more than it does."""
-    member, _ = MemberVersion.initial(KAFKA_2_0.member, 3).on_assignment(AssignmentReceived(3, 4))
+    member, _ = MemberVersion.initial(KAFKA_2_0.member, 3).on_assignment(ReceivedVersions(3, 4))
     with pytest.raises(LocalProtocolError, match="version must be between 1 and 3; was: 4") as caught:
         member.version_to_send()
 
@@ -49,9 +49,9 @@ def test_a_version_that_is_not_supported_cannot_be_sent():
 @pytest.mark.parametrize(
     ("rules", "event", "expected"),
     [
-        (KAFKA_2_0, AssignmentReceived(5, 5), "IllegalStateException"),
-        (KAFKA_8649, AssignmentReceived(5, 5), "TaskAssignmentException"),
-        (KAFKA_8649, AssignmentReceived(4, 5), "TaskAssignmentException"),
+        (KAFKA_2_0, ReceivedVersions(5, 5), "IllegalStateException"),
+        (KAFKA_8649, ReceivedVersions(5, 5), "TaskAssignmentException"),
+        (KAFKA_8649, ReceivedVersions(4, 5), "TaskAssignmentException"),
     ],
 )
 def test_an_assignment_that_breaks_the_rules_is_refused_with_its_versions(rules, event, expected):
@@ -66,14 +66,14 @@ def test_an_assignment_that_breaks_the_rules_is_refused_with_its_versions(rules,
 def test_an_assignment_that_supports_less_than_it_uses_is_refused():
     message = "got an assignment of version 4 that claims to support only 3"
     with pytest.raises(RemoteProtocolError, match=message) as caught:
-        MemberVersion.initial(CURRENT.member, 4).on_assignment(AssignmentReceived(4, 3))
+        MemberVersion.initial(CURRENT.member, 4).on_assignment(ReceivedVersions(4, 3))
 
     assert "TaskAssignmentException" == caught.value.java_exception
 
 
 def test_a_code_that_kafka_does_not_have_is_named_by_its_number():
     with pytest.raises(RemoteProtocolError) as caught:
-        MemberVersion.initial(CURRENT.member, 11).on_assignment(AssignmentReceived(11, 11, error_code=99))
+        MemberVersion.initial(CURRENT.member, 11).on_assignment(ReceivedVersions(11, 11, error_code=99))
 
     assert "the leader sent error code 99" == caught.value.args[0]
 

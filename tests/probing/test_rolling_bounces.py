@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from probing import Action, AssignmentContent, AssignmentReceived, MemberVersion, MemberVersions, ProbingError, decide
+from probing import Action, AssignmentContent, MemberVersion, MemberVersions, ProbingError, ReceivedVersions, decide
 from probing.rules import BY_NAME
 from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
@@ -76,7 +76,7 @@ class Group:
     def deliver(self, name, answer, completes):
         member = self.members[name]
         supported = answer.supported_version if answer.version >= 3 else -1
-        event = AssignmentReceived(answer.version, supported, completes and name == self.leader, answer.error_code)
+        event = ReceivedVersions(answer.version, supported, completes and name == self.leader, answer.error_code)
         try:
             assert answer.content is AssignmentContent.EMPTY or answer.version <= member.supported_version
             self.members[name], actions = member.on_assignment(event)

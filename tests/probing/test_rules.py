@@ -8,11 +8,11 @@ from probing import (
     CURRENT,
     Action,
     AssignmentContent,
-    AssignmentReceived,
     LocalProtocolError,
     MemberState,
     MemberVersion,
     MemberVersions,
+    ReceivedVersions,
     RemoteProtocolError,
     VersionComparison,
     compare_versions,
@@ -125,7 +125,7 @@ def test_a_member_never_sends_a_version_it_does_not_have(rules, latest, answers)
     member = MemberVersion.initial(rules.member, latest)
     for answer in answers:
         try:
-            after, _ = member.on_assignment(AssignmentReceived(*answer))
+            after, _ = member.on_assignment(ReceivedVersions(*answer))
         except RemoteProtocolError:
             continue
         member = after
@@ -170,17 +170,17 @@ def test_the_order_of_the_members_decides_nothing(names):
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
-        (AssignmentReceived(2, -1), VersionComparison.OLD),
-        (AssignmentReceived(3, 3), VersionComparison.LOWER),
-        (AssignmentReceived(3, 4), VersionComparison.BEHIND),
-        (AssignmentReceived(3, 5), VersionComparison.HIGHER),
-        (AssignmentReceived(3, 6), VersionComparison.HIGHEST),
-        (AssignmentReceived(3, 7), VersionComparison.BEYOND),
-        (AssignmentReceived(4, 4), VersionComparison.SAME),
-        (AssignmentReceived(4, 5), VersionComparison.HIGHER),
-        (AssignmentReceived(4, 6), VersionComparison.HIGHEST),
-        (AssignmentReceived(4, 7), VersionComparison.BEYOND),
-        (AssignmentReceived(5, 5), VersionComparison.ABOVE),
+        (ReceivedVersions(2, -1), VersionComparison.OLD),
+        (ReceivedVersions(3, 3), VersionComparison.LOWER),
+        (ReceivedVersions(3, 4), VersionComparison.BEHIND),
+        (ReceivedVersions(3, 5), VersionComparison.HIGHER),
+        (ReceivedVersions(3, 6), VersionComparison.HIGHEST),
+        (ReceivedVersions(3, 7), VersionComparison.BEYOND),
+        (ReceivedVersions(4, 4), VersionComparison.SAME),
+        (ReceivedVersions(4, 5), VersionComparison.HIGHER),
+        (ReceivedVersions(4, 6), VersionComparison.HIGHEST),
+        (ReceivedVersions(4, 7), VersionComparison.BEYOND),
+        (ReceivedVersions(5, 5), VersionComparison.ABOVE),
     ],
 )
 def test_an_assignment_is_compared_with_the_used_and_the_supported_version(event, expected):
@@ -220,7 +220,7 @@ def test_the_leader_fails_on_an_error_that_version_3_cannot_carry():
 
 
 def test_kafka_8649_a_member_of_2_0_uses_an_unsupported_version_and_fails():
-    member, actions = MemberVersion.initial(KAFKA_2_0.member, 3).on_assignment(AssignmentReceived(3, 4))
+    member, actions = MemberVersion.initial(KAFKA_2_0.member, 3).on_assignment(ReceivedVersions(3, 4))
 
     assert (Action.ACCEPT,) == actions
     with pytest.raises(LocalProtocolError, match="version must be between 1 and 3; was: 4"):
@@ -232,7 +232,7 @@ def test_a_supported_version_above_ours_is_refused_and_changes_nothing(rules):
     member = MemberVersion.initial(rules.member, 3)
 
     with pytest.raises(RemoteProtocolError, match="above our latest") as caught:
-        member.on_assignment(AssignmentReceived(3, 4))
+        member.on_assignment(ReceivedVersions(3, 4))
 
     assert "TaskAssignmentException" in str(caught.value)
     assert MemberVersion.initial(rules.member, 3) == member
@@ -240,33 +240,33 @@ def test_a_supported_version_above_ours_is_refused_and_changes_nothing(rules):
 
 def test_a_contradictory_assignment_is_a_remote_protocol_error():
     with pytest.raises(RemoteProtocolError, match="claims to support only 2"):
-        compare_versions(3, 11, AssignmentReceived(3, 2))
+        compare_versions(3, 11, ReceivedVersions(3, 2))
 
 
 @pytest.mark.parametrize(
     ("rules", "kafka"), [(KAFKA_2_0, "IllegalStateException"), (KAFKA_8649, "TaskAssignmentException")], ids=str
 )
 def test_an_assignment_above_the_used_version_is_a_remote_protocol_error(rules, kafka):
-    member = MemberVersion.initial(rules.member, 4).on_assignment(AssignmentReceived(3, 3))[0]
+    member = MemberVersion.initial(rules.member, 4).on_assignment(ReceivedVersions(3, 3))[0]
 
     with pytest.raises(RemoteProtocolError, match="above the one that we sent") as caught:
-        member.on_assignment(AssignmentReceived(4, 4))
+        member.on_assignment(ReceivedVersions(4, 4))
     assert kafka == caught.value.java_exception
 
 
 def test_before_2_0_a_member_accepts_any_version_it_can_read():
     pinned = MemberVersion.initial(G1F.member, 2, pinned_version=1)
 
-    assert (pinned, (Action.ACCEPT,)) == pinned.on_assignment(AssignmentReceived(2, -1))
+    assert (pinned, (Action.ACCEPT,)) == pinned.on_assignment(ReceivedVersions(2, -1))
 
 
 def test_a_member_with_the_rules_of_the_kip_upgrades_as_far_as_possible():
     """A leader with a higher supported version once made it fail, although the KIP has "if possible"."""
     latest = MemberVersion.initial(KIP_268.member, 4)
-    lowered, _ = latest.on_assignment(AssignmentReceived(3, 3))
+    lowered, _ = latest.on_assignment(ReceivedVersions(3, 3))
 
-    assert (latest, (Action.ACCEPT,)) == latest.on_assignment(AssignmentReceived(4, 5))
-    assert (latest, (Action.ACCEPT,)) == lowered.on_assignment(AssignmentReceived(3, 5))
+    assert (latest, (Action.ACCEPT,)) == latest.on_assignment(ReceivedVersions(4, 5))
+    assert (latest, (Action.ACCEPT,)) == lowered.on_assignment(ReceivedVersions(3, 5))
 
 
 @pytest.mark.parametrize("pinned", [0, 4, 5, -1])

@@ -25,12 +25,15 @@ def found(upgrade, example=EXAMPLE):
         transitions=5678,
         schedules=10**20,
         members=3,
-        faults={"crashes": 1, "rebalance_timeouts": 1},
+        crashes=1,
+        rebalance_timeouts=1,
+        spurious_joins=0,
+        wait_for_quiescence=False,
     )
     if safe:
         return result
     return evolve(
-        result, violations=92, example=example, violated="always: no member fails", message="B: </script> & <b>"
+        result, violations=92, example=example, property="always: no member fails", message="B: </script> & <b>"
     )
 
 

@@ -24,7 +24,7 @@ from subscription_codec import (
     to_fields,
 )
 from subscription_codec import columns as columns_module
-from subscription_codec.columns import HostMap, SortedPartitions, TaskIds, TaskOffsetSums, are_distinct
+from subscription_codec.columns import HostMap, SortedPartitions, TaskIds, TaskOffsetSums
 from subscription_codec.records import TopicEntry
 from tests.subscription_codec.strategies import assignments, subscriptions
 
@@ -189,8 +189,3 @@ def test_sorted_partitions_are_all_partitions_of_the_groups_in_order(groups):
     each = sorted(TopicPartition(topic, number) for topic, numbers in groups for number in numbers)
 
     assert each == list(SortedPartitions(groups))
-
-
-@pytest.mark.parametrize(("topics", "expected"), [("ab", True), ("aa", False)])
-def test_a_partition_is_distinct_by_topic_and_number(topics, expected):
-    assert expected == are_distinct([SortedPartitions([(topic, (0,))]) for topic in topics])

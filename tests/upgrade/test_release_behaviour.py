@@ -6,6 +6,7 @@ import pytest
 from attrs import asdict, evolve, fields
 
 from assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS
+from upgrade.config_keys import RACK_AWARE_STRATEGIES
 from upgrade.release_behaviour import (
     BEHAVIOURS,
     CURRENT,
@@ -16,7 +17,6 @@ from upgrade.release_behaviour import (
     behaviour_of,
 )
 from upgrade.releases import RELEASES
-from upgrade.streams_config import RACK_AWARE_STRATEGIES
 
 # Read in the sources: the first release with each value. A value holds until the next row.
 COLUMNS = {

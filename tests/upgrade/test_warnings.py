@@ -3,7 +3,7 @@
 import pytest
 
 from upgrade import Plan, advise, release_named
-from upgrade._messages import Message, MessageCode, MessageList
+from upgrade._messages import MessageCode, MessageList, PlanMessage
 from upgrade.releases import RELEASES
 
 FOR_RECORDS = ("TWO_BOUNCES_FOR_RECORDS", "STOPPING_FOR_RECORDS")
@@ -25,11 +25,11 @@ def texts(origin, target, *, offline=False):
 
 @pytest.mark.parametrize("code", MessageCode, ids=lambda code: code.name)
 def test_every_template_renders_with_its_parameters(code):
-    part = MessageList((Message(MessageCode.FOREIGN_KEY_JOINS), Message(MessageCode.REPARTITIONED_TABLES)))
+    part = MessageList((PlanMessage(MessageCode.FOREIGN_KEY_JOINS), PlanMessage(MessageCode.REPARTITIONED_TABLES)))
     releases = dict.fromkeys(["origin", "target", "behind", "ahead", "newer", "fixed", "bridge"], RELEASES["2.1.1"])
     releases["release"] = RELEASES["2.6.0"]
     lists = dict.fromkeys(["effects", "formats"], part)
-    text = str(Message.of(code, {**releases, **lists, "value": "1.1", "exception": "E", "remedy": ""}))
+    text = str(PlanMessage.of(code, {**releases, **lists, "value": "1.1", "exception": "E", "remedy": ""}))
 
     assert text
     assert "{" not in text
@@ -43,7 +43,7 @@ def test_equal_messages_are_listed_once():
 
 
 def test_messages_of_a_list_are_separated_in_text_as_in_json():
-    both = MessageList((Message(MessageCode.NEW_RECORDS), Message(MessageCode.RECORDS_STAY)))
+    both = MessageList((PlanMessage(MessageCode.NEW_RECORDS), PlanMessage(MessageCode.RECORDS_STAY)))
 
     assert "now every member reads the new records; the records stay as they were" == str(both) == f"{both}"
     assert "now every member reads the new records and the records stay as they were" == f"{both: and }"

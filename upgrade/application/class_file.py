@@ -52,7 +52,7 @@ class Reference:
 
 
 @frozen
-class Member:
+class ClassMember:
     """A field or a method that a class declares."""
 
     name: str
@@ -70,7 +70,7 @@ class ClassFile:
     superclass: str
     """Empty for ``java/lang/Object`` and for a module."""
     interfaces: tuple[str, ...]
-    members: tuple[Member, ...]
+    members: tuple[ClassMember, ...]
     java: int
     """The oldest Java that runs it."""
     references: frozenset[Reference] = frozenset()
@@ -151,6 +151,7 @@ class _Reader:
         self._found: set[Reference] = set()
         self._bootstraps: list[tuple[int, tuple[int, ...]]] = []
         self._dynamic: set[int] = set()
+        self._used: set[tuple[int, bool | None]] = set()
 
     def read(self, *, with_references: bool) -> ClassFile:
         flags = self._u2()
@@ -210,12 +211,12 @@ class _Reader:
             return element[1:-1] if element.startswith("L") else ""
         return name
 
-    def _members(self, *, with_code: bool) -> Iterator[Member]:
+    def _members(self, *, with_code: bool) -> Iterator[ClassMember]:
         for _ in ("fields", "methods"):
             for _ in range(self._u2()):
                 flags, name, descriptor = self._u2(), self._text(self._u2()), self._text(self._u2())
                 flags |= self._attributes(with_code=with_code)
-                yield Member(name, descriptor, flags)
+                yield ClassMember(name, descriptor, flags)
 
     def _attributes(self, *, with_code: bool) -> int:
         """Pass over attributes, and read those that matter; return ``DEPRECATED`` or 0."""
@@ -273,6 +274,9 @@ class _Reader:
 
     def _use(self, index: int, *, is_static: bool | None) -> None:
         """Add what a constant refers to, if it refers to anything."""
+        if (index, is_static) in self._used:
+            return
+        self._used.add((index, is_static))
         tag, at = self._pool[index]
         if tag == _CLASS:
             if name := self._class_name(index):

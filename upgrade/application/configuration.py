@@ -16,7 +16,7 @@ CONFIGS: Final = ("streams", "consumer", "producer", "admin")
 
 
 @frozen
-class ConfigKey:
+class ReleaseConfigKey:
     """A key in one release."""
 
     type: str
@@ -47,10 +47,10 @@ class Configuration:
     """The configuration of one release."""
 
     release: str
-    configs: Mapping[str, Mapping[str, ConfigKey]] = field(hash=False)
+    configs: Mapping[str, Mapping[str, ReleaseConfigKey]] = field(hash=False)
     """The keys of each of ``CONFIGS`` that the release has."""
     overrides: Mapping[str, Mapping[str, str] | tuple[str, ...]] = field(hash=False)
-    """By the constants of ``StreamsConfig``: other defaults of its clients, and keys whose values it ignores."""
+    """What the constants of ``StreamsConfig``: other defaults of its clients, and keys whose values it ignores."""
 
     @property
     def all_keys(self) -> frozenset[str]:
@@ -91,9 +91,9 @@ def _at(rows: Mapping[str, Any], place: int) -> Iterator[Any]:
     return (value for ranges, value in rows.items() if contains(ranges, place))
 
 
-def _config_key(row: Mapping[str, Any]) -> ConfigKey:
+def _config_key(row: Mapping[str, Any]) -> ReleaseConfigKey:
     default = row["default"]
-    return ConfigKey(**{**row, "default": tuple(default) if isinstance(default, list) else default})
+    return ReleaseConfigKey(**{**row, "default": tuple(default) if isinstance(default, list) else default})
 
 
 def releases_with(config: str, key: str) -> tuple[str, ...]:
@@ -113,9 +113,9 @@ class ConfigChange:
 
     config: str
     key: str
-    old: ConfigKey | None
+    old: ReleaseConfigKey | None
     """None: the key is new."""
-    new: ConfigKey | None
+    new: ReleaseConfigKey | None
     """None: the key is gone."""
 
     @property
@@ -123,7 +123,7 @@ class ConfigChange:
         """The names of what differs of a key that both releases have."""
         if self.old is None or self.new is None:
             return ()
-        names = (each.name for each in fields(ConfigKey))
+        names = (each.name for each in fields(ReleaseConfigKey))
         return tuple(name for name in names if getattr(self.old, name) != getattr(self.new, name))
 
     def as_json(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from upgrade.application.configuration import ConfigKey
+from upgrade.application.configuration import ReleaseConfigKey
 from upgrade.config_types import invalid_value, trim
 from upgrade.errors import ConfigException
 
@@ -20,6 +20,7 @@ _INTEGER: Final = re.compile(r"[+-]?\d+")
 _DOUBLE: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)")
 _COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
 _LIMITS: Final[Mapping[str, int]] = {"SHORT": 1 << 15, "INT": 1 << 31, "LONG": 1 << 63}
+_CODE: Final = "code"
 _PLAIN_FROM: Final = 1e-3
 _PLAIN_BEFORE: Final = 1e7
 """Java writes other numbers with an exponent."""
@@ -27,7 +28,7 @@ _MAX_DIGITS: Final = 25
 """More than any number of Java has, without leading zeros."""
 
 
-def refusal(key: str, known: ConfigKey, text: str) -> str | None:
+def refusal(key: str, known: ReleaseConfigKey, text: str) -> str | None:
     """Return what Kafka says of a value that it refuses; None if it accepts it, as far as ``is_judged`` goes.
 
     >>> from upgrade.application.configuration import configuration_of
@@ -44,9 +45,15 @@ def refusal(key: str, known: ConfigKey, text: str) -> str | None:
     return None
 
 
-def is_judged(known: ConfigKey) -> bool:
-    """Whether ``refusal`` knows each check that Kafka makes of a value by itself."""
-    return known.type != "CLASS" and (known.validator is None or known.validator["class"] in _VALIDATORS)
+def is_judged(known: ReleaseConfigKey, text: str) -> bool:
+    """Whether ``refusal`` makes each check that Kafka makes of a value by itself.
+
+    Of a check that is code the tables have some values that it accepts.
+    """
+    if known.type == "CLASS":
+        return False
+    name = "" if known.validator is None else known.validator["class"]
+    return name != _CODE or (known.validator is not None and trim(text) in known.validator["accepts"])
 
 
 def _parse(key: str, java_type: str, text: str) -> Any:

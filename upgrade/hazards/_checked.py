@@ -10,10 +10,11 @@ from attrs import evolve, frozen
 from upgrade.hazards._guide_entries import Guide, entries_between
 from upgrade.releases import Release
 
+_APPLICATION: Final = "your code and configuration"
 _CHECKED: Final = ("metadata versions", "rebalance protocols", "upgrade.from", "record formats")
 _TOPOLOGY: Final = "whether the topology stays the same"
 _NOT_CHECKED: Final = (
-    "your code and configuration",
+    _APPLICATION,
     _TOPOLOGY,
     "your brokers and Java",
     "how long stores take to restore",
@@ -77,6 +78,19 @@ class CheckedScope:
         """Return the scope of a plan for which two topologies were compared."""
         open_questions = tuple(each for each in self.not_checked if each != _TOPOLOGY)
         return evolve(self, checked=(*self.checked, "task ids and changelogs"), not_checked=open_questions)
+
+    def with_application(self, *, configuration: bool, code: bool) -> CheckedScope:
+        """Return the scope of a plan for which files of the application were read."""
+        if not self.checked:  # a release of which something was assumed
+            return self
+        parts = {"your configuration": configuration, "the references of your code": code}
+        left = {(True, False): "your code", (False, True): "your configuration", (True, True): "what your code does"}
+        instead = left.get((configuration, code), _APPLICATION)
+        return evolve(
+            self,
+            checked=(*self.checked, *(name for name, was_read in parts.items() if was_read)),
+            not_checked=tuple(instead if each == _APPLICATION else each for each in self.not_checked),
+        )
 
     def assuming(self, assumptions: Sequence[str]) -> CheckedScope:
         """Return the scope of a plan for releases of which something was assumed: nothing of them was checked."""

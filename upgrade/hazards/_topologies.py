@@ -24,7 +24,7 @@ _GENERATED: Final = re.compile(r"-\d{10}(?:-|$)")
 
 
 @frozen
-class DescribedSubtopology:
+class ParsedSubtopology:
     """One subtopology that has tasks."""
 
     number: int
@@ -110,7 +110,7 @@ class TopologyChange:
         yield "topologies: do not roll: stop the group, then start it with the new topology (--offline)"
 
 
-def parse_subtopologies(text: str, name: str = "the text") -> tuple[DescribedSubtopology, ...]:
+def parse_subtopologies(text: str, name: str = "the text") -> tuple[ParsedSubtopology, ...]:
     """Read the subtopologies of a ``Topology#describe()`` text; ``name`` is its name in the error.
 
     Raises:
@@ -125,8 +125,8 @@ def parse_subtopologies(text: str, name: str = "the text") -> tuple[DescribedSub
     return tuple(_subtopology(number, nodes) for number, nodes in by_number.items())
 
 
-def _subtopology(number: int, nodes: list[DescribedNode]) -> DescribedSubtopology:
-    return DescribedSubtopology(
+def _subtopology(number: int, nodes: list[DescribedNode]) -> ParsedSubtopology:
+    return ParsedSubtopology(
         number,
         frozenset(topic for node in nodes if node.kind == "Source" for topic in node.topics),
         frozenset(topic for node in nodes if node.kind == "Sink" for topic in node.topics),
@@ -134,9 +134,7 @@ def _subtopology(number: int, nodes: list[DescribedNode]) -> DescribedSubtopolog
     )
 
 
-def compare_topologies(
-    before: tuple[DescribedSubtopology, ...], after: tuple[DescribedSubtopology, ...]
-) -> TopologyChange:
+def compare_topologies(before: tuple[ParsedSubtopology, ...], after: tuple[ParsedSubtopology, ...]) -> TopologyChange:
     """Return what changes from one topology to the other.
 
     A subtopology's counterpart is the one with the most stores, sources and sinks in common; with a tie, the one with
@@ -161,12 +159,12 @@ def compare_topologies(
     )
 
 
-_Pair = tuple[DescribedSubtopology, DescribedSubtopology]
+_Pair = tuple[ParsedSubtopology, ParsedSubtopology]
 _Mark = tuple[str, str]
 """What two subtopologies may have in common: a kind and a name."""
 
 
-def _counterparts(before: tuple[DescribedSubtopology, ...], after: tuple[DescribedSubtopology, ...]) -> list[_Pair]:
+def _counterparts(before: tuple[ParsedSubtopology, ...], after: tuple[ParsedSubtopology, ...]) -> list[_Pair]:
     """Pair subtopologies that have something in common, the most alike first.
 
     Each old one proposes its candidates, the most alike first. The best of all proposals is taken next, so the pairs
@@ -176,9 +174,9 @@ def _counterparts(before: tuple[DescribedSubtopology, ...], after: tuple[Describ
     for at, new in enumerate(after):
         for mark in _marks(new):
             by_mark.setdefault(mark, []).append(at)
-    proposals: list[tuple[int, bool, int, _Pair, Iterator[tuple[int, DescribedSubtopology]]]] = []
+    proposals: list[tuple[int, bool, int, _Pair, Iterator[tuple[int, ParsedSubtopology]]]] = []
 
-    def propose(old: DescribedSubtopology, rest: Iterator[tuple[int, DescribedSubtopology]]) -> None:
+    def propose(old: ParsedSubtopology, rest: Iterator[tuple[int, ParsedSubtopology]]) -> None:
         if (best := next(rest, None)) is not None:
             alike, new = best
             heappush(proposals, (-alike, new.number != old.number, old.number, (old, new), rest))
@@ -194,8 +192,8 @@ def _counterparts(before: tuple[DescribedSubtopology, ...], after: tuple[Describ
 
 
 def _candidates(
-    old: DescribedSubtopology, after: tuple[DescribedSubtopology, ...], by_mark: Mapping[_Mark, list[int]]
-) -> Iterator[tuple[int, DescribedSubtopology]]:
+    old: ParsedSubtopology, after: tuple[ParsedSubtopology, ...], by_mark: Mapping[_Mark, list[int]]
+) -> Iterator[tuple[int, ParsedSubtopology]]:
     """Yield the new ones that have something in common with an old one, and how much, the most alike first."""
     likeness: Counter[int] = Counter()
     for mark, weight in _marks(old).items():
@@ -205,7 +203,7 @@ def _candidates(
         yield likeness[at], after[at]
 
 
-def _marks(one: DescribedSubtopology) -> dict[_Mark, int]:
+def _marks(one: ParsedSubtopology) -> dict[_Mark, int]:
     """Return the marks of a subtopology with their weights.
 
     Generated names count little without their counts, which change with every operator before them.

@@ -14,7 +14,7 @@ from upgrade.streams_protocol._facts import (
     replaced_settings,
 )
 from upgrade.streams_protocol._planner import Migration, MigrationStep, plan_migration
-from upgrade.streams_protocol._requirements import REQUIREMENTS, Facts, Reliance, Status, reliances_named
+from upgrade.streams_protocol._requirements import REQUIREMENTS, Facts, Reliance, RequirementStatus, reliances_named
 
 __all__ = [
     "GROUP_CONFIGURATIONS",
@@ -28,7 +28,7 @@ __all__ = [
     "MigrationStep",
     "Protocol",
     "Reliance",
-    "Status",
+    "RequirementStatus",
     "Target",
     "plan_migration",
     "reliances_named",

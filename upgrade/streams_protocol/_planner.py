@@ -28,7 +28,13 @@ from upgrade.plans import Plan, Upgrade
 from upgrade.releases import Release
 from upgrade.streams_protocol._commands import Target
 from upgrade.streams_protocol._facts import AVAILABLE, EARLY_ACCESS, GROUP_PROTOCOL, SURVIVALS, Protocol
-from upgrade.streams_protocol._requirements import Facts, Judgement, Status, judge, require_streams_client
+from upgrade.streams_protocol._requirements import (
+    Facts,
+    JudgedRequirement,
+    RequirementStatus,
+    judge,
+    require_streams_client,
+)
 from upgrade.streams_protocol._settings import CarriedSetting, carried_settings, ignored_settings
 from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict
 
@@ -119,7 +125,7 @@ class Migration:
     target: Release
     protocol: Protocol
     """The protocol afterwards."""
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[JudgedRequirement, ...]
     steps: tuple[MigrationStep, ...]
     settings: tuple[CarriedSetting, ...]
     warnings: tuple[str, ...]
@@ -132,9 +138,9 @@ class Migration:
         """``UNSAFE`` if something blocks; ``SAFE_IF`` if a requirement, or the rolling upgrade, is open."""
         found = {each.status for each in self.judgements}
         before = self.first.guidance.verdict if self.first else Verdict.SAFE
-        if Status.BLOCKED in found or before is Verdict.UNSAFE:
+        if RequirementStatus.BLOCKED in found or before is Verdict.UNSAFE:
             return Verdict.UNSAFE
-        return Verdict.SAFE_IF if Status.OPEN in found or before is Verdict.SAFE_IF else Verdict.SAFE
+        return Verdict.SAFE_IF if RequirementStatus.OPEN in found or before is Verdict.SAFE_IF else Verdict.SAFE
 
     @property
     def beyond_metadata(self) -> dict[str, int]:
@@ -144,7 +150,7 @@ class Migration:
     @property
     def conditions(self) -> tuple[str, ...]:
         """The names of what is open, or, if something blocks, of what blocks."""
-        wanted = Status.BLOCKED if self.verdict is Verdict.UNSAFE else Status.OPEN
+        wanted = RequirementStatus.BLOCKED if self.verdict is Verdict.UNSAFE else RequirementStatus.OPEN
         before = self.first.guidance.conditions if self.first and self.first.guidance.verdict is self.verdict else ()
         return (*before, *(each.requirement.name for each in self.judgements if each.status is wanted))
 

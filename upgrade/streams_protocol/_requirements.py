@@ -34,7 +34,7 @@ class Reliance(enum.Enum):
     WARM_UPS = "warm-ups"
 
 
-class Status(enum.Enum):
+class RequirementStatus(enum.Enum):
     """Whether a requirement holds."""
 
     MET = "met"
@@ -65,11 +65,11 @@ class Requirement:
 
 
 @frozen
-class Judgement:
+class JudgedRequirement:
     """A requirement and whether it holds."""
 
     requirement: Requirement
-    status: Status
+    status: RequirementStatus
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -87,7 +87,7 @@ class Judgement:
     def lines(self) -> tuple[str, ...]:
         """Write it as a list item."""
         row = self.requirement
-        if self.status is Status.MET:
+        if self.status is RequirementStatus.MET:
             return (f"- met: {row.condition}",)
         return (
             f"- {self.status.value}: {row.condition}; else {row.symptom}",
@@ -195,13 +195,13 @@ class Facts:
     seen: frozenset[Reliance] = frozenset()
     """What members of the live group were seen to have."""
     nodes: tuple[DescribedNode, ...] | None = None
-    """Of the topology; None: not known."""
+    """The nodes of the topology; None: not known."""
     settings: Mapping[str, str] | None = field(default=None, hash=False)
-    """Of the members; None: not known."""
+    """The settings of the members; None: not known."""
     broker: tuple[int, ...] | None = None
     """The oldest release of the brokers as numbers, a line if its patch is not known; None: not known."""
     streams_version: int | None = None
-    """The finalised level; None: not known."""
+    """The finalized level; None: not known."""
 
     @property
     def present(self) -> frozenset[Reliance]:
@@ -224,29 +224,29 @@ class Facts:
         return frozenset(found)
 
 
-def judge(target: Release, protocol: Protocol, facts: Facts) -> tuple[Judgement, ...]:
+def judge(target: Release, protocol: Protocol, facts: Facts) -> tuple[JudgedRequirement, ...]:
     """Return every requirement of a change to ``protocol`` with members of ``target``, and whether it holds."""
     if protocol is Protocol.CLASSIC:
         return ()
     return (*_judge_brokers(facts), *(_judge_reliance(each, target, facts) for each in Reliance))
 
 
-def _judge_brokers(facts: Facts) -> Iterator[Judgement]:
+def _judge_brokers(facts: Facts) -> Iterator[JudgedRequirement]:
     number = facts.broker
-    yield Judgement(BROKER_RELEASE, _status(None if number is None else number >= AVAILABLE))
+    yield JudgedRequirement(BROKER_RELEASE, _status(None if number is None else number >= AVAILABLE))
     level = facts.streams_version
-    yield Judgement(STREAMS_VERSION_RAISED, _status(None if level is None else level >= STREAMS_VERSION_LEVEL))
+    yield JudgedRequirement(STREAMS_VERSION_RAISED, _status(None if level is None else level >= STREAMS_VERSION_LEVEL))
     is_decided = number not in (None, AVAILABLE)  # of the line 4.2 it is the patch that decides
-    yield Judgement(KAFKA_20254, _status(number[:3] != FIRST_BROKERS if number and is_decided else None))
+    yield JudgedRequirement(KAFKA_20254, _status(number[:3] != FIRST_BROKERS if number and is_decided else None))
 
 
-def _judge_reliance(reliance: Reliance, target: Release, facts: Facts) -> Judgement:
+def _judge_reliance(reliance: Reliance, target: Release, facts: Facts) -> JudgedRequirement:
     row = RELIANCES[reliance]
     if reliance is Reliance.STATIC_MEMBERS and allows_static_members(target, facts):
-        return Judgement(row, Status.MET)
+        return JudgedRequirement(row, RequirementStatus.MET)
     if reliance in facts.present:
-        return Judgement(row, Status.BLOCKED)
-    return Judgement(row, Status.MET if reliance in facts.excluded else Status.OPEN)
+        return JudgedRequirement(row, RequirementStatus.BLOCKED)
+    return JudgedRequirement(row, RequirementStatus.MET if reliance in facts.excluded else RequirementStatus.OPEN)
 
 
 def allows_static_members(target: Release, facts: Facts) -> bool:
@@ -254,8 +254,8 @@ def allows_static_members(target: Release, facts: Facts) -> bool:
     return min(target.number, facts.broker or ()) >= STATIC_MEMBERSHIP
 
 
-def _status(holds: bool | None) -> Status:
-    return Status.OPEN if holds is None else Status.MET if holds else Status.BLOCKED
+def _status(holds: bool | None) -> RequirementStatus:
+    return RequirementStatus.OPEN if holds is None else RequirementStatus.MET if holds else RequirementStatus.BLOCKED
 
 
 def require_streams_client(release: Release, role: str) -> None:

@@ -119,7 +119,7 @@ def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterat
         yield Check("kafka-20254", Level.WARNING, f"{text} and give it with --broker-release")
     level = facts.streams_version
     if level is None:
-        yield Check(STREAMS_VERSION, Level.WARNING, "no broker knows the finalised features now: try again")
+        yield Check(STREAMS_VERSION, Level.WARNING, "no broker knows the finalized features now: try again")
     else:
         enough = level >= STREAMS_VERSION_LEVEL
         remedy = "" if enough else f": kafka-features upgrade --feature {STREAMS_VERSION}={STREAMS_VERSION_LEVEL}"

@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
-from assignor.cli._local_path import LocalPath
+from assignor.cli._spark_options import LocalPath
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,

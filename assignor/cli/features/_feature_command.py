@@ -116,7 +116,7 @@ def _unique_updates(verb: str, wanted: Sequence[tuple[str, FeatureUpdate]]) -> U
 
 
 def describe_lines(described: FeatureMetadata, catalog: FeatureCatalog = NEWEST_CATALOG) -> Iterator[str]:
-    """Yield a line for each feature, sorted by name; level 0 is not finalised, ``-`` is an unknown epoch."""
+    """Yield a line for each feature, sorted by name; level 0 is not finalized, ``-`` is an unknown epoch."""
     for feature, (lowest, highest) in sorted(described.supported.items()):
         finalized = described.finalized.get(feature, 0)
         low, high, level = (catalog.level_name(feature, number) for number in (lowest, highest, finalized))

@@ -323,7 +323,7 @@ def _run_change(
         raise CommandFailure("Can not specify `all` with other feature flags.")
     described = client.describe()
     if described.epoch is None:
-        raise CommandFailure("The cluster did not report its finalised features, so there is nothing to compare with.")
+        raise CommandFailure("The cluster did not report its finalized features, so there is nothing to compare with.")
     steps = every(described.finalized, catalog)
     updates = {step.feature: FeatureUpdate(step.new, how) for step in steps}
     if updates or output_form() != "text":

@@ -15,7 +15,7 @@ from assignor.cli.group._watch import ChangeTracker, Look, ProblemClock, error_t
 from assignor.formats.block_yaml import to_yaml
 from assignor.formats.openmetrics import exposition
 from assignor.formats.text import join_names, printable
-from assignor.groups import InspectedGroup, Severity, finding_text, group_progress, progress_text
+from assignor.groups import FindingSeverity, InspectedGroup, finding_text, group_progress, progress_text
 from assignor.groups.offsets import group_gauges, lag_json, lag_summary
 
 
@@ -158,7 +158,7 @@ def _group_markdown(group: InspectedGroup) -> str:
     if found := lag_summary(group):
         lines += [f"Lag: {_escape(found.text)}", ""]
     lines += [
-        f"- {'**problem**' if each.severity is Severity.PROBLEM else 'notice'} `{each.code}`: "
+        f"- {'**problem**' if each.severity is FindingSeverity.PROBLEM else 'notice'} `{each.code}`: "
         f"{_escape(finding_text(each))}"
         for each in group.findings
     ]
@@ -234,4 +234,4 @@ OUTPUTS: Final[Mapping[str, Callable[[bool], Output]]] = {
     "markdown": MarkdownOutput,
     "openmetrics": MetricsOutput,
 }
-"""By the value of ``--output``; called with whether all groups are shown."""
+"""The renderers by the value of ``--output``; called with whether all groups are shown."""

@@ -26,15 +26,15 @@ from assignor.cli.group._cells import (
     worker_cell,
 )
 from assignor.formats.text import printable
-from assignor.groups import InspectedGroup, Severity, finding_text, upgrade_text
+from assignor.groups import FindingSeverity, InspectedGroup, finding_text, upgrade_text
 from assignor.groups.described_group import ASSIGNING, CLASSIC, STABLE
 from assignor.groups.member import InspectedMember, shorten_uuids
 from assignor.groups.offsets import lag_summary
 
 _STATE_STYLES: Final[Mapping[str, str]] = {STABLE: "green", "Empty": "dim", "Dead": "red"}
-_SEVERITY_MARKS: Final[Mapping[Severity, tuple[str, str]]] = {
-    Severity.PROBLEM: ("!", "red"),
-    Severity.NOTICE: ("·", "yellow"),
+_SEVERITY_MARKS: Final[Mapping[FindingSeverity, tuple[str, str]]] = {
+    FindingSeverity.PROBLEM: ("!", "red"),
+    FindingSeverity.NOTICE: ("·", "yellow"),
 }
 _MAX_MEMBERS: Final = 100  # in a table; members with problems come first
 _MAX_FINDINGS: Final = 100
@@ -242,7 +242,7 @@ _COLUMNS: Final = (
     _Column("partitions", tasks_cell, lambda group: not (group.has_tasks or group.is_connect)),
     _Column("to come", pending_cell, is_pending, 40),
 )
-"""Of members, behind their names: a classic group has versions, any other one epochs."""
+"""The columns of members, behind their names: a classic group has versions, any other one epochs."""
 
 
 def _render_members(group: InspectedGroup) -> Table:

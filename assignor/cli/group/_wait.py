@@ -20,9 +20,9 @@ from assignor.groups import (
     DescribedGroup,
     DescribedGroupMember,
     ExpectedMembers,
+    GroupProgress,
     InspectedGroup,
     NoSuchGroup,
-    Progress,
     Restart,
     RestartTracker,
     group_progress,
@@ -79,7 +79,7 @@ class Condition:
         """The first candidate; None if no release is wanted."""
         return next(iter(self.candidates), None)
 
-    def progress(self, group: InspectedGroup) -> Progress:
+    def progress(self, group: InspectedGroup) -> GroupProgress:
         """Return how far a group is, on its way to the candidate that most members may run."""
         found = [group_progress(group, each) for each in self.candidates] or [group_progress(group)]
         return max(found, key=lambda each: each.on_releases)

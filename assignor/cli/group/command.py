@@ -97,7 +97,7 @@ LOOKUP_LOADERS: Final[Mapping[str, Callable[[], LookupFactory]]] = {
     "kafka-python": _load_kafka_python,
     "confluent-kafka": _load_confluent,
 }
-"""By client library, in order of preference. Each raises ``ImportError`` if its library is not installed."""
+"""Lookups by client library, in order of preference. Each raises ``ImportError`` if its library is not installed."""
 
 
 def _checked_text(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:

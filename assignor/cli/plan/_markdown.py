@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from assignor.cli.plan.text import rest_text
+from assignor.formats.text import sanitize
 
 _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
 
@@ -36,6 +37,10 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         if back := step.get("way_back"):
             yield f"  - way back: {back['verdict']}: {back['how']}"
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
+    settings = plain.get("configuration", {}).get("settings", ())
+    notable = (each for each in settings if each["status"] != "fine")
+    yield from _section("Configuration", (f"- [ ] {each['status']}: {_setting(each)}" for each in notable))
+    yield from _section("Code", (f"- [ ] {_missing(each)}" for each in plain.get("missing", ())))
     yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
     notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
     yield from _section("Notes", (f"- {each}" for each in notes))
@@ -55,6 +60,21 @@ def _before(plain: Mapping[str, Any]) -> Iterator[str]:
         "What must hold", (f"- [{'x' if each['status'] == 'met' else ' '}] {_need(each)}" for each in required)
     )
     yield from _list("The live group", (f"- {each['level']}: {each['text']}" for each in plain.get("preflight", ())))
+
+
+def _setting(finding: Mapping[str, Any]) -> str:
+    config = finding["config"]
+    client = f" ({config})" if config not in {None, "streams"} else ""
+    return sanitize(f"{finding['key']}{client}: {finding['text']}")
+
+
+def _missing(problem: Mapping[str, Any]) -> str:
+    first, *others = problem["referred_by"]
+    member = f"#{problem['member']}" if problem["member"] else ""
+    of = f", {first['library']} {first['version'] or ''}".rstrip() if first["library"] else ""
+    more = f" and {len(others)} more" if others else ""
+    name, known = f"{problem['class']}{member}", "" if problem["new"] else "; missing in FROM, too"
+    return sanitize(f"{problem['error']}: {name}: {problem['reason']}{known}; {first['class']}{of}{more}")
 
 
 def _need(requirement: Mapping[str, Any]) -> str:

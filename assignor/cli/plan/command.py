@@ -18,9 +18,10 @@ from click.core import ParameterSource
 from assignor.cli.params import ASSUME, Seconds, complete_release, document
 from assignor.cli.plan._hazards import compare_topology_files, static_verdict_lines, topologies_option
 from assignor.cli.plan._markdown import runbook
+from assignor.cli.plan.application import ApplicationFiles
 from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from assignor.cli.plan.text import DO_NOT_ROLL, View, broker_plan_lines, group_plan_lines
+from assignor.cli.plan.text import DO_NOT_ROLL, DisplayOptions, broker_plan_lines, group_plan_lines
 from spark_sim.advice.patch_levels import advise_between, is_same_release
 from upgrade import Plan, Release, UpgradeError
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
@@ -99,6 +100,15 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
     metavar="FILE",
     help="The text of Topology#describe(), which shows all of these but second-thread.",
 )
+@click.option(
+    "--app",
+    "code",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    metavar="PATH",
+    help="A jar, a class file or a folder of the application: which classes and members of Kafka it loses. For "
+    "several paths, several times.",
+)
 @protocol_options
 @ASSUME
 @click.option(
@@ -121,6 +131,7 @@ def plan(
     persistent: bool,
     without: str | None,
     topology: Path | None,
+    code: tuple[Path, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
     output: str,
@@ -158,6 +169,7 @@ def plan(
       streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
+      streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
       streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
       streams-assignor plan --brokers 2.8 4.3
@@ -179,12 +191,12 @@ def plan(
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
-    if brokers and (without or topology):
-        raise click.UsageError("--without and --topology are for a Streams group")
+    if brokers and (without or topology or code or protocol.settings_file):
+        raise click.UsageError("--without, --topology, --config and --app are for a Streams group")
     if not protocol.to_protocol:
         protocol.require_protocol()
-    elif brokers or about_group or topologies:
-        raise click.UsageError("--to-protocol excludes --brokers, --topologies and the options about a group's size")
+    elif brokers or about_group or topologies or code:
+        raise click.UsageError("--to-protocol excludes --brokers, --topologies, --app and options about a group's size")
     try:
         if brokers:
             advice = (
@@ -202,7 +214,8 @@ def plan(
             change = compare_topology_files(*topologies) if topologies else None
             facts = _topology_facts(without, topology)
             group = of_a_group if about_group else None
-            _print_group_plan(*ends, group, change, facts, offline=offline, output=output, verbose=verbose)
+            files = ApplicationFiles(protocol.settings_file, code)
+            _print_group_plan(*ends, group, change, facts, files, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -251,6 +264,7 @@ def _print_group_plan(
     group: Mapping[str, Any] | None,
     change: TopologyChange | None,
     facts: TopologyFacts,
+    files: ApplicationFiles,
     *,
     offline: bool,
     output: str,
@@ -258,15 +272,20 @@ def _print_group_plan(
 ) -> None:
     """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
     if is_same_release(origin, target):
+        if files:
+            raise click.UsageError(f"--config and --app need two releases, got {origin.release} twice")
         notes = list(dict.fromkeys((*origin.reading, *target.reading)))
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
     advice = advise_between(origin, target, offline=offline, facts=facts)
     notes = list(advice.notes)
     checked = advice.checked.with_topologies() if change else advice.checked
+    application = files.check(origin.release, target.release)
+    checked = application.scope(checked)
     is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
-    if is_rolled_apart:
-        notes = [DO_NOT_ROLL, *notes]
+    blocked = DO_NOT_ROLL if is_rolled_apart else application.blocked
+    if blocked:
+        notes = [blocked, *notes]
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
         )
@@ -278,27 +297,31 @@ def _print_group_plan(
     if output != "text":
         further: dict[str, Any] = {"notes": notes, **checked.as_json()}
         further |= {"topologies": change.as_json()} if change else {}
+        further |= application.as_json()
         further |= {"group": impact.as_json()} if impact else {}
         click.echo(_rendered(advice.as_json() | further, output))
     else:
         is_static = group is not None and group["static"] and not offline
         hops = advice.guidance.hops
+        view = _view(verbose=verbose)
         parts = (
             static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else (),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
+            *application.parts(view),
         )
-        view = _view(verbose=verbose)
-        click.echo(view.show(group_plan_lines(advice, view, checked, parts, do_not_roll=is_rolled_apart)))
+        click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked)))
     if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
         sys.exit(1)
 
 
-def _view(*, verbose: bool) -> View:
+def _view(*, verbose: bool) -> DisplayOptions:
     """Return how to show a plan: a terminal gets lines that fit."""
     is_terminal = sys.stdout and sys.stdout.isatty()  # None: the shell has closed it
     size = shutil.get_terminal_size()
-    return View(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else View(verbose)
+    return (
+        DisplayOptions(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else DisplayOptions(verbose)
+    )
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from assignor.cli.plan._preflight import observe
-from assignor.cli.plan.text import View, hazard_lines, rest_text, step_lines
+from assignor.cli.plan.text import DisplayOptions, hazard_lines, rest_text, step_lines
 from upgrade import UpgradeError
 from upgrade.cluster.client.command_config import parse_properties
 from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
@@ -42,7 +42,8 @@ _OPTIONS: Final = (
         "settings_file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="With --to-protocol: the settings of the members, a properties file. Printed commands have its values.",
+        help="The settings of the members, a properties or JSON file: what becomes of each. With --to-protocol, a "
+        "properties file, and the printed commands have its values.",
     ),
     click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest release of the brokers."),
     click.option(
@@ -51,7 +52,7 @@ _OPTIONS: Final = (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
 )
-_ONLY_WITH_PROTOCOL: Final = ("settings_file", "broker_release", "group_name", "command_config")
+_ONLY_WITH_PROTOCOL: Final = ("broker_release", "group_name", "command_config")
 
 
 def protocol_options(command: F) -> F:
@@ -75,7 +76,7 @@ class ProtocolOptions:
     def require_protocol(self) -> None:
         """Refuse options that mean nothing without ``--to-protocol``; the environment may name servers."""
         if any(getattr(self, name) for name in _ONLY_WITH_PROTOCOL):
-            raise click.UsageError("--config, --broker-release, --group and --command-config need --to-protocol")
+            raise click.UsageError("--broker-release, --group and --command-config need --to-protocol")
 
 
 @frozen
@@ -113,7 +114,7 @@ class ProtocolPlan:
         """What the plan was checked for, and what it was not."""
         return scope_of(ReadGuides.between(self.migration.origin, self.migration.target)).assuming(self.assumed)
 
-    def lines(self, view: View) -> Iterator[str]:
+    def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan as text."""
         yield self._title()
         if self.checks:

@@ -39,7 +39,7 @@ _DECISIVE: Final = {Severity.STOPS: "stop members", Severity.LOSES: "lose data"}
 
 
 @frozen
-class View:
+class DisplayOptions:
     """How much of a plan is shown, and how wide."""
 
     verbose: bool = False
@@ -72,7 +72,12 @@ class View:
 
 
 def group_plan_lines(
-    advice: Advice, view: View, checked: CheckedScope, parts: Sequence[Iterable[str]] = (), *, do_not_roll: bool = False
+    advice: Advice,
+    view: DisplayOptions,
+    checked: CheckedScope,
+    parts: Sequence[Iterable[str]] = (),
+    *,
+    blocked: str = "",
 ) -> Iterator[str]:
     """Write the plan of a group.
 
@@ -81,10 +86,10 @@ def group_plan_lines(
         view: How much of it.
         checked: What it was checked for.
         parts: What stands directly below the verdict, then what stands before the last line.
-        do_not_roll: The topologies differ, so the steps must not be made.
+        blocked: Why the steps must not be made; empty if they may.
     """
     below, *further = parts or ((),)
-    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, do_not_roll=do_not_roll)}", *below, ""]
+    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked)}", *below, ""]
     before += all_step_lines(advice.steps, view)
     if advice.plan is not Plan.OFFLINE:
         before += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
@@ -97,7 +102,7 @@ def group_plan_lines(
     yield from after
 
 
-def broker_plan_lines(advice: BrokerAdvice, view: View) -> Iterator[str]:
+def broker_plan_lines(advice: BrokerAdvice, view: DisplayOptions) -> Iterator[str]:
     """Write the plan of brokers in the same form."""
     rolls = count(advice.rolls, "roll") if advice.is_possible else "no way"
     way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
@@ -109,7 +114,7 @@ def broker_plan_lines(advice: BrokerAdvice, view: View) -> Iterator[str]:
     yield str(advice.checked)
 
 
-def hazard_lines(hazards: Sequence[Hazard], view: View, others: Iterable[str] = ()) -> Iterator[str]:
+def hazard_lines(hazards: Sequence[Hazard], view: DisplayOptions, others: Iterable[str] = ()) -> Iterator[str]:
     """Write hazards, the most severe first: one line each, or all that is known of them.
 
     If they do not fit on a screen with the other lines of the plan, the last line counts those that are left out.
@@ -136,7 +141,7 @@ _KEPT: Final = {
 """What stays if not all fit: a member that stops is noticed, data that is lost is not."""
 
 
-def all_step_lines(steps: Iterable[PlanStep | BrokerStep], view: View) -> Iterator[str]:
+def all_step_lines(steps: Iterable[PlanStep | BrokerStep], view: DisplayOptions) -> Iterator[str]:
     """Write steps; an empty line follows each, or only the last one in a terminal."""
     for number, step in enumerate(steps, 1):
         yield from step_lines(number, step, view)
@@ -146,7 +151,7 @@ def all_step_lines(steps: Iterable[PlanStep | BrokerStep], view: View) -> Iterat
         yield ""
 
 
-def step_lines(number: int, step: PlanStep | BrokerStep | MigrationStep, view: View) -> Iterator[str]:
+def step_lines(number: int, step: PlanStep | BrokerStep | MigrationStep, view: DisplayOptions) -> Iterator[str]:
     """Write a step with its commands, its reasons, its way back and its sources."""
     yield f"{number}. {step.do}"
     if isinstance(step, MigrationStep):
@@ -167,12 +172,12 @@ def _title(hops: Sequence[Upgrade]) -> str:
     return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
 
 
-def _verdict_text(advice: Advice, *, do_not_roll: bool) -> str:
+def _verdict_text(advice: Advice, blocked: str) -> str:
     """Return the verdict with its conditions, the plan, and what else decides."""
     found, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
     features = [each.words for each in found.features]
-    if do_not_roll:
-        way, rest = f"{found.verdict.value}: {DO_NOT_ROLL}", ""
+    if blocked:
+        way, rest = f"{found.verdict.value}: {blocked}", ""
     elif found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
         why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
         way, rest = f"{found.verdict.value}: {title}; {why}", ""

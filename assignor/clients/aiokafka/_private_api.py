@@ -71,7 +71,7 @@ CONNECTION_NAMES: Final = (
 
 
 _MOST_BYTES: Final = 100 << 20
-"""Of a response, beside the records of a fetch: the limit of kafka-python."""
+"""The limit of a response, beside the records of a fetch: the limit of kafka-python."""
 
 
 def check_private_names(consumer: Any) -> None:

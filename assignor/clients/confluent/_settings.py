@@ -121,7 +121,7 @@ class ConsumerSettings:
     streams_protocol: bool
     """Whether the broker assigns the tasks (KIP-1071)."""
     replication_factor: int
-    """Of the internal topics; -1 leaves it to the brokers."""
+    """The replicas of internal topics; -1 leaves it to the brokers."""
     ignored: tuple[str, ...]
     """Keys without effect in this protocol, which are warned of."""
 

@@ -20,10 +20,10 @@ class Assigned:
     """What a member has, or is to have."""
 
     partitions: tuple[TopicPartition, ...] = ()
-    """Of KIP-848 and KIP-932; sorted."""
+    """The partitions of a member of KIP-848 or KIP-932; sorted."""
 
     active: tuple[TaskId, ...] = ()
-    """Of KIP-1071, like the next two; sorted."""
+    """The active tasks of a member of KIP-1071, which has the next two also; sorted."""
 
     standby: tuple[TaskId, ...] = ()
     warm_up: tuple[TaskId, ...] = ()
@@ -34,7 +34,7 @@ class BrokerAssignment:
     """What the broker assigned to a member, and what it knows of that member."""
 
     epoch: int = 0
-    """Of the member: the epoch of the last target assignment for which it has revoked what it is not to have."""
+    """The member's epoch: that of the last target assignment for which it has revoked what it is not to have."""
 
     current: Assigned = Assigned()
     """What the member has; without what it still has to revoke once it has been asked to."""
@@ -52,7 +52,7 @@ class BrokerAssignment:
     """Whether it still speaks the classic protocol, in a group that is being migrated."""
 
     process_id: str = ""
-    """Of KIP-1071, like all that follow except the rack."""
+    """The process of a member of KIP-1071, which also has all that follow; the rack is in every type."""
 
     topology_epoch: int = 0
     rack: str | None = None
@@ -62,7 +62,7 @@ class BrokerAssignment:
     """Restored offsets of each task; empty with brokers up to 4.3, which do not store them."""
 
     end_offset_sums: Mapping[TaskId, int] = field(factory=dict, hash=False)
-    """Likewise: the end offsets."""
+    """End offsets of the changelogs of each task; empty with brokers up to 4.3, too."""
 
 
 @frozen(kw_only=True)

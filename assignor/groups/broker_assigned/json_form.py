@@ -25,7 +25,7 @@ _OPERATIONS: Final[Mapping[int, str]] = {
     14: "DESCRIBE_TOKENS",
     15: "TWO_PHASE_COMMIT",
 }
-"""By bit. Java: ``AclOperation``."""
+"""The operations by bit. Java: ``AclOperation``."""
 
 
 def broker_group_json(group: DescribedGroup) -> dict[str, Any]:

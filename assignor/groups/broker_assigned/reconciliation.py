@@ -37,7 +37,7 @@ _ROLES: Final[Mapping[str, Callable[[Assigned], Sequence[Thing]]]] = {
 _SOLE_ROLES: Final = ("partition", "active")
 _NOTHING: Final = Assigned()
 _MAX_CANDIDATES: Final = 10
-"""Of members that may hold something without being shown; a longer list says no more than that they are unconfirmed."""
+"""The most members that may hold something without being shown; more say only that they are unconfirmed."""
 
 
 @frozen(kw_only=True)
@@ -84,7 +84,7 @@ class _Holders:
     """Which members have what, as far as the broker shows it; built once for a group."""
 
     owners: Mapping[Thing, set[str]]
-    """Of active tasks and partitions."""
+    """The members that own each active task or partition."""
 
     copies: Mapping[tuple[str, Thing], set[str]]
     """Members of a process with a copy of a task, in any role."""

@@ -5,45 +5,45 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from assignor.groups.check import Check, Finding, GroupView, Severity
+from assignor.groups.check import Check, Finding, FindingSeverity, GroupView
 from assignor.groups.checks import _assignments, _broker_assigned, _group, _versions
 
-CHECKS: Final[Mapping[str, tuple[Severity, Check]]] = {
-    "not-described": (Severity.PROBLEM, _group.not_described),
-    "not-ready": (Severity.PROBLEM, _group.not_ready),
-    "missing-source-topics": (Severity.PROBLEM, _broker_assigned.missing_source_topics),
-    "missing-internal-topics": (Severity.PROBLEM, _broker_assigned.missing_internal_topics),
-    "incorrectly-partitioned-topics": (Severity.PROBLEM, _broker_assigned.incorrectly_partitioned_topics),
-    "stale-topology": (Severity.PROBLEM, _broker_assigned.stale_topology),
-    "assignment-delayed": (Severity.NOTICE, _broker_assigned.assignment_delayed),
-    "unreconciled": (Severity.PROBLEM, _broker_assigned.unreconciled),
-    "too-few-standbys": (Severity.PROBLEM, _broker_assigned.too_few_standbys),
-    "without-end-point": (Severity.NOTICE, _broker_assigned.without_end_point),
-    "classic-members": (Severity.NOTICE, _broker_assigned.classic_members),
-    "not-classic": (Severity.NOTICE, _group.not_classic),
-    "not-streams": (Severity.NOTICE, _group.not_streams),
-    "unsettled": (Severity.NOTICE, _group.unsettled),
-    "unreadable": (Severity.PROBLEM, _group.unreadable),
-    "cannot-read": (Severity.PROBLEM, _versions.cannot_read),
-    "cannot-probe": (Severity.PROBLEM, _versions.cannot_probe),
-    "may-not-probe": (Severity.NOTICE, _versions.may_not_probe),
-    "upgrade-from": (Severity.NOTICE, _versions.upgrade_from),
-    "maybe-upgrade-from": (Severity.NOTICE, _versions.maybe_upgrade_from),
-    "could-speak-more": (Severity.PROBLEM, _versions.could_speak_more),
-    "mixed-protocols": (Severity.PROBLEM, _versions.mixed_protocols),
-    "same-process": (Severity.PROBLEM, _group.same_process),
-    "error-code": (Severity.PROBLEM, _assignments.error_code),
-    "no-assignment": (Severity.PROBLEM, _assignments.no_assignment),
-    "owned-twice": (Severity.PROBLEM, _assignments.owned_twice),
-    "without-owner": (Severity.PROBLEM, _assignments.without_owner),
-    "end-point-missing": (Severity.PROBLEM, _assignments.end_point_missing),
-    "not-subscribed": (Severity.PROBLEM, _assignments.not_subscribed),
-    "rejoins": (Severity.NOTICE, _assignments.rejoins),
-    "moving": (Severity.NOTICE, _assignments.moving),
-    "large": (Severity.NOTICE, _group.large),
-    "too-large": (Severity.PROBLEM, _group.too_large),
+CHECKS: Final[Mapping[str, tuple[FindingSeverity, Check]]] = {
+    "not-described": (FindingSeverity.PROBLEM, _group.not_described),
+    "not-ready": (FindingSeverity.PROBLEM, _group.not_ready),
+    "missing-source-topics": (FindingSeverity.PROBLEM, _broker_assigned.missing_source_topics),
+    "missing-internal-topics": (FindingSeverity.PROBLEM, _broker_assigned.missing_internal_topics),
+    "incorrectly-partitioned-topics": (FindingSeverity.PROBLEM, _broker_assigned.incorrectly_partitioned_topics),
+    "stale-topology": (FindingSeverity.PROBLEM, _broker_assigned.stale_topology),
+    "assignment-delayed": (FindingSeverity.NOTICE, _broker_assigned.assignment_delayed),
+    "unreconciled": (FindingSeverity.PROBLEM, _broker_assigned.unreconciled),
+    "too-few-standbys": (FindingSeverity.PROBLEM, _broker_assigned.too_few_standbys),
+    "without-end-point": (FindingSeverity.NOTICE, _broker_assigned.without_end_point),
+    "classic-members": (FindingSeverity.NOTICE, _broker_assigned.classic_members),
+    "not-classic": (FindingSeverity.NOTICE, _group.not_classic),
+    "not-streams": (FindingSeverity.NOTICE, _group.not_streams),
+    "unsettled": (FindingSeverity.NOTICE, _group.unsettled),
+    "unreadable": (FindingSeverity.PROBLEM, _group.unreadable),
+    "cannot-read": (FindingSeverity.PROBLEM, _versions.cannot_read),
+    "cannot-probe": (FindingSeverity.PROBLEM, _versions.cannot_probe),
+    "may-not-probe": (FindingSeverity.NOTICE, _versions.may_not_probe),
+    "upgrade-from": (FindingSeverity.NOTICE, _versions.upgrade_from),
+    "maybe-upgrade-from": (FindingSeverity.NOTICE, _versions.maybe_upgrade_from),
+    "could-speak-more": (FindingSeverity.PROBLEM, _versions.could_speak_more),
+    "mixed-protocols": (FindingSeverity.PROBLEM, _versions.mixed_protocols),
+    "same-process": (FindingSeverity.PROBLEM, _group.same_process),
+    "error-code": (FindingSeverity.PROBLEM, _assignments.error_code),
+    "no-assignment": (FindingSeverity.PROBLEM, _assignments.no_assignment),
+    "owned-twice": (FindingSeverity.PROBLEM, _assignments.owned_twice),
+    "without-owner": (FindingSeverity.PROBLEM, _assignments.without_owner),
+    "end-point-missing": (FindingSeverity.PROBLEM, _assignments.end_point_missing),
+    "not-subscribed": (FindingSeverity.PROBLEM, _assignments.not_subscribed),
+    "rejoins": (FindingSeverity.NOTICE, _assignments.rejoins),
+    "moving": (FindingSeverity.NOTICE, _assignments.moving),
+    "large": (FindingSeverity.NOTICE, _group.large),
+    "too-large": (FindingSeverity.PROBLEM, _group.too_large),
 }
-"""By code. The codes are part of ``group --json`` and do not change."""
+"""The checks by code. The codes are part of ``group --json`` and do not change."""
 
 TRANSIENT: Final = frozenset(
     {
@@ -78,7 +78,7 @@ def run_checks(view: GroupView, without: Collection[str] = ()) -> tuple[Finding,
         Finding(severity, code, _with_labels(match.parameters, labels), tuple(match.members))
         for severity, code, match in matches
     ]
-    return tuple(sorted(found, key=lambda finding: finding.severity is not Severity.PROBLEM))
+    return tuple(sorted(found, key=lambda finding: finding.severity is not FindingSeverity.PROBLEM))
 
 
 def _with_labels(parameters: Mapping[str, Any], labels: Mapping[str, str]) -> Mapping[str, Any]:

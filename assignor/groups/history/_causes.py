@@ -43,7 +43,7 @@ class Cause:
 
 
 @frozen(kw_only=True)
-class Transition:
+class GenerationChange:
     """Two neighbouring generations, and what changed between them."""
 
     before: Generation | None
@@ -84,7 +84,7 @@ class Transition:
         return [one for one in self.new if one.identity in identities or one.process_id in processes]
 
 
-def infer_cause(transition: Transition) -> Cause:
+def infer_cause(transition: GenerationChange) -> Cause:
     """Return the cause of a generation."""
     for code, rule in CAUSES.items():
         found = rule(transition)
@@ -94,7 +94,7 @@ def infer_cause(transition: Transition) -> Cause:
     return Cause(UNKNOWN, UNKNOWN, "no rule explains it from the records")
 
 
-def _errors_of_gone(transition: Transition) -> str:
+def _errors_of_gone(transition: GenerationChange) -> str:
     """Return the error codes in the last assignments of members that are gone: they may have ended because of them."""
     codes = sorted({member.error_code for member in transition.gone if member.error_code})
     return f"; error code {', '.join(map(str, codes))} in the last assignment of members that are gone" if codes else ""
@@ -109,7 +109,7 @@ def _names(members: Iterable[GroupMember]) -> str:
     return ", ".join(names[:_SHOWN_NAMES]) + more
 
 
-def _group_created(change: Transition) -> _Found:
+def _group_created(change: GenerationChange) -> _Found:
     if change.before is not None and change.before.members:
         return None
     if not change.after.members:
@@ -126,11 +126,11 @@ def _confidence_of_the_first(first: Generation) -> str:
     return LIKELY if first.type != CLASSIC and first.number == _FIRST_EPOCH else UNKNOWN
 
 
-def _all_left(change: Transition) -> _Found:
+def _all_left(change: GenerationChange) -> _Found:
     return None if change.after.members else (CERTAIN, f"gone: {_names(change.gone)}")
 
 
-def _group_converted(change: Transition) -> _Found:
+def _group_converted(change: GenerationChange) -> _Found:
     before = change.before
     if before is not None and before.type != change.after.type:
         return CERTAIN, f"{before.type} to {change.after.type}"
@@ -139,14 +139,14 @@ def _group_converted(change: Transition) -> _Found:
     return (LIKELY, f"the first rebalance as a {change.after.type} group") if alone else None
 
 
-def _static_member_restarted(change: Transition) -> _Found:
+def _static_member_restarted(change: GenerationChange) -> _Found:
     statics = [member for member in change.restarted if member.instance_id]
     if statics and len(statics) == len(change.new):
         return CERTAIN, f"restarted with the same group.instance.id: {_names(statics)}"
     return None
 
 
-def _member_restarted(change: Transition) -> _Found:
+def _member_restarted(change: GenerationChange) -> _Found:
     if not (found := change.restarted):
         return None
     others = [member for member in change.new if member not in found]
@@ -154,7 +154,7 @@ def _member_restarted(change: Transition) -> _Found:
     return LIKELY, f"restarted: {_names(found)}{more}"
 
 
-def _member_joined(change: Transition) -> _Found:
+def _member_joined(change: GenerationChange) -> _Found:
     if not change.new:
         return None
     more = f"; gone: {_names(change.gone)}" if change.gone else ""
@@ -167,7 +167,7 @@ def _owned(member: GroupMember) -> Iterator[tuple[str, int]]:
         yield topic, int(number)
 
 
-def _silence(change: Transition, member: GroupMember) -> int | None:
+def _silence(change: GenerationChange, member: GroupMember) -> int | None:
     """Return how long a member had not committed when the group had joined again; None if it had never.
 
     In a group that is not classic the coordinator also writes a record when a member joins or confirms an assignment.
@@ -179,7 +179,7 @@ def _silence(change: Transition, member: GroupMember) -> int | None:
     return moment - last if moment >= 0 <= last else None
 
 
-def _has_committed_lately(change: Transition, member: GroupMember) -> bool:
+def _has_committed_lately(change: GenerationChange, member: GroupMember) -> bool:
     """Whether neither its session nor its poll interval, which is its rebalance timeout, can have ended.
 
     A session begins with a heartbeat, up to a third of it before the last commit (``heartbeat.interval.ms``).
@@ -189,7 +189,7 @@ def _has_committed_lately(change: Transition, member: GroupMember) -> bool:
     return silence is not None and silence < min(session * 2 // 3, member.rebalance_timeout_ms or session)
 
 
-def _stopped_committing(change: Transition, member: GroupMember) -> bool:
+def _stopped_committing(change: GenerationChange, member: GroupMember) -> bool:
     """Whether a member of a group that is not classic committed regularly, and then not for as long as a session.
 
     One that is idle does not commit either: then it was silent for any time, and may have left.
@@ -204,7 +204,7 @@ def _stopped_committing(change: Transition, member: GroupMember) -> bool:
     return any(limit * 2 // 3 <= silence <= limit + 3 * max(regular) + _FENCING_SLACK_MS for limit in limits)
 
 
-def _member_left(change: Transition) -> _Found:
+def _member_left(change: GenerationChange) -> _Found:
     if not change.gone or not all(_has_committed_lately(change, member) for member in change.gone):
         return None
     confidence = CERTAIN if all(member.session_timeout_ms for member in change.gone) else LIKELY
@@ -212,7 +212,7 @@ def _member_left(change: Transition) -> _Found:
     return confidence, f"left: {_names(change.gone)} ({signs} within the session timeout)"
 
 
-def _member_timed_out(change: Transition) -> _Found:
+def _member_timed_out(change: GenerationChange) -> _Found:
     if not change.gone:
         return None
     # Kafka Streams does not leave a classic group when it closes: internal.leave.group.on.close is false. Nor do static
@@ -228,11 +228,11 @@ def _member_timed_out(change: Transition) -> _Found:
     return (LIKELY, f"timed out: {_names(change.gone)}") if stays or silent else None
 
 
-def _member_gone(change: Transition) -> _Found:
+def _member_gone(change: GenerationChange) -> _Found:
     return (LIKELY, f"left or timed out: {_names(change.gone)}") if change.gone else None
 
 
-def _version_probing(change: Transition) -> _Found:
+def _version_probing(change: GenerationChange) -> _Found:
     answered = [after for before, after in change.kept if _probed_again(before, after)]
     if not answered:
         return None
@@ -245,17 +245,17 @@ def _probed_again(before: GroupMember, after: GroupMember) -> bool:
     return used is not None and now is not None and (used != now or (before.assignment.used_version or 0) < used)
 
 
-def _error(change: Transition) -> _Found:
+def _error(change: GenerationChange) -> _Found:
     failed = [before for before, _ in change.kept if before.error_code]
     return (LIKELY, f"error code {failed[0].error_code}: {_names(failed)}") if failed else None
 
 
-def _revocation(change: Transition) -> _Found:
+def _revocation(change: GenerationChange) -> _Found:
     rejoining = [before for before, _ in change.kept if before.is_about_to_rejoin]
     return (CERTAIN, f"rejoined after the last assignment: {_names(rejoining)}") if rejoining else None
 
 
-def _probing_rebalance(change: Transition) -> _Found:
+def _probing_rebalance(change: GenerationChange) -> _Found:
     due = [before for before, _ in change.kept if before.assignment.next_rebalance_ms]
     if not due:
         return None
@@ -266,12 +266,12 @@ def _probing_rebalance(change: Transition) -> _Found:
     return CERTAIN if completed - moment <= _SCHEDULE_SLACK_MS else LIKELY, f"scheduled by the leader for {_names(due)}"
 
 
-def _subscription_changed(change: Transition) -> _Found:
+def _subscription_changed(change: GenerationChange) -> _Found:
     changed = [after for before, after in change.kept if before.topics != after.topics]
     return (CERTAIN, f"other topics: {_names(changed)}") if changed else None
 
 
-def _partitions_added(change: Transition) -> _Found:
+def _partitions_added(change: GenerationChange) -> _Found:
     # No member is new or gone here: those causes come first.
     before = frozenset[str]().union(*(member.partitions for member, _ in change.kept))
     after = frozenset[str]().union(*(member.partitions for _, member in change.kept))
@@ -281,7 +281,7 @@ def _partitions_added(change: Transition) -> _Found:
     return LIKELY, f"{len(added)} more partitions are assigned"
 
 
-def _metadata_changed(change: Transition) -> _Found:
+def _metadata_changed(change: GenerationChange) -> _Found:
     changed = [after for before, after in change.kept if _metadata(before) != _metadata(after)]
     return (LIKELY, f"other metadata: {_names(changed)}") if changed else None
 
@@ -291,7 +291,7 @@ def _metadata(member: GroupMember) -> tuple[object, ...]:
     return member.process_id, member.rack, sent.used_version, sent.supported_version
 
 
-def _leader_rejoined(change: Transition) -> _Found:
+def _leader_rejoined(change: GenerationChange) -> _Found:
     # JoinGroup of a follower with the same metadata starts no rebalance; that of the leader always does
     # (GroupCoordinator.doJoinGroup).
     leader = change.after.members.get(change.after.leader)
@@ -300,7 +300,7 @@ def _leader_rejoined(change: Transition) -> _Found:
     return LIKELY, f"{leader.name} joined again: its topic metadata changed, or it asked for a rebalance"
 
 
-CAUSES: Final[Mapping[str, Callable[[Transition], _Found]]] = {
+CAUSES: Final[Mapping[str, Callable[[GenerationChange], _Found]]] = {
     "group-started": _group_created,
     "all-members-left": _all_left,
     "group-converted": _group_converted,

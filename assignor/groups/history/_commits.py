@@ -36,7 +36,7 @@ class GenerationCommits:
     """The commits of a generation that has ended."""
 
     sums: Mapping[TopicPartition, CommitSum] = field(factory=dict)
-    """Of the partitions that were committed in it."""
+    """The commits of the partitions that were committed in it."""
     last_times: Mapping[TopicPartition, int] = field(factory=dict)
     """When each partition was committed last, in this generation or before."""
 

@@ -46,9 +46,9 @@ class EpochGroup:
     group: str
     type: str
     topic_names: dict[str, str]
-    """By topic id. Brokers before 4.1 write them in records of the group, later ones in offset commits only."""
+    """Names by id. Brokers before 4.1 write them in records of the group, later ones in offset commits only."""
     _source_topics: dict[str, tuple[str, ...]] = field(factory=dict)
-    """By subtopology of a streams group: the topics that its tasks read."""
+    """For each subtopology of a streams group the topics that its tasks read."""
     _members: dict[str, Mapping[str, Any]] = field(factory=dict)
     _targets: dict[str, Mapping[str, Any]] = field(factory=dict)
     _alive: dict[str, int] = field(factory=dict)

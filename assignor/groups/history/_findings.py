@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from attrs import define, field
 
-from assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, Severity, finding_text
+from assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, FindingSeverity, finding_text
 from assignor.groups.checks import run_checks
-from assignor.groups.history._causes import Cause, Transition
+from assignor.groups.history._causes import Cause, GenerationChange
 from assignor.groups.history._generation import Generation
 from assignor.groups.history.tables import Row, valid_text
 
@@ -71,29 +71,29 @@ NOT_LASTING: Final = frozenset(
 )
 """The checks of ``group`` that are no findings of an audit, by code."""
 
-MESSAGES: Final[Mapping[str, tuple[Severity, str]]] = {
+MESSAGES: Final[Mapping[str, tuple[FindingSeverity, str]]] = {
     # -- states; the others are those of ``assignor.groups``, with its texts
-    "idle-members": (Severity.NOTICE, "{idle} of {members} members have no task: {names}"),
-    "imbalance": (Severity.NOTICE, "{name} has {number} of {tasks} tasks; the mean is {mean:.1f}"),
+    "idle-members": (FindingSeverity.NOTICE, "{idle} of {members} members have no task: {names}"),
+    "imbalance": (FindingSeverity.NOTICE, "{name} has {number} of {tasks} tasks; the mean is {mean:.1f}"),
     "mixed-releases": (
-        Severity.NOTICE,
+        FindingSeverity.NOTICE,
         "members support metadata versions {versions}: they run different releases",
     ),
     # -- patterns
     "rebalance-storm": (
-        Severity.PROBLEM,
+        FindingSeverity.PROBLEM,
         "{number} rebalances within ten minutes; the most frequent cause is {cause} ({most})",
     ),
     "endless-probing": (
-        Severity.PROBLEM,
+        FindingSeverity.PROBLEM,
         "{number} rebalances in a row because members rejoin after each assignment ({cause})",
     ),
     "endless-warm-up": (
-        Severity.PROBLEM,
+        FindingSeverity.PROBLEM,
         "warm-up tasks have not caught up after {number} probing rebalances in a row",
     ),
-    "flapping": (Severity.PROBLEM, "{name} timed out {number} times within a day"),
-    "offset-moved-back": (Severity.NOTICE, "the committed offset of {partition} went back {number} times"),
+    "flapping": (FindingSeverity.PROBLEM, "{name} timed out {number} times within a day"),
+    "offset-moved-back": (FindingSeverity.NOTICE, "the committed offset of {partition} went back {number} times"),
 }
 """Severity and text of each finding that ``assignor.groups`` does not have, by code: the only place of the wording."""
 
@@ -125,7 +125,7 @@ _MOST_RECENT: Final = 4096
 class _Open(NamedTuple):
     since: int
     generation: int
-    severity: Severity
+    severity: FindingSeverity
     text: str
     members: tuple[str, ...]
 
@@ -138,7 +138,7 @@ class _Found(NamedTuple):
     members: tuple[str, ...] = ()
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> FindingSeverity:
         return MESSAGES[self.code][0]
 
     @property
@@ -161,7 +161,7 @@ class GroupFindings:
     _timeouts: dict[tuple[str, str], tuple[int, ...]] = field(factory=dict)
     """The last ones of each client."""
 
-    def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
+    def advance(self, change: GenerationChange, cause: Cause) -> Iterator[Row]:
         """Yield what ends with a generation, and what its cause adds up to."""
         after = change.after
         yield from self._storms(after, cause)
@@ -256,7 +256,7 @@ class GroupFindings:
             found = _Found(endless, {"number": ENDLESS_ROUNDS, "cause": cause.code})
             yield self._pattern(found, after.number, after.time, after.time)
 
-    def _flapping(self, change: Transition, cause: Cause) -> Iterator[Row]:
+    def _flapping(self, change: GenerationChange, cause: Cause) -> Iterator[Row]:
         if cause.code != "member-timed-out" or change.after.time < 0:
             return
         now, known = change.after.time, self._timeouts

@@ -82,7 +82,7 @@ class GroupMember(InspectedMember):
 
     @property
     def error_code(self) -> int:
-        """Of the leader's answer, or else of the subscription."""
+        """The error code of the leader's answer, or else of the subscription."""
         return self.assignment.error_code or self.subscription.error_code
 
     @cached_property
@@ -127,7 +127,7 @@ class Generation:
     type: str = CLASSIC
     number: int
     offset: int
-    """Of the record."""
+    """The offset of its record."""
     time: int
     """Timestamp of the record: the end of the rebalance. Milliseconds since 1970, like all times."""
     joined_time: int | None = None
@@ -137,7 +137,7 @@ class Generation:
     leader: str = ""
     """Member id."""
     members: Mapping[str, GroupMember] = field(factory=dict)
-    """By member id."""
+    """The members by member id."""
     record_bytes: int = 0
     is_conversion: bool = False
     """Whether the group had another type just before: its coordinator starts a rebalance at once."""

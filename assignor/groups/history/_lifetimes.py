@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.groups.history._causes import Cause, Transition
+from assignor.groups.history._causes import Cause, GenerationChange
 from assignor.groups.history._generation import Generation, GroupMember
 from assignor.groups.history.tables import Row
 
@@ -35,7 +35,7 @@ class MemberLifetimes:
     """What each member has sent: one entry whenever it differs from the one before."""
     _last_generation: int = 0
 
-    def advance(self, change: Transition, cause: Cause) -> Iterator[Row]:
+    def advance(self, change: GenerationChange, cause: Cause) -> Iterator[Row]:
         """Yield the members that are gone, and begin those that are new."""
         restarted = {member.member_id for member in change.restarted}
         identities = {member.identity for member in change.restarted}
@@ -51,7 +51,7 @@ class MemberLifetimes:
         self._last_generation = after.number
         self._take(after)
 
-    def update(self, change: Transition) -> Iterator[Row]:
+    def update(self, change: GenerationChange) -> Iterator[Row]:
         """Yield the members that another record of the same generation replaces: their instance id has a new owner."""
         time = change.after.time
         replaced = {each.instance_id for each in change.new} & {each.instance_id for each in change.gone} - {None}

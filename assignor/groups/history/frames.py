@@ -21,7 +21,7 @@ LOG_OVERHEAD: Final = 12
 """The base offset and the length, which every format has."""
 MAGIC_AT: Final = 16
 HEADER_BYTES: Final = 61
-"""Of format 2."""
+"""The header of a batch in format 2."""
 _CRC_AT: Final = (12, 12, 17)
 """Where the checksum is, by format."""
 _CHECKED_AT: Final = (MAGIC_AT, MAGIC_AT, 21)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from attrs import define, evolve, field
 
 from assignor.groups.described_group import CLASSIC, DEAD
-from assignor.groups.history._causes import Cause, Transition, infer_cause
+from assignor.groups.history._causes import Cause, GenerationChange, infer_cause
 from assignor.groups.history._commits import CommitSums, GenerationCommits
 from assignor.groups.history._epochs import EpochGroup, group_type
 from assignor.groups.history._findings import GroupFindings
@@ -28,7 +28,7 @@ class GroupSummary(NamedTuple):
     group: str
     type: str
     members: int
-    """In the last generation."""
+    """The number of members in the last generation."""
     state: str
     last_time: int
     is_trace: bool = False
@@ -42,7 +42,7 @@ class GroupHistory:
     group: str
     type: str = CLASSIC
     members: int = 0
-    """In the last generation."""
+    """The number of members in the last generation."""
     state: str = DEAD
     last_time: int = 0
     _is_trace: bool = True
@@ -139,7 +139,9 @@ class GroupHistory:
 
     def _update(self, generation: Generation) -> list[TableRow]:
         """Take a record that changes members within a generation: a static member has another member id."""
-        rows = [(MEMBERS.name, row) for row in self._members.update(Transition(before=self._last, after=generation))]
+        rows = [
+            (MEMBERS.name, row) for row in self._members.update(GenerationChange(before=self._last, after=generation))
+        ]
         rows += [(TASKS.name, row) for row in self._tasks.advance(generation)]
         self._last, self.members = generation, len(generation.members)
         return rows
@@ -151,7 +153,7 @@ class GroupHistory:
 
     def _advance(self, generation: Generation, ended: GenerationCommits) -> list[TableRow]:
         """Take a generation; ``ended`` has the commits of the one before."""
-        change = Transition(before=self._last, after=generation, commits=ended)
+        change = GenerationChange(before=self._last, after=generation, commits=ended)
         cause = infer_cause(change)
         rows = list(self._end_of_generation(generation.time, ended))
         self._row = _generation_row(change, cause, self._moved_tasks(generation))
@@ -194,7 +196,7 @@ class GroupHistory:
             yield FINDINGS.name, row
 
 
-def _generation_row(change: Transition, cause: Cause, moved: list[str]) -> Row:
+def _generation_row(change: GenerationChange, cause: Cause, moved: list[str]) -> Row:
     after, before = change.after, change.before
     revoked = before.owners.keys() - after.owners.keys() if before else ()
     counts_state = after.is_streams and after.type == CLASSIC

@@ -66,9 +66,9 @@ class PartitionHistory:
     _gone: dict[str, None] = field(factory=dict)
     """The names of groups of which nothing is left and which are kept, the last one last."""
     _targets: dict[bytes | tuple[bytes, bytes], _Target] = field(factory=dict)
-    """By the key of commits, and the topic id of those that have one."""
+    """The targets by the key of commits, and the topic id of those that have one."""
     _targets_of: dict[bytes, list[bytes | tuple[bytes, bytes]]] = field(factory=dict)
-    """By the key of commits, its keys of ``_targets``: a tombstone has no topic id."""
+    """For each key of commits its keys of ``_targets``: a tombstone has no topic id."""
     _transactions: dict[int, list[_Commit]] = field(factory=dict)
     _open: int = 0
 

@@ -22,8 +22,8 @@ from assignor.groups.history._compression import decompress
 from assignor.groups.history.frames import HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT, TAIL, Frame, Gap, frames
 
 _HEADER: Final = Struct(">hiqqqhii")
-"""Of format 2, behind the checksum: attributes, last offset delta, base and maximal timestamp, producer id, producer
-epoch, base sequence, number of records."""
+"""The fields of format 2 behind the checksum: attributes, last offset delta, base and maximal timestamp, producer id,
+producer epoch, base sequence, number of records."""
 _HEADER_AT: Final = 21
 _COMPRESSION: Final = 0x07
 _APPEND_TIME: Final = 0x08

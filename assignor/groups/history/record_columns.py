@@ -15,7 +15,7 @@ class RecordColumns:
 
     data: bytes
     first_time: int
-    """Of all records that were read, those included that are not here."""
+    """The first timestamp of all records that were read, those included that are not here."""
     last_time: int
     offsets: Sequence[int]
     times: Sequence[int]

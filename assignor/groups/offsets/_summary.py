@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from assignor.formats.text import count
 from assignor.groups._group import InspectedGroup
-from assignor.groups.check import Finding, Severity
+from assignor.groups.check import Finding, FindingSeverity
 from assignor.groups.offsets._lag import (
     PartitionLag,
     StateLag,
@@ -119,11 +119,11 @@ def check_lag(group: InspectedGroup, most: int) -> InspectedGroup:
     if above:
         worst = [f"{each.partition} ({each.lag:,})" for each in above]
         parameters = {"partitions": worst, "limit": most}
-        problems.append(Finding(Severity.PROBLEM, "lag", parameters, _members(above)))
+        problems.append(Finding(FindingSeverity.PROBLEM, "lag", parameters, _members(above)))
     if unknown:
         names = [str(each.partition) for each in unknown]
         parameters = {"partitions": names, "failures": found.failures}
-        problems.append(Finding(Severity.PROBLEM, "unknown-lag", parameters, _members(unknown)))
+        problems.append(Finding(FindingSeverity.PROBLEM, "unknown-lag", parameters, _members(unknown)))
     return evolve(group, findings=(*problems, *group.findings)) if problems else group
 
 

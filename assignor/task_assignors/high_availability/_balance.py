@@ -64,72 +64,76 @@ def balance(
     move: MoveTask,
     eligible: Sequence[EligibleProcesses],
 ) -> None:
-    """Move tasks between ``shares`` (the sorted tasks of each process) until no pair of processes can.
+    """Move tasks between processes until no pair of them can; ``tasks_by_process`` has the sorted tasks of each.
 
     ``eligible`` has the processes that may get tasks from each process.
     """
     count, capacity = assignment.task_count, assignment.capacity
     places: list[list[tuple[EligibleProcesses, int]]] = [[] for _ in count]
-    for circle in {id(each): each for each in eligible}.values():
-        for place, process in enumerate(circle.processes):
-            circle.update(place, (count[process] + 1) / capacity[process])
-            places[process].append((circle, place))
+    for candidates in {id(each): each for each in eligible}.values():
+        for place, process in enumerate(candidates.processes):
+            candidates.update(place, (count[process] + 1) / capacity[process])
+            places[process].append((candidates, place))
 
-    def hand_over(source: int, destination: int) -> bool:
+    def move_tasks(source: int, destination: int) -> bool:
         kept: list[int] = []
-        given: list[int] = []
-        share = tasks_by_process[source]
-        for at, task in enumerate(share):
+        moved: list[int] = []
+        tasks = tasks_by_process[source]
+        for index, task in enumerate(tasks):
             if (count[source] - 1) / capacity[source] < (count[destination] + 1) / capacity[destination]:
-                kept += share[at:]
+                kept += tasks[index:]
                 break
             if assignment.has(destination, task):
                 kept.append(task)
                 continue
-            given.append(task)
+            moved.append(task)
             move(task, source, destination)
             assignment.record(task, destination, AssignmentReason.BALANCED, source)
             count[source] -= 1
             count[destination] += 1
-        if given:
+        if moved:
             tasks_by_process[source] = kept
-            tasks_by_process[destination] = sorted(tasks_by_process[destination] + given)
+            tasks_by_process[destination] = sorted(tasks_by_process[destination] + moved)
             for process in (source, destination):
-                for circle, place in places[process]:
-                    circle.update(place, (count[process] + 1) / capacity[process])
-        return bool(given)
+                for candidates, place in places[process]:
+                    candidates.update(place, (count[process] + 1) / capacity[process])
+        return bool(moved)
 
-    moved = True
-    while moved:
-        moved = False
-        for source, circle in enumerate(eligible):
-            behind = 0
+    changed = True
+    while changed:
+        changed = False
+        for source, candidates in enumerate(eligible):
+            start = 0
             while tasks_by_process[source]:
-                found = circle.first(behind, (count[source] - 1) / capacity[source])
-                if found is None:
+                place = candidates.first(start, (count[source] - 1) / capacity[source])
+                if place is None:
                     break
-                moved |= hand_over(source, circle.processes[found])
-                behind = found + 1
+                changed |= move_tasks(source, candidates.processes[place])
+                start = place + 1
 
 
 def all_processes(assignment: PartialAssignment) -> list[EligibleProcesses]:
     """All processes may get tasks from all."""
-    circle = EligibleProcesses(range(len(assignment.processes)))
-    return [circle] * len(assignment.processes)
+    candidates = EligibleProcesses(range(len(assignment.processes)))
+    return [candidates] * len(assignment.processes)
 
 
 def with_superset_tags(assignment: PartialAssignment) -> list[EligibleProcesses]:
     """Processes with at least the same process tags may get tasks, so that no task loses different tags."""
-    having: dict[tuple[str, str], list[int]] = {}
-    entries = [frozenset(process.client_tags.items()) for process in assignment.processes]
-    for process, tags in enumerate(entries):
-        for entry in tags:
-            having.setdefault(entry, []).append(process)
-    everyone = range(len(entries))
-    circles = {
+    processes_with: dict[tuple[str, str], list[int]] = {}
+    tags_of = [frozenset(process.client_tags.items()) for process in assignment.processes]
+    for process, tags in enumerate(tags_of):
+        for tag in tags:
+            processes_with.setdefault(tag, []).append(process)
+    everyone = range(len(tags_of))
+    candidates = {
         tags: EligibleProcesses(
-            [other for other in min((having[e] for e in tags), key=len, default=everyone) if tags <= entries[other]]
+            [
+                other
+                for other in min((processes_with[tag] for tag in tags), key=len, default=everyone)
+                if tags <= tags_of[other]
+            ]
         )
-        for tags in set(entries)
+        for tags in set(tags_of)
     }
-    return [circles[tags] for tags in entries]
+    return [candidates[tags] for tags in tags_of]

@@ -1,4 +1,4 @@
-"""The rack-aware optimisation as a min-cost-flow problem: groups of tasks, slots, rack groups, hubs and costs.
+"""The rack-aware optimization as a min-cost-flow problem: groups of tasks, slots, rack groups, hubs and costs.
 
 A *slot* is a process that takes tasks of one subtopology; without a capacity for each subtopology, all count as one.
 A *rack group* has the slots of processes of one class, which cost a task the same unless it is in one of them. A *hub*

@@ -22,7 +22,8 @@ UNLIMITED: Final = 1 << 62
 _STEPS: Final = 40
 """Paths are compared by cost, then by their number of arcs, in one integer: so many bits are for the arcs."""
 _INFINITE: Final = 1 << 200
-_NO_ATTRIBUTES: Final = -1
+_NO_ARC: Final = -1
+"""No arc is admissible; as a number of steps: the sink is not reached."""
 
 
 class Network:
@@ -80,53 +81,54 @@ class Network:
 
     def _update_potentials(self, waiting: Iterable[int], sink: int) -> None:
         """Compute potentials and numbers of arcs of the cheapest paths, as far as nodes with units left need them."""
-        out, to, left, cost, prices = self._out, self._to, self._residual, self._cost, self._potential
-        rise = [_INFINITE] * len(out)
-        rise[sink] = now = 0
-        by_rise: dict[int, list[int]] = {0: [sink]}
-        rises = [0]
+        out, to, residual, cost, potential = self._out, self._to, self._residual, self._cost, self._potential
+        distance = [_INFINITE] * len(out)
+        distance[sink] = level = 0
+        by_distance: dict[int, list[int]] = {0: [sink]}
+        levels = [0]
         missing = set(waiting)
         while missing:
-            if not rises:
+            if not levels:
                 raise ValueError("more is to be sent than there is room for; this should never happen")
-            now = heappop(rises)
-            for node in by_rise.pop(now):
-                if rise[node] < now:
+            level = heappop(levels)
+            for node in by_distance.pop(level):
+                if distance[node] < level:
                     continue  # there was a cheaper path
                 missing.discard(node)
-                price, soonest = prices[node], now + 1
+                node_potential, least = potential[node], level + 1
                 for arc in out[node]:
                     before = to[arc]
-                    if rise[before] > soonest and left[arc ^ 1]:  # no path is shorter than that
-                        then = now + 1 + (price - cost[arc] - prices[before] << _STEPS)
-                        if then < rise[before]:
-                            rise[before] = then
-                            if then in by_rise:
-                                by_rise[then].append(before)
+                    if distance[before] > least and residual[arc ^ 1]:  # no path is shorter than that
+                        reduced_cost = node_potential - cost[arc] - potential[before]
+                        through = least + (reduced_cost << _STEPS)
+                        if through < distance[before]:
+                            distance[before] = through
+                            if through in by_distance:
+                                by_distance[through].append(before)
                             else:
-                                by_rise[then] = [before]
-                                heappush(rises, then)
-        self._steps = [much & (1 << _STEPS) - 1 if much <= now else _NO_ATTRIBUTES for much in rise]
-        if most := now >> _STEPS:
-            self._potential = [price + min(most, much >> _STEPS) for price, much in zip(prices, rise, strict=True)]
+                                by_distance[through] = [before]
+                                heappush(levels, through)
+        self._steps = [each & (1 << _STEPS) - 1 if each <= level else _NO_ARC for each in distance]
+        if most := level >> _STEPS:
+            self._potential = [old + min(most, each >> _STEPS) for old, each in zip(potential, distance, strict=True)]
 
     def _augment(self, start: int, units: int, sink: int) -> int:
         """Send up to so many units from a node at its potential; return how many were sent."""
-        left, to, node, waiting = self._residual, self._to, start, units
+        residual, to, node, waiting = self._residual, self._to, start, units
         path: list[int] = []
         while True:
             if node == sink:
-                much = min(waiting, min([left[arc] for arc in path]))
+                amount = min(waiting, min([residual[arc] for arc in path]))
                 for arc in path:
-                    left[arc] -= much
-                    left[arc ^ 1] += much
-                waiting -= much
+                    residual[arc] -= amount
+                    residual[arc ^ 1] += amount
+                waiting -= amount
                 if not waiting:
                     return units
-                full = next(place for place, arc in enumerate(path) if not left[arc])
+                full = next(place for place, arc in enumerate(path) if not residual[arc])
                 node = to[path[full] ^ 1]
                 del path[full:]
-            elif (arc := self._admissible_arc(node)) != _NO_ATTRIBUTES:
+            elif (arc := self._admissible_arc(node)) != _NO_ARC:
                 path.append(arc)
                 node = to[arc]
             elif path:
@@ -137,13 +139,13 @@ class Network:
 
     def _admissible_arc(self, node: int) -> int:
         """Return the first arc of a node on a cheapest path with capacity left."""
-        arcs, price, step = self._out[node], self._potential[node], self._steps[node] - 1
-        to, left, cost, prices, steps = self._to, self._residual, self._cost, self._potential, self._steps
+        arcs, node_potential, step = self._out[node], self._potential[node], self._steps[node] - 1
+        to, residual, cost, potential, steps = self._to, self._residual, self._cost, self._potential, self._steps
         for place in range(self._next_arc[node], len(arcs)):
             arc = arcs[place]
             after = to[arc]
-            if left[arc] and steps[after] == step and cost[arc] + prices[after] == price:
+            if residual[arc] and steps[after] == step and cost[arc] + potential[after] == node_potential:
                 self._next_arc[node] = place
                 return arc
         self._next_arc[node] = len(arcs)
-        return _NO_ATTRIBUTES
+        return _NO_ARC

@@ -39,11 +39,11 @@ class RackAwareCosts:
 
 
 HIGH_AVAILABILITY_COSTS: Final = RackAwareCosts(traffic=10, non_overlap=1)
-"""Of stateful tasks, where nothing is configured. Java: ``HighAvailabilityTaskAssignor``."""
+"""The costs of stateful tasks where nothing is configured. Java: ``HighAvailabilityTaskAssignor``."""
 STICKY_COSTS: Final = RackAwareCosts(traffic=1, non_overlap=10)
 """Java: ``LegacyStickyTaskAssignor``."""
 STATELESS_COSTS: Final = RackAwareCosts(traffic=1, non_overlap=0)
-"""Of stateless tasks, whatever is configured. Java: ``RackAwareTaskAssignor``."""
+"""The costs of stateless tasks, whatever is configured. Java: ``RackAwareTaskAssignor``."""
 
 
 @frozen(kw_only=True)

@@ -96,7 +96,7 @@ class ObjectPartition:
     partition: int
     uri: str
     paths: tuple[str, ...]
-    """Of the segments in the storage, in the order of their base offsets."""
+    """The paths of the segments in the storage, in the order of their base offsets."""
     size: int
     """Bytes of the segments."""
 

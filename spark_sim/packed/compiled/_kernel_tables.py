@@ -14,7 +14,7 @@ from spark_sim.packed.compiled._kernel import UNKNOWN, KernelTables
 from spark_sim.packed.encoding import Encoding
 from spark_sim.packed.tables.memo import Interner
 from spark_sim.packed.tables.transition_table import edge_label
-from spark_sim.packed.view import GROUP_FIELD_BITS, SUMMARY_MASK, GroupView, OperatorView, saturate
+from spark_sim.packed.view import GROUP_FIELD_BITS, SUMMARY_MASK, OperatorView, PackedGroupView, saturate
 from subscription_codec import StreamsAssignorError
 
 
@@ -30,7 +30,7 @@ class KernelTableBuilder:
         self.actions: Final[list[PackedAction]] = []
         self.failures: Final[dict[int, Violation]] = {}
         self.elections: Final[list[tuple[int, int]]] = []
-        self._protocol_views: Final[Interner[GroupView]] = Interner()
+        self._protocol_views: Final[Interner[PackedGroupView]] = Interner()
         self._operator_views: Final[Interner[OperatorView]] = Interner()
         self._view_count, self._row_count, self._state_count = 0, 1, 0
         self._leader_results: Final[list[Any]] = [None]

@@ -15,7 +15,7 @@ from spark_sim.packed._process_state import (
     ASSIGNED,
     JOINED,
     SYNC_RESPONSE_PENDING,
-    ProcessState,
+    PackedProcessState,
     on_prepare_rebalance,
     with_join_pending,
 )
@@ -37,7 +37,7 @@ class ProcessTable:
         ]
         """Sequence => the numbers of its instances, in the order of the rounds."""
         self.protocol_table: Final = ProtocolTable(self.instances)
-        self.process_states: Final = Interner[ProcessState]()
+        self.process_states: Final = Interner[PackedProcessState]()
         self.checks_single_owner = _checks_single_owner(self.protocol_table, range(len(self.instances)))
         """Whether a task can get a second owner: some members keep tasks, and some leaders do not know that."""
         self.weights: Final[list[int]] = []
@@ -54,7 +54,7 @@ class ProcessTable:
         """The leader's instance, and one bit for each subscription that it reads => what process states become."""
         self._power_shifts = _power_shifts(cell.members)
 
-    def state_number(self, process_state: ProcessState) -> int:
+    def state_number(self, process_state: PackedProcessState) -> int:
         """Return the number of a process state; ``OverflowError`` if there are too many."""
         number = self.process_states.of(process_state)
         if number == len(self.weights):
@@ -73,7 +73,7 @@ class ProcessTable:
             self.join_pending_weight[number] = self.weights[pending] - self.weights[number]
         return number
 
-    def instance_of(self, state: ProcessState) -> int:
+    def instance_of(self, state: PackedProcessState) -> int:
         """Return the number of the instance that a process runs as, or ran as last."""
         return self.instance_sequences[state.sequence][state.rounds_done]
 
@@ -98,10 +98,10 @@ class ProcessTable:
             )
         return self.state_number(after)
 
-    def _leader_instance(self, state: ProcessState) -> int:
+    def _leader_instance(self, state: PackedProcessState) -> int:
         return self.instance_of(state) if state.leads and state.running else -1
 
-    def _subscriptions(self, state: ProcessState) -> Iterator[int]:
+    def _subscriptions(self, state: PackedProcessState) -> Iterator[int]:
         if state.status == JOINED:
             subscription = self.protocol_table.subscriptions[state.version]
             assert isinstance(subscription, int)

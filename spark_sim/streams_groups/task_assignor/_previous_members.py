@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import frozen
 
 from spark_sim.streams_groups.task_assignor._process_state import ProcessState
-from spark_sim.streams_groups.task_assignor._types import AssignmentMemberSpec, TaskId, task_ids
+from spark_sim.streams_groups.task_assignor._types import AssignmentMemberSpec, StreamsTaskId, task_ids
 
 HasTask = Callable[[ProcessState], bool]
 """Whether a process must not be given the task, because it has it."""
 
 
 @frozen
-class Member:
+class PreviousMember:
     """A member of a process."""
 
     id: str
@@ -30,7 +30,7 @@ class Member:
 class Candidate:
     """A member with state of a task."""
 
-    member: Member
+    member: PreviousMember
     is_standby: bool
     offset_sum: int = 0
 
@@ -40,17 +40,19 @@ class Candidate:
         return not self.is_standby, -self.offset_sum
 
 
-Pick = Callable[[Sequence[Member], HasTask], Member | None]
-Collect = Callable[[Member, AssignmentMemberSpec], Iterable[tuple[TaskId, Candidate]]]
+Pick = Callable[[Sequence[PreviousMember], HasTask], PreviousMember | None]
+Collect = Callable[[PreviousMember, AssignmentMemberSpec], Iterable[tuple[StreamsTaskId, Candidate]]]
 
 
-def standbys_of(member: Member, spec: AssignmentMemberSpec) -> Iterable[tuple[TaskId, Candidate]]:
+def standbys_of(member: PreviousMember, spec: AssignmentMemberSpec) -> Iterable[tuple[StreamsTaskId, Candidate]]:
     """Yield the standby tasks of the current target assignment."""
     for task in task_ids(spec.standby_tasks):
         yield task, Candidate(member, is_standby=True)
 
 
-def standbys_and_offsets_of(member: Member, spec: AssignmentMemberSpec) -> Iterable[tuple[TaskId, Candidate]]:
+def standbys_and_offsets_of(
+    member: PreviousMember, spec: AssignmentMemberSpec
+) -> Iterable[tuple[StreamsTaskId, Candidate]]:
     """Yield standby tasks, then tasks with a reported offset sum: state on local disk (KAFKA-20719)."""
     standbys = task_ids(spec.standby_tasks)
     for task in standbys:
@@ -60,15 +62,17 @@ def standbys_and_offsets_of(member: Member, spec: AssignmentMemberSpec) -> Itera
             yield task, Candidate(member, is_standby=False, offset_sum=offset_sum)
 
 
-def previous_members(candidates: Iterable[tuple[TaskId, Candidate]]) -> Mapping[TaskId, Sequence[Member]]:
+def previous_members(
+    candidates: Iterable[tuple[StreamsTaskId, Candidate]],
+) -> Mapping[StreamsTaskId, Sequence[PreviousMember]]:
     """Return the members with state of each task, the best one first."""
-    by_task: dict[TaskId, list[Candidate]] = {}
+    by_task: dict[StreamsTaskId, list[Candidate]] = {}
     for task, candidate in candidates:
         by_task.setdefault(task, []).append(candidate)
     return {task: [each.member for each in sorted(found, key=_rank)] for task, found in by_task.items()}
 
 
-def compare_with_first(members: Sequence[Member], has_task: HasTask) -> Member | None:
+def compare_with_first(members: Sequence[PreviousMember], has_task: HasTask) -> PreviousMember | None:
     """Pick the first member, or a later one with less load; none if the process of the first has the task.
 
     That is KAFKA-20899: the first member is neither skipped nor forgotten when its process has the task, so a second
@@ -82,7 +86,7 @@ def compare_with_first(members: Sequence[Member], has_task: HasTask) -> Member |
     return None if has_task(first.process) else picked
 
 
-def skip_holders(members: Sequence[Member], has_task: HasTask) -> Member | None:
+def skip_holders(members: Sequence[PreviousMember], has_task: HasTask) -> PreviousMember | None:
     """Pick the first member of a process without the task, or a later one with less load."""
     picked = None
     for member in members:
@@ -91,7 +95,7 @@ def skip_holders(members: Sequence[Member], has_task: HasTask) -> Member | None:
     return picked
 
 
-def _is_less_loaded(member: Member, than: Member) -> bool:
+def _is_less_loaded(member: PreviousMember, than: PreviousMember) -> bool:
     return all(own < other for own, other in zip(member.load, than.load, strict=True))
 
 

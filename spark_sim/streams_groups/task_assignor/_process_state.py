@@ -8,7 +8,7 @@ from attrs import define, field
 
 from assignor.task_assignors.java_order import JavaPriorityQueue
 from spark_sim.streams_groups.task_assignor._hash_order import MapOrder, hash_map_order
-from spark_sim.streams_groups.task_assignor._types import TaskId
+from spark_sim.streams_groups.task_assignor._types import StreamsTaskId
 
 
 @define(eq=False)
@@ -17,12 +17,12 @@ class ProcessState:
 
     members: Sequence[str]
     """In the order of Kafka's ``memberToTaskCounts``."""
-    active_tasks: dict[str, list[TaskId]] = field(factory=dict)
-    """By member."""
-    standby_tasks: dict[str, list[TaskId]] = field(factory=dict)
+    active_tasks: dict[str, list[StreamsTaskId]] = field(factory=dict)
+    """The active tasks of each member."""
+    standby_tasks: dict[str, list[StreamsTaskId]] = field(factory=dict)
     task_counts: dict[str, int] = field(init=False)
     """Active and standby tasks by member."""
-    _tasks: set[TaskId] = field(factory=set, init=False)
+    _tasks: set[StreamsTaskId] = field(factory=set, init=False)
     _least_loaded: _MemberQueue | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -34,16 +34,16 @@ class ProcessState:
         """Tasks per member."""
         return sum(self.task_counts.values()) / len(self.members)
 
-    def has_task(self, task: TaskId) -> bool:
+    def has_task(self, task: StreamsTaskId) -> bool:
         """Return whether a member of the process has the task, active or standby."""
         return task in self._tasks
 
-    def add_task(self, member: str, task: TaskId, *, active: bool) -> int:
+    def add_task(self, member: str, task: StreamsTaskId, *, active: bool) -> int:
         """Assign a task to a member, and return how many tasks the member now has."""
         self._least_loaded = None  # Kafka drops its queue here, too: the next one begins in the order of the members
         return self._add(member, task, active)
 
-    def add_task_to_least_loaded_member(self, task: TaskId, *, active: bool) -> int:
+    def add_task_to_least_loaded_member(self, task: StreamsTaskId, *, active: bool) -> int:
         """Assign a task to the member with the fewest tasks, and return how many tasks the member now has."""
         if self._least_loaded is None:
             self._least_loaded = _MemberQueue.of(self.members, self.task_counts.values())
@@ -53,7 +53,7 @@ class ProcessState:
         self._least_loaded.queue.add(at)
         return count
 
-    def _add(self, member: str, task: TaskId, active: bool) -> int:
+    def _add(self, member: str, task: StreamsTaskId, active: bool) -> int:
         self._tasks.add(task)
         (self.active_tasks if active else self.standby_tasks).setdefault(member, []).append(task)
         self.task_counts[member] += 1
@@ -87,7 +87,7 @@ class ProcessQueue:
         self._loads = [process.load for process in self.processes]
         self._queue = _filled(JavaPriorityQueue(self._loads), len(self.processes))
 
-    def add_task(self, task: TaskId, *, active: bool) -> int | None:
+    def add_task(self, task: StreamsTaskId, *, active: bool) -> int | None:
         """Assign a task to the least loaded process without it.
 
         Returns the number of tasks that its member now has, or None if there is no such process.

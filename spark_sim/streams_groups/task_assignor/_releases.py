@@ -36,7 +36,7 @@ RELEASES: Final[Mapping[str, ReleaseRules]] = {
     "4.3.1": _FIRST,
     "4.4.0": _WITH_OFFSETS,
 }
-"""By release of the broker. The early access of 4.1 has another algorithm, which is not modelled."""
+"""The rules by release of the broker. The early access of 4.1 has another algorithm, which is not modelled."""
 NEWEST_RELEASE: Final = "4.4.0"
 
 

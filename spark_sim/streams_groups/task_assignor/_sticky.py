@@ -19,15 +19,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import define, field, frozen
 
 from spark_sim.streams_groups.task_assignor._hash_order import java_text_order
-from spark_sim.streams_groups.task_assignor._previous_members import Member, previous_members
+from spark_sim.streams_groups.task_assignor._previous_members import PreviousMember, previous_members
 from spark_sim.streams_groups.task_assignor._process_state import ProcessQueue, ProcessState, process_states
 from spark_sim.streams_groups.task_assignor._releases import NEWEST_RELEASE, ReleaseRules, rules_of
 from spark_sim.streams_groups.task_assignor._types import (
-    GroupAssignment,
     GroupSpec,
     MemberAssignment,
+    StreamsTaskId,
+    TargetAssignment,
     TaskAssignorError,
-    TaskId,
     TopologyDescriber,
     by_subtopology,
     task_ids,
@@ -39,7 +39,7 @@ def assign(
     topology: TopologyDescriber,
     *,
     release: str = NEWEST_RELEASE,
-) -> GroupAssignment:
+) -> TargetAssignment:
     """Compute the target assignment of a group as the broker of a release does.
 
     Args:
@@ -58,7 +58,7 @@ def assign(
     assignment.assign_active(tasks)
     if group.num_standby_replicas:
         assignment.assign_standbys(stateful, group.num_standby_replicas)
-    return GroupAssignment({member: assignment.of_member(member) for member in group.members})
+    return TargetAssignment({member: assignment.of_member(member) for member in group.members})
 
 
 @define
@@ -84,11 +84,11 @@ class _Quota:
 class _Previous:
     """Members that had tasks before."""
 
-    active: Mapping[TaskId, Member]
-    standby: Mapping[TaskId, Sequence[Member]]
+    active: Mapping[StreamsTaskId, PreviousMember]
+    standby: Mapping[StreamsTaskId, Sequence[PreviousMember]]
 
     @classmethod
-    def of(cls, group: GroupSpec, members: Mapping[str, Member], rules: ReleaseRules) -> _Previous:
+    def of(cls, group: GroupSpec, members: Mapping[str, PreviousMember], rules: ReleaseRules) -> _Previous:
         """Collect them in the order of the group; the last owner of an active task counts."""
         return cls(
             {task: members[id_] for id_, spec in group.members.items() for task in task_ids(spec.active_tasks)},
@@ -102,16 +102,16 @@ class _Previous:
 class _Assignment:
     """An assignment in progress."""
 
-    members: Mapping[str, Member]
+    members: Mapping[str, PreviousMember]
     processes: Sequence[ProcessState]
     """In the iteration order of Kafka's map."""
     previous: _Previous
     rules: ReleaseRules
     active_quota: _Quota
-    """Of active tasks."""
+    """The quota of active tasks."""
     quota: _Quota
-    """Of all tasks."""
-    _unassigned_standbys: list[tuple[TaskId, int]] = field(factory=list)
+    """The quota of all tasks."""
+    _unassigned_standbys: list[tuple[StreamsTaskId, int]] = field(factory=list)
     """Tasks with the number of standbys that have no previous member."""
 
     @classmethod
@@ -119,7 +119,7 @@ class _Assignment:
         """Begin with the members of a group."""
         process_of_member = {member: spec.process_id for member, spec in group.members.items()}
         processes = process_states(process_of_member, rules.process_order)
-        members = {id_: Member(id_, processes[spec.process_id]) for id_, spec in group.members.items()}
+        members = {id_: PreviousMember(id_, processes[spec.process_id]) for id_, spec in group.members.items()}
         standbys = stateful * group.num_standby_replicas
         return cls(
             members,
@@ -130,7 +130,7 @@ class _Assignment:
             _Quota(tasks + standbys, len(members)),
         )
 
-    def assign_active(self, tasks: Iterable[TaskId]) -> None:
+    def assign_active(self, tasks: Iterable[StreamsTaskId]) -> None:
         """Assign each task as active."""
         by_partition = sorted(tasks, key=_by_partition)
         moving = [task for task in by_partition if not self._stays(task, self.previous.active.get(task))]
@@ -142,7 +142,7 @@ class _Assignment:
                 raise TaskAssignorError(f"No process available to assign active task {task}.")
             self._count_active(count)
 
-    def assign_standbys(self, tasks: Iterable[TaskId], replicas: int) -> None:
+    def assign_standbys(self, tasks: Iterable[StreamsTaskId], replicas: int) -> None:
         """Assign so many standbys of each task, or fewer if all processes have it."""
         missing = []
         for task in sorted(tasks, key=_by_partition, reverse=True):
@@ -165,11 +165,11 @@ class _Assignment:
             by_subtopology(process.active_tasks.get(member, ())), by_subtopology(process.standby_tasks.get(member, ()))
         )
 
-    def _with_state(self, task: TaskId) -> Member | None:
+    def _with_state(self, task: StreamsTaskId) -> PreviousMember | None:
         members = self.previous.standby.get(task)
         return self.rules.pick(members, lambda _: False) if members else None
 
-    def _stays(self, task: TaskId, member: Member | None) -> bool:
+    def _stays(self, task: StreamsTaskId, member: PreviousMember | None) -> bool:
         """Assign an active task to a previous member below the quota, if there is one."""
         if member is None or member.process.task_counts[member.id] >= self.active_quota.per_member:
             return False
@@ -180,7 +180,7 @@ class _Assignment:
         self.active_quota.update(count)
         self.quota.update(count)
 
-    def _standby_stays(self, task: TaskId) -> bool:
+    def _standby_stays(self, task: StreamsTaskId) -> bool:
         """Assign one standby to a previous member below the quota, if there is one."""
         active = self.previous.active.get(task)
         standbys = self.previous.standby.get(task)
@@ -188,7 +188,7 @@ class _Assignment:
             standbys and self._add_standby(task, self.rules.pick(standbys, lambda process: process.has_task(task)))
         )
 
-    def _add_standby(self, task: TaskId, member: Member | None) -> bool:
+    def _add_standby(self, task: StreamsTaskId, member: PreviousMember | None) -> bool:
         if (
             member is None
             or member.process.has_task(task)
@@ -199,13 +199,13 @@ class _Assignment:
         return True
 
 
-def _tasks(topology: TopologyDescriber, subtopologies: Iterable[str]) -> list[TaskId]:
-    return [TaskId(each, at) for each in subtopologies for at in range(topology.max_num_input_partitions(each))]
+def _tasks(topology: TopologyDescriber, subtopologies: Iterable[str]) -> list[StreamsTaskId]:
+    return [StreamsTaskId(each, at) for each in subtopologies for at in range(topology.max_num_input_partitions(each))]
 
 
-def _by_partition(task: TaskId) -> tuple[int, bytes]:
+def _by_partition(task: StreamsTaskId) -> tuple[int, bytes]:
     return task.partition, java_text_order(task.subtopology_id)
 
 
-def _by_subtopology(task: TaskId) -> tuple[bytes, int]:
+def _by_subtopology(task: StreamsTaskId) -> tuple[bytes, int]:
     return java_text_order(task.subtopology_id), task.partition

@@ -21,7 +21,7 @@ class UnknownReleaseError(StreamsAssignorError, ValueError):
     """The assignor of this release is not modelled."""
 
 
-class TaskId(NamedTuple):
+class StreamsTaskId(NamedTuple):
     """A task of a streams group: the broker names subtopologies by text."""
 
     subtopology_id: str
@@ -43,7 +43,7 @@ class AssignmentMemberSpec:
     standby_tasks: Tasks = field(factory=dict)
     warmup_tasks: Tasks = field(factory=dict)
     client_tags: Mapping[str, str] = field(factory=dict)
-    task_offsets: Mapping[TaskId, int] = field(factory=dict)
+    task_offsets: Mapping[StreamsTaskId, int] = field(factory=dict)
     """Offset sums of tasks with state on local disk; used since 4.4.0."""
 
 
@@ -69,7 +69,7 @@ class TopologyDescriber(Protocol):
 
 
 @frozen
-class Topology:
+class KnownTopology:
     """A topology with known numbers of tasks."""
 
     partitions: Mapping[str, int]
@@ -99,13 +99,13 @@ class MemberAssignment:
 
 
 @frozen
-class GroupAssignment:
+class TargetAssignment:
     """The target assignment of a group, by member."""
 
     members: Mapping[str, MemberAssignment]
 
 
-def by_subtopology(tasks: Iterable[TaskId]) -> Tasks:
+def by_subtopology(tasks: Iterable[StreamsTaskId]) -> Tasks:
     """Group tasks by subtopology."""
     found: dict[str, set[int]] = {}
     for task in tasks:
@@ -113,6 +113,8 @@ def by_subtopology(tasks: Iterable[TaskId]) -> Tasks:
     return {subtopology: frozenset(partitions) for subtopology, partitions in found.items()}
 
 
-def task_ids(tasks: Tasks) -> list[TaskId]:
+def task_ids(tasks: Tasks) -> list[StreamsTaskId]:
     """Return the tasks of a mapping of partitions by subtopology."""
-    return [TaskId(subtopology, partition) for subtopology, partitions in tasks.items() for partition in partitions]
+    return [
+        StreamsTaskId(subtopology, partition) for subtopology, partitions in tasks.items() for partition in partitions
+    ]

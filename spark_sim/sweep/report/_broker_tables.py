@@ -37,7 +37,7 @@ def print_results(console: Console, results: Sequence[BrokerCellResult], max_exa
 
 
 def _describe(result: BrokerCellResult) -> str:
-    return f"{result.title} ({PLANS[result.cell.plan].description}): {result.violated}"
+    return f"{result.title} ({PLANS[result.cell.plan].description}): {result.property}"
 
 
 def _table(pair: tuple[str, str], results: Sequence[BrokerCellResult], *, ascii_only: bool) -> Table:

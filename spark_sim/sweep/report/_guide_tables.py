@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from spark_sim.advice.upgrade_guide import (
     DifferenceReason,
-    GuideEntry,
     Pair,
+    PairGuide,
     derive_guide,
     guide_differences,
     path_text,
@@ -62,7 +62,7 @@ def _plan_verdicts(results: Iterable[UpgradeResult], releases: Sequence[Release]
     return {"plans": list(distinct), "cells": rows}
 
 
-def sign(entries: Mapping[Pair, GuideEntry], origin: Release, target: Release) -> str:
+def sign(entries: Mapping[Pair, PairGuide], origin: Release, target: Release) -> str:
     """Return the number of bounces, or the sign of an offline upgrade; ``1/2`` if the topology decides."""
     entry = entries.get((origin, target))
     return entry.sign if entry else NO_PATH
@@ -74,13 +74,13 @@ def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
     for each in results:
         upgrade = each.upgrade
         if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and not each.holds:
-            found.setdefault(str(each.violated), []).append(each)
+            found.setdefault(str(each.property), []).append(each)
     for violated, unsafe in sorted(found.items()):
         shortest = min(unsafe, key=lambda each: (len(each.example or ""), each.example or ""))
         yield {"property": violated, "pairs": len(unsafe), "example": shortest.example}
 
 
-def _differences(entries: Mapping[Pair, GuideEntry]) -> Iterator[dict[str, Any]]:
+def _differences(entries: Mapping[Pair, PairGuide]) -> Iterator[dict[str, Any]]:
     """Yield the differences from Kafka's guides, those with the same reason and the same signs together."""
     found: dict[tuple[str, int, str], list[Any]] = {}
     for each in guide_differences(entries):

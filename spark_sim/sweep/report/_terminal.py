@@ -107,7 +107,7 @@ def example_lines(results: Iterable[UpgradeResult], limit: int) -> Iterator[str]
 
 def _describe(result: UpgradeResult) -> str:
     how = f"{result.violations:,} of {result.runs:,} runs violate" if result.runs else "a schedule violates"
-    return f'{result.title}: {how} "{result.violated}"'
+    return f'{result.title}: {how} "{result.property}"'
 
 
 def measure_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
@@ -138,7 +138,7 @@ def variant_lines(results: Sequence[UpgradeResult]) -> Iterator[str]:
                 broken, key=lambda each: (not each.upgrade.is_documented, len(each.deviations[name].example or ""))
             )
             found = least.deviations[name]
-            yield f'  for example {least.title}, which violates "{found.violated}"'
+            yield f'  for example {least.title}, which violates "{found.property}"'
             if found.example:
                 yield replay_line(found.example)
 

@@ -10,7 +10,7 @@ from attrs import Factory, define
 from spark_sim.model.events import GroupEvent
 
 GENERATION_EVENTS: Final = frozenset(
-    {"leads", "assigned", "dropped", "revoked", "follows", "rejoins", "died", "ended", "violation", "remark"}
+    {"leads", "assigned", "dropped", "revoked", "follows", "rejoins", "failed", "ended", "violation", "remark"}
 )
 """Events of a generation; any other event after them belongs to the next generation."""
 
@@ -81,7 +81,7 @@ def _add_event(generation: GenerationTrace, event: GroupEvent) -> None:
             part.received, part.dropped = values[0], True
         case "revoked" | "follows" | "rejoins":
             part.rejoins = event.text if part.rejoins is None else f"{part.rejoins}; {event.text}"
-        case "died" | "ended":
+        case "failed" | "ended":
             part.failed = event.text
         case _:
             part.before.append(event.text)

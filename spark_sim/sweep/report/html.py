@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import asdict
 
-from spark_sim.advice.upgrade_guide import GuideEntry, Pair, derive_guide, guide_differences, path_text
+from spark_sim.advice.upgrade_guide import Pair, PairGuide, derive_guide, guide_differences, path_text
 from spark_sim.model.events import GroupEvent
 from spark_sim.model.scenario import Scenario, ScenarioError
 from spark_sim.search.cell_result import SAFE_IF, UpgradeResult
@@ -119,7 +119,7 @@ class _Interned:
         return self._indexes[key]
 
 
-def _path_json(entry: GuideEntry, recast: Recast) -> dict[str, Any]:
+def _path_json(entry: PairGuide, recast: Recast) -> dict[str, Any]:
     by_metadata = entry.by_metadata
     return {
         "sign": entry.sign,
@@ -133,7 +133,7 @@ def _path_json(entry: GuideEntry, recast: Recast) -> dict[str, Any]:
     }
 
 
-def _guide_text(pair: Pair, entry: GuideEntry, recast: Recast) -> str | None:
+def _guide_text(pair: Pair, entry: PairGuide, recast: Recast) -> str | None:
     """Return the way of Kafka's guides if it is another one."""
     documented = documented_hops(*pair)
     return None if path_text(documented) == path_text(entry.way) else path_text(recast.hops(documented))
@@ -177,18 +177,18 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *,
         "probes": result.probes,
         "states": result.states,
         "transitions": result.transitions,
-        "property": result.violated,
+        "property": result.property,
         "schedules": format_count(result.schedules),
         "message": result.message or "",
         "scenario": recast.line(line),
         "story": story,
         "bad": not result.holds and bool(result.example),
-        "variants": [
+        "deviations": [
             {
                 "words": DEVIATION_DESCRIPTIONS[name],
                 "safe": each.holds,
                 "schedules": format_count(each.schedules),
-                "message": f"{each.violated}: {each.message}" if each.violated else "",
+                "message": f"{each.property}: {each.message}" if each.property else "",
                 "scenario": recast.line(each.example or ""),
             }
             for name, each in result.deviations.items()

@@ -46,4 +46,4 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
     BROKER_SUITE: Renderer(_broker_tables.judge, _broker_tables.print_results),
     REGRESSION_SUITE: Renderer(_regression_lines.judge, _regression_lines.print_results),
 }
-"""By the kind of the suite."""
+"""The renderers by the kind of the suite."""

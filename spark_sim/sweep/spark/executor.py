@@ -23,9 +23,10 @@ from spark_sim.sweep.spark.session import error_line, interrupt_without_cancelli
 from spark_sim.sweep.tables.engine import SweepEngine, TableStore
 from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK
 from spark_sim.sweep.tables.publishing import ResultFolderError
-from spark_sim.sweep.tables.rows import KindRows, Row, TablesError
-from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES, Table
+from spark_sim.sweep.tables.rows import KindRows, TablesError
+from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
 from spark_sim.sweep.worker import Log, UnitTask, row_chunks
+from spark_sim.table import Row, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +73,7 @@ class Driver:
     """A driver that writes to tables; of two that do so at the same time, the one that began first goes on."""
 
     begun: int
-    """In milliseconds since 1970."""
+    """When it began, in milliseconds since 1970."""
     identity: str
 
     @classmethod

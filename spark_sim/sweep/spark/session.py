@@ -40,7 +40,7 @@ SHIPPED_PACKAGES: Final = (*OUR_PACKAGES, "attr", "attrs")
 REMOTE: Final = "sc://"
 """The scheme of Spark Connect servers."""
 _PORT: Final = 15002
-"""Of a Spark Connect server whose address has none."""
+"""The port of a Spark Connect server whose address has none."""
 _CONNECT_SECONDS: Final = 30
 
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -61,7 +61,7 @@ SETTINGS: Final = {
     # The tables are small: a shuffle to 200 partitions would be 200 tasks.
     "spark.sql.shuffle.partitions": "4",
 }
-"""Of sessions on ``local`` masters; a cluster has the settings of its site."""
+"""The settings of sessions on ``local`` masters; a cluster has the settings of its site."""
 LOOPBACK_SETTINGS: Final = {
     # Without these the driver looks up its own host name, which fails on a machine without network.
     "spark.driver.host": LOOPBACK,

@@ -23,10 +23,10 @@ from spark_sim.sweep.suites import (
     table_rows,
     upgrades_between,
 )
-from spark_sim.sweep.tables.rows import Row
-from spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES, Table
+from spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
 from spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, default_config, unit_key
 from spark_sim.sweep.worker import UnitTask, unit_rows
+from spark_sim.table import Row, Table
 from subscription_codec import StreamsAssignorError
 from upgrade.errors import UpgradeError, quote_input
 from upgrade.input_values import InvalidInput, parse_number
@@ -97,7 +97,7 @@ class TableSlice:
     positions: tuple[int, ...] = ()
     """The places of the cells in the whole sweep; () if they are the same."""
     kinds: Mapping[str, list[str]] = field(factory=dict)
-    """Of ``runs``: the kinds of each unit."""
+    """The kinds of each unit."""
 
     def rows(self) -> Iterator[Row]:
         """Compute the units, and yield the rows."""
@@ -114,7 +114,7 @@ class TableSlice:
         results, traces = {}, {}
         for unit in unit_rows(task):
             key, type_ = unit["unit_key"], units[unit["unit_key"]].result_type
-            results[key] = type_.from_plain(units[key].cell, json.loads(unit["result"]))
+            results[key] = type_.of_json(units[key].cell, json.loads(unit["result"]))
             traces[key] = unit["trace"]
         for row in table_rows(self.suite, units, results, traces).tables[self.table]:
             yield row | {"position": self.positions[row["position"]]} if "position" in row else row

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from spark_sim.sweep.tables.rows import KindRows, Row
+from spark_sim.sweep.tables.rows import KindRows
 from spark_sim.sweep.worker import UnitTask
+from spark_sim.table import Row
 
 
 class TableStore(ABC):

@@ -19,9 +19,10 @@ from attrs import frozen
 
 from spark_sim.sweep.tables.engine import TableStore
 from spark_sim.sweep.tables.parquet import open_parquet, parquet_writer
-from spark_sim.sweep.tables.rows import KindRows, Row, TablesError
-from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, Table
+from spark_sim.sweep.tables.rows import KindRows, TablesError
+from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS
 from spark_sim.sweep.worker import UnitTask, row_chunks
+from spark_sim.table import Row, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from spark_sim.sweep.tables.schema import Table
+from spark_sim.table import Table
 from upgrade.input_values import InvalidInput, parse_json
 
 if TYPE_CHECKING:

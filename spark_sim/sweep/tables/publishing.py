@@ -1,6 +1,6 @@
 """A folder of results: which files in it are those of a command, and how new results replace earlier ones.
 
-A file is recognised by its content. A folder with anything else is refused, and nothing else is ever removed.
+A file is recognized by its content. A folder with anything else is refused, and nothing else is ever removed.
 
 New results are made in a draft inside the folder, ``.draft-ID/new``, and published by renames:
 
@@ -29,7 +29,7 @@ from uuid import uuid4
 from attrs import frozen
 
 from spark_sim.sweep.tables.parquet import is_file_of
-from spark_sim.sweep.tables.schema import Table
+from spark_sim.table import Table
 from subscription_codec import StreamsAssignorError
 from upgrade.input_values import InvalidInput, parse_json, read_text
 
@@ -58,7 +58,7 @@ class Results:
 
     command: str
     files: Mapping[str, IsOwn]
-    """By name, the main one last."""
+    """The files by name, the main one last."""
     tables: Mapping[str, Table]
     is_own_in_table: Callable[[Table, str, IO[bytes]], bool] = lambda table, _, file: is_file_of(table, file)
     """Whether a file of this path below the folder of a table belongs to the table."""

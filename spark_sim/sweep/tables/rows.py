@@ -7,88 +7,32 @@ read from the tables.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from attrs import evolve, fields, frozen
+from attrs import evolve, frozen
 
 from spark_sim.model.scenario import Scenario
-from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
-from spark_sim.search.cell_result import CellResult, UpgradeResult
-from spark_sim.search.records import schedules_log10, schedules_text
+from spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
 from spark_sim.search.release_roles import Recast
-from spark_sim.sweep.broker_units import BrokerCellKey, BrokerCellResult
-from spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, UPGRADES
+from spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, RESULT_TYPES, UPGRADES
 from spark_sim.sweep.traces import recast_rows
 from spark_sim.sweep.work_units import digest_of
+from spark_sim.table import Row
 from subscription_codec import StreamsAssignorError
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import release_named
+from upgrade.plans import Upgrade
 
 UPGRADE_SUITE: Final = "upgrades"
 BROKER_SUITE: Final = "brokers"
 REGRESSION_SUITE: Final = "regressions"
 
-C = TypeVar("C", bound=CellResult)
-Row = dict[str, Any]
-_FAULTS: Final = ("crashes", "rebalance_timeouts", "spurious_joins", "wait_for_quiescence")
-_SPECIAL: Final = frozenset({"cell", "violated", "message", "example", "schedules", "faults", "deviations"})
-"""Fields of results that are no column of the same name and type."""
+_RESULT_TYPES: Final[Mapping[str, type[CellResult]]] = dict(
+    zip((UPGRADE_SUITE, BROKER_SUITE, REGRESSION_SUITE), RESULT_TYPES, strict=True)
+)
 
 
 class TablesError(StreamsAssignorError):
     """Tables that do not hold the results of a finished sweep; the message says what is missing."""
-
-
-@frozen
-class _CellForm:
-    """How the cells of one kind of sweep are columns of ``upgrades``."""
-
-    result_type: type[CellResult]
-    columns: Callable[[Any], Row]
-    parse: Callable[[Row], Any]
-
-
-def _upgrade_columns(cell: Upgrade) -> Row:
-    names = zip(("from", "to"), cell.display_names, strict=True)
-    releases = {"from_release": cell.origin.spelling, "to_release": cell.target.spelling}
-    return {**dict(names), **releases, "plan": cell.plan.value, "upgrade_from": cell.upgrade_from}
-
-
-def _parse_upgrade(row: Row) -> Upgrade:
-    origin, target = release_named(row["from_release"]), release_named(row["to_release"])
-    return Upgrade(origin, target, Plan(row["plan"]), row["upgrade_from"], (row["from"], row["to"]))
-
-
-def _broker_columns(cell: BrokerCellKey) -> Row:
-    releases = {"from": cell.origin, "to": cell.target, "from_release": cell.origin, "to_release": cell.target}
-    return {**releases, "plan": cell.plan, "dialect": cell.dialect, "nodes": list(cell.nodes), "faults": cell.faults}
-
-
-def _parse_broker(row: Row) -> BrokerCellKey:
-    return BrokerCellKey(row["from"], row["to"], row["dialect"], row["plan"], tuple(row["nodes"]), row["faults"])
-
-
-def _regression_columns(cell: RegressionKey) -> Row:
-    ends = dict(zip(("from", "to"), (cell.instances[0], cell.instances[-1]), strict=True))
-    releases = {f"{name}_release": instance.partition(" ")[0] for name, instance in ends.items()}
-    return {**ends, **releases, **cell._asdict(), "instances": list(cell.instances)}
-
-
-def _parse_regression(row: Row) -> RegressionKey:
-    return RegressionKey(row["bug"], tuple(row["instances"]), row["affected"])
-
-
-_FORMS: Final[Mapping[str, _CellForm]] = {
-    UPGRADE_SUITE: _CellForm(UpgradeResult, _upgrade_columns, _parse_upgrade),
-    BROKER_SUITE: _CellForm(BrokerCellResult, _broker_columns, _parse_broker),
-    REGRESSION_SUITE: _CellForm(RegressionResult, _regression_columns, _parse_regression),
-}
-
-
-def _complete(names: Iterable[str], row: Row) -> Row:
-    """Return the row with all columns of its table."""
-    return dict.fromkeys(names) | row
 
 
 # -- results to rows -------------------------------------------------------------------------------------------------
@@ -140,71 +84,37 @@ def kind_rows(
     units = list[tuple[str, str]]()
     for position, result in enumerate(results):
         keys = unit_keys(result.cell)
-        conditions = result.conditions if isinstance(result, UpgradeResult) else ()
-        identity = (*(key for of_class in keys for key in of_class), *conditions)
+        identity = (*(key for of_class in keys for key in of_class), *result.conditions)
         kind_id = ids.get(identity)
         if kind_id is None:
             kind_id = ids[identity] = digest_of([suite, *identity])
             _add_kind(tables, kind_id, position, result, [traces[key] for of in keys for key in of if key in traces])
             units += [(key, kind_id) for key in keys[0]]
-        tables[UPGRADES.name].append(
-            _complete(
-                _names(UPGRADES),
-                {
-                    "position": position,
-                    "suite": suite,
-                    "documented": result.is_documented,
-                    "kind_id": kind_id,
-                    **_FORMS[suite].columns(result.cell),
-                },
-            )
-        )
+        place = {"position": position, "suite": suite, "documented": result.is_documented, "kind_id": kind_id}
+        tables[UPGRADES.name].append(UPGRADES.row(place | result.cell_row()))
     return KindRows(tables, tuple(units))
-
-
-def _names(table: Any) -> list[str]:
-    return [column.name for column in table.columns]
 
 
 def _add_kind(
     tables: Mapping[str, list[Row]], kind_id: str, position: int, result: CellResult, traces: Sequence[UnitTrace]
 ) -> None:
-    plain = {each.name: getattr(result, each.name) for each in fields(type(result)) if each.name not in _SPECIAL}
-    if isinstance(result, UpgradeResult):
-        plain |= {**result.faults, "schedule_classes": sorted(result.schedule_classes)}
-    row = plain | _explored(kind_id, result) | {"position": position}
-    conditions = list(result.conditions) if isinstance(result, UpgradeResult) else []
-    tables[KINDS.name].append(_complete(_names(KINDS), row | {"conditions": conditions}))
+    tables[KINDS.name].append(KINDS.row({"kind_id": kind_id, "position": position} | result.row()))
     deviations: Mapping[str, CellResult] = result.deviations if isinstance(result, UpgradeResult) else {}
     for name, each in deviations.items():
-        tables[DEVIATIONS.name].append(_explored(kind_id, each) | {"deviation": name})
+        row = {"kind_id": kind_id, "deviation": name} | each.row(DEVIATION_COLUMNS)
+        tables[DEVIATIONS.name].append(DEVIATIONS.row(row))
     for deviation, each in ((None, result), *deviations.items()):
         if each.example:
             found = (trace.shown_as(result.cell, each.example) for trace in traces)
-            trace = next((rows for rows in found if rows is not None), [])
-            tables[COUNTEREXAMPLES.name].append(
-                {
-                    "kind_id": kind_id,
-                    "deviation": deviation,
-                    "property": each.violated,
-                    "message": each.message,
-                    "scenario": each.example,
-                    "trace": trace,
-                }
-            )
-
-
-def _explored(kind_id: str, result: CellResult) -> Row:
-    return {
-        "kind_id": kind_id,
-        "verdict": result.verdict,
-        "property": result.violated,
-        "message": result.message,
-        "states": result.states,
-        "transitions": result.transitions,
-        "schedules": schedules_text(result),
-        "schedules_log10": schedules_log10(result),
-    }
+            values = {
+                "kind_id": kind_id,
+                "deviation": deviation,
+                "property": each.property,
+                "message": each.message,
+                "example": each.example,
+                "trace": next((rows for rows in found if rows is not None), []),
+            }
+            tables[COUNTEREXAMPLES.name].append(COUNTEREXAMPLES.row(values))
 
 
 # -- rows to results -------------------------------------------------------------------------------------------------
@@ -222,23 +132,30 @@ def parse_results(tables: Mapping[str, Sequence[Row]]) -> tuple[str, list[Any]]:
     if [row["position"] for row in upgrades] != list(range(len(upgrades))):
         raise TablesError(f"the table upgrades lacks rows: it has {len(upgrades)}")
     suite = upgrades[0]["suite"]
-    form = _FORMS[suite]
+    result_type = _RESULT_TYPES[suite]
     kinds = {row["kind_id"]: row for row in tables[KINDS.name]}
-    examples = {(row["kind_id"], row["deviation"]): row["scenario"] for row in tables[COUNTEREXAMPLES.name]}
     deviations = defaultdict[str, list[Row]](list)
     for row in tables[DEVIATIONS.name]:
         deviations[row["kind_id"]].append(row)
-    cells = [form.parse(row) for row in upgrades]
+    cells = [result_type.parse_cell(row) for row in upgrades]
     by_kind: dict[str, CellResult] = {}
     for kind_id in dict.fromkeys(row["kind_id"] for row in upgrades):
         if kind_id not in kinds:
             raise TablesError(f"the table kinds lacks the kind {kind_id} of the table upgrades")
-        found = _result(form.result_type, cells[kinds[kind_id]["position"]], kinds[kind_id], examples)
+        found = result_type.of_row(cells[kinds[kind_id]["position"]], _escaped(kinds[kind_id]))
         if isinstance(found, UpgradeResult):
-            named = {row["deviation"]: _result(UpgradeResult, found.cell, row, examples) for row in deviations[kind_id]}
+            named = {
+                row["deviation"]: UpgradeResult.of_row(found.cell, _escaped(row), DEVIATION_COLUMNS)
+                for row in deviations[kind_id]
+            }
             found = evolve(found, deviations=named)
         by_kind[kind_id] = found
     return suite, [_of_cell(by_kind[row["kind_id"]], cell) for row, cell in zip(upgrades, cells, strict=True)]
+
+
+def _escaped(row: Row) -> Row:
+    """Return the row with texts that a terminal can show."""
+    return {name: escaped(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def escaped(text: str | None) -> str | None:
@@ -256,27 +173,10 @@ def _of_cell(result: CellResult, cell: Any) -> CellResult:
     return result.for_upgrade(cell) if isinstance(result, UpgradeResult) else result
 
 
-def _result(type_: type[C], cell: Any, row: Row, examples: Mapping[Any, str]) -> C:
-    """Return a result of its row of ``kinds`` or ``deviations``; columns that the row lacks have their default."""
-    known = ((each, row.get(each.name)) for each in fields(type_) if each.name not in _SPECIAL)
-    values: Row = {each.name: value for each, value in known if value is not None or each.default is None}
-    schedules = row["schedules"]
-    values |= {
-        "violated": escaped(row["property"]),
-        "message": escaped(row["message"]),
-        "example": escaped(examples.get((row["kind_id"], row.get("deviation")))),
-        "schedules": None if schedules is None else int(schedules),
-        "states": row["states"],
-    }
-    if row.get("crashes") is not None:
-        values["faults"] = {name: row[name] for name in _FAULTS}
-    return type_(cell, **values)
-
-
 def counterexample_traces(tables: Mapping[str, Sequence[Row]]) -> Iterator[tuple[Upgrade, str, list[Row]]]:
     """Yield the upgrade, the scenario and the trace of each counterexample whose operator follows the plan."""
     upgrades = {row["position"]: row for row in tables[UPGRADES.name]}
     positions = {row["kind_id"]: row["position"] for row in tables[KINDS.name]}
     for row in tables[COUNTEREXAMPLES.name]:
         if row["deviation"] is None and row["trace"]:
-            yield _parse_upgrade(upgrades[positions[row["kind_id"]]]), row["scenario"], row["trace"]
+            yield UpgradeResult.parse_cell(upgrades[positions[row["kind_id"]]]), row["example"], row["trace"]

@@ -15,7 +15,7 @@ from spark_sim.brokers.scenario import VERBS
 from spark_sim.sweep.suites import broker_suite
 from spark_sim.sweep.sweep import run_sweep
 
-SAFE = "1@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 | finalise 4.3-IV0"
+SAFE = "1@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 | finalize 4.3-IV0"
 UNSAFE = f"{SAFE} | bounce 1>3.9.2"
 PAIR = ["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--members", "1", "--faults", "0"]
 
@@ -25,12 +25,12 @@ def run(command, *arguments):
 
 
 @pytest.mark.parametrize(("scenario", "status"), [(SAFE, 0), (UNSAFE, 1)])
-def test_replay_recognises_a_cluster_and_says_with_its_status_whether_a_property_is_violated(scenario, status):
+def test_replay_recognizes_a_cluster_and_says_with_its_status_whether_a_property_is_violated(scenario, status):
     as_text, as_json = run(replay, scenario), run(replay, "--json", scenario)
 
     assert [status, status] == [as_text.exit_code, as_json.exit_code]
     assert ["safe", "unsafe"][status] == json.loads(as_json.output)["verdict"]
-    assert f"{['safe', 'unsafe'][status]}: finalised is metadata.version 30" == as_text.output.splitlines()[-1]
+    assert f"{['safe', 'unsafe'][status]}: finalized is metadata.version 30" == as_text.output.splitlines()[-1]
 
 
 def test_replay_explains_step_by_step():
@@ -141,6 +141,6 @@ def test_a_sweep_over_groups_does_not_overwrite_one_over_brokers(tmp_path):
 
 def test_a_cluster_without_a_level_is_an_error_that_names_what_it_lacks():
     """Its line was once taken for one of a group, whose steps are others."""
-    result = run(replay, "1@3.9.2 2@3.9.2 | finalise 4.0")
+    result = run(replay, "1@3.9.2 2@3.9.2 | finalize 4.0")
 
     assert (2, True) == (result.exit_code, "expected nodes and a level" in result.stderr)

@@ -29,9 +29,9 @@ ROOT = Path(__file__).parents[3]
 UNSAFE = "A@1.1.1 B@1.1.1 | bounce fast A>2.0.1"
 SAFE = "A@2.0.1 B@2.0.1 | bounce A>simulated-4 B>simulated-4"
 WASTEFUL = "A@3.5.1 B@3.5.1 C@3.5.1 | stop C | start C"
-SMALL = ["--members", "1", "--master", "processes", "--patient", "--runs", "5"]
+SMALL = ["--members", "1", "--master", "processes", "--wait", "--runs", "5"]
 
-PAIR = ["--members", "2", "--master", "processes", "--patient", "--runs", "20"]
+PAIR = ["--members", "2", "--master", "processes", "--wait", "--runs", "20"]
 
 
 def run(command, *arguments):
@@ -185,7 +185,7 @@ def test_a_single_bounce_whose_upgrade_from_is_never_removed_stays_on_the_old_ve
 
 
 def test_a_cell_says_how_much_was_explored_in_whole_numbers(tmp_path):
-    chosen = ["--plan", "offline", *PAIR, "--crashes", "2", "--lates", "0", "--json"]
+    chosen = ["--plan", "offline", *PAIR, "--crashes", "2", "--rebalance-timeouts", "0", "--json"]
     (cell,) = json.loads(run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path).stdout)
 
     assert {"crashes": 2, "rebalance_timeouts": 0, "spurious_joins": 0, "wait_for_quiescence": True} == cell["faults"]
@@ -200,7 +200,7 @@ def test_a_larger_group_is_sampled_and_says_what_it_costs(tmp_path):
     (cell,) = json.loads((tmp_path / "matrix.json").read_text())
 
     assert (14, 3, "safe") == (cell["members"], cell["runs"], cell["verdict"])
-    assert 0 < cell["kinds"] <= 3 < cell["kinds_possible"]
+    assert 0 < cell["schedule_class_count"] <= 3 < cell["possible_schedule_classes"]
     assert cell["member_bytes"] < cell["group_bytes"]
     assert f"{cell['group_bytes']:,} bytes" in result.output
     assert f"{cell['group_bytes']:,} bytes" in run(report, tmp_path).output
@@ -239,14 +239,14 @@ def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
 
 
 def test_an_operator_deviation_is_a_column_of_the_matrix(tmp_path):
-    chosen = ["--plan", "two_bounces", "--variants", *PAIR, "--out", tmp_path]
+    chosen = ["--plan", "two_bounces", "--deviations", *PAIR, "--out", tmp_path]
     result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen)
     (cell,) = json.loads((tmp_path / "matrix.json").read_text())
-    found = {name: each["verdict"] for name, each in cell["variants"].items()}
+    found = {name: each["verdict"] for name, each in cell["deviations"].items()}
 
     assert {"interrupted": "safe", "rolled_back": "safe", "mistaken": "unsafe", "never_removed": "safe"} == found
     assert ("safe", 0) == (cell["verdict"], result.exit_code)
-    assert cell["variants"]["mistaken"]["example"] in result.output
+    assert cell["deviations"]["mistaken"]["example"] in result.output
 
 
 def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
@@ -277,7 +277,7 @@ WRONG = [
     (["--matrix", "history", "--from", "2.1", "--to", "2.2", "--seed", "1"], "leave out --from, --to, --seed"),
     (["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--crashes", "2"], "with --brokers"),
     (["--from", "1.1", "--to", "2.0", "--faults", "2"], "--crashes and --rebalance-timeouts"),
-    (["--from", "1.1", "--to", "2.0", "--variants", "--sample", "3"], "--deviations are explored"),
+    (["--from", "1.1", "--to", "2.0", "--deviations", "--sample", "3"], "--deviations are explored"),
     (
         ["--preset", "five-members", "--members", "4"],
         "five-members defines what to sweep: leave out --members",
@@ -395,7 +395,8 @@ def test_sweep_says_what_it_does_not_see(tmp_path):
     ).stdout.splitlines()
 
     assert [
-        "not seen by a sweep: who is behind cannot read updates of tables in repartition topics (KIP-904): 3.4 to 3.5"
+        "not seen by a sweep: the older release cannot read updates of tables in repartition topics (KIP-904): "
+        "3.4 to 3.5"
     ] == [line for line in lines if line.startswith("not seen")]
 
 

@@ -8,14 +8,14 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from assignor.cli.plan.command import plan
-from assignor.cli.plan.text import View, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
+from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
 from spark_sim.advice.patch_levels import advise_between
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
 from upgrade.hazards import HAZARDS, Severity
 from upgrade.releases import resolve_release
 
-SCREEN = View(columns=80, rows=50)
+SCREEN = DisplayOptions(columns=80, rows=50)
 
 
 def run(*arguments):
@@ -114,19 +114,19 @@ def test_more_hazards_than_fit_are_counted_by_severity():
 
     assert 50 == len(lines) + 20 + 1
     assert lines[-1].startswith(f"- and {60 - (len(lines) - 2)} more (stops ")
-    assert 61 == len(list(hazard_lines(many, View(), ["a line"] * 20)))
+    assert 61 == len(list(hazard_lines(many, DisplayOptions(), ["a line"] * 20)))
     assert 12 >= len(list(hazard_lines(many, SCREEN, ["a line"] * 90))) > 9
 
 
 def test_a_cut_line_ends_at_a_word():
-    assert "- one two three" == View(columns=15).fact("- one two three")
-    assert "- one two ..." == View(columns=14).fact("- one two three")
-    assert "- one two three" == View(verbose=True, columns=14).fact("- one two three")
+    assert "- one two three" == DisplayOptions(columns=15).fact("- one two three")
+    assert "- one two ..." == DisplayOptions(columns=14).fact("- one two three")
+    assert "- one two three" == DisplayOptions(verbose=True, columns=14).fact("- one two three")
 
 
 def test_a_plan_of_brokers_has_the_same_form():
     advice = advise_brokers(broker_release("2.8"), broker_release("4.4"), MetadataMode.ZOOKEEPER)
-    brief, full = (list(broker_plan_lines(advice, view)) for view in (View(), View(verbose=True)))
+    brief, full = (list(broker_plan_lines(advice, view)) for view in (DisplayOptions(), DisplayOptions(verbose=True)))
 
     assert "   way back:   lossy: metadata.version cannot be lowered from 4.4-IV2 to 3.9-IV0" in brief
     assert any(

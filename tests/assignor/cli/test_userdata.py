@@ -218,7 +218,7 @@ def test_a_whole_message_taken_for_userdata_gives_a_hint(kind):
 
 
 @each_capture
-def test_a_whole_message_is_recognised_where_userdata_is_expected(path):
+def test_a_whole_message_is_recognized_where_userdata_is_expected(path):
     whole = list(all_encoded(path))
     expected = run("decode", "--jsonl", stdin=lines(whole)).output
     listed_as_userdata = [each | {"kind": each["kind"].removeprefix("member-")} for each in whole]

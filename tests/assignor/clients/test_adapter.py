@@ -502,8 +502,12 @@ def test_an_observer_sees_why_a_member_joins_and_what_becomes_of_it() -> None:
         member.receive_assignment(b"")
     at_once(member.on_close(lost=False))
 
-    assert [JoinReason.FIRST_JOIN, JoinReason.LOST, JoinReason.FEATURES, JoinReason.ASKED] == causes(JoinSent, events)
-    assert [JoinReason.FIRST_JOIN, JoinReason.FEATURES, JoinReason.ASKED] == causes(AssignmentReceived, events)
+    assert [JoinReason.FIRST_JOIN, JoinReason.LOST, JoinReason.FEATURES, JoinReason.REBALANCE_IN_PROGRESS] == causes(
+        JoinSent, events
+    )
+    assert [JoinReason.FIRST_JOIN, JoinReason.FEATURES, JoinReason.REBALANCE_IN_PROGRESS] == causes(
+        AssignmentReceived, events
+    )
     assert [JoinReason.FEATURES, JoinReason.FAILURE] == causes(RequiredOffsets, events)
     assert [JoinSent, AssignmentComputed, AssignmentReceived, TasksChanged, TasksChanged, JoinSent] == [
         type(event) for event in events[:6]
@@ -561,7 +565,9 @@ def test_the_join_reasons_of_a_revocation() -> None:
             member.receive_assignment(answers[name])
             at_once(member.on_join_complete())
 
-    assert [JoinReason.FIRST_JOIN, JoinReason.ASKED, JoinReason.HANDED_OVER] == causes(JoinSent, observed[0])
+    assert [JoinReason.FIRST_JOIN, JoinReason.REBALANCE_IN_PROGRESS, JoinReason.HANDED_OVER] == causes(
+        JoinSent, observed[0]
+    )
     assert [JoinReason.FIRST_JOIN, FollowUpReason.WITHHELD] == causes(JoinSent, observed[1])
 
 

@@ -60,7 +60,7 @@ def test_a_rolling_restart_has_the_expected_metrics(cluster: MockCluster, caplog
 
     assert (4, 4, 4) == tuple(map(new.of, (USED_VERSION, SUPPORTED, GROUP_VERSION)))
     assert {"version": 2} == new.of(FOLLOW_UPS)
-    assert {"first_join", "version"} <= new.of(REBALANCES).keys() <= {"first_join", "version", "asked"}
+    assert {"first_join", "version"} <= new.of(REBALANCES).keys() <= {"first_join", "version", "rebalance_in_progress"}
     assert 1 == new.of(REBALANCES)["first_join"] == old.of(REBALANCES)["first_join"]
     assert 2 == new.of(REBALANCES)["version"]
     assert {"active": 0, "standby": 0, "warm_up": 0} == new.of(TASKS) == old.of(TASKS)

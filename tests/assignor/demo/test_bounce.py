@@ -32,7 +32,7 @@ from assignor.demo.model import (
     doubly_owned_task,
     unstable_reasons,
 )
-from assignor.demo.runner import Bounce, BounceError
+from assignor.demo.runner import BounceError, BounceRunner
 
 ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -188,7 +188,7 @@ def test_it_fails_when_the_first_bounce_of_the_two_is_left_out() -> None:
     steps = (DEFAULT_STEPS[0], BounceStep("2 to 3, at once", "2.0.1", 3))
     settings = BounceSettings(steps=steps, order=("C", "B", "A"), members=3)
     console = Console(force_terminal=True, file=io.StringIO(), width=100, legacy_windows=False)
-    with bounce_render.live_display(console) as on_change, Bounce(settings, MEMBER_COMMAND, on_change) as bounce:
+    with bounce_render.live_display(console) as on_change, BounceRunner(settings, MEMBER_COMMAND, on_change) as bounce:
         with pytest.raises(BounceError, match=r"member \w failed: TaskAssignmentException: unable to decode"):
             bounce.run()
         left = bounce.summary("it failed")
@@ -200,7 +200,7 @@ def test_it_fails_when_the_first_bounce_of_the_two_is_left_out() -> None:
 
 @ON_THE_MOCK
 def test_a_killed_member_is_named() -> None:
-    def kill_a_member(bounce: Bounce) -> None:
+    def kill_a_member(bounce: BounceRunner) -> None:
         if len(bounce.results) == 1 and not killed:
             killed.append(bounce._processes["A"].pid)
             os.kill(killed[0], signal.SIGKILL)
@@ -208,7 +208,7 @@ def test_a_killed_member_is_named() -> None:
     killed: list[int] = []
 
     with (
-        Bounce(BounceSettings(members=2, order=("B", "A")), MEMBER_COMMAND, kill_a_member) as bounce,
+        BounceRunner(BounceSettings(members=2, order=("B", "A")), MEMBER_COMMAND, kill_a_member) as bounce,
         pytest.raises(BounceError, match="member A failed: exit status -9"),
     ):
         bounce.run()
@@ -220,14 +220,14 @@ def test_a_killed_member_is_named() -> None:
 def test_a_group_that_does_not_become_stable_in_time_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "_STABLE_TIMEOUT_SECONDS", 0)
 
-    with Bounce(BounceSettings(members=1), MEMBER_COMMAND) as bounce, pytest.raises(BounceError) as failed:
+    with BounceRunner(BounceSettings(members=1), MEMBER_COMMAND) as bounce, pytest.raises(BounceError) as failed:
         bounce.run()
 
     assert ": it does not finish: member A is starting" in str(failed.value)
 
 
 def test_a_task_that_is_owned_twice_ends_the_bounce() -> None:
-    bounce = Bounce(BounceSettings(members=2), MEMBER_COMMAND)
+    bounce = BounceRunner(BounceSettings(members=2), MEMBER_COMMAND)
     bounce._process_event("A", ASSIGNED)
 
     with pytest.raises(BounceError, match="task 0_0 is owned by A and B in generation 7"):

@@ -9,8 +9,8 @@ from assignor.groups import (
     Assigned,
     BrokerGroup,
     DescribedSubtopology,
+    FindingSeverity,
     InternalTopic,
-    Severity,
     change_text,
     find_changes,
     finding_text,
@@ -201,31 +201,31 @@ JOIN = {"subtopologies": (stateful("0", *JOINED),)}
     [
         (
             "missing-source-topics",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(broker_assigned("a"), missing_topics={TOPIC, "app-by-id"}, **NOT_READY),
             "source topic orders is missing: create it",
         ),
         (
             "missing-source-topics",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(broker_assigned("a"), missing_topics={*JOINED}, **JOIN, **NOT_READY),
             "source topics orders and payments are missing: create them",
         ),
         (
             "missing-internal-topics",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(broker_assigned("a"), missing_topics={"app-by-id", "app-store-changelog"}, **NOT_READY),
             "internal topics app-by-id and app-store-changelog are missing: the broker creates them",
         ),
         (
             "incorrectly-partitioned-topics",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(broker_assigned("a"), partition_counts=COUNTS | {"app-store-changelog": 3}, **NOT_READY),
             "wrong number of partitions: app-store-changelog has 3 and needs 2",
         ),
         (
             "incorrectly-partitioned-topics",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(
                 broker_assigned("a"),
                 subtopologies=(
@@ -238,7 +238,7 @@ JOIN = {"subtopologies": (stateful("0", *JOINED),)}
         ),
         (
             "incorrectly-partitioned-topics",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(
                 broker_assigned("a"), partition_counts={TOPIC: 2, "payments": 3, "changelog": 3}, **JOIN, **NOT_READY
             ),
@@ -246,26 +246,26 @@ JOIN = {"subtopologies": (stateful("0", *JOINED),)}
         ),
         (
             "stale-topology",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(broker_assigned("a", ALL, topology_epoch=1), broker_assigned("b"), topology_epoch=1),
             "app-b (10.0.0.1, b) has topology epoch 0, the group 1: restart with the new topology",
         ),
         (
             "assignment-delayed",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             streams_group(broker_assigned("a"), epoch=3, state="Assigning"),
             "the broker has not computed the assignment of epoch 3 yet (the last one is of epoch 1)",
         ),
         (
             "too-few-standbys",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(broker_assigned("a", ALL), configs={"streams.num.standby.replicas": "1"}),
             "2 tasks with state (1_0 and 1_1) have fewer standbys than the 1 of streams.num.standby.replicas, at least "
             "0; there is only 1 process",
         ),
         (
             "too-few-standbys",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(
                 broker_assigned("a", assigned("0_0 0_1 1_0 1_1"), process_id="p"),
                 broker_assigned("b", assigned(standby="1_0"), process_id="q"),
@@ -275,23 +275,28 @@ JOIN = {"subtopologies": (stateful("0", *JOINED),)}
         ),
         (
             "without-end-point",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             streams_group(broker_assigned("a", ALL, end_point="h:1"), broker_assigned("b")),
             "app-b (10.0.0.1, b) has no application.server, others do",
         ),
         (
             "classic-members",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(broker_assigned("a", is_classic=True), type="consumer", broker=BrokerGroup()),
             "app-a (10.0.0.1, a) uses the classic protocol still: the group is being migrated",
         ),
         (
             "without-owner",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             streams_group(broker_assigned("a", assigned("0_0 0_1 1_0"))),
             "task 1_1 is not active on any member",
         ),
-        ("not-ready", Severity.PROBLEM, streams_group(broker_assigned("a"), **NOT_READY), "assigns no task (NotReady)"),
+        (
+            "not-ready",
+            FindingSeverity.PROBLEM,
+            streams_group(broker_assigned("a"), **NOT_READY),
+            "assigns no task (NotReady)",
+        ),
     ],
 )
 def test_a_check_finds(code, kind, raw, text):

@@ -26,7 +26,7 @@ def test_a_capture_is_read():
 
     assert (3, "m", False) == (generation.number, generation.leader, generation.has_assignments)
     assert [("m", "c", None, b"\0\0", b"")] == [
-        (each.member_id, each.client_id, each.instance_id, each.subscription, each.assignment)
+        (each.member_id, each.client_id, each.group_instance_id, each.subscription, each.assignment)
         for each in generation.members
     ]
     assert (("2.0.1",), "2.0.1", 0, {"m"}, (1,), False) == (

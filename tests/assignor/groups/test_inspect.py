@@ -14,7 +14,7 @@ from assignor.groups import (
     BrokerAssignment,
     DescribedGroup,
     DescribedGroupMember,
-    Severity,
+    FindingSeverity,
     change_text,
     find_changes,
     finding_text,
@@ -440,32 +440,42 @@ def test_a_healthy_group_has_no_findings():
 @pytest.mark.parametrize(
     ("code", "kind", "raw", "text"),
     [
-        ("not-classic", Severity.NOTICE, group(type="share", protocol="", max_message_bytes=None), "KIP-932, a share"),
-        ("not-classic", Severity.NOTICE, group(type="what", protocol=""), "of type what (members send no metadata"),
+        (
+            "not-classic",
+            FindingSeverity.NOTICE,
+            group(type="share", protocol="", max_message_bytes=None),
+            "KIP-932, a share",
+        ),
+        (
+            "not-classic",
+            FindingSeverity.NOTICE,
+            group(type="what", protocol=""),
+            "of type what (members send no metadata",
+        ),
         (
             "not-streams",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(of_range("a", [0]), protocol="range"),
             "the assignor is range, not stream",
         ),
-        ("not-streams", Severity.NOTICE, group(protocol_type="sr", protocol="v0"), "the protocol type is sr"),
+        ("not-streams", FindingSeverity.NOTICE, group(protocol_type="sr", protocol="v0"), "the protocol type is sr"),
         (
             "unsettled",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(state="PreparingRebalance", protocol=""),
             "rebalancing (PreparingRebalance)",
         ),
-        ("unsettled", Severity.NOTICE, group(state="Empty", protocol=""), "no members"),
-        ("unsettled", Severity.NOTICE, group(state="Dead", protocol=""), "group is dead"),
+        ("unsettled", FindingSeverity.NOTICE, group(state="Empty", protocol=""), "no members"),
+        ("unsettled", FindingSeverity.NOTICE, group(state="Dead", protocol=""), "group is dead"),
         (
             "unreadable",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(*FINE, DescribedGroupMember(member_id="x", subscription=b"\0\1")),
             "x cannot be read: subscription: topics at offset 2",
         ),
         (
             "unreadable",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(
                 *FINE,
                 DescribedGroupMember(member_id="x", subscription=encode_consumer_subscription(ConsumerSubscription())),
@@ -474,7 +484,7 @@ def test_a_healthy_group_has_no_findings():
         ),
         (
             "unreadable",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(
                 *FINE, DescribedGroupMember(member_id="x", assignment=encode_consumer_assignment(ConsumerAssignment()))
             ),
@@ -482,13 +492,13 @@ def test_a_healthy_group_has_no_findings():
         ),
         (
             "cannot-read",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(member("a", 3, 3, answered=4)),
             "app-a (10.0.0.1, 61000000) received version 4 and supports 3: it cannot read its assignment",
         ),
         (
             "cannot-probe",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(member("a", 2, envelope=0), member("b")),
             "app-a (10.0.0.1, 61000000) seems to be of a release before 2.0, which cannot probe versions "
             "(KIP-268): if such "
@@ -496,75 +506,80 @@ def test_a_healthy_group_has_no_findings():
         ),
         (
             "may-not-probe",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(member("a", 2, envelope=0), member("b", 3, 3, envelope=0), member("c", 3, 3, envelope=0)),
             "may be of a release before 2.0 (with upgrade.from set there is no problem)",
         ),
         (
             "upgrade-from",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(member("a", 2), member("b", 2, envelope=0)),
             "keep it until all other members are upgraded",
         ),
-        ("upgrade-from", Severity.NOTICE, group(member("a", 2), member("b", 2)), "no member needs it any more"),
+        ("upgrade-from", FindingSeverity.NOTICE, group(member("a", 2), member("b", 2)), "no member needs it any more"),
         (
             "maybe-upgrade-from",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(member("a", 2, envelope=0)),
             "app-a (10.0.0.1, 61000000) sends version 2: 0.10.1.0 to 1.1.1, or 2.0.0 to 2.3.1 with upgrade.from",
         ),
-        ("could-speak-more", Severity.PROBLEM, group(member("a", 4, 11)), "still to come; if this lasts"),
+        ("could-speak-more", FindingSeverity.PROBLEM, group(member("a", 4, 11)), "still to come; if this lasts"),
         (
             "mixed-protocols",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(member("a", 4, 4, envelope=0), member("b", 4, 11, owned="0_0", active="0_0")),
             "app-a (10.0.0.1, 61000000) is eager and app-b (10.0.0.1, 62000000) cooperative",
         ),
         (
             "same-process",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(*(member(each, process=UUID(int=1), host=f"/{each}") for each in "ab")),
             "is on 2 hosts (/a and /b): was a state directory copied?",
         ),
         (
             "error-code",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(member("a", error=1)),
             "received an error: a source topic is missing",
         ),
-        ("error-code", Severity.PROBLEM, group(member("a", sent_error=4)), "sent an error: an application requested"),
-        ("error-code", Severity.PROBLEM, group(member("a", error=9)), "received an error: unknown code 9"),
+        (
+            "error-code",
+            FindingSeverity.PROBLEM,
+            group(member("a", sent_error=4)),
+            "sent an error: an application requested",
+        ),
+        ("error-code", FindingSeverity.PROBLEM, group(member("a", error=9)), "received an error: unknown code 9"),
         (
             "no-assignment",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(*FINE, DescribedGroupMember(member_id="x", subscription=FINE[0].subscription)),
             "the leader assigned nothing to x",
         ),
         (
             "without-owner",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(*FINE, partition_counts={TOPIC: 4}),
             "partitions orders-2 and orders-3 are not assigned to any member",
         ),
         (
             "without-owner",
-            Severity.PROBLEM,
+            FindingSeverity.PROBLEM,
             group(member("a", standby="0_7")),
             "task 0_7 is not active on any member",
         ),
         (
             "moving",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(member("a", standby="0_7", next_ms=0)),
             "yet: a rebalance follows immediately",
         ),
         (
             "large",
-            Severity.NOTICE,
+            FindingSeverity.NOTICE,
             group(*FINE, max_message_bytes=1_200),
             "of what the broker can store of a group; above the limit no rebalance completes",
         ),
-        ("too-large", Severity.PROBLEM, group(*FINE, max_message_bytes=600), "bytes, 1"),
+        ("too-large", FindingSeverity.PROBLEM, group(*FINE, max_message_bytes=600), "bytes, 1"),
     ],
 )
 def test_a_check_finds(code, kind, raw, text):
@@ -650,9 +665,9 @@ def test_problems_come_first():
     found = seen(member("a", 2, envelope=0, active="0_0"), member("b", active="0_0"))
     kinds_of = [finding.severity for finding in found.findings]
 
-    assert [Severity.PROBLEM] * len(found.problems) == [finding.severity for finding in found.problems]
-    assert kinds_of == sorted(kinds_of, key=lambda kind: kind is not Severity.PROBLEM)
-    assert {Severity.PROBLEM, Severity.NOTICE} == set(kinds_of)
+    assert [FindingSeverity.PROBLEM] * len(found.problems) == [finding.severity for finding in found.problems]
+    assert kinds_of == sorted(kinds_of, key=lambda kind: kind is not FindingSeverity.PROBLEM)
+    assert {FindingSeverity.PROBLEM, FindingSeverity.NOTICE} == set(kinds_of)
     assert set(codes(found)) <= set(CHECKS)
 
 

@@ -2,9 +2,11 @@
 
 import pytest
 
-from assignor.groups.member import in_order
+from assignor.groups.described_group import DescribedGroupMember
+from assignor.groups.member import AssignmentSeen, InspectedMember, SubscriptionSeen, in_order
+from assignor.groups.standbys import partitions_with_multiple_owners
 from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import SortedPartitions, are_distinct
+from subscription_codec.columns import SortedPartitions
 from subscription_codec.consumer_protocol import TopicPartitions
 
 
@@ -49,16 +51,28 @@ def test_partitions_of_one_topic_include_each_as_often_as_they_have_it(owned, in
     assert includes is SortedPartitions([("a", (1, 3, 3))]).includes(SortedPartitions([("a", owned)]))
 
 
+@pytest.mark.parametrize("others", [0, 2000])
 @pytest.mark.parametrize(
-    ("columns", "distinct"),
+    ("columns", "repeated"),
     [
-        ([], True),
-        ([SortedPartitions([("a", (0, 1)), ("b", (0,))]), SortedPartitions([("a", (2,))]), ()], True),
-        ([SortedPartitions([("a", (0, 1))]), SortedPartitions([("b", (0,)), ("a", (1,))])], False),
-        ([SortedPartitions([("a", (0, 0))])], False),
-        ([(TopicPartition("a", 0),), SortedPartitions([("a", (1,))])], True),
-        ([(TopicPartition("a", 0),), (TopicPartition("a", 0),)], False),
+        ([], []),
+        ([SortedPartitions([("a", (0, 1)), ("b", (0,))]), SortedPartitions([("a", (2,))]), ()], []),
+        ([SortedPartitions([("a", (0, 1))]), SortedPartitions([("b", (0,)), ("a", (1,))])], [("a-1", ["m0", "m1"])]),
+        ([SortedPartitions([("a", (0, 0))])], [("a-0", ["m0", "m0"])]),
+        ([(TopicPartition("a", 0),), SortedPartitions([("a", (1,))])], []),
+        ([(TopicPartition("a", 0),), (TopicPartition("a", 0),)], [("a-0", ["m0", "m1"])]),
     ],
 )
-def test_partitions_are_distinct_if_none_is_in_some_columns_twice(columns, distinct):
-    assert are_distinct(columns) is distinct
+def test_partitions_of_two_owners_are_found_among_few_and_many(columns, repeated, others):
+    columns = [*columns, SortedPartitions([("others", range(others))])]
+    members = [
+        InspectedMember(
+            name=f"m{number}",
+            described=DescribedGroupMember(member_id=""),
+            subscription=SubscriptionSeen(),
+            assignment=AssignmentSeen(partitions=each),
+        )
+        for number, each in enumerate(columns)
+    ]
+
+    assert repeated == [(str(each), owners) for each, owners in partitions_with_multiple_owners(members)]

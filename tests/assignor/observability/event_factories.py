@@ -13,7 +13,7 @@ def tasks(*numbers: int) -> PartitionsByTask:
 
 def assignment_received(**known: Any) -> AssignmentReceived:
     usual = {
-        "reason": JoinReason.ASKED,
+        "reason": JoinReason.REBALANCE_IN_PROGRESS,
         "generation": 3,
         "is_leader": False,
         "group_version": 11,

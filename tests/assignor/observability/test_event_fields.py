@@ -30,7 +30,7 @@ LINES: list[tuple[Event, dict[str, Any]]] = [
         {"event": "started", "release": "2.0.1", "upgrade_from": None, "process_id": "an id"},
     ),
     (
-        JoinSent(reason=JoinReason.ASKED, used_version=2, supported_version=3, subscription_size=9),
+        JoinSent(reason=JoinReason.REBALANCE_IN_PROGRESS, used_version=2, supported_version=3, subscription_size=9),
         {"event": "subscribed", "used": 2, "supported": 3},
     ),
     (

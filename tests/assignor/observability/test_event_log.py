@@ -45,7 +45,7 @@ EVENTS: list[tuple[Event, dict[str, Any]]] = [
         assignment_received(active=tasks(10, 9), standby=tasks(1), follow_up=FollowUpReason.PROBING),
         {
             "event": "assignment_received",
-            "reason": "asked",
+            "reason": "rebalance_in_progress",
             "generation": 3,
             "is_leader": False,
             "group_version": 11,

@@ -118,7 +118,7 @@ def test_a_bounce_from_version_10_as_follower(meter: Meter) -> None:
         assignment_received(reason=FollowUpReason.VERSION, active=tasks(0, 1)),
     )
     assert (11, 11, 11, 11) == tuple(map(meter.of, (USED_VERSION, SUPPORTED, GROUP_VERSION, GROUP_SUPPORTED_VERSION)))
-    assert {"first_join": 1, "version": 2, "asked": 1} == meter.of(REBALANCES)
+    assert {"first_join": 1, "version": 2, "rebalance_in_progress": 1} == meter.of(REBALANCES)
     assert {"first_join": 1, "version": 2} == meter.of(JOINS)
     assert {"version": 2} == meter.of(FOLLOW_UPS)
     assert 91 == meter.of(SUBSCRIPTION_SIZE)

@@ -30,7 +30,7 @@ from upgrade.cluster.features.carried_levels import (
     decode_levels,
     encode_levels,
 )
-from upgrade.cluster.features.cluster import Node
+from upgrade.cluster.features.cluster import FeatureNode
 from upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
 from upgrade.cluster.features.update_features import update_features
 
@@ -114,7 +114,7 @@ def test_g2_the_timeline():
     group.sees(**asks(2)).rebalance()  # T0
     assert {"a": 1, "b": 1, "c": 1} == group.levels
 
-    rolled = {number: Node(number, {COORDINATOR: (1, 2)}) for number in cluster.brokers}
+    rolled = {number: FeatureNode(number, {COORDINATOR: (1, 2)}) for number in cluster.brokers}
     cluster = evolve(cluster, brokers=rolled)  # T1
     assert (1, 2) == copies.api_versions_response(cluster.brokers[1]).supported[COORDINATOR]
     assert not leader.needs_rejoin_for(asks(1))  # T2: without effect
@@ -454,7 +454,7 @@ def test_it_refuses_levels_that_kafka_cannot_have(level):
         CarriedLevels(["a"]).observe({"a": level})
 
 
-def test_a_feature_at_level_0_is_not_finalised():
+def test_a_feature_at_level_0_is_not_finalized():
     carried = CarriedLevels(["a"])
     carried.observe({"a": 0})
 

@@ -119,6 +119,10 @@ def test_a_process_serves_queries_at_the_first_end_point_of_its_members():
     ]
 
 
+def test_a_process_at_the_end_of_the_changelog_has_no_lag_and_one_beyond_it_starts_again():
+    assert [1, 0, 100] == [compute_lag(known, 100) for known in (99, 100, 101)]
+
+
 @given(st.integers(-3, 2**63 - 1), st.integers(0, 2**63 - 1))
 def test_no_process_is_further_behind_than_the_whole_changelog(known, end):
     if known == -1:

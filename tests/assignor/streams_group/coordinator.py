@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from assignor import Subtopology, Topology
-from assignor.streams_group import MemberProfile, StreamsGroupMember, TaskAssignment, topology_fields
+from assignor.streams_group import MemberProfile, StreamsGroupMember, StreamsTasks, topology_fields
 from subscription_codec import TaskId
 from subscription_codec.streams_group import HEARTBEAT, decode_message, encode_message
 
@@ -43,7 +43,7 @@ def response(
     """The answer to a heartbeat; without ``active`` the assignment is as before."""
     assigned: dict[str, Any] = dict.fromkeys(("activeTasks", "standbyTasks", "warmupTasks"))
     if active is not None:
-        assigned = TaskAssignment.of(tasks(*active), tasks(*standby)).fields()
+        assigned = StreamsTasks.of(tasks(*active), tasks(*standby)).fields()
     fields = {
         "throttleTimeMs": 0,
         "errorCode": error,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assignor.streams_group import CallbackKind, MemberFailure, MemberState, TaskAssignment
+from assignor.streams_group import CallbackKind, MemberFailure, StreamsMemberState, StreamsTasks
 from assignor.streams_group.model import decode_tasks
 from assignor.streams_group.rules import ERRORS
 from tests.assignor.streams_group.coordinator import new_member, owned, response, send, stable_member, tasks
@@ -32,7 +32,7 @@ def test_a_second_subscription_changes_nothing():
 def test_it_joins_with_everything_and_no_tasks():
     member, fields = send(new_member(rack_id="a", endpoint=("localhost", 80), client_tags=(("zone", "b"),)).subscribe())
 
-    assert MemberState.JOINING is member.state
+    assert StreamsMemberState.JOINING is member.state
     assert 0 == fields["memberEpoch"]
     assert "orders" == fields["topology"]["subtopologies"][0]["sourceTopics"][0]
     assert (300_000, "p", "a") == (fields["rebalanceTimeoutMs"], fields["processId"], fields["rackId"])
@@ -61,17 +61,17 @@ def test_it_takes_its_first_assignment_and_acknowledges_it_at_once():
     member, _ = send(new_member().subscribe())
     member = member.on_response(response(3, ["0_0"], ["0_1"]))
 
-    assert (MemberState.RECONCILING, 3) == (member.state, member.epoch)
+    assert (StreamsMemberState.RECONCILING, 3) == (member.state, member.epoch)
     assert not member.group_ready
-    assert TaskAssignment.of(tasks("0_0"), tasks("0_1")) == member.callbacks[0].assignment
+    assert StreamsTasks.of(tasks("0_0"), tasks("0_1")) == member.callbacks[0].assignment
 
     member = member.on_callback_completed()
-    assert MemberState.ACKNOWLEDGING is member.state
+    assert StreamsMemberState.ACKNOWLEDGING is member.state
     assert member.heartbeat_is_urgent
     assert member.group_ready
 
     member, fields = send(member)
-    assert (MemberState.STABLE, {"0": [0]}, 3) == (member.state, owned(fields), fields["memberEpoch"])
+    assert (StreamsMemberState.STABLE, {"0": [0]}, 3) == (member.state, owned(fields), fields["memberEpoch"])
     assert fields["topology"] is None
 
 
@@ -95,7 +95,7 @@ def test_while_it_takes_an_assignment_it_reports_no_tasks_other_than_java(report
     member = member.on_response(response(1, ["0_0"]))
 
     member, fields = send(member)
-    assert (expected, MemberState.RECONCILING) == (owned(fields), member.state)
+    assert (expected, StreamsMemberState.RECONCILING) == (owned(fields), member.state)
 
 
 def test_lost_answers_make_it_send_its_tasks_again():
@@ -119,7 +119,7 @@ def test_it_revokes_before_it_takes():
     assert owned(send(member)[1]) is None
 
     member, fields = send(member.on_callback_completed())
-    assert ({"0": [1, 2]}, MemberState.STABLE) == (owned(fields), member.state)
+    assert ({"0": [1, 2]}, StreamsMemberState.STABLE) == (owned(fields), member.state)
 
 
 def test_the_acknowledgement_of_a_revocation_has_the_tasks_although_an_earlier_heartbeat_had_them():
@@ -144,13 +144,13 @@ def test_an_assignment_that_arrives_before_the_acknowledgement_is_reconciled_aft
 
     member, fields = send(member.on_callback_completed())
     assert owned(fields) is None
-    assert (MemberState.RECONCILING, [CallbackKind.REVOKE]) == (member.state, kinds(member))
+    assert (StreamsMemberState.RECONCILING, [CallbackKind.REVOKE]) == (member.state, kinds(member))
 
 
 def test_the_assignment_that_it_has_changes_nothing():
     member = stable_member("0_0")
 
-    assert MemberState.STABLE is member.on_response(response(1, ["0_0"])).state
+    assert StreamsMemberState.STABLE is member.on_response(response(1, ["0_0"])).state
     assert () == member.on_response(response(1, ["0_0"])).callbacks
 
 
@@ -169,14 +169,14 @@ def test_a_revocation_that_is_withdrawn_ends_and_the_task_is_taken_again():
     member = stable_member("0_0").on_response(response(2, [])).on_response(response(3, ["0_0"]))
 
     member = member.on_callback_completed()
-    assert [TaskAssignment.of(tasks("0_0"))] == [each.assignment for each in member.callbacks]
+    assert [StreamsTasks.of(tasks("0_0"))] == [each.assignment for each in member.callbacks]
     assert owned(send(member)[1]) is None
 
 
 def test_only_a_new_epoch_is_taken_over():
     member = stable_member("0_0").on_response(response(5))
 
-    assert (5, MemberState.STABLE, ()) == (member.epoch, member.state, member.callbacks)
+    assert (5, StreamsMemberState.STABLE, ()) == (member.epoch, member.state, member.callbacks)
 
 
 # -- statuses --------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_a_group_that_becomes_ready_again_is_an_assignment_with_the_same_tasks()
     assert not member.group_ready
 
     member = member.on_response(response(1, statuses={}))
-    assert TaskAssignment.of(tasks("0_0")) == member.callbacks[0].assignment
+    assert StreamsTasks.of(tasks("0_0")) == member.callbacks[0].assignment
 
 
 def test_without_statuses_the_last_ones_are_kept():
@@ -215,42 +215,45 @@ def test_without_statuses_the_last_ones_are_kept():
 def test_a_fenced_member_loses_its_tasks_and_rejoins(code):
     member = stable_member("0_0").on_response(response(error=code))
 
-    assert (MemberState.FENCED, [CallbackKind.LOSE], 0) == (member.state, kinds(member), member.epoch)
+    assert (StreamsMemberState.FENCED, [CallbackKind.LOSE], 0) == (member.state, kinds(member), member.epoch)
     assert not member.sends_heartbeats
 
     member = member.on_callback_completed()
-    assert (MemberState.JOINING, None) == (member.state, member.current)
+    assert (StreamsMemberState.JOINING, None) == (member.state, member.current)
 
 
 def test_a_member_that_is_fenced_during_a_callback_loses_its_tasks_after_it():
     member = stable_member("0_0").on_response(response(2, [])).on_response(response(error=110))
 
     assert [CallbackKind.REVOKE, CallbackKind.LOSE] == kinds(member)
-    assert MemberState.JOINING is member.on_callback_completed().on_callback_completed().state
+    assert StreamsMemberState.JOINING is member.on_callback_completed().on_callback_completed().state
 
 
 def test_a_member_that_is_fenced_while_it_takes_tasks_does_not_acknowledge_them():
     member, _ = send(new_member().subscribe())
     member = member.on_response(response(1, ["0_0"])).on_response(response(error=25))
 
-    assert MemberState.FENCED is member.on_callback_completed().state
+    assert StreamsMemberState.FENCED is member.on_callback_completed().state
 
 
 @pytest.mark.parametrize("code", [14, 15, 16, 29])
 def test_other_errors_only_make_it_send_its_tasks_again(code):
     member = stable_member("0_0").on_response(response(error=code))
 
-    assert MemberState.STABLE is member.state
+    assert StreamsMemberState.STABLE is member.state
     assert {"0": [0]} == owned(send(member)[1])
 
 
 def test_a_fatal_error_ends_the_membership():
     member = stable_member("0_0").on_response(response(error=30, message="not you"))
 
-    assert (MemberState.FATAL, [CallbackKind.LOSE]) == (member.state, kinds(member))
+    assert (StreamsMemberState.FATAL, [CallbackKind.LOSE]) == (member.state, kinds(member))
     assert "GroupAuthorizationException" == member.failure.java_exception
     assert "GROUP_AUTHORIZATION_FAILED: not you" in member.failure.message
-    assert (MemberState.FATAL, None) == (member.on_callback_completed().state, member.on_callback_completed().current)
+    assert (StreamsMemberState.FATAL, None) == (
+        member.on_callback_completed().state,
+        member.on_callback_completed().current,
+    )
 
 
 def test_an_unknown_error_is_fatal():
@@ -285,16 +288,16 @@ def test_every_fatal_error_names_an_exception():
 
 def test_it_releases_its_tasks_before_it_leaves():
     member = stable_member("0_0").leave()
-    assert (MemberState.PREPARE_LEAVING, [CallbackKind.RELEASE]) == (member.state, kinds(member))
+    assert (StreamsMemberState.PREPARE_LEAVING, [CallbackKind.RELEASE]) == (member.state, kinds(member))
 
     member, fields = send(member)  # the interval is over
     assert 1 == fields["memberEpoch"]
 
     member = member.on_response(response(2, ["0_1"])).on_callback_completed()
-    assert (MemberState.LEAVING, True) == (member.state, member.heartbeat_is_urgent)
+    assert (StreamsMemberState.LEAVING, True) == (member.state, member.heartbeat_is_urgent)
 
     member, fields = send(member)
-    assert (-1, None, MemberState.UNSUBSCRIBED) == (fields["memberEpoch"], owned(fields), member.state)
+    assert (-1, None, StreamsMemberState.UNSUBSCRIBED) == (fields["memberEpoch"], owned(fields), member.state)
     assert member == member.on_response(response(-1))
 
 
@@ -302,11 +305,11 @@ def test_a_callback_under_way_ends_before_the_tasks_are_released():
     member = stable_member("0_0").on_response(response(2, [])).leave()
 
     assert [CallbackKind.REVOKE, CallbackKind.RELEASE] == kinds(member)
-    assert MemberState.PREPARE_LEAVING is member.on_callback_completed().state
+    assert StreamsMemberState.PREPARE_LEAVING is member.on_callback_completed().state
 
 
 def test_a_member_that_has_not_joined_leaves_at_once():
-    assert MemberState.LEAVING is new_member().subscribe().leave().state
+    assert StreamsMemberState.LEAVING is new_member().subscribe().leave().state
 
 
 def test_leaving_twice_or_outside_the_group_changes_nothing():
@@ -331,14 +334,14 @@ def test_an_answer_with_a_negative_epoch_is_ignored():
 def test_a_member_that_is_fenced_while_it_releases_does_not_leave():
     member = stable_member("0_0").leave().on_response(response(error=25))
 
-    assert (MemberState.UNSUBSCRIBED, [CallbackKind.RELEASE]) == (member.state, kinds(member))
-    assert MemberState.UNSUBSCRIBED is member.on_callback_completed().state
+    assert (StreamsMemberState.UNSUBSCRIBED, [CallbackKind.RELEASE]) == (member.state, kinds(member))
+    assert StreamsMemberState.UNSUBSCRIBED is member.on_callback_completed().state
 
 
 def test_a_fenced_member_that_leaves_does_not_rejoin():
     member = stable_member("0_0").on_response(response(error=25)).leave()
 
-    assert MemberState.UNSUBSCRIBED is member.on_callback_completed().state
+    assert StreamsMemberState.UNSUBSCRIBED is member.on_callback_completed().state
 
 
 # -- an application that does not poll -------------------------------------------------------------------------------
@@ -346,28 +349,28 @@ def test_a_fenced_member_that_leaves_does_not_rejoin():
 
 def test_it_leaves_before_its_tasks_are_dropped_and_rejoins_after_it():
     member = stable_member("0_0").on_poll_expired()
-    assert MemberState.LEAVING is member.state
+    assert StreamsMemberState.LEAVING is member.state
 
     member, fields = send(member)
-    assert (-1, MemberState.STALE, [CallbackKind.LOSE]) == (fields["memberEpoch"], member.state, kinds(member))
+    assert (-1, StreamsMemberState.STALE, [CallbackKind.LOSE]) == (fields["memberEpoch"], member.state, kinds(member))
     assert not member.sends_heartbeats
 
     member = member.on_callback_completed()
-    assert (MemberState.JOINING, False) == (member.state, member.leaves_stale)
+    assert (StreamsMemberState.JOINING, False) == (member.state, member.leaves_stale)
 
 
 def test_it_rejoins_also_if_it_was_fenced_before_it_left():
     member = stable_member("0_0").on_poll_expired().on_response(response(error=110))
 
-    assert MemberState.STALE is member.state
-    assert MemberState.JOINING is member.on_callback_completed().state
+    assert StreamsMemberState.STALE is member.state
+    assert StreamsMemberState.JOINING is member.on_callback_completed().state
 
 
 def test_it_leaves_for_good_if_it_is_closed_before_the_heartbeat_to_leave():
     member, _ = send(stable_member("0_0").on_poll_expired().leave())
 
-    assert (MemberState.UNSUBSCRIBED, [CallbackKind.LOSE]) == (member.state, kinds(member))
-    assert MemberState.UNSUBSCRIBED is member.on_callback_completed().state
+    assert (StreamsMemberState.UNSUBSCRIBED, [CallbackKind.LOSE]) == (member.state, kinds(member))
+    assert StreamsMemberState.UNSUBSCRIBED is member.on_callback_completed().state
 
 
 def test_outside_the_group_it_does_not_matter():

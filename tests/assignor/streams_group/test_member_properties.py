@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.streams_group import CallbackKind, MemberState, StreamsGroupMember
+from assignor.streams_group import CallbackKind, StreamsGroupMember, StreamsMemberState
 from tests.assignor.streams_group.coordinator import new_member, response, send, tasks
 
 NAMES = ["0_0", "0_1", "0_2"]
@@ -53,8 +53,8 @@ def test_the_application_and_the_member_agree_whenever_nothing_is_pending(events
             member = member.on_callback_completed()
         else:
             member = step(member, event, names, epoch)
-        if not member.callbacks and member.state is not MemberState.LEAVING:
+        if not member.callbacks and member.state is not StreamsMemberState.LEAVING:
             assert owned == (member.current.active if member.current else frozenset())
-        if member.state is MemberState.STABLE:
+        if member.state is StreamsMemberState.STABLE:
             assert member.current == member.target
         assert owned <= tasks(*NAMES)

@@ -1,4 +1,4 @@
-"""Rack-aware optimisation for assignors of one's own: KIP-924's helpers."""
+"""Rack-aware optimization for assignors of one's own: KIP-924's helpers."""
 
 import random
 from collections import Counter
@@ -94,7 +94,7 @@ def test_a_process_without_an_assignment_gets_one_and_unknown_processes_stay():
     assert given_to(A="0_1", B="0_0", C="", S="1_0") == optimize_rack_aware_active_tasks(
         state, given_to(A="0_0", B="0_1", S="1_0")
     )
-    with pytest.raises(ValueError, match="task 1_0 is to be optimised, but no process of the group has it"):
+    with pytest.raises(ValueError, match="task 1_0 is to be optimized, but no process of the group has it"):
         optimize_rack_aware_active_tasks(state, given_to(A="0_0", B="0_1", S="1_0"), tasks=[LESS])
 
 

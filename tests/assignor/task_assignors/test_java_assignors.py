@@ -3,7 +3,7 @@
     pytest tests/assignor/task_assignors/test_java_assignors.py                   some hundred groups of each kind
     pytest tests/assignor/task_assignors/test_java_assignors.py -m exhaustive -s  ten thousand of each
 
-High availability has to be the same; sticky and fallback-prior have to keep and spread as well; rack-aware optimisation
+High availability has to be the same; sticky and fallback-prior have to keep and spread as well; rack-aware optimization
 must not cost more.
 """
 
@@ -156,14 +156,14 @@ def test_fallback_prior_keeps_the_same_and_is_no_less_even(oracle, number):
 
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("role", ["active", "standby"])
-def test_rack_aware_optimisation_costs_no_more(oracle, number, role):
+def test_rack_aware_optimization_costs_no_more(oracle, number, role):
     only(oracle, WITH_RACKS)
     chance = random.Random(f"racks {oracle.release}")
     groups = [rack_groups.random_group(chance, chance.choice([4, 8, 20])) for _ in range(number)]
     groups = [rack_groups.question(group, role) for group in groups]
     seen = Counter()
     for group, answer in answers(oracle, [each for each in groups if role == "active" or each["standbys"]]):
-        mine, theirs = rack_groups.optimised(group, role), answer["clients"]
+        mine, theirs = rack_groups.optimized(group, role), answer["clients"]
         costs = [rack_groups.cost(each, group, role) for each in (mine, theirs)]
         moved = [rack_groups.moved(each, group, role) for each in (mine, theirs)]
         traffic = [rack_groups.traffic(each, group, role) for each in (mine, theirs)]

@@ -121,7 +121,7 @@ def normalized(output: ToolOutput, call: tuple[str, ...]) -> ToolOutput:
 
 
 def settled(cluster: Cluster) -> Cluster:
-    """Wait until the broker has received what the controller has finalised."""
+    """Wait until the broker has received what the controller has finalized."""
     finalized = client(cluster).describe().finalized
     deadline = Deadline(SECONDS)
     while finalized != client(cluster, Listener.BROKER).describe().finalized:

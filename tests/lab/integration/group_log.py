@@ -19,7 +19,7 @@ from subscription_codec import (
 )
 from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, INT_64, Array, NullableBytes, Reader, Struct
+from subscription_codec.wire.types import INT_32, INT_64, Array, Bytes, Reader, Struct
 
 _TOPIC = "__consumer_offsets"
 _GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
@@ -138,8 +138,8 @@ _STORED_MEMBER = Struct(
     client_host=_NAME,
     rebalance_timeout_ms=INT_32,
     session_timeout_ms=INT_32,
-    subscription=NullableBytes(),
-    assignment=NullableBytes(),
+    subscription=Bytes(4, nullable=True),
+    assignment=Bytes(4, nullable=True),
 )
 _GENERATION = Struct(
     "Generation",

@@ -224,7 +224,8 @@ def test_a_changelog_with_a_wrong_number_of_partitions_is_named(groups: Groups) 
     groups.topics(**{f"{name}-data": 3, f"{name}-out": 1, f"{name}-store-changelog": 2})
     member = groups.member(name, f"{name}-1")
 
-    found = groups.until(name, lambda group: group["state"] == "NotReady")
+    # The group is NotReady only until its member ends, which may be sooner than a look.
+    found = groups.until(name, lambda group: "incorrectly-partitioned-topics" in codes(group))
     text = next(each["text"] for each in found["findings"] if each["code"] == "incorrectly-partitioned-topics")
     assert f"internal topics have the wrong number of partitions: {name}-store-changelog has 2 and needs 3" == text
     wait_until(lambda: any("(2) Existing topic" in line and "expected 3, found 2" in line for line in member.lines))

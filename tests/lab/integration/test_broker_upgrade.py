@@ -154,7 +154,7 @@ def fixture_cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def level(tools: JavaTools, cluster: Cluster) -> str:
-    """The finalised metadata.version."""
+    """The finalized metadata.version."""
     output = tools.features("--bootstrap-server", cluster.brokers, "describe").out
     return re.search(r"metadata\.version .*FinalizedVersionLevel: (\S+( \d+)?)", output)[1]
 
@@ -224,7 +224,7 @@ def test_a_level_below_3_3_iv3_must_be_raised_and_out_of_the_log_before_4_0(
 
 @pytest.mark.exhaustive
 def test_a_node_from_3_9_to_4_3_and_as_far_back_as_the_plan_says(tools: JavaTools, cluster: Cluster) -> None:
-    roll, finalise = advise_brokers(broker_release(OLD), broker_release(NEW), MetadataMode.KRAFT).steps
+    roll, finalize = advise_brokers(broker_release(OLD), broker_release(NEW), MetadataMode.KRAFT).steps
     cluster.start(1, OLD)
     assert "3.9-IV0" == level(tools, cluster)
 
@@ -238,9 +238,9 @@ def test_a_node_from_3_9_to_4_3_and_as_far_back_as_the_plan_says(tools: JavaTool
         bounce(cluster, release)
         assert "3.9-IV0" == level(tools, cluster)
 
-    # Finalising is "lossy": no way back through the level, and none past it.
-    assert "lossy" == finalise.way_back.verdict.value
-    _, _, command = finalise.do.partition(": kafka-features ")
+    # Finalizing is "lossy": no way back through the level, and none past it.
+    assert "lossy" == finalize.way_back.verdict.value
+    _, _, command = finalize.do.partition(": kafka-features ")
     assert "metadata.version was upgraded to 30." in change(tools, cluster, *command.split())
     for more in ((), ("--unsafe",)):
         output = change(tools, cluster, "downgrade", "--feature", "metadata.version=21", *more)

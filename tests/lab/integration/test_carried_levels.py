@@ -52,7 +52,7 @@ class Watcher:
         self.processed: Counter[str] = Counter()
         self.errors: list[Exception] = []
         self.followed = FeatureLevels([FEATURE], self.asking, every_seconds=0.5, on_levels=self.reported.append)
-        self.followed.carried.levels = {FEATURE: level} if level else {}
+        self.followed.levels = {FEATURE: level} if level else {}
         self.streams = StreamsPartitionAssignor(
             Topology.of(Subtopology(sources=[application.source], changelogs=[f"{application.name}-store-changelog"])),
             listener=EmptyStateListener(lambda: self.streams.assignor.member.stored),

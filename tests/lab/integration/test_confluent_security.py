@@ -109,13 +109,13 @@ def test_an_unknown_certificate_raises_fatal_error(secure: SecureCluster) -> Non
     assert KEY_PASSWORD not in str(error) + repr(error.__cause__)
 
 
-def test_an_unauthorised_group_raises_fatal_error(secure: SecureCluster) -> None:
+def test_an_unauthorized_group_raises_fatal_error(secure: SecureCluster) -> None:
     error = refusal(consumer(secure, secure.login("bert")))
     assert "GroupAuthorizationException" == error.kafka_exception
     assert PASSWORD not in str(error) + repr(error.__cause__)
 
 
-def test_an_unauthorised_topic_is_reported_as_a_message(secure: SecureCluster) -> None:
+def test_an_unauthorized_topic_is_reported_as_a_message(secure: SecureCluster) -> None:
     """As from a ``Consumer``: the group is in order, but there is nothing to read."""
     with consumer(secure, secure.login("carl"), **group(secure, "carl")) as carl:
         deadline = time.monotonic() + TIMEOUT_SECONDS

@@ -249,7 +249,7 @@ GUARDED = {
 }
 
 
-def test_u2_an_unauthorised_user_is_refused(tmp_path: Path, tools: JavaTools) -> None:
+def test_u2_an_unauthorized_user_is_refused(tmp_path: Path, tools: JavaTools) -> None:
     """And a file of settings opens the door: the same file for Kafka's tool and for ours."""
     with Cluster(tmp_path / "cluster") as cluster:
         cluster.start(1, settings=GUARDED)

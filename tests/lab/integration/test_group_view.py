@@ -250,7 +250,8 @@ def test_one_unreachable_broker_does_not_hide_the_groups_of_another(tmp_path: Pa
             pytest.skip(f"no real broker: {missing}")
 
     assert (1, ["visible"]) == (done.returncode, [each["group"] for each in json.loads(done.stdout)])
-    assert done.stderr.startswith("note: ")
+    # A line of progress comes first if brokers are slow.
+    assert any(line.startswith("note: ") for line in done.stderr.splitlines())
     if client == "kafka-python":
         assert [1] == [len(each["members"]) for each in json.loads(done.stdout)]
         assert "127.0.0.1:9" in done.stderr

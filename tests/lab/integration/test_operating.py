@@ -113,7 +113,7 @@ def test_members_of_two_libraries_measure_and_log_the_same_group(
         eventually(lambda: [PARTITIONS, 0] == active())
 
     assert {11} == {meter.of(USED_VERSION) for meter in (leader, other)}
-    assert {"first_join", "asked", "handed_over"} <= leader.of(REBALANCES).keys()
+    assert {"first_join", "rebalance_in_progress", "handed_over"} <= leader.of(REBALANCES).keys()
     assert 1 == leader.of(REBALANCES)["first_join"] == other.of(REBALANCES)["first_join"]
     assert {"assigned": 9, "revoked": 9} == leader.of(TASKS_MOVED)
     assert {"assigned": 3, "revoked": 3} == other.of(TASKS_MOVED)

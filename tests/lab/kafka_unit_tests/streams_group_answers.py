@@ -6,8 +6,8 @@ from typing import Any
 from spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
+    KnownTopology,
     TaskAssignorError,
-    Topology,
     assign,
 )
 
@@ -24,7 +24,7 @@ def assign_group(values: Values) -> Values:
         for id_, process, active, standby, warmup in values["members"]
     }
     rows = values["subtopologies"]
-    topology = Topology({name: count for name, count, _ in rows}, {name for name, _, stateful in rows if stateful})
+    topology = KnownTopology({name: count for name, count, _ in rows}, {name for name, _, stateful in rows if stateful})
     try:
         made = assign(GroupSpec(members, values["standbys"]), topology, release=values["release"])
     except TaskAssignorError as error:

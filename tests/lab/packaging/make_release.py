@@ -1,6 +1,7 @@
 """One command for a release: version, changelog, checks, commit and tag. Nothing is pushed or uploaded.
 
-``python -m tests.lab.packaging.make_release 0.2.0 --dry-run`` does all of it in a clone and shows the result (``tox -e
+The entry of the changelog is made of the fragments, or was written before: then there are none. ``python -m
+tests.lab.packaging.make_release 0.2.0 --dry-run`` does all of it in a clone and shows the result (``tox -e
 release -- 0.2.0 --dry-run`` has the tools). Without ``--dry-run`` the finished commit and its tag are fetched from that
 clone, so a step that fails changes nothing.
 """
@@ -64,20 +65,32 @@ def require_releasable(root: Path, version: str) -> None:
         raise Refused(f"expected a version above the newest tag v{'.'.join(map(str, newest))}, got {version}")
     if changed := _git(root, "status", "--porcelain"):
         raise Refused(f"expected a tree without changes, got:\n{changed}")
-    if not [path for path in (root / "docs" / "changelog.d").glob("*.md") if path.name != "README.md"]:
+    fragments = [path.name for path in sorted((root / "docs" / "changelog.d").glob("*.md")) if path.name != "README.md"]
+    if has_entry(root, version):
+        if fragments:
+            names = ", ".join(fragments)
+            raise Refused(f"docs/changelog.md has an entry {version}: expected its fragments in there, got {names}")
+    elif not fragments:
         raise Refused("expected fragments in docs/changelog.d, got none: there is nothing to release")
+
+
+def has_entry(root: Path, version: str) -> bool:
+    """Return whether the changelog has an entry of this version."""
+    lines = (root / "docs" / "changelog.md").read_text().splitlines()
+    return any(line.split()[:2] == ["##", version] for line in lines)
 
 
 def write_release(root: Path, version: str) -> None:
     """Set the version, collect the changelog, build and check the distributions, commit and tag."""
     set_version(root, version)
-    _run(root, sys.executable, "-m", "scriv", "collect")
+    if not has_entry(root, version):
+        _run(root, sys.executable, "-m", "scriv", "collect")
     _git(root, "add", "--all", "setup.cfg", "docs/changelog.md", "docs/changelog.d")
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         _run(root, sys.executable, "-m", "build", "--outdir", folder, str(root))
         built = sorted(map(str, Path(folder).iterdir()))
         _run(root, sys.executable, "-m", "twine", "check", "--strict", *built)
-    _git(root, "commit", "--quiet", "--message", f"Release {version}")
+    _git(root, "commit", "--quiet", "--allow-empty", "--message", f"Release {version}")
     _git(root, "tag", "--annotate", "--message", f"streams-assignor {version}", f"v{version}")
 
 

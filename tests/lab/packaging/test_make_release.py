@@ -108,3 +108,40 @@ def test_a_release_without_fragments_is_refused(root):
 
     with pytest.raises(Refused, match="nothing to release"):
         require_releasable(root, "0.2.0")
+
+
+@pytest.fixture(name="written")
+def fixture_written(root):
+    """A project whose entry of 0.2.0 is written, with no fragment left."""
+    git(root, "rm", "--quiet", FRAGMENT)
+    (root / "docs/changelog.md").write_text("# Changelog\n\n## 0.2.0 — 2026-11-26\n\n- Edited.\n")
+    (root / "docs/changelog.d").mkdir(exist_ok=True)
+    (root / "docs/changelog.d/README.md").write_text("# One file per change\n")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", "The entry")
+    return root
+
+
+def test_an_entry_that_was_written_before_is_released_as_it_is(written):
+    make_release(written, "0.2.0", dry_run=False)
+
+    assert "## 0.2.0 — 2026-11-26\n\n- Edited." in (written / "docs/changelog.md").read_text()
+    assert "Release 0.2.0\nThe entry\nFirst\n" == git(written, "log", "--format=%s")
+
+
+def test_a_version_that_has_its_entry_is_released_without_a_change(written):
+    (written / "setup.cfg").write_text("[metadata]\nname = x\nversion = 0.2.0\n")
+    git(written, "commit", "--quiet", "--all", "--message", "The version")
+
+    make_release(written, "0.2.0", dry_run=False)
+
+    assert git(written, "rev-parse", "HEAD") == git(written, "rev-parse", "v0.2.0^{commit}")
+
+
+def test_a_fragment_beside_the_entry_of_its_version_is_refused(written):
+    (written / "docs/changelog.d/late.md").write_text("- Another change.\n")
+    git(written, "add", "--all")
+    git(written, "commit", "--quiet", "--message", "Late")
+
+    with pytest.raises(Refused, match=r"has an entry 0\.2\.0: expected its fragments in there, got late\.md"):
+        require_releasable(written, "0.2.0")

@@ -16,7 +16,7 @@ from tests.lab.releases.application_tables import (
     fetch_jars,
 )
 from upgrade.application._stored import expand, stored_configuration
-from upgrade.application.class_file import PUBLIC, ClassFile, Member
+from upgrade.application.class_file import PUBLIC, ClassFile, ClassMember
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
 from upgrade.application.configuration import CONFIGS, configuration_of
 from upgrade.application.values import is_judged, refusal
@@ -97,7 +97,7 @@ def test_values_are_refused_in_the_words_of_the_jars(jars, tmp_path):
             facts = known[name].get(config, {}).get(key)
             if facts is None:
                 assert "no such key" == words
-            elif is_judged(facts):
+            elif is_judged(facts, value):
                 judged += 1
                 assert words == refusal(key, facts, value), (name, config, key, value)
     assert judged > 30_000
@@ -105,7 +105,7 @@ def test_values_are_refused_in_the_words_of_the_jars(jars, tmp_path):
 
 @pytest.mark.java
 def test_the_stored_form_has_each_set_of_releases_once():
-    class_file = ClassFile("org/apache/kafka/A", PUBLIC, "java/lang/Object", (), (Member("m", "()V", PUBLIC),), 8)
+    class_file = ClassFile("org/apache/kafka/A", PUBLIC, "java/lang/Object", (), (ClassMember("m", "()V", PUBLIC),), 8)
     try:
         rows = code_rows([("1.0", "kafka-streams", class_file), ("1.1", "kafka-streams", class_file)], ["1.0", "1.1"])
     except Unavailable as missing:

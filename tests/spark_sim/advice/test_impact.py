@@ -44,7 +44,7 @@ def test_unowned_tasks_wait_for_the_session_timeout():
 
     assert 3 * 10_000 == sum(simulation.unowned_ms.values())
     assert {10_000} == set(simulation.unowned_ms.values())
-    assert 3 == simulation.moved
+    assert 3 == simulation.moved_tasks
 
 
 def test_tasks_of_a_member_that_leaves_do_not_wait():
@@ -77,7 +77,7 @@ def test_a_fork_measures_by_itself():
     (stop,) = Scenario.parse("A@2.0.1 B@2.0.1 | stop B").steps
     twin.play(stop)
 
-    assert (0, 3) == (simulation.moved, twin.moved)
+    assert (0, 3) == (simulation.moved_tasks, twin.moved_tasks)
     assert not simulation.unowned_ms
     assert twin.unowned_ms
 

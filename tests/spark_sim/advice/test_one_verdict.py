@@ -20,7 +20,6 @@ from spark_sim.search.cell_result import (
     SIMULATION_FAILS,
     UpgradeResult,
 )
-from spark_sim.search.records import UPGRADE_MATRIX
 from spark_sim.sweep.report._guide_tables import sign
 from spark_sim.sweep.report._terminal import judge
 from spark_sim.sweep.report.html import page_data
@@ -53,7 +52,7 @@ def _result(origin, target, words):
     plan, *value, verdict = words
     upgrade = Upgrade(RELEASES[origin], RELEASES[target], Plan(plan), value[0] if value else None, (origin, target))
     violated = (
-        {"violated": "always: no member fails", "violations": 1, "runs": 1} if verdict == "unsafe" else {"runs": 1}
+        {"property": "always: no member fails", "violations": 1, "runs": 1} if verdict == "unsafe" else {"runs": 1}
     )
     return UpgradeResult(upgrade, **violated), verdict
 
@@ -161,24 +160,24 @@ BOUNCE = Upgrade(RELEASES["2.0.1"], RELEASES["2.3.1"], Plan.ONE_BOUNCE)
 )
 def test_what_says_nothing_of_the_upgrade_is_not_called_unsafe(violated, verdict):
     """Too many states and a failing simulation were `unsafe`, as if a schedule had shown it."""
-    result = UpgradeResult(BOUNCE, violated=violated, message="m")
+    result = UpgradeResult(BOUNCE, property=violated, message="m")
     ((_, entry),) = derive_guide([result]).items()
 
-    assert verdict == result.verdict == UPGRADE_MATRIX.record(result)["verdict"] == entry.verdict
-    assert verdict == json.loads(json.dumps(UPGRADE_MATRIX.record(result)))["verdict"]
+    assert verdict == result.verdict == result.as_record()["verdict"] == entry.verdict
+    assert verdict == json.loads(json.dumps(result.as_record()))["verdict"]
     judgement = judge([result])
     assert (False, f"in Kafka's guide, and yet {verdict}: 2.0 to 2.3 (one bounce)") == (judgement.good, judgement.text)
 
 
 def test_a_violation_outweighs_too_many_states():
-    cut_short = UpgradeResult(BOUNCE, violated=INCOMPLETE, message="m")
-    violated = evolve(cut_short, violated="always: no member fails", example="A@2.0.1", violations=1, runs=1)
+    cut_short = UpgradeResult(BOUNCE, property=INCOMPLETE, message="m")
+    violated = evolve(cut_short, property="always: no member fails", example="A@2.0.1", violations=1, runs=1)
 
     assert ["unsafe"] * 2 == [cut_short.merge(violated).verdict, violated.merge(cut_short).verdict]
 
 
 def test_conditions_are_in_the_matrix():
-    record = UPGRADE_MATRIX.record(UpgradeResult(Upgrade(RELEASES["2.8.2"], RELEASES["3.9.2"], Plan.ONE_BOUNCE)))
+    record = UpgradeResult(Upgrade(RELEASES["2.8.2"], RELEASES["3.9.2"], Plan.ONE_BOUNCE)).as_record()
 
     assert ("safe-if", ["no foreign-key-joins", "no repartitioned-tables"]) == (record["verdict"], record["conditions"])
     assert [] == [name for name in record["conditions"] if not re.fullmatch(r"no [a-z-]+", name)]

@@ -25,7 +25,7 @@ from upgrade.releases import NEWEST, RELEASES
 def cell(origin, target, *safe):
     """All plans of a pair; only those named are safe."""
     results = [UpgradeResult(upgrade, runs=1) for upgrade in kip_268_plans(RELEASES[origin], RELEASES[target])]
-    unsafe = {"violations": 1, "example": "A@2.0.1", "violated": "x"}
+    unsafe = {"violations": 1, "example": "A@2.0.1", "property": "x"}
     return [each if each.upgrade.plan in safe else evolve(each, **unsafe) for each in results]
 
 
@@ -52,7 +52,7 @@ def test_the_least_safe_plan_is_the_way(safe, output):
 def test_what_a_single_bounce_breaks_stands_beside_the_way():
     entry = derive_guide(cell("1.1.1", "2.0.1", TWO))[RELEASES["1.1.1"], RELEASES["2.0.1"]]
 
-    assert "x" == entry.plain_bounce.violated
+    assert "x" == entry.plain_bounce.property
     assert entry_json(entry)["otherwise"] == {"property": "x", "example": "A@2.0.1"}
     assert derive_guide(cell("1.1.1", "2.0.1", ONE))[RELEASES["1.1.1"], RELEASES["2.0.1"]].plain_bounce is None
 

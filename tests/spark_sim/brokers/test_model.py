@@ -110,7 +110,7 @@ def test_w3_what_kip_778_promises_kafka_4_does_not_do():
 
     assert promised.terminal_states == promised.completed > 0
     assert (0, None) == (real.completed, real.violation)
-    assert str(real.stalled_example).endswith("finalise 4.3-IV0 | downgrade unsafe 3.9-IV0")
+    assert str(real.stalled_example).endswith("finalize 4.3-IV0 | downgrade unsafe 3.9-IV0")
 
 
 def test_q1_a_live_minority_of_controllers_is_not_asked_in_kip_778():
@@ -123,6 +123,6 @@ def test_q1_a_live_minority_of_controllers_is_not_asked_in_kip_778():
 def test_a_counter_example_is_as_short_as_it_can_be():
     found = explore(BrokerCell(LOSSLESS, KAFKA_4, PLANS["lower_and_back"], ("1",), faults=0))
 
-    assert "1@4.1 level 4.1-IV1 | bounce 1>4.2 | finalise 4.2-IV1 | downgrade 4.1-IV1 | bounce 1>4.1" == str(
+    assert "1@4.1 level 4.1-IV1 | bounce 1>4.2 | finalize 4.2-IV1 | downgrade 4.1-IV1 | bounce 1>4.1" == str(
         found.example
     )

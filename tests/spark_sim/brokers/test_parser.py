@@ -11,9 +11,9 @@ from spark_sim.brokers.scenario import (
     DIALECTS_BY_NAME,
     GROUP_MEMBERS,
     VERBS,
+    BrokerOperands,
     BrokerScenario,
     ClusterStep,
-    Operands,
     level_text,
 )
 from upgrade.cluster.brokers.protocol_versions import broker_release
@@ -22,8 +22,8 @@ from upgrade.errors import UpgradeError
 HEAD = "1@3.9.2 c2@3.9.2 b3@3.9.2 level 3.9-IV0 dialect kip-778 watch group.version"
 EVERY_STEP = (
     f"{HEAD} | bounce 1>4.3.1 c2>4.3.1 | stop 1 | start 1 c2>4.0 | crash 1 c2 | register 4@3.9.2 b5@4.0 | unregister 4 "
-    "| elect c2 | finalise 4.0-IV1 group.version=1 | downgrade 4.0-IV0 | downgrade unsafe 3.9-IV0 | snapshot "
-    "| race 6@3.9.2 finalise 4.1-IV1 | race finalise 4.1-IV1 7@3.9.2 8@3.9.2 "
+    "| elect c2 | finalize 4.0-IV1 group.version=1 | downgrade 4.0-IV0 | downgrade unsafe 3.9-IV0 | snapshot "
+    "| race 6@3.9.2 finalize 4.1-IV1 | race finalize 4.1-IV1 7@3.9.2 8@3.9.2 "
     "| stale 1 b3 | fresh 1 | ask b3 | restart A C"
 )
 
@@ -41,9 +41,9 @@ def test_every_verb_and_mode_stands_in_it():
 
 
 def test_names_of_levels_become_exact_ones_and_blanks_do_not_matter():
-    line = "  1@3.9   level  3.9|finalise 4.1  "
+    line = "  1@3.9   level  3.9|finalize 4.1  "
 
-    assert "1@3.9 level 3.9-IV0 | finalise 4.1-IV1" == str(parse_scenario(line))
+    assert "1@3.9 level 3.9-IV0 | finalize 4.1-IV1" == str(parse_scenario(line))
 
 
 RELEASES = st.sampled_from(["3.9.2", "4.0", "4.3.1"]).map(broker_release)
@@ -69,20 +69,20 @@ def scenarios(draw):
         takes = VERBS[verb].operands
         new = f"b{10 + number}"
         releases = {
-            Operands.NODES_TO_RELEASE: RELEASES,
-            Operands.NODES_WITH_OPTIONAL_RELEASE: st.none() | RELEASES,
+            BrokerOperands.NODES_TO_RELEASE: RELEASES,
+            BrokerOperands.NODES_WITH_OPTIONAL_RELEASE: st.none() | RELEASES,
         }.get(takes, st.none())
         targets = {
-            Operands.NEW_NODES: st.just([new]),
-            Operands.RACE: st.just([new]),
-            Operands.MEMBERS: st.lists(st.sampled_from(GROUP_MEMBERS), min_size=1, max_size=2),
-            Operands.NODE: st.lists(st.sampled_from(names), min_size=1, max_size=1),
-            Operands.LEVELS: st.just([]),
-            Operands.NOTHING: st.just([]),
+            BrokerOperands.NEW_NODES: st.just([new]),
+            BrokerOperands.RACE: st.just([new]),
+            BrokerOperands.MEMBERS: st.lists(st.sampled_from(GROUP_MEMBERS), min_size=1, max_size=2),
+            BrokerOperands.NODE: st.lists(st.sampled_from(names), min_size=1, max_size=1),
+            BrokerOperands.LEVELS: st.just([]),
+            BrokerOperands.NOTHING: st.just([]),
         }.get(takes, st.lists(st.sampled_from(names), min_size=1, max_size=3))
-        brings = takes in (Operands.NEW_NODES, Operands.RACE)
+        brings = takes in (BrokerOperands.NEW_NODES, BrokerOperands.RACE)
         found = tuple((name, draw(RELEASES if brings else releases)) for name in draw(targets))
-        levels = draw(LEVELS) if takes in (Operands.LEVELS, Operands.RACE) else ()
+        levels = draw(LEVELS) if takes in (BrokerOperands.LEVELS, BrokerOperands.RACE) else ()
         steps.append(ClusterStep(verb, found, levels, draw(st.sampled_from(["", *VERBS[verb].modes]))))
         names += [new] * brings
     return BrokerScenario(
@@ -127,7 +127,7 @@ def test_any_text_is_a_scenario_or_refused(text):
         ("1 level 3.9", "expected NODE@RELEASE such as 1@3.9.2, c1@3.9.2 or b1@3.9.2, got '1'"),
         ("A@3.9 level 3.9", "expected NODE@RELEASE"),
         ("1@3.9 b1@3.9 level 3.9", "expected nodes with different numbers, got 1 twice"),
-        ("1@2.8 level 3.9", "expected a release of Kafka that can finalise its features, 3.3 or later, got 2.8"),
+        ("1@2.8 level 3.9", "expected a release of Kafka that can finalize its features, 3.3 or later, got 2.8"),
         ("1@9.9 level 3.9", "unknown release of brokers '9.9'"),
         ("b1@3.9 level 3.9", "expected at least one controller, such as 1@3.9.2 or c1@3.9.2, got only brokers"),
         ("1@3.9 level 3.9 dialect", "expected one word after dialect, got nothing"),
@@ -142,15 +142,15 @@ def test_any_text_is_a_scenario_or_refused(text):
         ("1@3.9 level 3.9 | stop 1>4.0", "stop takes nodes without a release, got '1>4.0'"),
         ("1@3.9 level 3.9 | elect 1 1", "expected one word after elect, got '1 1'"),
         ("1@3.9 level 3.9 | snapshot 1", "expected nothing after snapshot, got '1'"),
-        ("1@3.9 level 3.9 | finalise", "expected different levels after finalise"),
+        ("1@3.9 level 3.9 | finalize", "expected different levels after finalize"),
         ("1@3.9 level 3.9 | register 1@3.9", "expected nodes with different numbers, got 1 twice"),
         (
             "1@3.9 level 3.9 | register c2@3.9",
             "expected a broker such as 4@3.9.2, as the controllers of a cluster are fixed",
         ),
-        ("1@3.9 level 3.9 | race 2@3.9", "expected race N@R finalise L or race finalise L N@R, got '2@3.9'"),
-        ("1@3.9 level 3.9 | race 2@3.9 4.0 finalise", "expected race N@R finalise L or race finalise L N@R"),
-        ("1@3.9 level 3.9 | race finalise 4.0", "expected N@R finalise L ... after race, got nothing"),
+        ("1@3.9 level 3.9 | race 2@3.9", "expected race N@R finalize L or race finalize L N@R, got '2@3.9'"),
+        ("1@3.9 level 3.9 | race 2@3.9 4.0 finalize", "expected race N@R finalize L or race finalize L N@R"),
+        ("1@3.9 level 3.9 | race finalize 4.0", "expected N@R finalize L ... after race, got nothing"),
         ("1@3.9 level 3.9 | ask 1", "there is no Streams group: expected watch FEATURE before the first |"),
         ("1@3.9 level 3.9 | restart A", "there is no Streams group"),
         ("1@3.9 level 3.9 watch x | restart D", "expected one of A, B, C after restart, got 'D'"),
@@ -173,7 +173,7 @@ def test_a_node_that_comes_can_be_named_afterwards():
     ("line", "about"),
     [("1@3.9 level 3.9", True), ("A@2.0 B@2.0 | bounce A>2.0", False), ("1@2.0 | start level", False)],
 )
-def test_a_broker_scenario_is_recognised_by_its_level(line, about):
+def test_a_broker_scenario_is_recognized_by_its_level(line, about):
     assert about is is_broker_scenario(line)
 
 

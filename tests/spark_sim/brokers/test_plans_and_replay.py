@@ -8,7 +8,7 @@ from spark_sim.brokers.actions import run_scenario
 from spark_sim.brokers.cluster_state import EventKind
 from spark_sim.brokers.parser import parse_scenario
 from spark_sim.brokers.scenario import level_text
-from upgrade.cluster.brokers._kraft import finalised_levels
+from upgrade.cluster.brokers._kraft import finalized_levels
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
 from upgrade.cluster.brokers.steps import DowngradeVerdict
@@ -27,7 +27,7 @@ def words(levels):
 
 def head(release):
     nodes = " ".join(f"{node}@{release}" for node in NODES)
-    return f"{nodes} level {words(finalised_levels(release, release.newest))}"
+    return f"{nodes} level {words(finalized_levels(release, release.newest))}"
 
 
 def bounce(release):
@@ -58,9 +58,9 @@ def refusals(state):
 
 
 @each_pair
-def test_an_upgrade_is_safe_and_finalises_what_it_says(older, newer):
+def test_an_upgrade_is_safe_and_finalizes_what_it_says(older, newer):
     advice = advise_brokers(older, newer, MetadataMode.KRAFT)
-    state = played(older, steps_of(advice, "finalise"))
+    state = played(older, steps_of(advice, "finalize"))
 
     assert ((), []) == (state.violations, refusals(state))
     assert dict(advice.steps[-1].levels) == {
@@ -80,7 +80,7 @@ def test_before_levels_are_raised_a_roll_leads_back(older, newer):
 @each_pair
 def test_after_levels_are_raised_the_way_back_is_what_the_plan_says(older, newer):
     advice = advise_brokers(older, newer, MetadataMode.KRAFT)
-    up, path = list(steps_of(advice, "finalise")), advice.steps[-1].way_back
+    up, path = list(steps_of(advice, "finalize")), advice.steps[-1].way_back
     hasty = played(older, [*up, bounce(older)])
     lowers = path.levels or {METADATA_VERSION: older.newest.level}
     state = played(older, [*up, downgrade(lowers), "snapshot", bounce(older)])

@@ -118,7 +118,7 @@ def test_members_whose_tasks_come_with_partitions_of_another_subtopology_fail_of
         for each in verdict.failures
     )
     assert () == verdict.unexplained_failures
-    assert ["B6", "B6"] == [each["bug"] for each in verdict.as_json()["deaths"]]
+    assert ["B6", "B6"] == [each["bug"] for each in verdict.as_json()["failures"]]
 
 
 def test_an_end_that_no_rule_explains_names_what_the_instance_itself_ran():
@@ -266,7 +266,7 @@ def test_a_capture_of_a_simulated_group_agrees_without_a_word_about_what_was_sta
     verdict = check_conformance(Capture.parse(text))
 
     assert verdict.first_difference is None
-    failed = {event.member for event in simulation.events if event.kind in {"died", "crashed"}}
+    failed = {event.member for event in simulation.events if event.kind in {"failed", "crashed"}}
     assert {each.failure.incarnation.name for each in verdict.failures} <= failed
     assert {each.observed for each in verdict.failures} <= {NOT_SEEN}
 

@@ -71,7 +71,7 @@ def test_a_failure_is_repeated():
     first, again = played(LINES[3]), played(LINES[3])
 
     assert first == again
-    assert "died" in {event.kind for event in again[0]}
+    assert "failed" in {event.kind for event in again[0]}
 
 
 def test_the_memo_is_bounded(monkeypatch):

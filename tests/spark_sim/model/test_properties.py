@@ -174,7 +174,7 @@ def test_warm_ups_can_be_watched():
     simulation = run("A@3.9.2 B@3.9.2 | with lag | stop B | bounce A>3.9.2 | start B")
 
     assert [] == simulation.violations
-    assert {"looks"} <= {event.kind for event in simulation.events}
+    assert {"probing_rebalance"} <= {event.kind for event in simulation.events}
     assert {3} == {len(thread.owned_tasks) for thread in simulation.running_members}
 
 

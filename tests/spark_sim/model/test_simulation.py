@@ -166,7 +166,7 @@ def test_every_event_can_be_read():
         "dropped",
         "rejoins",
         "left",
-        "died",
+        "failed",
         "expired",
         "violation",
     } <= kinds.keys()

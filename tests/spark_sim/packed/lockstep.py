@@ -132,10 +132,10 @@ def walk(packed: Encoding, random: Random, most: int) -> tuple[int, str]:
             assert violation.property in {each.property for each in simulation.violations}, line
             return made, "death"
         assert NOBODYS.issuperset(each.property for each in simulation.violations), line
-        if any(event.kind == "unheard" for event in simulation.events):
+        if any(event.kind == "unchanged" for event in simulation.events):
             assert part.status == REJOIN_NEEDED, line
             assert version < UNIQUE_SINCE, line
-            return made, "unheard"
+            return made, "unchanged"
         assert seen_packed(group) == seen_simulation(group, simulation), line
         for number, thread in zip(group.states, map(simulation.members.get, ascii_uppercase), strict=False):
             if packed.process_states.values[number].status in {NOT_A_MEMBER, REJOIN_NEEDED}:

@@ -13,7 +13,7 @@ from spark_sim.packed.bfs import PackedGraph, bfs
 from spark_sim.packed.encoding import Encoding
 from spark_sim.packed.model import PackedState
 from spark_sim.packed.paths import NamedGroup
-from spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, GroupView, OperatorView, saturate
+from spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, OperatorView, PackedGroupView, saturate
 from spark_sim.search.graph import FAILED_STATE, path_to
 from spark_sim.search.model import FAULT_ACTION, GENERATION, OPERATOR_ACTION
 from spark_sim.search.path_counting import PathCounts, count_paths
@@ -172,4 +172,4 @@ def test_the_halves_of_a_view_are_never_equal():
     """As named tuples they were equal if their fields were, and the cache returned actions of the other half."""
     numbers = (0, 1, 2, False, False)
 
-    assert GroupView(*numbers) != OperatorView(*numbers)
+    assert PackedGroupView(*numbers) != OperatorView(*numbers)

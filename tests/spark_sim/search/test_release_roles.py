@@ -29,7 +29,7 @@ def test_only_what_has_a_role_is_replaced(line, expected):
 
 def test_a_message_that_looks_like_a_release_stays_as_it_is():
     """Names were replaced by patterns: a version that is written like a release became the release of another cell."""
-    found = UpgradeResult(upgrade("2.0", "3.0"), violated="p", message="sends 2.0.1", example="A@2.0.1")
+    found = UpgradeResult(upgrade("2.0", "3.0"), property="p", message="sends 2.0.1", example="A@2.0.1")
     other = found.for_upgrade(upgrade("2.1", "3.1"))
 
     assert ("sends 2.0.1", "A@2.1.1") == (other.message, other.example)

@@ -7,7 +7,7 @@ from spark_sim.model.scenario import Scenario
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.schedules import crash_variants, upgrade_schedules
 from spark_sim.search.shrink import first_violation, shrink_example, shrink_scenario
-from spark_sim.sweep._runs import run_scenarios, summarise
+from spark_sim.sweep._runs import run_scenarios, summarize
 from upgrade.plans import kip_268_upgrades
 
 UNSAFE = next(upgrade for upgrade in kip_268_upgrades() if (upgrade.origin.line, upgrade.target.line) == ("1.1", "2.0"))
@@ -15,11 +15,11 @@ UNSAFE = next(upgrade for upgrade in kip_268_upgrades() if (upgrade.origin.line,
 
 def test_an_example_keeps_its_property_and_loses_the_rest():
     tried = [each for schedule in upgrade_schedules(UNSAFE, "ABC") for each in crash_variants(schedule)]
-    result = summarise(UNSAFE, list(run_scenarios(tried, UNSAFE, "0")))
+    result = summarize(UNSAFE, list(run_scenarios(tried, UNSAFE, "0")))
     smallest = shrink_example(result)
 
     assert "A@1.1.1 B@1.1.1 C@1.1.1 | bounce A>2.0.1" == smallest.example
-    assert result.violated == first_violation(Scenario.parse(smallest.example)).property
+    assert result.property == first_violation(Scenario.parse(smallest.example)).property
     assert "B: TaskAssignmentException: unable to decode subscription data: version=3" == smallest.message
 
 
@@ -32,7 +32,7 @@ def test_a_scenario_that_violates_nothing_stays_as_it_is(line):
     "result",
     [
         UpgradeResult(UNSAFE),
-        evolve(UpgradeResult(UNSAFE, runs=1, violations=1), example="whatever", violated="the simulation fails"),
+        evolve(UpgradeResult(UNSAFE, runs=1, violations=1), example="whatever", property="the simulation fails"),
     ],
 )
 def test_what_has_no_smaller_form_stays_as_it_is(result):

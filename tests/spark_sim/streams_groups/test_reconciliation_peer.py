@@ -8,7 +8,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.streams_groups._group import GroupMember, MemberState, StreamsGroup
+from spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
 from spark_sim.streams_groups._reconciliation import reconcile
 from spark_sim.streams_groups._tasks import TasksTuple
 from subscription_codec import TaskId
@@ -39,11 +39,11 @@ def fixture_oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
 def members(draw, member_id, free):
     """A member that holds some of the free active tasks, assigned or pending revocation."""
     mine = draw(st.frozensets(st.sampled_from(sorted(free)))) if free else frozenset()
-    state = draw(st.sampled_from(MemberState))
-    revoking = draw(TUPLES) if state is MemberState.UNREVOKED_TASKS else TasksTuple()
+    state = draw(st.sampled_from(CoordinatorMemberState))
+    revoking = draw(TUPLES) if state is CoordinatorMemberState.UNREVOKED_TASKS else TasksTuple()
     assigned = draw(TUPLES)
     pending = frozenset(task for task in mine if draw(st.booleans())) if revoking else frozenset()
-    return GroupMember(
+    return CoordinatorMember(
         member_id,
         draw(st.sampled_from(["P", "Q"])),
         0,
@@ -117,7 +117,7 @@ def test_a_step_is_that_of_the_current_assignment_builder(oracle, step):
 def test_kafka_takes_a_task_that_is_not_reported_for_revoked(oracle):
     """The first half of the finding: the member has the assignment of epoch 1 and has not taken it yet."""
     both = TasksTuple.of(active=TASKS[:2])
-    member = GroupMember(
+    member = CoordinatorMember(
         "A", "P", 0, 1, 0, assigned=both, assignment_epochs=frozenset((task, 1) for task in both.active)
     )
     question = {

@@ -1,13 +1,10 @@
 """Upgrades of brokers as work units: which cells there are, their results, and what they come to."""
 
-import json
-
 import pytest
 from attrs import evolve
 
 from spark_sim.brokers.plans import PLANS
 from spark_sim.sweep.broker_units import (
-    BROKER_MATRIX,
     FEATURE_LINES,
     BrokerUnit,
     all_line_pairs,
@@ -37,7 +34,7 @@ def test_the_cells_of_a_pair_are_every_plan_of_every_dialect_with_two_kinds_of_n
     assert PLANS.keys() == {key.plan for key in found if key.dialect == "kafka-4"}
 
 
-def test_all_pairs_are_every_line_that_can_finalise_with_every_later_one():
+def test_all_pairs_are_every_line_that_can_finalize_with_every_later_one():
     assert ("3.3", NEWEST.line) == (FEATURE_LINES[0], FEATURE_LINES[-1])
     assert len(FEATURE_LINES) * (len(FEATURE_LINES) - 1) // 2 == len(list(all_line_pairs()))
     assert all(list(cell_keys(*pair)) for pair in all_line_pairs())
@@ -74,12 +71,12 @@ def test_a_sweep_yields_the_result_of_each_cell_in_order_and_can_be_read_again(t
 
 
 def test_records_have_the_keys_of_records_of_upgrades():
-    safe, unsafe = json.loads(BROKER_MATRIX.json_lines([SAFE, UNSAFE]))
+    safe, unsafe = (each.as_record() for each in (SAFE, UNSAFE))
 
     assert ("3.9", "4.3", "upgrade", "safe", 0, None) == tuple(
         safe[key] for key in ("from", "to", "plan", "verdict", "violations", "example")
     )
-    assert "1@3.9 level 3.9-IV0 dialect kip-584 | bounce 1>4.3 | finalise 4.3-IV0 | bounce 1>3.9" == unsafe["example"]
+    assert "1@3.9 level 3.9-IV0 dialect kip-584 | bounce 1>4.3 | finalize 4.3-IV0 | bounce 1>3.9" == unsafe["example"]
     assert "eventually: every node is in the cluster" == unsafe["property"]
 
 
@@ -108,6 +105,6 @@ def test_documented_examples_come_first_and_the_rest_is_counted():
     results = [SAFE, UNSAFE, DOCUMENTED_UNSAFE]
     first, replay, more = example_lines(results, 1, _describe, "cells", "matrix.json")
 
-    assert first.startswith("3.9 to 4.3, kip-584, nodes 1: upgrade (bounce every node, then finalise): eventually")
+    assert first.startswith("3.9 to 4.3, kip-584, nodes 1: upgrade (bounce every node, then finalize): eventually")
     assert f'  streams-assignor replay "{UNSAFE.example}"' == replay
     assert "and 1 more unsafe cells, each with an example in matrix.json" == more

@@ -103,9 +103,9 @@ def test_results_and_their_counterexamples_are_read_back_from_the_tables(tmp_pat
     rows = LocalTables(tmp_path).read("counterexamples")
 
     assert found == read
-    assert [each.deviations[MISTAKEN].example for each in read[:1]] == [row["scenario"] for row in rows]
+    assert [each.deviations[MISTAKEN].example for each in read[:1]] == [row["example"] for row in rows]
     assert [MISTAKEN] == [row["deviation"] for row in rows]
-    assert all(row["trace"][0]["step"] in row["scenario"] for row in rows)
+    assert all(row["trace"][0]["step"] in row["example"] for row in rows)
 
 
 def test_a_report_counts_the_documented_plans_that_a_variant_breaks(swept):
@@ -120,10 +120,10 @@ def test_a_report_counts_the_documented_plans_that_a_variant_breaks(swept):
 
 
 def test_a_page_has_every_variant_of_a_plan_by_its_words(swept):
-    (verdict,) = (each for each in page_data(swept)["verdicts"] if each["variants"])
+    (verdict,) = (each for each in page_data(swept)["verdicts"] if each["deviations"])
 
-    assert set(DEVIATION_DESCRIPTIONS.values()) == {each["words"] for each in verdict["variants"]}
-    (mistaken,) = (each for each in verdict["variants"] if not each["safe"])
+    assert set(DEVIATION_DESCRIPTIONS.values()) == {each["words"] for each in verdict["deviations"]}
+    (mistaken,) = (each for each in verdict["deviations"] if not each["safe"])
     assert DOCUMENTED.origin.name not in mistaken["scenario"]  # a sign stands for it, as many share it
 
 
@@ -132,7 +132,7 @@ def test_slices_of_one_upgrade_can_be_merged_in_any_order():
         DOCUMENTED,
         deviations={
             MISTAKEN: UpgradeResult(
-                DOCUMENTED, violated="p", message="m", example="e", states=1, transitions=2, schedules=3
+                DOCUMENTED, property="p", message="m", example="e", states=1, transitions=2, schedules=3
             )
         },
     )

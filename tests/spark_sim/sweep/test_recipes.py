@@ -46,7 +46,7 @@ def expected(swept):
         "never-removed": [
             (
                 *(each.upgrade.origin.name, each.upgrade.target.name, each.upgrade.upgrade_from),
-                *(each.verdict, found.violated, found.example),
+                *(each.verdict, found.property, found.example),
             )
             for each, found in broken
             if found and found.verdict == "unsafe"

@@ -48,12 +48,12 @@ def test_a_report_reads_it_again(tmp_path):
 
 
 def test_a_bug_has_to_be_found_where_it_is_and_nowhere_else_and_an_error_is_no_bug():
-    there = RegressionResult(RegressionKey("B1", ("1.1", "2.0"), affected=True), message="it breaks", violated="p")
+    there = RegressionResult(RegressionKey("B1", ("1.1", "2.0"), affected=True), message="it breaks", property="p")
     fixed = evolve(there, cell=there.cell._replace(affected=False))
 
     assert there.as_expected
     assert not fixed.as_expected
-    assert evolve(fixed, message=None, violated=None).as_expected
+    assert evolve(fixed, message=None, property=None).as_expected
     assert not evolve(there, confirmed=False).as_expected
-    assert not evolve(there, violated=SIMULATION_FAILS).as_expected
+    assert not evolve(there, property=SIMULATION_FAILS).as_expected
     assert "not as expected: B1 1.1 2.0" in judge([there, fixed]).text

@@ -8,9 +8,8 @@ from attrs import evolve
 from spark_sim.model.scenario import Scenario, Step
 from spark_sim.model.simulation import Simulation
 from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.search.records import UPGRADE_MATRIX
 from spark_sim.search.schedules import crash_variants, spread_schedules, upgrade_schedules
-from spark_sim.sweep._runs import Run, run_scenarios, run_with_shared_prefixes, summarise
+from spark_sim.sweep._runs import Run, run_scenarios, run_with_shared_prefixes, summarize
 from upgrade import Plan, release_named
 from upgrade.plans import Upgrade, kip_268_upgrades
 
@@ -92,7 +91,7 @@ def all_of(which, names="ABC"):
 
 def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
     every = all_of(ONE)
-    result = summarise(ONE, list(run_scenarios(every, ONE, "")))
+    result = summarize(ONE, list(run_scenarios(every, ONE, "")))
 
     assert ("safe", 0, len(every), None) == (result.verdict, result.violations, result.runs, result.example)
     assert result.expects_probe
@@ -102,24 +101,24 @@ def test_a_safe_upgrade_is_safe_in_every_run_and_probes():
 def test_the_text_of_the_kip_is_safe_in_every_run_and_probes():
     """Under another reading of "final rebalance" the leader rejoined for ever while one old member was left."""
     which = upgrade("kip-268", "kip-268-next")
-    result = summarise(which, list(run_scenarios(all_of(which), which, "")))
+    result = summarize(which, list(run_scenarios(all_of(which), which, "")))
 
     assert (0, None) == (result.violations, result.example)
     assert result.probes
 
 
 def test_an_unsafe_upgrade_has_an_example_that_fails_again():
-    result = summarise(UNSAFE, list(run_scenarios(all_of(UNSAFE), UNSAFE, "")))
+    result = summarize(UNSAFE, list(run_scenarios(all_of(UNSAFE), UNSAFE, "")))
 
     assert "unsafe" == result.verdict
     assert Simulation(Scenario.parse(result.example)).run().violations
-    assert result.violated
+    assert result.property
     assert result.message
     assert not result.expects_probe
 
 
 def test_results_merge_in_any_order():
-    one = UpgradeResult(UNSAFE, runs=1, violations=1, max_rebalances=2, violated="p", message="m")
+    one = UpgradeResult(UNSAFE, runs=1, violations=1, max_rebalances=2, property="p", message="m")
     parts = [evolve(one, example=example) for example in ("bb", "aa", "c")]
     parts.append(UpgradeResult(UNSAFE, runs=5, max_rebalances=9, probes=1))
     merged = {order[0].merge(order[1]).merge(order[2]).merge(order[3]) for order in permutations(parts)}
@@ -128,11 +127,11 @@ def test_results_merge_in_any_order():
 
 
 def test_a_cell_is_named_by_its_lines():
-    names = {(r["from"], r["to"]) for r in (UPGRADE_MATRIX.record(UpgradeResult(each)) for each in kip_268_upgrades())}
+    names = {(r["from"], r["to"]) for r in (UpgradeResult(each).as_record() for each in kip_268_upgrades())}
 
     assert 28 == len(names)
     assert {("0.10.0", "0.10.1"), ("2.0", "simulated-4")} <= names
-    assert "never released" in UPGRADE_MATRIX.record(UpgradeResult(kip_268_upgrades()[0]))["note"]
+    assert "never released" in UpgradeResult(kip_268_upgrades()[0]).as_record()["note"]
 
 
 def test_rows_name_their_unit():
@@ -143,7 +142,7 @@ def test_rows_name_their_unit():
 
 
 def test_an_upgrade_is_unsafe_by_exploration_alone_too():
-    explored = UpgradeResult(UNSAFE, violated="x", states=5, transitions=7, schedules=3)
+    explored = UpgradeResult(UNSAFE, property="x", states=5, transitions=7, schedules=3)
     both = explored.merge(UpgradeResult(UNSAFE, runs=2)).merge(UpgradeResult(UNSAFE, schedules=None))
 
     assert ("unsafe", 2, 5, 7, None) == (both.verdict, both.runs, both.states, both.transitions, both.schedules)

@@ -12,7 +12,6 @@ from spark_sim.packed import ExplorationResult, FaultBudget, UpgradeCell, explor
 from spark_sim.packed.explorer import Counterexample
 from spark_sim.packed.upgrade_result import upgrade_result
 from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, SAFE, UNSAFE
-from spark_sim.search.records import UPGRADE_MATRIX
 from spark_sim.sweep.equivalence import representatives, upgrade_class
 from spark_sim.sweep.work_units import ExhaustiveUnit, SampleUnit, SweepConfig, cut_into_tasks, unit_key
 from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
@@ -61,7 +60,7 @@ def test_the_matrix_of_all_releases_is_some_thousand_jobs():
 def test_an_explored_upgrade_says_how_much_was_explored():
     (job,) = CALM.units([UNSAFE_ONE])
     result = job.result()
-    plain = json.loads(json.dumps(UPGRADE_MATRIX.record(result)))
+    plain = json.loads(json.dumps(result.as_record()))
 
     assert UNSAFE == result.verdict
     assert min(result.states, result.transitions, result.schedules) > 0
@@ -89,14 +88,14 @@ def explored(*broken, rebalances=3, schedules=10):
 def test_the_shortest_example_is_shown():
     result = upgrade_result(explored(Counterexample("p", "t", "longer", True), Counterexample("q", "u", "short", True)))
 
-    assert ("q", "u", "short") == (result.violated, result.message, result.example)
+    assert ("q", "u", "short") == (result.property, result.message, result.example)
     assert SAFE == upgrade_result(explored()).verdict
 
 
 def test_what_real_members_do_not_confirm_comes_first():
     result = upgrade_result(explored(Counterexample("p", "t", "s", True), Counterexample("q", "u", "longer", False)))
 
-    assert (CONCRETE_REPLAY_DISAGREES, "longer") == (result.violated, result.example)
+    assert (CONCRETE_REPLAY_DISAGREES, "longer") == (result.property, result.example)
 
 
 def test_rebalancing_without_end_has_no_number_of_schedules():
@@ -108,7 +107,7 @@ def test_rebalancing_without_end_has_no_number_of_schedules():
 def test_a_configuration_that_no_member_starts_with_is_unsafe_without_an_example():
     result = next(CALM.units([upgrade("2.3", "4.0.0", Plan.TWO_BOUNCES, "2.3")])).result()
 
-    assert (UNSAFE, NO_MEMBER_FAILS, None) == (result.verdict, result.violated, result.example)
+    assert (UNSAFE, NO_MEMBER_FAILS, None) == (result.verdict, result.property, result.example)
 
 
 # -- slices ----------------------------------------------------------------------------------------------------------
@@ -170,5 +169,5 @@ def test_what_was_not_explored_to_the_end_is_not_called_safe():
 
     assert "safe" == upgrade_result(explore(cell)).verdict
     cut_short = upgrade_result(explore(cell, max_states=100))
-    assert ("unknown", INCOMPLETE) == (cut_short.verdict, cut_short.violated)
-    assert "--patient" in cut_short.message
+    assert ("unknown", INCOMPLETE) == (cut_short.verdict, cut_short.property)
+    assert "--wait" in cut_short.message

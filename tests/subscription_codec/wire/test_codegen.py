@@ -1,12 +1,17 @@
 """The fast path gives up, or it agrees with the reference path."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from subscription_codec import (
     Assignment,
+    ClientTag,
     CodecError,
+    DecodeError,
+    EncodeError,
     HostInfo,
     HostPartitions,
     StandbyTask,
@@ -20,9 +25,13 @@ from subscription_codec import (
     to_fields,
     with_topic_dictionary,
 )
-from subscription_codec._messages import decode_by_reference, encode_by_reference
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
+from subscription_codec._messages import decode_by_reference, decode_record, encode_by_reference, encode_record
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Field, Layout
+from subscription_codec.records import TopicEntry
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
+from subscription_codec.wire.hosts import TopicDictionaryType
+from subscription_codec.wire.text import Utf8
+from subscription_codec.wire.types import Array, Struct, WireType, read_unsigned_varint, unsigned_varint
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, subscriptions
 from tests.subscription_codec.test_consumer_protocol import member_subscriptions
@@ -250,3 +259,76 @@ def test_the_source_of_the_fast_path_is_readable():
     assert SUBSCRIPTION_LAYOUTS[1].fast_path.source.startswith(
         "def read(data, version):\n    process_id = cached_uuid(data[4:20])\n"
     )
+
+
+class Varint(WireType[int]):
+    """A type that no layout has yet: ``codegen`` has no source for it."""
+
+    name = "varint"
+    size = 1
+
+    def read(self, reader):
+        return read_unsigned_varint(reader)
+
+    def write(self, out, value):
+        if value < 0:
+            raise EncodeError(f"needs 0 or more, got {value}")
+        out += unsigned_varint(value)
+
+    def from_json(self, value):
+        return value
+
+
+class NeedsDictionary(Varint):
+    """A type that refers to the topic dictionary of the message."""
+
+    def read(self, reader):
+        return reader.topic_dictionary[super().read(reader)].topic_index
+
+
+def subscription_with(wire, count=1):
+    """A layout with a new type as a field, in a list of rows, and after the dictionary; and a record of it."""
+    rows = Array(Struct("Row", ClientTag, key=Utf8(2), value=wire))
+    layout = Layout(
+        Subscription,
+        *SUBSCRIPTION_LAYOUTS[1][:1],
+        Field("error_code", "errorCode", wire),
+        Field("client_tags", "clientTags", rows),
+    )
+    tags = tuple(ClientTag(f"k{number}", 300 + number) for number in range(count))
+    return layout, Subscription(12, error_code=1_000, client_tags=tags)
+
+
+@pytest.mark.parametrize("count", [0, 1, Array.MAX_TUPLE + 1])
+def test_a_type_that_the_fast_path_does_not_know_is_read_and_written_by_it(count):
+    layout, record = subscription_with(Varint(), count)
+    encoded = encode_by_reference(record, layout)
+
+    assert encoded == layout.fast_encode(record)
+    assert record == fast_read(encoded, layout) == decode_record(encoded, layout, 12)
+
+
+@pytest.mark.parametrize(("cut", "where"), [(4, "error_code at offset 4"), (-1, "client_tags[19].value at offset")])
+def test_errors_of_such_a_type_are_those_of_the_reference_path(cut, where):
+    layout, record = subscription_with(Varint(), 20)
+
+    with pytest.raises(DecodeError, match=re.escape(where)):
+        decode_record(encode_by_reference(record, layout)[:cut], layout, 12)
+    with pytest.raises(EncodeError, match="error_code: needs 0 or more, got -1"):
+        encode_record(record._replace(error_code=-1), layout)
+
+
+def test_a_new_type_that_needs_the_dictionary_is_left_to_the_reference_path():
+    """A reader of the fast path has no dictionary: it must not take it for an empty one."""
+    layout = Layout(
+        Assignment,
+        ASSIGNMENT_LAYOUTS[1][0],
+        Field("topics", "topics", TopicDictionaryType()),
+        Field("error_code", "errCode", NeedsDictionary()),
+    )
+    topics = (TopicEntry(7, "a"), TopicEntry(8, "b"))
+    encoded = (12).to_bytes(4, "big") + b"\0\0\0\2\0\0\0\7\0\1a\0\0\0\x08\0\1b" + b"\1"
+
+    with pytest.raises(AttributeError):
+        fast_read(encoded, layout)
+    assert topics[1].topic_index == decode_record(encoded, layout, 12).error_code

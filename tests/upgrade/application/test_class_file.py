@@ -11,9 +11,9 @@ from upgrade.application.class_file import (
     DEPRECATED,
     INTERFACE,
     PUBLIC,
+    ClassMember,
     InvalidClass,
     Kind,
-    Member,
     Reference,
     read_class,
 )
@@ -33,7 +33,7 @@ def test_it_reads_what_a_class_declares():
 
     assert ("A", "B", ("C", "D"), 17) == (found.name, found.superclass, found.interfaces, found.java)
     assert PUBLIC | ABSTRACT | DEPRECATED == found.flags
-    assert (Member("f", "I", PUBLIC | DEPRECATED), Member("m", "(I)V", PUBLIC | ABSTRACT)) == found.members
+    assert (ClassMember("f", "I", PUBLIC | DEPRECATED), ClassMember("m", "(I)V", PUBLIC | ABSTRACT)) == found.members
     assert frozenset() == found.references
 
 

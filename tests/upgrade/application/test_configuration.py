@@ -4,11 +4,11 @@ import pytest
 from attrs import evolve
 
 from upgrade.application._stored import NoTable
-from upgrade.application.configuration import ConfigKey, compare_configurations, configuration_of, releases_with
+from upgrade.application.configuration import ReleaseConfigKey, compare_configurations, configuration_of, releases_with
 from upgrade.application.values import is_judged, refusal, validator_text
 from upgrade.releases import RELEASES, resolve_release
 
-KEY = ConfigKey("INT", "LOW", False, None, None, False, False, False)
+KEY = ReleaseConfigKey("INT", "LOW", False, None, None, False, False, False)
 STRINGS = {"class": "ValidString", "validStrings": ["a", "b"]}
 ANY_LIST = {
     "class": "ValidList",
@@ -131,9 +131,12 @@ def test_a_value_is_refused_in_the_words_of_kafka(java_type, validator, accepted
 
 
 def test_a_check_that_is_code_and_a_class_are_not_judged():
-    assert is_judged(KEY)
-    assert not is_judged(evolve(KEY, type="CLASS"))
-    assert not is_judged(evolve(KEY, validator={"class": "code"}))
+    code = evolve(KEY, validator={"class": "code", "accepts": ["a"]})
+
+    assert is_judged(KEY, "b")
+    assert is_judged(evolve(KEY, validator={"class": "Range"}), "b")
+    assert not is_judged(evolve(KEY, type="CLASS"), "b")
+    assert [True, False] == [is_judged(code, text) for text in (" a ", "b")]
 
 
 def test_what_a_validator_accepts_has_words():

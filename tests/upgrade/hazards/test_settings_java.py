@@ -29,7 +29,7 @@ TESTED = {
     "java-11",
     "shared-store-builders",
     "separate-store-builders",
-    "self-joins-optimised",
+    "self-joins-optimized",
     "tables-without-store",
     "application-server-checked",
     "application-server-without-host",
@@ -170,7 +170,7 @@ def test_a_shared_store_builder_makes_one_subtopology():
 
 
 def test_a_self_join_has_one_store():
-    numbers = [len(described(release, "SelfJoin.java")[0].stores) for release in SEEN["self-joins-optimised"]]
+    numbers = [len(described(release, "SelfJoin.java")[0].stores) for release in SEEN["self-joins-optimized"]]
 
     assert [2, 1] == numbers
 

@@ -5,7 +5,7 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.JoinWindows;
 import org.apache.kafka.streams.kstream.KStream;
 
-/** Describes a stream that is joined with itself, with all optimisations (KIP-862). */
+/** Describes a stream that is joined with itself, with all optimizations (KIP-862). */
 public class SelfJoin {
     public static void main(String[] none) {
         Properties properties = new Properties();

@@ -12,7 +12,7 @@ from upgrade.streams_protocol import (
     Facts,
     Protocol,
     Reliance,
-    Status,
+    RequirementStatus,
     Target,
     plan_migration,
     reliances_named,
@@ -48,7 +48,7 @@ def test_nothing_known_leaves_every_requirement_open():
     found = planned(facts=Facts())
 
     assert Verdict.SAFE_IF is found.verdict
-    assert {Status.OPEN} == {each.status for each in found.judgements}
+    assert {RequirementStatus.OPEN} == {each.status for each in found.judgements}
     assert (
         *("broker-release", "streams-version", "kafka-20254"),
         *("static-members", "pattern-subscriptions", "named-topologies", "warm-ups"),
@@ -69,12 +69,12 @@ def test_everything_known_is_safe():
 @pytest.mark.parametrize(
     ("broker", "release", "bug"),
     [
-        ((3, 9, 2), Status.BLOCKED, Status.MET),
-        ((4, 1, 2), Status.BLOCKED, Status.MET),
-        ((4, 2), Status.MET, Status.OPEN),
-        ((4, 2, 0), Status.MET, Status.BLOCKED),
-        ((4, 2, 1), Status.MET, Status.MET),
-        ((4, 3), Status.MET, Status.MET),
+        ((3, 9, 2), RequirementStatus.BLOCKED, RequirementStatus.MET),
+        ((4, 1, 2), RequirementStatus.BLOCKED, RequirementStatus.MET),
+        ((4, 2), RequirementStatus.MET, RequirementStatus.OPEN),
+        ((4, 2, 0), RequirementStatus.MET, RequirementStatus.BLOCKED),
+        ((4, 2, 1), RequirementStatus.MET, RequirementStatus.MET),
+        ((4, 3), RequirementStatus.MET, RequirementStatus.MET),
     ],
 )
 def test_the_release_of_the_brokers_decides(broker, release, bug):
@@ -83,7 +83,7 @@ def test_the_release_of_the_brokers_decides(broker, release, bug):
     assert (release, bug) == (found["broker-release"], found["kafka-20254"])
 
 
-@pytest.mark.parametrize(("level", "status"), [(0, Status.BLOCKED), (1, Status.MET)])
+@pytest.mark.parametrize(("level", "status"), [(0, RequirementStatus.BLOCKED), (1, RequirementStatus.MET)])
 def test_streams_version_decides(level, status):
     assert status is statuses(Facts(streams_version=level))["streams-version"]
 
@@ -100,10 +100,10 @@ def test_static_members_need_clients_and_brokers_of_4_4():
     newer = plan_migration(NEW, NEW, Protocol.STREAMS, Facts(settings=static, broker=(4, 4, 0)), AT)
 
     assert "static-members" in newer.conditions
-    assert Status.MET is statuses_of_4_4(static, (4, 4, 0))["static-members"]
-    assert Status.MET is statuses_of_4_4(static, (4, 4))["static-members"]
-    assert Status.BLOCKED is statuses_of_4_4(static, (4, 3, 1))["static-members"]
-    assert Status.BLOCKED is statuses_of_4_4(static, None)["static-members"]
+    assert RequirementStatus.MET is statuses_of_4_4(static, (4, 4, 0))["static-members"]
+    assert RequirementStatus.MET is statuses_of_4_4(static, (4, 4))["static-members"]
+    assert RequirementStatus.BLOCKED is statuses_of_4_4(static, (4, 3, 1))["static-members"]
+    assert RequirementStatus.BLOCKED is statuses_of_4_4(static, None)["static-members"]
 
 
 def statuses_of_4_4(settings, broker):
@@ -113,10 +113,10 @@ def statuses_of_4_4(settings, broker):
 
 
 def test_a_topology_shows_patterns_and_stores():
-    assert Status.BLOCKED is statuses(Facts(nodes=nodes("orders-.*")))["pattern-subscriptions"]
+    assert RequirementStatus.BLOCKED is statuses(Facts(nodes=nodes("orders-.*")))["pattern-subscriptions"]
     stateful = statuses(Facts(nodes=nodes(stores="store")))
-    assert (Status.MET, Status.OPEN) == (stateful["pattern-subscriptions"], stateful["warm-ups"])
-    assert Status.MET is statuses(Facts(nodes=nodes()))["warm-ups"]
+    assert (RequirementStatus.MET, RequirementStatus.OPEN) == (stateful["pattern-subscriptions"], stateful["warm-ups"])
+    assert RequirementStatus.MET is statuses(Facts(nodes=nodes()))["warm-ups"]
 
 
 def test_the_printed_line_has_the_values_of_the_members():

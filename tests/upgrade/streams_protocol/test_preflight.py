@@ -69,7 +69,7 @@ def test_brokers_of_4_2_have_to_name_their_patch():
 @pytest.mark.parametrize(
     ("streams", "epoch", "expected"), [(1, 7, Level.OK), (0, 7, Level.BLOCKED), (1, None, Level.WARNING)]
 )
-def test_the_finalised_level(streams, epoch, expected):
+def test_the_finalized_level(streams, epoch, expected):
     found = looked(brokers={1: broker(streams=streams, epoch=epoch)})["streams.version"]
 
     assert expected is found.level

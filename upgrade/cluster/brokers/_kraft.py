@@ -14,7 +14,7 @@ from upgrade.cluster.brokers.steps import BrokerStep, DowngradePath, DowngradeVe
 from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
 from upgrade.cluster.features.levels_of_releases import catalog_of
 
-_OLDEST_FINALISED: Final = version_named("3.3-IV0")
+_OLDEST_FINALIZED: Final = version_named("3.3-IV0")
 """The controller refuses lower levels: nothing older is stored in the log. Java: ``MINIMUM_BOOTSTRAP_VERSION``."""
 _SINCE_4: Final = (4,)
 _USERS: Final = {
@@ -30,7 +30,7 @@ _NODES: Final = "controller and broker"
 
 
 def upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
-    """Yield the steps to a newer release, from a cluster that has finalised ``level``."""
+    """Yield the steps to a newer release, from a cluster that has finalized ``level``."""
     if origin.number != target.number:
         yield release_roll(
             origin,
@@ -97,11 +97,11 @@ def _snapshot_wait_step(release: BrokerRelease, *, why: str, if_skipped: str, so
 
 
 def _finalize_step(origin: BrokerRelease, release: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
-    levels = finalised_levels(release, release.newest)
+    levels = finalized_levels(release, release.newest)
     flag = "--release-version" if release.number >= _SINCE_4 else "--metadata"
     others = ", ".join(f"{feature} {number}" for feature, number in levels.items() if feature != METADATA_VERSION)
     return BrokerStep(
-        do="when the cluster has proved itself, finalise metadata.version: "
+        do="when the cluster has proved itself, finalize metadata.version: "
         f"kafka-features upgrade {flag} {release.line}" + (f" (it also sets {others})" if others else ""),
         why="its new features are enabled in all nodes at once, without a restart",
         if_skipped=f"the cluster stays at {level}, without the features of newer levels",
@@ -113,11 +113,11 @@ def _finalize_step(origin: BrokerRelease, release: BrokerRelease, level: Protoco
     )
 
 
-def finalised_levels(release: BrokerRelease, level: ProtocolVersion) -> dict[str, int]:
-    """Return what the command of a release finalises at ``level``: from 4.0 on the other features as well.
+def finalized_levels(release: BrokerRelease, level: ProtocolVersion) -> dict[str, int]:
+    """Return what the command of a release finalizes at ``level``: from 4.0 on the other features as well.
 
     >>> from upgrade.cluster.brokers.protocol_versions import broker_release
-    >>> sorted(finalised_levels(broker_release("4.0"), version_named("4.0")))
+    >>> sorted(finalized_levels(broker_release("4.0"), version_named("4.0")))
     ['group.version', 'kraft.version', 'metadata.version', 'transaction.version']
     """
     number = _level_number(level)
@@ -148,10 +148,10 @@ def _unsupported_levels(
     catalog = catalog_of(target.line)
     limits = {name: catalog.supported_range(name)[1] for name in catalog.features}
     if release == target:
-        limits = finalised_levels(release, level)
+        limits = finalized_levels(release, level)
     found = {
         feature: limits.get(feature, 0)
-        for feature, number in finalised_levels(release, newer).items()
+        for feature, number in finalized_levels(release, newer).items()
         if feature != METADATA_VERSION and number > limits.get(feature, 0)
     }
     return {METADATA_VERSION: _level_number(level), **found}
@@ -198,8 +198,8 @@ def _lower_level_step(origin: BrokerRelease, target: BrokerRelease, level: Proto
 
 def _downgrade_objection(release: BrokerRelease, source: ProtocolVersion, target: ProtocolVersion) -> str:
     """Return why metadata.version cannot be lowered to ``target``; empty if it can, without loss."""
-    if target < _OLDEST_FINALISED:
-        return f"metadata.version cannot be lowered to {target}: Kafka keeps nothing below {_OLDEST_FINALISED}"
+    if target < _OLDEST_FINALIZED:
+        return f"metadata.version cannot be lowered to {target}: Kafka keeps nothing below {_OLDEST_FINALIZED}"
     levels = catalog_of(release.line)
     if levels.is_safe_downgrade(_level_number(source), _level_number(target)):
         return ""

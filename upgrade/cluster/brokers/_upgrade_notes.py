@@ -69,7 +69,7 @@ UPGRADE_NOTES: Final = (
     ),
     UpgradeNote(
         (4, 0),
-        "once consumer groups use the protocol of KIP-848, which finalising 4.0 turns on, no way back below 3.4.1",
+        "once consumer groups use the protocol of KIP-848, which finalizing 4.0 turns on, no way back below 3.4.1",
         "upgrade notes of 4.0",
     ),
     UpgradeNote(

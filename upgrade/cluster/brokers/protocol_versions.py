@@ -121,7 +121,7 @@ OLDEST_IN_4: Final = version_named("3.3-IV3")
 """The lowest metadata.version with which brokers of 4.0 or later start (upgrade notes of 4.0)."""
 
 ASSUMED: Final = "~"
-"""As in ``upgrade.releases``."""
+"""The mark of an assumed release, as in ``upgrade.releases``."""
 
 _FIRST_RELEASE: Final = "0.8.2"  # the oldest whose version the upgrade notes require to be configured
 

@@ -21,7 +21,7 @@ from upgrade.errors import UpgradeError
 
 
 @frozen
-class LogEntry:
+class WrittenRecord:
     """One written record: the version of its schema in an internal topic, and its message format."""
 
     schema: ProtocolVersion
@@ -39,7 +39,7 @@ class Broker:
 
     name: str
     config: BrokerConfig
-    log: tuple[LogEntry, ...] = ()
+    log: tuple[WrittenRecord, ...] = ()
 
 
 @frozen
@@ -48,7 +48,7 @@ class DowngradeCheck:
 
     release: BrokerRelease
     objections: tuple[str, ...]
-    unreadable_entries: tuple[LogEntry, ...]
+    unreadable_entries: tuple[WrittenRecord, ...]
 
     @property
     def is_possible(self) -> bool:
@@ -92,7 +92,7 @@ class RollingCluster:
         "Replicas will generally take the format from the leader" (draft of persistent.metadata.version).
         """
         config = self.broker(leader).config
-        entry = LogEntry(config.schema_version, config.record_format)
+        entry = WrittenRecord(config.schema_version, config.record_format)
         return evolve(self, brokers=tuple(evolve(each, log=(*each.log, entry)) for each in self.brokers))
 
     @property

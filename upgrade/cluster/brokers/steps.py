@@ -68,7 +68,7 @@ class BrokerStep:
     settings: Mapping[str, str] = field(default=MappingProxyType({}), hash=False)
     """The relevant settings of every broker after the step, by Kafka's names."""
     levels: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
-    """The levels that the step finalises, by feature: everything that its command raises or lowers."""
+    """The levels that the step finalizes, by feature: everything that its command raises or lowers."""
     rolls: int = 1
     """How often each broker is bounced."""
     way_back: DowngradePath

@@ -22,7 +22,7 @@ from upgrade.redaction import redact
 _SECONDS: Final = 10.0
 _MOST_BYTES: Final = 1 << 20
 _REFRESH_FRACTION: Final = 0.8
-"""Of the lifetime of a token. Java: ``sasl.login.refresh.window.factor``."""
+"""The share of a token's lifetime after which it is replaced. Java: ``sasl.login.refresh.window.factor``."""
 _NO_LIFETIME: Final = 60.0
 """Seconds for which a token without ``expires_in`` is used."""
 

@@ -138,7 +138,7 @@ class Connection:
         self._net.close()
 
     def describe_features(self, listener: Listener, deadline: Deadline) -> FeatureMetadata:
-        """Request the supported and finalised features (ApiVersions; before v4 without features that begin at 0)."""
+        """Request the supported and finalized features (ApiVersions; before v4 without features that begin at 0)."""
         software = {"client_software_name": "kafka-python", "client_software_version": kafka_python}
         answer = self._request(ApiVersionsRequest, deadline, **software)
         epoch = answer.finalized_features_epoch

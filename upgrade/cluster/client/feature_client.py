@@ -43,7 +43,7 @@ class FeatureClient:
     """The limit of every call."""
 
     def describe(self, node: int | None = None) -> FeatureMetadata:
-        """Return the supported and finalised features from one node.
+        """Return the supported and finalized features from one node.
 
         Java: ``describeFeatures``, which never returns if the node does not exist.
 
@@ -82,7 +82,7 @@ class FeatureClient:
         return {node: self._describe(nodes, node, deadline) for node in sorted(nodes.addresses)}
 
     def update(self, updates: Mapping[str, FeatureUpdate], *, dry_run: bool = False) -> None:
-        """Change finalised levels. Java: ``updateFeatures``.
+        """Change finalized levels. Java: ``updateFeatures``.
 
         Args:
             updates: The update of each feature.

@@ -87,8 +87,8 @@ class FeatureWatch:
                 self._on_levels(found)
 
 
-class FeatureLevels:
-    """Carries the levels of features for one member: pass it to an adapter as ``extension``.
+class FeatureLevels(CarriedLevels):
+    """Carries the levels of features for one member, and asks the cluster: pass it to an adapter as ``extension``.
 
     Args:
         watches: names of features whose finalized levels the group carries.
@@ -114,18 +114,13 @@ class FeatureLevels:
                 f"expected features with the methods describe and describe_newest, such as a FeatureClient, got "
                 f"{type(features).__name__}"
             )
-        self.carried = CarriedLevels(watches, confirms=features is not None)
+        super().__init__(watches, confirms=features is not None)
         self._features = features
         self._every_seconds = every_seconds
         self._on_levels = on_levels
         self._announced = self._doubted = NO_LEVELS
         self._attached = self._leads = self._closed = False
         self._watch: FeatureWatch | None = None
-
-    @property
-    def levels(self) -> Levels:
-        """The highest level seen of each watched feature; it never falls."""
-        return self.carried.levels
 
     # -- called by the adapter ----------------------------------------------------------------------------------------
 
@@ -148,18 +143,6 @@ class FeatureLevels:
                 in_doubt=lambda: bool(self._levels_in_doubt()),
             )
 
-    def trailing(self) -> bytes:
-        """Return the levels for the next subscription."""
-        return self.carried.trailing()
-
-    def merge(self, carried: Iterable[bytes]) -> bytes:
-        """Return the levels for all assignments."""
-        return self.carried.merge(carried)
-
-    def on_assignment(self, trailing: bytes) -> None:
-        """Take the levels of an assignment."""
-        self.carried.on_assignment(trailing)
-
     def on_joined(self, *, leads: bool) -> None:
         """Poll while leading or while a level is in doubt; immediately if one is missing or newly in doubt.
 
@@ -171,7 +154,7 @@ class FeatureLevels:
             if levels_above(self._doubted, before):
                 self._watch.stop()  # it may have planned the next poll for later
             if leads or self._doubted:
-                missing = self.carried.watches - self.levels.keys()
+                missing = self.watches - self.levels.keys()
                 self._watch.start(immediately=bool(missing or self._doubted))
             else:
                 self._watch.stop()
@@ -187,28 +170,28 @@ class FeatureLevels:
 
     def on_answer(self, finalized: Levels) -> None:
         """Store finalized levels, and apply them on the client's thread. Not called on that thread."""
-        self.carried.observe(finalized)
+        self.observe(finalized)
         self._call_later(0.0, self._apply)  # on that thread no assignment arrives in between
 
     def _apply(self) -> None:
         """Believe the levels that are confirmed now; a leader rejoins if the group does not carry all."""
         if self._closed:
             return
-        self.carried.confirm()
-        observed = self.carried.observed
-        if self._leads and self.carried.needs_rejoin_for(observed):
+        self.confirm()
+        observed = self.observed
+        if self._leads and self.needs_rejoin_for(observed):
             self._rejoin(
                 tuple(sorted(observed.items())),
-                lambda: self._leads and not self._closed and self.carried.observed == observed,
+                lambda: self._leads and not self._closed and self.observed == observed,
             )
-        elif self._watch and not self._leads and not self.carried.unconfirmed:
+        elif self._watch and not self._leads and not self.unconfirmed:
             self._watch.stop()
         self._announce()
 
     def _levels_in_doubt(self) -> Levels:
         """Return the levels that members of the group carry above what the cluster has answered."""
-        withheld = self.carried.withheld if self._leads else NO_LEVELS
-        return levels_above(merge_levels(withheld, self.carried.unconfirmed), self.carried.observed)
+        withheld = self.withheld if self._leads else NO_LEVELS
+        return levels_above(merge_levels(withheld, self.unconfirmed), self.observed)
 
     def _announce(self) -> None:
         if self._on_levels and self.levels != self._announced:

@@ -1,1 +1,1 @@
-"""A model of finalised features: levels, requests, registration and the metadata log. Pure: no sockets, no clock."""
+"""A model of finalized features: levels, requests, registration and the metadata log. Pure: no sockets, no clock."""

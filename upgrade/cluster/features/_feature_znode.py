@@ -1,4 +1,4 @@
-"""The two ZooKeeper nodes of KIP-584: ``/features`` with the finalised levels, and a broker's node with its ranges.
+"""The two ZooKeeper nodes of KIP-584: ``/features`` with the finalized levels, and a broker's node with its ranges.
 
 ``/features`` also has the status of the feature system. Only the controller writes it, and sets the status when it
 starts (``STATUS_TRANSITIONS``).
@@ -50,7 +50,7 @@ STATUS_TRANSITIONS: Final[
         (FeatureZNodeStatus.DISABLED, True): (
             FeatureZNodeStatus.ENABLED,
             StartupContents.KEPT,
-        ),  # and then its second roll: the user finalises later
+        ),  # and then its second roll: the user finalizes later
         (FeatureZNodeStatus.ENABLED, False): (
             FeatureZNodeStatus.DISABLED,
             StartupContents.NONE,

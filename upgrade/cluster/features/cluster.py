@@ -1,4 +1,4 @@
-"""A cluster as a value: its nodes and the levels they support, its controller, the finalised levels and their epoch.
+"""A cluster as a value: its nodes and the levels they support, its controller, the finalized levels and their epoch.
 
 ``update_features`` and ``registration`` are its transitions: each takes a cluster and returns another with the events.
 A transition is one event of the controller's single thread (KIP-584: "only one inflight" request), so the order of
@@ -26,7 +26,7 @@ NOT_SUPPORTED: Final = (0, 0)
 
 
 @frozen
-class Node:
+class FeatureNode:
     """A broker or a controller. A node that stopped may still be registered."""
 
     id: int
@@ -51,8 +51,8 @@ class EventType(enum.Enum):
     REFUSED = "the controller does not register the broker"
     SKIPPED = "the controller ignores the registration of a broker"
     BLOCKED = "the controller sends the broker no UpdateMetadataRequest"
-    DEPRECATED = "the controller raised the finalised minimum level of a feature"
-    EXITED = "a node stopped because of a finalised level, with an exit code that is not 0"
+    DEPRECATED = "the controller raised the finalized minimum level of a feature"
+    EXITED = "a node stopped because of a finalized level, with an exit code that is not 0"
     UNREGISTERED = "a broker is no longer registered"
     RESIGNED = "the active controller resigned"
     LOGGED = "a node logged a level that it does not support, and continued"
@@ -71,7 +71,7 @@ class ClusterEvent:
 
 
 @frozen
-class Transition:
+class ClusterTransition:
     """The cluster after a transition, and the events."""
 
     cluster: FeatureCluster
@@ -89,20 +89,20 @@ class FeatureCluster:
 
     dialect: Dialect = KAFKA_4
     catalog: FeatureCatalog = NEWEST_CATALOG
-    brokers: Mapping[int, Node] = field(factory=dict)
+    brokers: Mapping[int, FeatureNode] = field(factory=dict)
     """The registered brokers."""
-    registering: Mapping[int, Node] = field(factory=dict)
+    registering: Mapping[int, FeatureNode] = field(factory=dict)
     """Brokers that have started and are not registered yet."""
-    controllers: Mapping[int, Node] = field(factory=dict)
+    controllers: Mapping[int, FeatureNode] = field(factory=dict)
     """The voters that the active controller has seen."""
     voter_ids: frozenset[int] = field(factory=frozenset, converter=frozenset)
     """The ids of all voters."""
     active: int | None = None
     """The id of the active controller."""
     finalized: Mapping[str, int] = field(factory=dict)
-    """The finalised levels, without features at level 0."""
+    """The finalized levels, without features at level 0."""
     minimum: Mapping[str, int] = field(factory=dict)
-    """The finalised minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
+    """The finalized minimum levels of KIP-584; a deleted feature keeps a raised one: lower levels stay deprecated."""
     epoch: int = 0
     """Rises with every change of the levels."""
     offset: int = 0
@@ -126,7 +126,7 @@ class FeatureCluster:
         object.__setattr__(self, "minimum", self._all_minimum_levels())
 
     def _all_minimum_levels(self) -> dict[str, int]:
-        """Return the minimum of each finalised feature; of one without, the lowest level that all brokers support.
+        """Return the minimum of each finalized feature; of one without, the lowest level that all brokers support.
 
         The level itself would deprecate all levels below it. KIP-778 and Kafka 4.x have no minimum levels.
         """
@@ -135,17 +135,17 @@ class FeatureCluster:
         lowest = {name: min(self.highest_min_supported(name), level) for name, level in self.finalized.items()}
         return {**lowest, **self.minimum}
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[FeatureNode]:
         """Yield all nodes."""
         for group in (self.brokers, self.registering, self.controllers):
             yield from group.values()
 
     def level_of(self, feature: str) -> int:
-        """Return the finalised level; 0 if there is none."""
+        """Return the finalized level; 0 if there is none."""
         return self.finalized.get(feature, 0)
 
     @property
-    def active_controller(self) -> Node:
+    def active_controller(self) -> FeatureNode:
         """The active controller; ``FeatureError`` if there is none."""
         nodes = self.brokers if self.in_zookeeper else self.controllers
         if self.active is None or self.active not in nodes:
@@ -187,8 +187,8 @@ def range_text(low: int, high: int) -> str:
     return f"{low}-{high}" if low < high else f"{low}"
 
 
-def unsupported_levels(node: Node, finalized: Mapping[str, int]) -> dict[str, int]:
-    """Return the finalised levels that a node does not support (KIP-584)."""
+def unsupported_levels(node: FeatureNode, finalized: Mapping[str, int]) -> dict[str, int]:
+    """Return the finalized levels that a node does not support (KIP-584)."""
     return {feature: level for feature, level in finalized.items() if not node.supports_level(feature, level)}
 
 
@@ -202,7 +202,7 @@ def check_ranges(ranges: SupportedRanges, dialect: Dialect, where: str) -> None:
             )
 
 
-# -- deprecation in KIP-584: a release that drops a level raises the finalised minimum level; KIP-778 ended it ---------
+# -- deprecation in KIP-584: a release that drops a level raises the finalized minimum level; KIP-778 ended it ---------
 
 
 def deprecated_levels(cluster: FeatureCluster, feature: str) -> range:
@@ -210,15 +210,15 @@ def deprecated_levels(cluster: FeatureCluster, feature: str) -> range:
     return range(1, cluster.minimum.get(feature, 1))
 
 
-def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | None = None) -> Transition:
-    """Raise the minimum levels of finalised features, and persist them in one write; never above the level.
+def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | None = None) -> ClusterTransition:
+    """Raise the minimum levels of finalized features, and persist them in one write; never above the level.
 
     Args:
         cluster: The cluster.
         wanted: The minimum levels in the code of a release; None: the lowest levels that all brokers support.
     """
     if cluster.dialect.minimum is not MinimumLevel.KEPT:
-        return Transition(cluster)
+        return ClusterTransition(cluster)
     raised = {
         feature: min(lowest, level)
         for feature, level in cluster.finalized.items()
@@ -226,8 +226,8 @@ def raise_minimum_levels(cluster: FeatureCluster, wanted: Mapping[str, int] | No
         if min(lowest, level) > cluster.minimum.get(feature, 1)
     }
     if not raised:
-        return Transition(cluster)
+        return ClusterTransition(cluster)
     events = tuple(
         ClusterEvent(EventType.DEPRECATED, cluster.active, f"{feature} {low}") for feature, low in raised.items()
     )
-    return Transition(evolve(cluster, minimum={**cluster.minimum, **raised}, epoch=cluster.epoch + 1), events)
+    return ClusterTransition(evolve(cluster, minimum={**cluster.minimum, **raised}, epoch=cluster.epoch + 1), events)

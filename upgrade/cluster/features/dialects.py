@@ -53,7 +53,7 @@ class Deletion(enum.Enum):
 
 
 class MinimumLevel(enum.Enum):
-    """The finalised minimum level."""
+    """The finalized minimum level."""
 
     KEPT = "kept; raised by a release that drops a level"
     GONE = "removed"
@@ -61,7 +61,7 @@ class MinimumLevel(enum.Enum):
 
 
 class StartupReaction(enum.Enum):
-    """The reaction of a broker that starts and does not support a finalised level."""
+    """The reaction of a broker that starts and does not support a finalized level."""
 
     EXITS = "it checks the levels before it registers, and exits"
     FENCED = "its registration is rejected and it stays fenced"
@@ -69,7 +69,7 @@ class StartupReaction(enum.Enum):
 
 
 class LateRegistration(enum.Enum):
-    """The reaction of the controller to a broker that does not support a finalised level (the race of KIP-584)."""
+    """The reaction of the controller to a broker that does not support a finalized level (the race of KIP-584)."""
 
     SKIPPED = "it skips the registration"
     BLOCKED = "it registers the broker, and sends it no UpdateMetadataRequest"
@@ -77,7 +77,7 @@ class LateRegistration(enum.Enum):
 
 
 class DeprecatedBy(enum.Enum):
-    """What raises a finalised minimum level."""
+    """What raises a finalized minimum level."""
 
     ADVERTISEMENTS = "the registration of a broker whose release has dropped a level"
     RELEASE_CODE = "the code of the controller's release"
@@ -162,13 +162,13 @@ DIALECT_POINTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "deletion": ("U8", "how a feature is deleted"),
         "same_level": ("U9", "the current level is accepted"),
         "tags": ("A1", "tags of the three fields in ApiVersions"),
-        "start": ("B1", "a broker starts and does not support a finalised level"),
+        "start": ("B1", "a broker starts and does not support a finalized level"),
         "late": ("R3, O2", "the controller handles a registration after an update that the broker lacks"),
         "kinds": ("M2", "codes in a request: whether a lower level is allowed"),
         "kinds_from": ("M2", "the first version of the request that has these codes"),
         "dry_run_from": ("M2", "the first version of the request that can be a dry run"),
-        "minimum": ("M6", "the finalised minimum level"),
-        "deprecated_by": ("D2, O3", "what raises the finalised minimum level"),
+        "minimum": ("M6", "the finalized minimum level"),
+        "deprecated_by": ("D2, O3", "what raises the finalized minimum level"),
         "meets": ("Q5", "a running broker observes a level that it does not support"),
         "lossy": ("W3", "a downgrade that would lose metadata"),
         "snapshot": ("W5", "a change of metadata.version writes a snapshot"),

@@ -1,4 +1,4 @@
-"""The finalised levels that each broker has observed: brokers answer ApiVersions from their own copies.
+"""The finalized levels that each broker has observed: brokers answer ApiVersions from their own copies.
 
 "The metadata we serve to the client during discovery, will be eventually consistent" (KIP-584). A client selects among
 the answers with ``rpc.NewestFeatures``.
@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from attrs import evolve, field, frozen
 
 from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, Node
+from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, FeatureNode
 from upgrade.cluster.features.dialects import MinimumLevel
 from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
 NO_EPOCH = -1
-"""Finalised features are unavailable; this epoch is never sent."""
+"""Finalized features are unavailable; this epoch is never sent."""
 
 
 @frozen
@@ -50,7 +50,7 @@ class FinalizedFeatureCaches:
         )
         return after, (ClusterEvent(EventType.RENEGOTIATED, broker),) if changed and not cluster.in_zookeeper else ()
 
-    def api_versions_response(self, node: Node) -> FeatureMetadata:
+    def api_versions_response(self, node: FeatureNode) -> FeatureMetadata:
         """Return the answer of a broker to ApiVersions; without a copy there is no epoch."""
         copy = self.by_broker.get(node.id)
         supported = {name: node.supports[name] for name in sorted(node.supports)}
@@ -72,7 +72,7 @@ def append_unrelated_records(cluster: FeatureCluster, records: int) -> FeatureCl
 def tagged_fields(answer: FeatureMetadata, cluster: FeatureCluster) -> dict[int, object]:
     """Return the tagged fields of ApiVersionsResponse v3 for an answer, by tag, without empty fields.
 
-    Supported: (name, lowest, highest). Finalised: (name, level, minimum), the level first as on the wire.
+    Supported: (name, lowest, highest). Finalized: (name, level, minimum), the level first as on the wire.
     """
     supported, epoch, finalized = cluster.dialect.tags
     kept = cluster.dialect.minimum is MinimumLevel.KEPT

@@ -14,7 +14,7 @@ from typing import Final, TypeGuard
 from attrs import Factory, evolve, field, frozen
 
 from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog
-from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, Transition
+from upgrade.cluster.features.cluster import ClusterEvent, ClusterTransition, EventType, FeatureCluster
 from upgrade.cluster.features.dialects import Dialect
 from upgrade.errors import FeatureError
 
@@ -43,7 +43,7 @@ class MetadataRecord:
 
 @frozen
 class FeatureLevelRecord:
-    """The record of a finalised level; KIP-778 removed the minimum level."""
+    """The record of a finalized level; KIP-778 removed the minimum level."""
 
     API_KEY = 12
     VERSION = 0
@@ -71,7 +71,7 @@ def format_meta_properties(catalog: FeatureCatalog, metadata_version: str | None
     return {METADATA_VERSION: level.name}
 
 
-def initialize_metadata_version(cluster: FeatureCluster, meta_properties: Mapping[str, str]) -> Transition:
+def initialize_metadata_version(cluster: FeatureCluster, meta_properties: Mapping[str, str]) -> ClusterTransition:
     """Write the first value of metadata.version, as a new active controller does without a FeatureLevelRecord.
 
     The value is in ``meta.properties`` of the controller; without it, the cluster is a preview cluster. It is never the
@@ -81,7 +81,7 @@ def initialize_metadata_version(cluster: FeatureCluster, meta_properties: Mappin
         FeatureError: The controller does not support the value, so it could not read its own record.
     """
     if cluster.in_zookeeper or METADATA_VERSION in cluster.finalized:
-        return Transition(cluster)
+        return ClusterTransition(cluster)
     written = meta_properties.get(METADATA_VERSION)
     level = PREVIEW_LEVEL if written is None else cluster.catalog.parse_level(METADATA_VERSION, written)
     low, high = cluster.active_controller.range_of(METADATA_VERSION)
@@ -91,7 +91,7 @@ def initialize_metadata_version(cluster: FeatureCluster, meta_properties: Mappin
             f"it supports, got {level}{'' if written else ' (the value of a preview cluster, as it has none)'}"
         )
     after = cluster.write_levels({METADATA_VERSION: level})
-    return Transition(
+    return ClusterTransition(
         after, (ClusterEvent(EventType.FINALIZED, cluster.active_controller.id, f"{METADATA_VERSION} {level}"),)
     )
 

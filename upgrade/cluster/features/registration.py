@@ -1,4 +1,4 @@
-"""Registration: nodes that do not support the finalised levels are refused or exit.
+"""Registration: nodes that do not support the finalized levels are refused or exit.
 
 A broker starts in two transitions: ``start_broker`` requests the registration, ``register_broker`` answers it. An
 update in between is the race of KIP-584, "Incompatible broker lifetime". ``observe_finalized_levels`` delivers
@@ -16,11 +16,11 @@ from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
 from upgrade.cluster.features.cluster import (
     NOT_SUPPORTED,
     ClusterEvent,
+    ClusterTransition,
     EventType,
     FeatureCluster,
-    Node,
+    FeatureNode,
     SupportedRanges,
-    Transition,
     raise_minimum_levels,
     range_text,
     unsupported_levels,
@@ -32,7 +32,7 @@ from upgrade.errors import FeatureError
 
 def start_broker(
     cluster: FeatureCluster, node_id: int, supports: SupportedRanges, *, feature_system_active: bool = True
-) -> Transition:
+) -> ClusterTransition:
     """Start a broker, up to the request of its registration.
 
     A broker that checks the levels itself reads them "before creating the broker's own ephemeral node" (KIP-584).
@@ -44,15 +44,15 @@ def start_broker(
         feature_system_active: False if its inter.broker.protocol.version is below the migration level: the broker
             then neither checks nor advertises levels.
     """
-    node = Node(node_id, supports if feature_system_active else {})
+    node = FeatureNode(node_id, supports if feature_system_active else {})
     missing = unsupported_levels(node, _recorded_levels(cluster)) if cluster.enabled else {}
     if cluster.dialect.start is StartupReaction.EXITS and feature_system_active and missing:
-        return Transition(cluster, (ClusterEvent(EventType.EXITED, node_id, _unsupported_text(node, missing)),))
+        return ClusterTransition(cluster, (ClusterEvent(EventType.EXITED, node_id, _unsupported_text(node, missing)),))
     arriving = {**cluster.registering, node_id: node}
-    return Transition(evolve(cluster, registering=arriving), (ClusterEvent(EventType.ARRIVED, node_id),))
+    return ClusterTransition(evolve(cluster, registering=arriving), (ClusterEvent(EventType.ARRIVED, node_id),))
 
 
-def register_broker(cluster: FeatureCluster, node_id: int) -> Transition:
+def register_broker(cluster: FeatureCluster, node_id: int) -> ClusterTransition:
     """Register a broker or refuse it; a refused broker can try again.
 
     In KIP-584 the controller then persists the minimum levels that the broker has raised.
@@ -62,25 +62,25 @@ def register_broker(cluster: FeatureCluster, node_id: int) -> Transition:
     late = cluster.dialect.late
     if why and late is not LateRegistration.BLOCKED:
         what = EventType.SKIPPED if late is LateRegistration.SKIPPED else EventType.REFUSED
-        return Transition(cluster, (ClusterEvent(what, node_id, why),))
+        return ClusterTransition(cluster, (ClusterEvent(what, node_id, why),))
     brokers = dict(sorted({**cluster.brokers, node_id: node}.items()))
     after = evolve(cluster, registering=_without_node(cluster.registering, node_id), brokers=brokers)
     if why:
         # Its node in ZooKeeper is there and counts; it exits when its watch fires.
-        return Transition(after, (ClusterEvent(EventType.BLOCKED, node_id, why),))
+        return ClusterTransition(after, (ClusterEvent(EventType.BLOCKED, node_id, why),))
     registered = (ClusterEvent(EventType.REGISTERED, node_id),)
     if cluster.dialect.deprecated_by is not DeprecatedBy.ADVERTISEMENTS or not cluster.enabled:
-        return Transition(after, registered)
+        return ClusterTransition(after, registered)
     raised = raise_minimum_levels(after)
     return evolve(raised, events=(*registered, *raised.events))
 
 
-def _registration_error(cluster: FeatureCluster, node: Node) -> str:
+def _registration_error(cluster: FeatureCluster, node: FeatureNode) -> str:
     if cluster.in_zookeeper:
         # A broker that advertises no levels is below the migration level and is not checked.
         missing = unsupported_levels(node, _recorded_levels(cluster)) if cluster.enabled and node.supports else {}
         return _unsupported_text(node, missing) if missing else ""
-    # First all ranges of the broker: Kafka checks features that are not finalised, too, at level 0.
+    # First all ranges of the broker: Kafka checks features that are not finalized, too, at level 0.
     recorded = _recorded_levels(cluster)
     for feature in (*node.supports, *recorded):
         low, high = node.range_of(feature)
@@ -93,27 +93,27 @@ def _registration_error(cluster: FeatureCluster, node: Node) -> str:
     return ""
 
 
-def expire_registration(cluster: FeatureCluster, node_id: int) -> Transition:
+def expire_registration(cluster: FeatureCluster, node_id: int) -> ClusterTransition:
     """Stop a broker that was not registered in time (``initial.broker.registration.timeout.ms``)."""
     _require_node(cluster.registering, node_id, "an arriving broker")
     after = evolve(cluster, registering=_without_node(cluster.registering, node_id))
-    return Transition(after, (ClusterEvent(EventType.EXITED, node_id, "not registered in time"),))
+    return ClusterTransition(after, (ClusterEvent(EventType.EXITED, node_id, "not registered in time"),))
 
 
-def start_controller(cluster: FeatureCluster, node_id: int, supports: SupportedRanges) -> Transition:
+def start_controller(cluster: FeatureCluster, node_id: int, supports: SupportedRanges) -> ClusterTransition:
     """Start a voter: it replicates the log, and exits if it does not support a level in it."""
     if node_id not in cluster.voter_ids:
         raise FeatureError(f"expected one of the controllers {sorted(cluster.voter_ids)}, got {node_id}")
-    node = Node(node_id, supports)
+    node = FeatureNode(node_id, supports)
     if missing := unsupported_levels(node, _recorded_levels(cluster)):
-        return Transition(cluster, (ClusterEvent(EventType.EXITED, node_id, _replay_error(node, missing)),))
+        return ClusterTransition(cluster, (ClusterEvent(EventType.EXITED, node_id, _replay_error(node, missing)),))
     after = evolve(cluster, controllers=dict(sorted({**cluster.controllers, node_id: node}.items())))
     known = cluster.level_of(METADATA_VERSION) >= CONTROLLER_REGISTRATION_LEVEL
-    return Transition(after, (ClusterEvent(EventType.REGISTERED, node_id),) if known else ())
+    return ClusterTransition(after, (ClusterEvent(EventType.REGISTERED, node_id),) if known else ())
 
 
-def observe_finalized_levels(cluster: FeatureCluster, node_id: int) -> Transition:
-    """Deliver the finalised levels to a node: a watch fires (ZooKeeper), or the node has replicated the log.
+def observe_finalized_levels(cluster: FeatureCluster, node_id: int) -> ClusterTransition:
+    """Deliver the finalized levels to a node: a watch fires (ZooKeeper), or the node has replicated the log.
 
     A node with both roles observes them as a controller, which is stricter.
     """
@@ -122,40 +122,42 @@ def observe_finalized_levels(cluster: FeatureCluster, node_id: int) -> Transitio
     node = _require_node({**cluster.brokers, **cluster.registering}, node_id, "a broker or controller")
     missing = unsupported_levels(node, _recorded_levels(cluster)) if cluster.enabled and node.supports else {}
     if not missing:
-        return Transition(cluster)
+        return ClusterTransition(cluster)
     why = _unsupported_text(node, missing)
     if cluster.dialect.meets is UnsupportedLevelReaction.LOGS:
-        return Transition(cluster, (ClusterEvent(EventType.LOGGED, node_id, why),))
+        return ClusterTransition(cluster, (ClusterEvent(EventType.LOGGED, node_id, why),))
     unregistered = (
         (ClusterEvent(EventType.UNREGISTERED, node_id),)
         if cluster.dialect.meets is UnsupportedLevelReaction.UNREGISTERS
         else ()
     )
-    return Transition(_remove_broker(cluster, node_id), (*unregistered, ClusterEvent(EventType.EXITED, node_id, why)))
+    return ClusterTransition(
+        _remove_broker(cluster, node_id), (*unregistered, ClusterEvent(EventType.EXITED, node_id, why))
+    )
 
 
-def _controller_observes(cluster: FeatureCluster, node: Node) -> Transition:
+def _controller_observes(cluster: FeatureCluster, node: FeatureNode) -> ClusterTransition:
     missing = unsupported_levels(node, _recorded_levels(cluster))
     if not missing:
-        return Transition(cluster)
+        return ClusterTransition(cluster)
     exited = ClusterEvent(EventType.EXITED, node.id, _replay_error(node, missing))
     stopped = evolve(cluster, controllers={**cluster.controllers, node.id: evolve(node, live=False)})
     if node.id != cluster.active:
-        return Transition(stopped, (exited,))
+        return ClusterTransition(stopped, (exited,))
     # "In the unlikely event that an active controller encounters an unsupported metadata.version, it should resign and
     # terminate." -- KIP-778
-    return Transition(evolve(stopped, active=None), (ClusterEvent(EventType.RESIGNED, node.id), exited))
+    return ClusterTransition(evolve(stopped, active=None), (ClusterEvent(EventType.RESIGNED, node.id), exited))
 
 
 def elect_controller(cluster: FeatureCluster, node_id: int) -> FeatureCluster:
-    """Make a live node the active controller; the finalised levels stay."""
+    """Make a live node the active controller; the finalized levels stay."""
     nodes = cluster.brokers if cluster.in_zookeeper else cluster.controllers
     if not _require_node(nodes, node_id, "a controller").live:
         raise FeatureError(f"expected a live controller, but {node_id} has stopped")
     return evolve(cluster, active=node_id)
 
 
-def deprecate_in_release(cluster: FeatureCluster, minimum: Mapping[str, int]) -> Transition:
+def deprecate_in_release(cluster: FeatureCluster, minimum: Mapping[str, int]) -> ClusterTransition:
     """Raise minimum levels as the code of the active controller's release does (older version of KIP-584).
 
     Raises:
@@ -177,10 +179,10 @@ def stop_broker(cluster: FeatureCluster, node_id: int) -> FeatureCluster:
     return evolve(cluster, brokers={**cluster.brokers, node_id: evolve(node, live=False)})
 
 
-def unregister_broker(cluster: FeatureCluster, node_id: int) -> Transition:
+def unregister_broker(cluster: FeatureCluster, node_id: int) -> ClusterTransition:
     """Unregister a broker (``kafka-cluster unregister``)."""
     _require_node(cluster.brokers, node_id, "a registered broker")
-    return Transition(
+    return ClusterTransition(
         evolve(cluster, brokers=_without_node(cluster.brokers, node_id)),
         (ClusterEvent(EventType.UNREGISTERED, node_id),),
     )
@@ -191,16 +193,16 @@ def _recorded_levels(cluster: FeatureCluster) -> dict[str, int]:
     return {feature: level for feature, level in cluster.finalized.items() if feature != KRAFT_VERSION}
 
 
-def _unsupported_text(node: Node, missing: Mapping[str, int]) -> str:
+def _unsupported_text(node: FeatureNode, missing: Mapping[str, int]) -> str:
     def text(feature: str, level: int) -> str:
         known = node.range_of(feature)
         has = f"it has {known[0]} to {known[1]}" if known != NOT_SUPPORTED else "it does not have the feature"
-        return f"{feature} is finalised at {level}, {has}"
+        return f"{feature} is finalized at {level}, {has}"
 
     return "; ".join(text(feature, level) for feature, level in sorted(missing.items()))
 
 
-def _replay_error(node: Node, missing: Mapping[str, int]) -> str:
+def _replay_error(node: FeatureNode, missing: Mapping[str, int]) -> str:
     feature, level = min(missing.items())
     low, high = node.range_of(feature)
     return (
@@ -215,11 +217,11 @@ def _remove_broker(cluster: FeatureCluster, number: int) -> FeatureCluster:
     return evolve(cluster, brokers=brokers, registering=arriving, active=active)
 
 
-def _without_node(nodes: Mapping[int, Node], number: int) -> dict[int, Node]:
+def _without_node(nodes: Mapping[int, FeatureNode], number: int) -> dict[int, FeatureNode]:
     return {each: node for each, node in nodes.items() if each != number}
 
 
-def _require_node(nodes: Mapping[int, Node], number: int, what: str) -> Node:
+def _require_node(nodes: Mapping[int, FeatureNode], number: int, what: str) -> FeatureNode:
     if number not in nodes:
         raise FeatureError(f"expected {what}, one of {sorted(nodes)}, got {number}")
     return nodes[number]

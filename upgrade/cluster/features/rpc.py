@@ -69,7 +69,7 @@ class FeatureMetadata:
 
     listener: Listener
     epoch: int | None
-    """None (KIP-584: absent or -1) if the node does not know the finalised features."""
+    """None (KIP-584: absent or -1) if the node does not know the finalized features."""
     supported: Mapping[str, tuple[int, int]] = field(converter=_ranges, hash=False)
     """The lowest and highest level that the software of the node supports."""
     finalized: Mapping[str, int] = field(converter=_levels, hash=False)
@@ -78,7 +78,7 @@ class FeatureMetadata:
 
 @define
 class NewestFeatures:
-    """The newest finalised features so far, for each kind of listener.
+    """The newest finalized features so far, for each kind of listener.
 
     Brokers observe a change one after the other, so an older answer may follow a newer one. KIP-584: the highest epoch
     wins, an answer with a lower epoch is ignored.

@@ -14,7 +14,7 @@ from typing import Final
 from attrs import field, frozen
 
 from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
-from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, Node, range_text
+from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, FeatureNode, range_text
 from upgrade.cluster.features.dialects import Code, Deletion, Dialect, DowngradeIntent, LossyDowngrade, ValidatedNodes
 from upgrade.errors import FeatureError
 
@@ -243,7 +243,7 @@ def _validation_errors(
         yield dialect.invalid, "Can't downgrade to a newer version."
     if not dialect.same_level and max(item.level, 0) == now:
         # KIP-584 does not define the deletion of an absent feature. Kafka 2.7 refused it.
-        yield dialect.invalid, f"The feature is {f'at {now} already' if now else 'not finalised'}."
+        yield dialect.invalid, f"The feature is {f'at {now} already' if now else 'not finalized'}."
     if item.level < now and (item.feature, now) in cluster.not_downgradable:
         yield dialect.failed, f"The feature cannot be downgraded from {now}."
     if 1 <= item.level < cluster.minimum.get(item.feature, 1):
@@ -309,7 +309,7 @@ def _controller_reasons(cluster: FeatureCluster, feature: str, level: int) -> It
         yield f"controller {number} has not registered, and may not support this feature"
 
 
-def _node_reasons(role: str, nodes: Mapping[int, Node], feature: str, level: int) -> Iterator[str]:
+def _node_reasons(role: str, nodes: Mapping[int, FeatureNode], feature: str, level: int) -> Iterator[str]:
     for number, node in sorted(nodes.items()):
         low, high = node.range_of(feature)
         if not low <= level <= high:

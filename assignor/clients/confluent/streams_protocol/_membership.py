@@ -43,7 +43,7 @@ from assignor.observability.events import MemberClosed, MemberFailed, Observer
 from assignor.rebalance_listener import TaskRebalanceListener
 from assignor.streams_group import (
     CallbackKind,
-    ErrorReaction,
+    HeartbeatErrorReaction,
     HeartbeatTimer,
     MemberFailure,
     StatusTimer,
@@ -344,15 +344,15 @@ class StreamsMembership(Membership):
         log.info("group %s: heartbeat: %s: %s", self._group, rule.name, message)
         self._timer = self._timer.on_failed(_now_ms())
         match rule.reaction:
-            case ErrorReaction.REJOIN:
+            case HeartbeatErrorReaction.REJOIN:
                 self._suspend()
                 self._timer = self._timer.on_removed()
-            case ErrorReaction.FIND_COORDINATOR:
+            case HeartbeatErrorReaction.FIND_COORDINATOR:
                 self._coordinator.forget()
-            case ErrorReaction.REPORT if not self._error_queued:
+            case HeartbeatErrorReaction.REPORT if not self._error_queued:
                 self._error_queued = True
                 self.callbacks.append(partial(self._raise_once, code, message))
-            case ErrorReaction.FAIL if failure := self.member.failure:
+            case HeartbeatErrorReaction.FAIL if failure := self.member.failure:
                 self._fail_with(failure)
 
     def _raise_once(self, code: int, message: str) -> None:

@@ -13,7 +13,7 @@ from assignor.rebalance_listener import (
     TaskRebalanceListener,
     require_synchronous,
 )
-from assignor.streams_group.model import Callback, CallbackKind, TaskAssignment
+from assignor.streams_group.model import Callback, CallbackKind, StreamsTasks
 from assignor.topology import Topology
 from subscription_codec import TaskId, TopicPartition
 
@@ -29,7 +29,7 @@ class TaskPartitions:
         self._topology = topology
         self._counts: Mapping[str, int] = {}
 
-    def topics_to_look_up(self, assignment: TaskAssignment) -> frozenset[str]:
+    def topics_to_look_up(self, assignment: StreamsTasks) -> frozenset[str]:
         """Return the topics whose numbers of partitions decide what these tasks read."""
         numbers = {task.subtopology for task in assignment.active | assignment.standby | assignment.warm_up}
         inputs = [self._topology.subtopologies[number].inputs for number in numbers]
@@ -85,12 +85,12 @@ class OwnedTaskNotifier:
             raise errors[0]
 
 
-def _after_revocation(owned: OwnedTasks, revoked: TaskAssignment, _: TaskPartitions) -> OwnedTasks:
+def _after_revocation(owned: OwnedTasks, revoked: StreamsTasks, _: TaskPartitions) -> OwnedTasks:
     kept = {task: partitions for task, partitions in owned.active.items() if task not in revoked.active}
     return OwnedTasks(kept, owned.standby)
 
 
-def _after_assignment(_: OwnedTasks, assigned: TaskAssignment, partitions: TaskPartitions) -> OwnedTasks:
+def _after_assignment(_: OwnedTasks, assigned: StreamsTasks, partitions: TaskPartitions) -> OwnedTasks:
     return OwnedTasks(partitions.of(assigned.active), partitions.of(assigned.standby | assigned.warm_up))
 
 
@@ -102,7 +102,7 @@ def _after_loss(owned: OwnedTasks, *_: object) -> OwnedTasks:
     return OwnedTasks(standby=owned.standby)
 
 
-_AFTER: Final[Mapping[CallbackKind, Callable[[OwnedTasks, TaskAssignment, TaskPartitions], OwnedTasks]]] = {
+_AFTER: Final[Mapping[CallbackKind, Callable[[OwnedTasks, StreamsTasks, TaskPartitions], OwnedTasks]]] = {
     CallbackKind.REVOKE: _after_revocation,
     CallbackKind.ASSIGN: _after_assignment,
     CallbackKind.RELEASE: _after_release,

@@ -24,7 +24,7 @@ _GROUPS_PER_REQUEST: Final = 100
 _WITH_CONFIGS: Final = (CONSUMER, STREAMS)
 
 
-class Node(Protocol):
+class BrokerRequests(Protocol):
     """A connection to a broker."""
 
     def send(self, request_type: Any, deadline: Deadline, **fields: Any) -> Any:
@@ -32,7 +32,7 @@ class Node(Protocol):
         ...
 
 
-def with_facts(groups: Iterable[DescribedGroup], node: Node, deadline: Deadline) -> list[DescribedGroup]:
+def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline: Deadline) -> list[DescribedGroup]:
     """Add partition counts, missing topics, the record limit and settings, as far as the user may describe them.
 
     Raises:
@@ -51,7 +51,7 @@ def with_facts(groups: Iterable[DescribedGroup], node: Node, deadline: Deadline)
     return with_topic_metadata(found, counts, _max_message_bytes(node, deadline), missing)
 
 
-def offline_partitions(node: Node, deadline: Deadline) -> Iterator[str]:
+def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str]:
     """Report partitions of the offsets topic without a leader: no broker lists their groups.
 
     Nothing is reported if the user may not describe that topic.
@@ -66,21 +66,21 @@ def offline_partitions(node: Node, deadline: Deadline) -> Iterator[str]:
         yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
 
 
-def _topic_facts(node: Node, topics: Iterable[str], deadline: Deadline) -> tuple[dict[str, int], set[str]]:
+def _topic_facts(node: BrokerRequests, topics: Iterable[str], deadline: Deadline) -> tuple[dict[str, int], set[str]]:
     """Return the partition counts of topics, and those that certainly do not exist."""
     found = _topics(node, sorted(topics), deadline) if topics else ()
     counts = {each.name: len(each.partitions) for each in found if not each.error_code}
     return counts, {each.name for each in found if each.error_code == _UNKNOWN_TOPIC}
 
 
-def _topics(node: Node, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
+def _topics(node: BrokerRequests, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
     wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
     answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
     found: Sequence[Any] = answer.topics
     return found
 
 
-def _max_message_bytes(node: Node, deadline: Deadline) -> int | None:
+def _max_message_bytes(node: BrokerRequests, deadline: Deadline) -> int | None:
     values = [
         each.value
         for result in _configs(node, _TOPIC_RESOURCE, [OFFSETS_TOPIC], [MAX_MESSAGE_BYTES_KEY], deadline)
@@ -93,7 +93,7 @@ def _max_message_bytes(node: Node, deadline: Deadline) -> int | None:
 
 
 def _group_configs(
-    node: Node, groups: Sequence[DescribedGroup], deadline: Deadline
+    node: BrokerRequests, groups: Sequence[DescribedGroup], deadline: Deadline
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the settings of each group that are about its type, with the broker's defaults."""
     types = {each.name: each.type for each in groups}
@@ -107,7 +107,7 @@ def _group_configs(
 
 
 def _configs(
-    node: Node, resource_type: int, names: Sequence[str], keys: Sequence[str] | None, deadline: Deadline
+    node: BrokerRequests, resource_type: int, names: Sequence[str], keys: Sequence[str] | None, deadline: Deadline
 ) -> list[Any]:
     resources = [
         DescribeConfigsRequest.DescribeConfigsResource(

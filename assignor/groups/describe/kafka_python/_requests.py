@@ -27,7 +27,7 @@ from assignor.groups.member import in_order
 from subscription_codec import TaskId, TopicPartition
 
 _UNKNOWN: Final = -(2**31)
-"""Of authorized operations that were not asked for, or that the broker does not know."""
+"""The value of authorized operations that were not asked for, or that the broker does not know."""
 
 _CLASSIC_MEMBER: Final = 0  # the type of a member of a consumer group
 _CONSUMER_MEMBER: Final = 1
@@ -40,7 +40,7 @@ def _message_class(name: str) -> Any:
 
 _NAMES: Final = {CONSUMER: "ConsumerGroupDescribe", SHARE: "ShareGroupDescribe", STREAMS: "StreamsGroupDescribe"}
 REQUESTS: Final[Mapping[str, Any]] = {kind: _message_class(f"{name}Request") for kind, name in _NAMES.items()}
-"""By type of group."""
+"""The describing request of each type of group."""
 
 _RESPONSES: Final = [_message_class(f"{name}Response") for name in _NAMES.values()]
 """kafka-python finds the class of a response by its number, and has only a weak reference to it."""

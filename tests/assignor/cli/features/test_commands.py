@@ -263,7 +263,7 @@ def test_a4_all_needs_to_know_what_is_there(client):
     result = run(*BROKER, "upgrade", "--all")
 
     assert (1, None) == (result.status, Client.last.updated)
-    assert "The cluster did not report its finalised features" in result.err
+    assert "The cluster did not report its finalized features" in result.err
 
 
 OUTPUTS = {

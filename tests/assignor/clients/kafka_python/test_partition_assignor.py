@@ -392,7 +392,7 @@ def test_rejoin_keeps_the_member_id_and_leave_and_join_does_not(
         follower = members[1]
         before = follower.consumer.group_metadata().generation_id
         follower.listener.callbacks.clear()
-        follower.streams._request_rejoin(JoinReason.ASKED, how)
+        follower.streams._request_rejoin(JoinReason.REBALANCE_IN_PROGRESS, how)
         eventually(lambda: follower.consumer.group_metadata().generation_id > before and shared(members))
 
         assert callbacks == follower.listener.callbacks

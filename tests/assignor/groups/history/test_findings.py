@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from assignor.groups._messages import TEMPLATES
-from assignor.groups.check import Match, Severity
+from assignor.groups.check import FindingSeverity, Match
 from assignor.groups.checks import CHECKS
 from assignor.groups.history._findings import LASTING_MS, MESSAGES, NOT_LASTING
 from subscription_codec import HostInfo, TaskId
@@ -241,7 +241,7 @@ def later_check(monkeypatch, matches):
         if any(matches(each) for each in view.members):
             yield Match({})
 
-    monkeypatch.setitem(CHECKS, "later", (Severity.PROBLEM, check))
+    monkeypatch.setitem(CHECKS, "later", (FindingSeverity.PROBLEM, check))
     monkeypatch.setitem(TEMPLATES, "later", lambda: "a later check")
     monkeypatch.setitem(LASTING_MS, "later", 0)
 
@@ -269,7 +269,7 @@ def test_a_check_that_is_added_later_fires_in_an_audit_whatever_it_reads(monkeyp
     assert "later" in Played(*records, last).codes
 
 
-def test_each_check_is_a_finding_of_an_audit_or_is_said_to_be_none():
+def test_each_check_is_a_finding_of_an_audit_or_listed_as_none():
     assert CHECKS.keys() == (LASTING_MS.keys() & CHECKS.keys()) | NOT_LASTING
     assert LASTING_MS.keys().isdisjoint(NOT_LASTING)
 

@@ -488,14 +488,14 @@ def test_the_rest_of_a_converted_group_does_not_change_its_type():
 def test_a_share_group_has_epochs():
     facts = {"rackId": None, "clientId": "c", "clientHost": "h", "subscribedTopicNames": ["orders"]}
     state = [{"topicId": TOPIC_ID, "topicName": "orders", "partitions": [0]}]
-    initialised = {"initializingTopics": [], "initializedTopics": state, "deletingTopics": []}
+    initialized = {"initializingTopics": [], "initializedTopics": state, "deletingTopics": []}
     given = {"topicPartitions": [{"topicId": TOPIC_ID, "partitions": [0]}]}
     key = {"groupId": "app", "memberId": "A"}
     played = Played(
         record(10, key, facts),
         record(11, {"groupId": "app"}, {"epoch": 1, "metadataHash": 5}),
         record(13, key, given),
-        record(15, {"groupId": "app"}, initialised),
+        record(15, {"groupId": "app"}, initialized),
     )
 
     assert (played.last["type"], [row["task"] for row in played.rows["tasks"]]) == ("share", ["orders-0"])

@@ -101,8 +101,8 @@ def config_of(group):
     )
 
 
-def optimised(group, role):
-    """The assignment after the optimisation of active tasks alone, or of standbys alone."""
+def optimized(group, role):
+    """The assignment after the optimization of active tasks alone, or of standbys alone."""
     clients, given = sorted_processes(group)
     ids = sorted(TaskId(*task) for task in group["tasks" if role == "active" else "stateful"])
     owner, places = {}, {task: set() for task in ids}
@@ -156,7 +156,7 @@ def as_json(clients):
 
 
 def question(group, role):
-    """What the oracle is asked: to optimise the tasks in one role, or to assign them all."""
+    """What the oracle is asked: to optimize the tasks in one role, or to assign them all."""
     clients = [client | ({} if role == "standby" else {"standby": []}) for client in group["clients"]]
     if role is None:
         return group | {"clients": [client | {"active": []} for client in clients]}

@@ -1,4 +1,4 @@
-"""Rack-aware optimisation: as cheap as the cheapest of all assignments, tried one by one; sound in larger groups."""
+"""Rack-aware optimization: as cheap as the cheapest of all assignments, tried one by one; sound in larger groups."""
 
 import os
 import random
@@ -29,7 +29,7 @@ from assignor.task_assignors.rack_aware.racks import (
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.task_assignors.process_states import ProcessState, assign_high_availability, assign_sticky
 from tests.assignor.task_assignors.rack_aware import rack_groups
-from tests.assignor.task_assignors.rack_aware.rack_groups import as_json, assigned, optimised
+from tests.assignor.task_assignors.rack_aware.rack_groups import as_json, assigned, optimized
 
 LOBBIES = pytest.mark.parametrize("many", [1, 8])  # with and without: there are less than eight racks
 costs_ = st.sampled_from(
@@ -188,7 +188,7 @@ def test_larger_groups_keep_their_numbers_and_cost_no_more(seed):
     group = rack_groups.random_group(chance, most=40)
     before = {client["id"]: client for client in group["clients"]}
     for role in ("active", "standby"):
-        after = optimised(group, role)
+        after = optimized(group, role)
 
         assert {name: len(share[role]) for name, share in before.items()} == {
             name: len(share[role]) for name, share in after.items()
@@ -203,9 +203,9 @@ def test_with_many_racks_every_task_keeps_its_copies_at_the_cost_of_a_way_to_eac
     group = rack_groups.with_many_racks(random.Random(seed)) | {"costs": [10, 1]}
     before = {client["id"]: client for client in group["clients"]}
     for role in ("active", "standby"):
-        after = optimised(group, role)
+        after = optimized(group, role)
         with mock.patch.object(_flow_model, "HUB_MIN_RACKS", 9):
-            by_each_rack = optimised(group, role)
+            by_each_rack = optimized(group, role)
 
         had, has = (Counter(tuple(t) for share in all_.values() for t in share[role]) for all_ in (before, after))
         assert had == has

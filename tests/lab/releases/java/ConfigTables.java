@@ -26,6 +26,10 @@ public class ConfigTables {
     static final Map<String, String> CONFIGS = new TreeMap<>(Map.of(
         "streams", STREAMS, "consumer", CLIENTS + "consumer.ConsumerConfig",
         "producer", CLIENTS + "producer.ProducerConfig", "admin", CLIENTS + "admin.AdminClientConfig"));
+    /** What may be a value of a key whose check is code: of resets, optimizations, acquire modes and levels. */
+    static final String[] VALUES = {
+        "earliest", "latest", "none", "all", "reuse.ktable.source.topics", "merge.repartition.topics",
+        "single.store.self.join", "batch_optimized", "record_limit", "-1", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
     static final Map<String, String> ELSEWHERE = Map.of(
         "java.io.tmpdir", "/elsewhere", "user.name", "elsewhere", "user.dir", "/elsewhere",
         "java.specification.version", "1.8", "java.version", "1.8.0_1");
@@ -107,7 +111,7 @@ public class ConfigTables {
         row.put("importance", String.valueOf(get(key.getClass(), key, "importance")));
         row.put("required", required);
         row.put("default", required ? null : plain(value));
-        row.put("validator", validator(get(key.getClass(), key, "validator")));
+        row.put("validator", validator(config, key));
         row.put("internal", has(key.getClass(), "internalConfig") && (Boolean) get(key.getClass(), key, "internalConfig"));
         row.put("deprecated", deprecated(config, (String) get(key.getClass(), key, "name")));
         return row;
@@ -127,9 +131,19 @@ public class ConfigTables {
         return constants > 0 && constants == deprecated;
     }
 
-    /** The class of a validator and its fields; a validator in a field in the same way. */
-    static Object validator(Object validator) throws Exception {
+    /** The validator of a key, and which of some values it accepts. */
+    static Object validator(Class<?> config, Object key) throws Exception {
+        Object validator = get(key.getClass(), key, "validator");
         if (validator == null) return null;
+        Map<String, Object> found = validator(validator);
+        List<String> accepts = new ArrayList<>();
+        for (String value : VALUES) if (tried(config, key, value) == null) accepts.add(value);
+        found.put("accepts", accepts);
+        return found;
+    }
+
+    /** The class of a validator and its fields; a validator in a field in the same way. */
+    static Map<String, Object> validator(Object validator) throws Exception {
         Map<String, Object> found = new TreeMap<>();
         Class<?> type = validator.getClass();
         found.put("class", type.isAnonymousClass() || type.isHidden() ? "code" : type.getSimpleName());

@@ -9,11 +9,11 @@ from attrs import evolve, frozen
 
 from spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
-    GroupAssignment,
     GroupSpec,
+    KnownTopology,
     MemberAssignment,
-    TaskId,
-    Topology,
+    StreamsTaskId,
+    TargetAssignment,
     assign,
 )
 
@@ -23,11 +23,11 @@ class Case:
     """A group before its rebalance, with its topology."""
 
     group: GroupSpec
-    topology: Topology
+    topology: KnownTopology
 
     @property
-    def tasks(self) -> list[TaskId]:
-        return [TaskId(each, at) for each, count in self.topology.partitions.items() for at in range(count)]
+    def tasks(self) -> list[StreamsTaskId]:
+        return [StreamsTaskId(each, at) for each, count in self.topology.partitions.items() for at in range(count)]
 
 
 def a_case(seed: int) -> Case:
@@ -37,7 +37,7 @@ def a_case(seed: int) -> Case:
     stateful = [each for each in partitions if choose.random() < 0.7]
     processes = [str(UUID(int=choose.getrandbits(128))) for _ in range(choose.randint(1, 6))]
     members = {f"{choose.getrandbits(64):x}": choose.choice(processes) for _ in range(choose.randint(1, 12))}
-    topology = Topology(partitions, frozenset(stateful))
+    topology = KnownTopology(partitions, frozenset(stateful))
     group = GroupSpec(
         {id_: AssignmentMemberSpec(process) for id_, process in members.items()}, choose.choice([0, 1, 1, 2, 2, 3])
     )
@@ -52,10 +52,10 @@ def _subtopologies(choose: random.Random) -> list[str]:
 
 def _arbitrary(choose: random.Random, case: Case) -> Case:
     """Any tasks on any members, also twice, also of subtopologies that are gone."""
-    tasks = [*case.tasks, TaskId("gone", 0)]
+    tasks = [*case.tasks, StreamsTaskId("gone", 0)]
     density = choose.choice([0.1, 0.3, 0.6])
 
-    def some() -> list[TaskId]:
+    def some() -> list[StreamsTaskId]:
         return [task for task in tasks if choose.random() < density]
 
     members = {
@@ -100,12 +100,12 @@ def given(spec: AssignmentMemberSpec, made: MemberAssignment) -> AssignmentMembe
     return evolve(spec, active_tasks=made.active_tasks, standby_tasks=made.standby_tasks)
 
 
-def _state(case: Case, spec: AssignmentMemberSpec) -> list[TaskId]:
+def _state(case: Case, spec: AssignmentMemberSpec) -> list[StreamsTaskId]:
     held = [spec.active_tasks, spec.standby_tasks]
     return [task for task in case.tasks if any(task.partition in each.get(task.subtopology_id, ()) for each in held)]
 
 
-def _by_subtopology(tasks: list[TaskId]) -> dict[str, frozenset[int]]:
+def _by_subtopology(tasks: list[StreamsTaskId]) -> dict[str, frozenset[int]]:
     names = {task.subtopology_id for task in tasks}
     return {name: frozenset(each.partition for each in tasks if each.subtopology_id == name) for name in sorted(names)}
 
@@ -128,7 +128,7 @@ def _member(spec: AssignmentMemberSpec) -> list[Any]:
     return [spec.process_id, *held, offsets]
 
 
-def plain(assignment: GroupAssignment) -> dict[str, Any]:
+def plain(assignment: TargetAssignment) -> dict[str, Any]:
     """An assignment in the form of the real assignor's answer, with sorted partitions."""
     return {
         id_: {"active": _lists(each.active_tasks), "standby": _lists(each.standby_tasks)}

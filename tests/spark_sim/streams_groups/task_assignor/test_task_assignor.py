@@ -8,9 +8,9 @@ from spark_sim.streams_groups.task_assignor import (
     RELEASES,
     AssignmentMemberSpec,
     GroupSpec,
+    KnownTopology,
+    StreamsTaskId,
     TaskAssignorError,
-    TaskId,
-    Topology,
     UnknownReleaseError,
     assign,
     hash_map_order,
@@ -21,7 +21,7 @@ from tests.spark_sim.streams_groups.task_assignor.small_groups import SAFETY, af
 
 WITH_KAFKA_20899 = ["4.2.0", "4.2.1", "4.3.0", "4.3.1"]
 FIXED = ["4.2.2", "4.4.0"]
-ONE_TASK = Topology({"0": 1}, frozenset({"0"}))
+ONE_TASK = KnownTopology({"0": 1}, frozenset({"0"}))
 TASK = {"0": frozenset({0})}
 KAFKA_20899 = Case(
     GroupSpec(
@@ -93,7 +93,7 @@ def test_warm_ups_and_tasks_that_are_gone_are_ignored():
 def test_members_of_a_process_share_its_tasks():
     group = GroupSpec({id_: AssignmentMemberSpec("A") for id_ in ("x", "y")})
 
-    made = assign(group, Topology({"0": 4}))
+    made = assign(group, KnownTopology({"0": 4}))
 
     assert [2, 2] == [len(each.active_tasks["0"]) for each in made.members.values()]
 
@@ -106,7 +106,7 @@ def test_an_active_task_returns_to_its_member_or_to_its_standby():
         }
     )
 
-    made = assign(group, Topology({"0": 2}, frozenset({"0"})))
+    made = assign(group, KnownTopology({"0": 2}, frozenset({"0"})))
 
     assert {"m": {"0": frozenset({1})}, "n": {"0": frozenset({0})}} == {
         id_: each.active_tasks for id_, each in made.members.items()
@@ -120,7 +120,7 @@ def test_the_less_loaded_of_two_standbys_takes_an_active_task():
     )
 
     for release in RELEASES:
-        made = assign(group, Topology({"0": 2}, frozenset({"0"})), release=release)
+        made = assign(group, KnownTopology({"0": 2}, frozenset({"0"})), release=release)
         assert {"m": {0}, "n": {1}} == {id_: set(each.active_tasks["0"]) for id_, each in made.members.items()}
 
 
@@ -134,7 +134,7 @@ def test_a_standby_goes_where_its_task_was_active():
         num_standby_replicas=1,
     )
 
-    made = assign(group, Topology({"0": 2}, frozenset({"0"})))
+    made = assign(group, KnownTopology({"0": 2}, frozenset({"0"})))
 
     assert {"active": {"0": [0]}, "standby": {"0": [1]}} == plain(made)["m"]
 
@@ -145,7 +145,7 @@ def test_offsets_count_since_4_4(release, counts):
     group = GroupSpec({id_: AssignmentMemberSpec(id_) for id_ in "AB"})
     first = assign(group, ONE_TASK, release=release).members
     restarted = next(id_ for id_, each in first.items() if not each.active_tasks)
-    offsets = {TaskId("0", 0): 5}
+    offsets = {StreamsTaskId("0", 0): 5}
     members = {
         id_: AssignmentMemberSpec(id_, task_offsets=offsets if id_ == restarted else {}) for id_ in group.members
     }
@@ -156,7 +156,7 @@ def test_offsets_count_since_4_4(release, counts):
 
 
 def test_a_standby_ranks_before_offsets_and_more_offsets_before_less():
-    task = TaskId("0", 0)
+    task = StreamsTaskId("0", 0)
     members = {
         "less": AssignmentMemberSpec("A", task_offsets={task: 5}),
         "more": AssignmentMemberSpec("B", task_offsets={task: 50}),
@@ -172,7 +172,7 @@ def test_a_standby_ranks_before_offsets_and_more_offsets_before_less():
 def test_a_stateless_task_has_no_standby():
     group = GroupSpec({id_: AssignmentMemberSpec(id_) for id_ in "AB"}, num_standby_replicas=1)
 
-    assert [{}, {}] == [each.standby_tasks for each in assign(group, Topology({"0": 1})).members.values()]
+    assert [{}, {}] == [each.standby_tasks for each in assign(group, KnownTopology({"0": 1})).members.values()]
 
 
 def test_a_group_without_members_has_no_process_for_a_task():
@@ -181,7 +181,7 @@ def test_a_group_without_members_has_no_process_for_a_task():
 
 
 def test_a_group_without_members_and_tasks_is_empty():
-    assert {} == assign(GroupSpec({}), Topology({})).members
+    assert {} == assign(GroupSpec({}), KnownTopology({})).members
 
 
 def test_an_unknown_release_is_refused_with_those_that_are_known():

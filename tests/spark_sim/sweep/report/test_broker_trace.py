@@ -11,7 +11,7 @@ from spark_sim.brokers.scenario import VERBS, BrokerScenario
 from spark_sim.sweep.traces import trace_broker_scenario
 from tests.spark_sim.brokers.test_parser import EVERY_STEP
 
-UNSAFE = "1@4.1 level 4.1-IV1 | bounce 1>4.2 | finalise 4.2-IV1 | downgrade 4.1-IV1 | bounce 1>4.1"
+UNSAFE = "1@4.1 level 4.1-IV1 | bounce 1>4.2 | finalize 4.2-IV1 | downgrade 4.1-IV1 | bounce 1>4.1"
 
 
 def test_each_step_has_its_words_its_meaning_and_what_happened():
@@ -19,7 +19,7 @@ def test_each_step_has_its_words_its_meaning_and_what_happened():
 
     assert [*UNSAFE.split(" | "), "the end"] == [chapter.step for chapter in story.steps]
     assert "the operator downgrades to 4.1-IV1, unless something would be lost" == story.steps[3].meaning
-    assert ["finalised: 4.1-IV1"] == [event.text for event in story.steps[3].events]
+    assert ["finalized: 4.1-IV1"] == [event.text for event in story.steps[3].events]
     assert "violated: eventually: every node is in the cluster" == story.steps[-1].meaning
     assert "unsafe" == story.verdict
 

@@ -66,7 +66,7 @@ def audit_page(name, folder):
 def sweep_page(name, folder):
     """Write the page of a sweep with a name in every text."""
     results = [
-        evolve(each, violated=name, message=name) if each.violations else each
+        evolve(each, property=name, message=name) if each.violations else each
         for each in (evolve(each, cell=evolve(each.upgrade, labels=(name, f"{name}2"))) for each in MATRIX[:3])
     ]
     folder.mkdir()

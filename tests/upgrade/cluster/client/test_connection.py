@@ -71,7 +71,7 @@ def connect(to, seconds=60, **settings):
         ),
     ],
 )
-def test_a1_it_reads_what_a_node_supports_and_what_is_finalised(name, listener, expected):
+def test_a1_it_reads_what_a_node_supports_and_what_is_finalized(name, listener, expected):
     with server(name) as node, connect(node) as connection:
         assert expected == connection.describe_features(listener, Deadline(60))
         assert [4, 4] == [version for _, version, _ in node.asked]
@@ -81,7 +81,7 @@ def test_a1_it_reads_what_a_node_supports_and_what_is_finalised(name, listener, 
 EPOCH = "0108" + f"{33:016x}"
 
 
-def test_a4_an_epoch_of_minus_1_means_that_nothing_finalised_is_known():
+def test_a4_an_epoch_of_minus_1_means_that_nothing_finalized_is_known():
     known = recorded(NEW)
     assert 1 == known.count(EPOCH)
     with server(known.replace(EPOCH, "0108" + "f" * 16)) as node, connect(node) as connection:

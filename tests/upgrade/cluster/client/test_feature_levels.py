@@ -51,7 +51,7 @@ class Member:
 
     def __init__(self, features: Features | None = None, *, sees: int = 0, **settings: Any) -> None:
         self.extension = FeatureLevels([FEATURE], features or Features(), **settings)
-        self.extension.carried.observed = {FEATURE: sees}
+        self.extension.observed = {FEATURE: sees}
         self.planned: list[float] = []
         self.plan: list[Callable[[], None]] = []
         self.rejoins: list[tuple[Hashable, Callable[[], bool]]] = []
@@ -96,7 +96,7 @@ class Member:
 
 def carrying(level: int) -> Member:
     member = Member(sees=level)
-    member.extension.carried.levels = {FEATURE: level}
+    member.extension.levels = {FEATURE: level}
     return member
 
 
@@ -123,13 +123,13 @@ def test_a_member_with_a_client_does_not_believe_a_level_that_the_cluster_has_no
     follower.follows(hostile)
     assert {} == follower.levels
     follower.observes(2)  # up to what is finalized
-    assert ({FEATURE: 2}, {FEATURE: 32767}) == (follower.levels, follower.extension.carried.unconfirmed)
+    assert ({FEATURE: 2}, {FEATURE: 32767}) == (follower.levels, follower.extension.unconfirmed)
     assert [] == follower.rejoins
 
     leader.leads()
     leader.observes(2)
     leader.leads(hostile)
-    assert ({FEATURE: 2}, {}) == (leader.levels, leader.extension.carried.unconfirmed)  # it did not pass the level on
+    assert ({FEATURE: 2}, {}) == (leader.levels, leader.extension.unconfirmed)  # it did not pass the level on
     assert [{FEATURE: 2}] == announced
 
 
@@ -165,13 +165,13 @@ def test_g6_a_stale_broker_does_not_lower_what_a_new_leader_and_its_group_believ
     leader.leads()
     leader.polls()
     leader.leads(ahead)
-    assert ({FEATURE: 1}, {FEATURE: 2}) == (leader.levels, leader.extension.carried.withheld)
+    assert ({FEATURE: 1}, {FEATURE: 2}) == (leader.levels, leader.extension.withheld)
     rejoins = len(leader.rejoins)
     leader.polls()
     assert rejoins + 1 == len(leader.rejoins)
     leader.leads(ahead)
 
-    assert ({FEATURE: 2}, {}) == (leader.levels, leader.extension.carried.withheld)
+    assert ({FEATURE: 2}, {}) == (leader.levels, leader.extension.withheld)
 
 
 def test_a_level_that_stays_in_doubt_is_asked_for_at_once_only_the_first_time() -> None:

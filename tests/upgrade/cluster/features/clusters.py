@@ -4,7 +4,7 @@ from attrs import evolve
 
 from tests.upgrade.cluster.features import observed
 from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import FeatureCluster, Node
+from upgrade.cluster.features.cluster import FeatureCluster, FeatureNode
 from upgrade.cluster.features.dialects import KAFKA_4, KIP_584, KIP_778
 from upgrade.cluster.features.levels_of_releases import CATALOGS
 from upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
@@ -17,12 +17,12 @@ COORDINATOR, TRANSACTIONS = "group_coordinator", "transaction_coordinator"
 def nodes(**supports):
     """Nodes by id: `nodes(n1=RANGES)`."""
     found = {int(name[1:]): ranges for name, ranges in supports.items()}
-    return {number: Node(number, ranges) for number, ranges in found.items()}
+    return {number: FeatureNode(number, ranges) for number, ranges in found.items()}
 
 
 def kip_584(*ranges, finalized=None, **further):
     """Brokers 1, 2, ... with these ranges; 1 is the controller."""
-    brokers = {number: Node(number, supports) for number, supports in enumerate(ranges, 1)}
+    brokers = {number: FeatureNode(number, supports) for number, supports in enumerate(ranges, 1)}
     return FeatureCluster(dialect=KIP_584, brokers=brokers, active=1, finalized=finalized or {}, **further)
 
 
@@ -33,7 +33,7 @@ def from_1(ranges):
 
 def kip_778(*controllers, brokers=None, voter_ids=None, **further):
     """Controllers 1, 2, ... with these ranges, and unless given otherwise a broker 4."""
-    known = {number: Node(number, from_1(supports)) for number, supports in enumerate(controllers, 1)}
+    known = {number: FeatureNode(number, from_1(supports)) for number, supports in enumerate(controllers, 1)}
     found = {
         number: evolve(node, supports=from_1(node.supports)) for number, node in (brokers or nodes(n4=NEW)).items()
     }
@@ -52,15 +52,20 @@ def finalized(metadata, catalog=OF_4_3):
 
 def kafka(metadata=25, *, broker=NEW, **further):
     """One node of both roles, as most rows of the observed table have it."""
-    fields = {"brokers": {1: Node(1, broker)}, "controllers": {1: Node(1, NEW)}, "voter_ids": {1}, **further}
+    fields = {
+        "brokers": {1: FeatureNode(1, broker)},
+        "controllers": {1: FeatureNode(1, NEW)},
+        "voter_ids": {1},
+        **further,
+    }
     return FeatureCluster(dialect=KAFKA_4, catalog=OF_4_3, active=1, finalized=finalized(metadata), epoch=463, **fields)
 
 
 def setting(name, metadata):
     """The cluster of a setting of the observed table."""
-    old = Node(2, OLD)
-    one = {1: Node(1, NEW)}
-    three = {"voter_ids": {1, 2, 3}, "brokers": {**one, 2: Node(2, NEW)}}
+    old = FeatureNode(2, OLD)
+    one = {1: FeatureNode(1, NEW)}
+    three = {"voter_ids": {1, 2, 3}, "brokers": {**one, 2: FeatureNode(2, NEW)}}
     changes = {
         observed.SINGLE: {},
         observed.OLD_BROKER: {"brokers": {**one, 2: old}},

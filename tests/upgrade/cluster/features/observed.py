@@ -142,4 +142,4 @@ OLD_BROKER_AT_THE_DOOR = (
     "Unable to register because the broker does not support finalized version 30 of metadata.version. "
     "The broker wants a version between 1 and 21, inclusive."
 )
-"""What the controller answers a starting 3.9.2 broker (UNSUPPORTED_VERSION) once metadata.version 30 is finalised."""
+"""What the controller answers a starting 3.9.2 broker (UNSUPPORTED_VERSION) once metadata.version 30 is finalized."""

@@ -15,7 +15,7 @@ from tests.upgrade.cluster.features.clusters import (
     request,
 )
 from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import Node
+from upgrade.cluster.features.cluster import FeatureNode
 from upgrade.cluster.features.dialects import KIP_584_OLDER
 from upgrade.cluster.features.registration import elect_controller
 from upgrade.cluster.features.update_features import update_features
@@ -41,7 +41,7 @@ def test_f1_names_and_levels_of_another_kind_are_refused():
 
 def test_o1_in_the_older_version_of_kip_584_levels_have_64_bits():
     large = 2**63 - 1
-    cluster = evolve(kip_584(), dialect=KIP_584_OLDER, brokers={1: Node(1, {"a": (1, large)})})
+    cluster = evolve(kip_584(), dialect=KIP_584_OLDER, brokers={1: FeatureNode(1, {"a": (1, large)})})
 
     assert {"a": large} == update_features(cluster, request("a", large, 0)).cluster.finalized
     with pytest.raises(FeatureError, match=f"expected a level of 64 bits, got 'a' at {large + 1}"):

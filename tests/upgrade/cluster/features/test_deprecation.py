@@ -5,7 +5,7 @@ from attrs import evolve
 
 from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
 from upgrade.cluster.features._feature_znode import FeatureZNode, FeatureZNodeStatus
-from upgrade.cluster.features.cluster import EventType, Node, deprecated_levels, raise_minimum_levels
+from upgrade.cluster.features.cluster import EventType, FeatureNode, deprecated_levels, raise_minimum_levels
 from upgrade.cluster.features.dialects import KIP_584_OLDER, KIP_778
 from upgrade.cluster.features.feature_cache import controller_api_versions, tagged_fields
 from upgrade.cluster.features.registration import (
@@ -24,7 +24,7 @@ OLDER = evolve(CLUSTER, dialect=KIP_584_OLDER)
 
 def rolled(cluster, number, low):
     """A broker is there with another range; the controller has not seen it register."""
-    return evolve(cluster, brokers={**cluster.brokers, number: Node(number, {"a": (low, 5)})})
+    return evolve(cluster, brokers={**cluster.brokers, number: FeatureNode(number, {"a": (low, 5)})})
 
 
 def bounced(cluster, number, low):
@@ -75,7 +75,7 @@ def test_d2_it_never_falls_again_and_never_passes_the_level():
 
 
 def deleted_and_added(cluster, level):
-    """The feature is deleted, then finalised again."""
+    """The feature is deleted, then finalized again."""
     deleted = update_features(cluster, request("a", 0, 1)).cluster
     assert {} == deleted.finalized
     return update_features(deleted, request("a", level, 0))
@@ -105,7 +105,7 @@ def test_d2_a_deletion_and_another_controller_do_not_reset_it():
 
 
 def test_a_cluster_created_with_levels_deprecates_none_of_them():
-    """Without a minimum the level itself was written as the minimum, so that no lower level could be finalised."""
+    """Without a minimum the level itself was written as the minimum, so that no lower level could be finalized."""
     created = kip_584({"a": (1, 4)}, {"a": (2, 4)}, finalized={"a": 4})
 
     assert {"a": 2} == created.minimum  # the lowest level of all brokers, as for an added feature
@@ -150,7 +150,7 @@ def test_d2_without_a_broker_that_has_the_feature_every_level_counts():
     assert {"a": 1} == kip_584({}).write_levels({"a": 1}).minimum
 
 
-def test_d2_what_is_deprecated_cannot_be_finalised_again():
+def test_d2_what_is_deprecated_cannot_be_finalized_again():
     back = rolled(raised(rolled(CLUSTER, 2, 3)), 2, 1)
 
     answer = update_features(back, request("a", 2, 1))

@@ -77,7 +77,7 @@ def test_m4_the_code_for_an_unsafe_downgrade_was_never_released():
     assert Code.INVALID_UPDATE_VERSION is refused(kafka(), request(METADATA_VERSION, 22, observed.SAFE)).code
 
 
-def test_m6_since_kip_778_a_finalised_feature_is_one_level():
+def test_m6_since_kip_778_a_finalized_feature_is_one_level():
     assert {TRANSACTION: 1}.items() <= update_features(kafka(22), request(TRANSACTION, 1)).cluster.finalized.items()
     assert {} == update_features(kafka(22), request(TRANSACTION, 1)).cluster.minimum
     assert {"a": 2} == update_features(kip_584({"a": (2, 3)}), request("a", 3, 0)).cluster.minimum

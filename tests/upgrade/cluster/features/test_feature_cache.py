@@ -79,7 +79,7 @@ def test_a3_in_kraft_a_brokers_epoch_grows_without_a_change_and_a_controllers_do
     assert 466 == controller_api_versions(update_features(later, request(METADATA_VERSION, 26)).cluster).epoch
 
 
-def test_a4_a_broker_without_a_copy_has_no_epoch_and_no_finalised_features():
+def test_a4_a_broker_without_a_copy_has_no_epoch_and_no_finalized_features():
     cluster = kip_584(A3, finalized={"a": 1})
     answer = FinalizedFeatureCaches().api_versions_response(cluster.brokers[1])
 

@@ -118,7 +118,7 @@ def test_f6_what_a_disabled_node_says_is_irrelevant():
     assert {} == unsupported_levels(cluster.brokers[1], cluster.finalized)
 
 
-def test_f7_a_new_cluster_begins_with_all_features_finalised():
+def test_f7_a_new_cluster_begins_with_all_features_finalized():
     assert FeatureZNode(FeatureZNodeStatus.ENABLED, SUPPORTS, 0) == starts(None, new_enough=True)
     assert {COORDINATOR: 3, TRANSACTIONS: 4} == starts(None, new_enough=True).apply_to(kip_584(SUPPORTS)).finalized
 
@@ -127,7 +127,7 @@ def test_f8_an_older_cluster_with_new_binaries_begins_disabled_and_empty():
     assert FeatureZNode(FeatureZNodeStatus.DISABLED, {}, 0) == starts(None, new_enough=False)
 
 
-def test_f9_its_second_roll_enables_it_and_finalises_nothing():
+def test_f9_its_second_roll_enables_it_and_finalizes_nothing():
     assert FeatureZNode(FeatureZNodeStatus.ENABLED, {}, 6) == starts(DISABLED, new_enough=True)
 
 

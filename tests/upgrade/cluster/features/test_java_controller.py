@@ -15,7 +15,7 @@ from tests.draws import examples
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
 from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import EventType, FeatureCluster, Node
+from upgrade.cluster.features.cluster import EventType, FeatureCluster, FeatureNode
 from upgrade.cluster.features.dialects import Code
 from upgrade.cluster.features.levels_of_releases import CATALOGS
 from upgrade.cluster.features.registration import register_broker, start_broker
@@ -81,8 +81,11 @@ def clusters(draw):
     local = {**CATALOGS["4.3"].supported_ranges(), METADATA_VERSION: (7, draw(st.sampled_from([30, 31])))}
     quorum = draw(st.sampled_from([{1}, {1, 2}, {1, 2, 3}]))
     others = {number for number in quorum - {1} if draw(st.integers(0, 5))}
-    controllers = {1: Node(1, local), **{number: Node(number, draw(supports())) for number in sorted(others)}}
-    brokers = {number: Node(number, draw(supports())) for number in draw(st.sets(st.integers(4, 6), max_size=2))}
+    controllers = {
+        1: FeatureNode(1, local),
+        **{number: FeatureNode(number, draw(supports())) for number in sorted(others)},
+    }
+    brokers = {number: FeatureNode(number, draw(supports())) for number in draw(st.sets(st.integers(4, 6), max_size=2))}
     metadata = draw(st.one_of(st.integers(7, 30), st.integers(20, 27)))
     levels = {name: draw(st.integers(0, local[name][1])) for name in NAMES}
     finalized = {METADATA_VERSION: metadata, **{name: level for name, level in levels.items() if level}}
@@ -118,7 +121,7 @@ def test_it_answers_and_writes_what_kafka_does(kafka, cluster, asked):
 @settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cluster=clusters(), supported=supports())
 def test_it_registers_and_refuses_whom_kafka_does(kafka, cluster, supported):
-    code, message = ask(kafka, "register", cluster, as_text([Node(9, supported)]))
+    code, message = ask(kafka, "register", cluster, as_text([FeatureNode(9, supported)]))
 
     orders = [dict(order) for order in permutations(cluster.finalized.items())]
     found = [

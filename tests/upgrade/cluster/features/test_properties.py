@@ -6,9 +6,15 @@ from hypothesis import strategies as st
 
 from tests.draws import examples
 from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
-from upgrade.cluster.features.cluster import EventType, FeatureCluster, Node, raise_minimum_levels, unsupported_levels
+from upgrade.cluster.features.cluster import (
+    EventType,
+    FeatureCluster,
+    FeatureNode,
+    raise_minimum_levels,
+    unsupported_levels,
+)
 from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778, DowngradeIntent, MinimumLevel
-from upgrade.cluster.features.metadata_log import FeatureLevelRecord as Finalised
+from upgrade.cluster.features.metadata_log import FeatureLevelRecord as Finalized
 from upgrade.cluster.features.metadata_log import (
     MetadataLoader,
     MetadataRecord,
@@ -52,14 +58,14 @@ def catalogs(draw):
 
 @st.composite
 def clusters(draw, dialect):
-    """A cluster with one controller and a few brokers that fit what is finalised."""
+    """A cluster with one controller and a few brokers that fit what is finalized."""
     lowest = dialect.lowest_level
-    local = Node(1, dict.fromkeys(NAMES, (lowest, 5)))
+    local = FeatureNode(1, dict.fromkeys(NAMES, (lowest, 5)))
     finalized = {
         METADATA_VERSION: draw(st.integers(1, 5)),
         **draw(st.dictionaries(st.sampled_from("ab"), st.integers(1, 5))),
     }
-    found = [Node(number, draw(ranges(lowest))) for number in draw(st.sets(st.sampled_from(BROKERS)))]
+    found = [FeatureNode(number, draw(ranges(lowest))) for number in draw(st.sets(st.sampled_from(BROKERS)))]
     brokers = {node.id: node for node in found if not unsupported_levels(node, finalized)}
     fields = {"dialect": dialect, "catalog": draw(catalogs()), "active": 1, "finalized": finalized}
     if dialect is KIP_584:
@@ -131,7 +137,7 @@ def test_an_epoch_never_goes_back_and_rises_with_every_change(history):
 
 @settings(max_examples=examples(60))
 @given(st.tuples(clusters(KAFKA_4), st.lists(steps(KAFKA_4), max_size=8)))
-def test_in_kafka_4_no_registered_node_lacks_what_is_finalised(history):
+def test_in_kafka_4_no_registered_node_lacks_what_is_finalized(history):
     cluster, rest = history
     for step in rest:
         cluster = after(cluster, step)
@@ -142,7 +148,7 @@ def test_in_kafka_4_no_registered_node_lacks_what_is_finalised(history):
 
 @settings(max_examples=examples(60))
 @given(st.tuples(clusters(KIP_584), st.lists(steps(KIP_584), max_size=8)))
-def test_in_kip_584_no_broker_stays_that_lacks_what_is_finalised(history):
+def test_in_kip_584_no_broker_stays_that_lacks_what_is_finalized(history):
     cluster, rest = history
     for step in rest:
         cluster = after(cluster, step)
@@ -259,7 +265,7 @@ def test_a_safe_downgrade_changes_no_record_and_all_can_be_read(log):
 def test_a_lossy_downgrade_loses_exactly_the_newer_records(log):
     _, source, target, records = log
     loader = MetadataLoader(KIP_778, source)
-    for entry in (*records, Finalised(METADATA_VERSION, target)):
+    for entry in (*records, Finalized(METADATA_VERSION, target)):
         loader, _ = apply_entry(loader, entry)
 
     kept = {key for key, record in ((key_of(each), each) for each in records) if record.since <= target}

@@ -1,4 +1,4 @@
-"""Nodes that lack what is finalised: at the door (B), in the race (R), and while they run (Q)."""
+"""Nodes that lack what is finalized: at the door (B), in the race (R), and while they run (Q)."""
 
 import pytest
 from attrs import evolve
@@ -47,10 +47,10 @@ def test_b1_an_incompatible_broker_stops_itself_before_it_registers():
 
     assert cluster == outcome.cluster
     assert (EventType.EXITED,) == outcome.event_types
-    assert "a is finalised at 3, it has 1 to 2" == outcome.events[0].text
+    assert "a is finalized at 3, it has 1 to 2" == outcome.events[0].text
 
 
-def test_b1_the_check_reads_what_is_finalised_not_what_could_be():
+def test_b1_the_check_reads_what_is_finalized_not_what_could_be():
     outcome = start_broker(kip_584(A3, finalized={"a": 2}), 2, A2)
 
     assert (EventType.ARRIVED,) == outcome.event_types
@@ -96,21 +96,21 @@ def test_b2_a_controller_that_stops_so_leaves_its_office():
     assert 2 == elect_controller(observe_finalized_levels(cluster, 1).cluster, 2).active
 
 
-def test_b3_every_finalised_feature_has_to_be_supported_and_more_does_not_matter():
+def test_b3_every_finalized_feature_has_to_be_supported_and_more_does_not_matter():
     cluster = kip_584({"a": (1, 3), "b": (1, 1)}, finalized={"a": 3, "b": 1})
 
     assert (EventType.ARRIVED,) == start_broker(cluster, 2, {"a": (2, 3), "b": (1, 4), "more": (5, 5)}).event_types
-    assert "b is finalised at 1, it does not have the feature" == start_broker(cluster, 2, A3).events[0].text
+    assert "b is finalized at 1, it does not have the feature" == start_broker(cluster, 2, A3).events[0].text
 
 
-def test_b3_kafka_4_holds_a_feature_that_is_not_finalised_against_the_range_as_level_0():
+def test_b3_kafka_4_holds_a_feature_that_is_not_finalized_against_the_range_as_level_0():
     assert (EventType.REGISTERED,) == comes(kafka(), 2, {**NEW, "more": (0, 5)}).event_types
     assert "does not support finalized version 0 of more. The broker wants a version between 1 and 5" in (
         comes(kafka(), 2, {**NEW, "more": (1, 5)}).events[0].text
     )
 
 
-def test_b3_kafka_4_misses_a_finalised_feature_that_is_not_advertised():
+def test_b3_kafka_4_misses_a_finalized_feature_that_is_not_advertised():
     few = {METADATA_VERSION: NEW[METADATA_VERSION], "kraft.version": (0, 1), "group.version": (0, 1)}
 
     assert "finalized version 2 of transaction.version. The broker wants a version between 0 and 0, inclusive." in (
@@ -137,7 +137,7 @@ def test_b4_below_the_migration_level_a_broker_neither_validates_nor_advertises(
     assert () == observe_finalized_levels(outcome.cluster, 2).events
 
 
-def test_b4_below_the_migration_level_a_controller_finalises_nothing():
+def test_b4_below_the_migration_level_a_controller_finalizes_nothing():
     cluster = kip_584(A3, enabled=False)
 
     answer = update_features(cluster, request("a", 1, 0))
@@ -198,7 +198,7 @@ def test_o2_in_the_older_version_the_controller_registers_it_without_metadata_un
     again = update_features(blocked.cluster, request("a", 2, 1)).cluster
     gone = observe_finalized_levels(blocked.cluster, 2)
 
-    assert [(EventType.BLOCKED, 2, "a is finalised at 3, it has 1 to 2")] == [
+    assert [(EventType.BLOCKED, 2, "a is finalized at 3, it has 1 to 2")] == [
         (event.type, event.node, event.text) for event in blocked.events
     ]
     assert "Broker 2 only supports versions 1-2" in refused(again, request("a", 3, 0)).message

@@ -220,7 +220,7 @@ def test_u9_kafka_4_accepts_the_level_that_is_there_and_writes_it_again():
     assert answer.cluster.epoch > kafka().epoch
 
 
-def test_u10_a_feature_that_was_never_finalised_is_an_upgrade_from_nothing():
+def test_u10_a_feature_that_was_never_finalized_is_an_upgrade_from_nothing():
     cluster = kip_584({"a": (1, 3)})
 
     assert {"a": 3} == update_features(cluster, request("a", 3, 0)).cluster.finalized
@@ -230,7 +230,7 @@ def test_u10_a_feature_that_was_never_finalised_is_an_upgrade_from_nothing():
 
 
 def test_u10_deleting_an_absent_feature_is_refused_which_is_our_choice():
-    assert "is not finalised" in refused(kip_584({"a": (1, 3)}), request("a", 0, 1)).message
+    assert "is not finalized" in refused(kip_584({"a": (1, 3)}), request("a", 0, 1)).message
 
 
 def test_u11_o4_a_broker_without_the_feature_is_incompatible_and_one_with_more_features_is_not():

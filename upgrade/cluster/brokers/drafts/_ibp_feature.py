@@ -23,7 +23,7 @@ class MigrationPhase(IntEnum):
 
 
 def features_active(static: ProtocolVersion, migration: ProtocolVersion) -> bool:
-    """Return whether a broker may advertise, check or finalise features (phase 1).
+    """Return whether a broker may advertise, check or finalize features (phase 1).
 
     "We should only operate the versioning system after the second IBP roll": until then its own static value is below
     ``migration``, KIP-584's ``migration_ibp_version``.
@@ -42,26 +42,26 @@ class EffectiveVersion:
 
 
 def effective_version(
-    phase: MigrationPhase, static: ProtocolVersion, migration: ProtocolVersion, finalised: int | None
+    phase: MigrationPhase, static: ProtocolVersion, migration: ProtocolVersion, finalized: int | None
 ) -> EffectiveVersion:
-    """Return the feature's level if it is finalised and the static value has reached ``migration`` (phase 3).
+    """Return the feature's level if it is finalized and the static value has reached ``migration`` (phase 3).
 
     "Otherwise if the ibp-feature flag is not finalized yet, we continue to use the latest IBP value based on static
-    configuration." ``finalised`` is the level of ibp-feature; None: not finalised. Before phase 3 the static version
+    configuration." ``finalized`` is the level of ibp-feature; None: not finalized. Before phase 3 the static version
     decides.
     """
-    if phase >= MigrationPhase.FEATURE_PREFERRED and finalised is not None and features_active(static, migration):
-        return EffectiveVersion(finalised, None)
+    if phase >= MigrationPhase.FEATURE_PREFERRED and finalized is not None and features_active(static, migration):
+        return EffectiveVersion(finalized, None)
     return EffectiveVersion(None, static)
 
 
-def required_rolls(phase: MigrationPhase, finalised: int | None) -> int:
+def required_rolls(phase: MigrationPhase, finalized: int | None) -> int:
     """Return the number of rolls of an upgrade of the brokers.
 
     "By the end of this phase [2], we still have not eliminated the requirement for double roll"; from phase 3 on one
-    is enough, once ibp-feature is finalised.
+    is enough, once ibp-feature is finalized.
     """
-    return 1 if phase >= MigrationPhase.FEATURE_PREFERRED and finalised is not None else 2
+    return 1 if phase >= MigrationPhase.FEATURE_PREFERRED and finalized is not None else 2
 
 
 def max_static_version(phase: MigrationPhase, newest: ProtocolVersion, frozen_at: ProtocolVersion) -> ProtocolVersion:

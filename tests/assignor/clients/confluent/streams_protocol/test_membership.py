@@ -9,7 +9,7 @@ from assignor.clients.confluent import _membership
 from assignor.clients.confluent.streams_protocol._membership import _Commit
 from assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, HeartbeatUnsupported
 from assignor.observability.events import MemberClosed, MemberFailed
-from assignor.streams_group import MemberState
+from assignor.streams_group import StreamsMemberState
 from tests.assignor.clients.confluent.streams_protocol.fake_coordinator import (
     TIMEOUT_SECONDS,
     FakeCoordinator,
@@ -24,7 +24,7 @@ OFFSETS = {("orders", 0): (7, "")}
 
 def stable(user: User, *tasks: str) -> None:
     """Wait until it has these tasks and has acknowledged them."""
-    user.poll_until(lambda: user.tasks == set(tasks) and user.membership.member.state is MemberState.STABLE)
+    user.poll_until(lambda: user.tasks == set(tasks) and user.membership.member.state is StreamsMemberState.STABLE)
 
 
 def test_it_joins_acknowledges_its_tasks_and_leaves():
@@ -309,7 +309,7 @@ def test_it_goes_on_after_an_exception_of_the_listener():
     with User(FakeCoordinator("0_0"), listener=listener) as user:
         with pytest.raises(ZeroDivisionError):
             user.poll_until(lambda: False)
-        until(lambda: user.membership.member.state is MemberState.STABLE)
+        until(lambda: user.membership.member.state is StreamsMemberState.STABLE)
 
 
 def test_a_periodic_call_is_queued_again_and_again():

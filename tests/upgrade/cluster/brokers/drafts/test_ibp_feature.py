@@ -28,10 +28,10 @@ def test_p1_features_are_active_only_after_the_second_roll(static, active):
     assert active is features_active(static, MIGRATION)
 
 
-@pytest.mark.parametrize("finalised", [None, 1])
+@pytest.mark.parametrize("finalized", [None, 1])
 @pytest.mark.parametrize("phase", [MigrationPhase.SYSTEM_READY, MigrationPhase.BOTH_ACTIVE])
-def test_p2_the_double_roll_is_still_needed(phase, finalised):
-    assert 2 == required_rolls(phase, finalised)
+def test_p2_the_double_roll_is_still_needed(phase, finalized):
+    assert 2 == required_rolls(phase, finalized)
 
 
 @pytest.mark.parametrize("phase", [MigrationPhase.SYSTEM_READY, MigrationPhase.BOTH_ACTIVE])
@@ -39,12 +39,12 @@ def test_p2_the_static_value_still_decides(phase):
     assert EffectiveVersion(None, LATER) == effective_version(phase, LATER, MIGRATION, 3)
 
 
-def test_p3_one_roll_is_enough_once_the_feature_is_finalised():
-    assert [2, 1] == [required_rolls(MigrationPhase.FEATURE_PREFERRED, finalised) for finalised in (None, 1)]
+def test_p3_one_roll_is_enough_once_the_feature_is_finalized():
+    assert [2, 1] == [required_rolls(MigrationPhase.FEATURE_PREFERRED, finalized) for finalized in (None, 1)]
 
 
 @pytest.mark.parametrize(
-    ("static", "finalised", "decision"),
+    ("static", "finalized", "decision"),
     [
         (BEFORE, None, EffectiveVersion(None, BEFORE)),
         (BEFORE, 2, EffectiveVersion(None, BEFORE)),
@@ -53,13 +53,13 @@ def test_p3_one_roll_is_enough_once_the_feature_is_finalised():
         (LATER, 1, EffectiveVersion(1, None)),
     ],
 )
-def test_p3_the_feature_decides_if_finalised_and_the_static_value_is_high_enough(static, finalised, decision):
-    assert decision == effective_version(MigrationPhase.FEATURE_PREFERRED, static, MIGRATION, finalised)
+def test_p3_the_feature_decides_if_finalized_and_the_static_value_is_high_enough(static, finalized, decision):
+    assert decision == effective_version(MigrationPhase.FEATURE_PREFERRED, static, MIGRATION, finalized)
 
 
 @given(phases, versions, versions, st.none() | st.integers(1, 9))
-def test_p3_exactly_one_of_them_decides(phase, static, migration, finalised):
-    found = effective_version(phase, static, migration, finalised)
+def test_p3_exactly_one_of_them_decides(phase, static, migration, finalized):
+    found = effective_version(phase, static, migration, finalized)
 
     assert [found.level, found.static].count(None) == 1
 

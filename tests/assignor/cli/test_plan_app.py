@@ -1,0 +1,134 @@
+"""``plan --app``: which classes and members of Kafka an application loses."""
+
+import json
+
+import pytest
+from assignor.cli._plan import plan
+from click.testing import CliRunner
+
+from tests.upgrade.application.class_bytes import ClassBytes
+from tests.upgrade.application.test_archive import jar
+
+STREAMS = "org/apache/kafka/streams/"
+GONE = STREAMS + "processor/PartitionGrouper"
+INTERNAL = STREAMS + "processor/internals/StreamThread"
+OTHER = "org/apache/kafka/connect/json/JsonSerializer"
+ORDERS = ClassBytes("com/example/Orders").makes(GONE).makes(INTERNAL).makes(OTHER).bytes()
+LIBRARY = jar({"org/s/S.class": ClassBytes("org/s/S").makes(GONE).bytes()})
+CLIENTS = jar(
+    {"META-INF/maven/g/a/pom.properties": "groupId=org.apache.kafka\nartifactId=kafka-clients\nversion=2.8.1\n"}
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def called(*arguments, entries):
+        path = tmp_path / "orders.jar"
+        path.write_bytes(entries if isinstance(entries, bytes) else jar(entries))
+        return CliRunner().invoke(plan, [*arguments, "--app", str(path)])
+
+    return called
+
+
+FAT = {
+    "BOOT-INF/classes/com/example/Orders.class": ORDERS,
+    "BOOT-INF/lib/spring-kafka-2.7.14.jar": LIBRARY,
+    "BOOT-INF/lib/kafka-clients-2.8.1.jar": CLIENTS,
+    "BOOT-INF/classes/B.class": b"org/apache/kafka/",
+}
+
+
+def test_a_class_that_is_gone_makes_the_plan_unsafe(run):
+    result = run("2.8", "4.3", entries=FAT)
+    lines = result.output.splitlines()
+
+    assert 1 == result.exit_code
+    assert "2.8.2 to 4.3.1: unsafe: the code refers to what 4.3.1 lacks, see below" == lines[0]
+    for line in (
+        "- NoClassDefFoundError: org.apache.kafka.streams.processor.PartitionGrouper: there is no such class; "
+        "your class com.example.Orders and 1 more",
+        "- internal classes of Kafka that are still there: 1 (-v)",
+        "- of other artifacts of Kafka, which are not looked up: org.apache.kafka.connect.json.JsonSerializer",
+        "- kafka-clients in the files: 2.8.1",
+        "- 1 files cannot be read: BOOT-INF/classes/B.class",
+        "- not seen: reflection, native images, names of metrics, and whether a line ever runs",
+    ):
+        assert line in lines
+    assert ", the references of your code; not checked: your configuration, " in lines[-1]
+
+
+def test_all_that_refer_to_it_are_shown_with_v(run):
+    text = run("2.8", "4.3", "-v", entries=FAT).output
+
+    assert "; your class com.example.Orders, library spring-kafka 2.7.14 org.s.S\n" in text
+    assert "- internal, and still there: org.apache.kafka.streams.processor.internals.StreamThread; your class" in text
+
+
+def test_the_same_as_json_and_as_a_runbook(run):
+    found = json.loads(run("2.8", "4.3", "--json", entries=FAT).output)
+    (missing,) = found["missing"]
+
+    assert ("org.apache.kafka.streams.processor.PartitionGrouper", None) == (missing["class"], missing["member"])
+    assert [("com.example.Orders", None), ("org.s.S", "spring-kafka")] == [
+        (each["class"], each["library"]) for each in missing["referred_by"]
+    ]
+    assert {"kafka-clients": ["2.8.1"]} == found["application"]["kafka"]
+    assert [{"name": "spring-kafka", "version": "2.7.14"}] == found["application"]["libraries"]
+    assert [OTHER.replace("/", ".")] == [each["class"] for each in found["application"]["unknown"]]
+    markdown = run("2.8", "4.3", "-o", "markdown", entries=FAT).output
+    assert (
+        "- [ ] NoClassDefFoundError: org.apache.kafka.streams.processor.PartitionGrouper: there is no such" in markdown
+    )
+
+
+def test_what_was_missing_before_leaves_the_verdict(run):
+    result = run("3.9", "4.3", entries={"com/example/Orders.class": ORDERS})
+
+    assert 0 == result.exit_code
+    assert "there is no such class; missing in FROM, too; your class com.example.Orders" in result.output
+    assert "; its libraries: there are none in the files" in result.output
+
+
+def test_different_releases_of_kafka_in_the_files_are_named(run):
+    fat = {f"lib/kafka-clients-{version}.jar": jar({}) for version in ("2.8.1", "3.1.0")}
+    text = run("3.9", "4.3", entries=fat).output
+
+    assert "- kafka-clients in the files: 2.8.1, 3.1.0\n- the files have different releases of Kafka: " in text
+
+
+def test_of_an_assumed_release_nothing_is_checked(run):
+    text = run("4.2", "4.9", "--assume", "4.3", entries={"A.class": ClassBytes("A").bytes()}).output
+
+    assert text.splitlines()[-1].startswith("not checked: ")
+
+
+def test_code_without_kafka_loses_nothing(run):
+    result = run("3.9", "4.3", entries={"A.class": ClassBytes("A").bytes()})
+
+    assert 0 == result.exit_code
+    assert ": 1 classes, 0 classes and members of Kafka, 0 that 4.3.1 lacks" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("2.8", "4.3"), "expected a jar, a class file or a folder"),
+        (("--brokers", "2.8", "4.3"), "--app are for a Streams group"),
+        (("4.2", "4.3", "--to-protocol", "streams"), "--to-protocol excludes --brokers, --topologies, --app"),
+        (("4.3", "4.3"), "--config and --app need two releases"),
+    ],
+)
+def test_what_cannot_be_read_or_compared_is_refused(run, arguments, message):
+    result = run(*arguments, entries=b"text")
+
+    assert 2 == result.exit_code
+    assert message in " ".join(result.output.split())
+
+
+def test_a_file_that_cannot_be_opened_is_refused(run, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "orders.jar")
+
+    monkeypatch.setattr("upgrade.application.archive.ZipFile", refuse)
+
+    assert "cannot read orders.jar: Permission denied" in run("2.8", "4.3", entries=FAT).output

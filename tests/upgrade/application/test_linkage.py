@@ -1,0 +1,235 @@
+"""References of an application, resolved like the JVM does it, on classes that are written here."""
+
+import pytest
+
+from tests.upgrade.application.class_bytes import GETFIELD, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
+from upgrade.application.archive import ApplicationClass, Library
+from upgrade.application.class_file import ABSTRACT, FINAL, INTERFACE, PROTECTED, PUBLIC, STATIC, read_class
+from upgrade.application.code import KafkaClass, code_of
+from upgrade.application.linkage import check_references
+from upgrade.releases import RELEASES
+
+STREAMS = "org/apache/kafka/streams/"
+GONE = STREAMS + "processor/PartitionGrouper"
+KAFKA_STREAMS = STREAMS + "KafkaStreams"
+TOPOLOGY = STREAMS + "Topology"
+OWN = Library("orders", "1.0", is_own=True)
+OTHER = Library("spring-kafka", "2.7.14")
+OBJECT = KafkaClass(
+    "java/lang/Object", "java", PUBLIC, "", (), {("toString", "()S"): PUBLIC, ("<init>", "()V"): PUBLIC}
+)
+
+
+def of_kafka(name, superclass="java/lang/Object", interfaces=(), flags=PUBLIC, **members):
+    found = {(member.replace("init", "<init>"), "()V"): each for member, each in members.items()}
+    return KafkaClass(name, "kafka-streams", flags, superclass, tuple(interfaces), found)
+
+
+def interface(name, *interfaces, **members):
+    return of_kafka(name, "", interfaces, PUBLIC | INTERFACE | ABSTRACT, **members)
+
+
+def code(*classes):
+    return {each.name: each for each in (*classes, OBJECT)}
+
+
+def report(written, new, old=None, others=(), library=OWN):
+    files = {each.name: each for each in (read_class(other.bytes()) for other in others)}
+    classes = [ApplicationClass(read_class(each.bytes(), with_references=True), library) for each in written]
+    return check_references(classes, new if old is None else old, new, files.get)
+
+
+def problems(written, *new, others=()):
+    found = report([written], code(*new), others=others).problems
+    return {(each.error, each.text.removeprefix("org.apache.kafka.streams.")) for each in found}
+
+
+def test_what_is_still_there_is_no_problem():
+    written = ClassBytes("A").calls(KAFKA_STREAMS, "close").calls(KAFKA_STREAMS, "toString", "()S").makes(TOPOLOGY)
+    written.calls(KAFKA_STREAMS, "of", opcode=INVOKESTATIC).calls("java/lang/Thread", "x")
+
+    assert set() == problems(written, of_kafka(KAFKA_STREAMS, close=PUBLIC, of=PUBLIC | STATIC), of_kafka(TOPOLOGY))
+
+
+@pytest.mark.parametrize(
+    ("written", "new", "error", "text"),
+    [
+        (ClassBytes("A").makes(GONE), [], "NoClassDefFoundError", "processor.PartitionGrouper"),
+        (ClassBytes("A").calls(GONE, "x").makes(GONE), [], "NoClassDefFoundError", "processor.PartitionGrouper"),
+        (
+            ClassBytes("A").calls(KAFKA_STREAMS, "close"),
+            [of_kafka(KAFKA_STREAMS)],
+            "NoSuchMethodError",
+            "KafkaStreams#close()",
+        ),
+        (
+            ClassBytes("A").calls(KAFKA_STREAMS, "<init>"),
+            [of_kafka(KAFKA_STREAMS, TOPOLOGY), of_kafka(TOPOLOGY, init=PUBLIC)],
+            "NoSuchMethodError",
+            "KafkaStreams#KafkaStreams()",
+        ),
+        (
+            ClassBytes("A").calls(KAFKA_STREAMS, "f", "I", GETFIELD, 9),
+            [of_kafka(KAFKA_STREAMS)],
+            "NoSuchFieldError",
+            "KafkaStreams#f",
+        ),
+        (
+            ClassBytes("A").calls(KAFKA_STREAMS, "of", opcode=INVOKESTATIC),
+            [of_kafka(KAFKA_STREAMS, of=PUBLIC)],
+            "IncompatibleClassChangeError",
+            "KafkaStreams#of()",
+        ),
+        (
+            ClassBytes("A").calls(KAFKA_STREAMS, "of"),
+            [of_kafka(KAFKA_STREAMS, of=PUBLIC | STATIC)],
+            "IncompatibleClassChangeError",
+            "KafkaStreams#of()",
+        ),
+        (
+            ClassBytes("A").calls(KAFKA_STREAMS, "run"),
+            [interface(KAFKA_STREAMS, run=PUBLIC)],
+            "IncompatibleClassChangeError",
+            "KafkaStreams#run()",
+        ),
+        (
+            ClassBytes("A").calls(KAFKA_STREAMS, "run", opcode=INVOKEINTERFACE, tag=11),
+            [of_kafka(KAFKA_STREAMS, run=PUBLIC)],
+            "IncompatibleClassChangeError",
+            "KafkaStreams#run()",
+        ),
+        (ClassBytes("A").makes(TOPOLOGY), [of_kafka(TOPOLOGY, flags=0)], "IllegalAccessError", "Topology"),
+        (
+            ClassBytes("A").calls(TOPOLOGY, "x"),
+            [of_kafka(TOPOLOGY, x=0)],
+            "IllegalAccessError",
+            "Topology#x()",
+        ),
+        (
+            ClassBytes("A", TOPOLOGY),
+            [of_kafka(TOPOLOGY, flags=PUBLIC | FINAL)],
+            "IncompatibleClassChangeError",
+            "Topology",
+        ),
+        (ClassBytes("A", TOPOLOGY), [interface(TOPOLOGY)], "IncompatibleClassChangeError", "Topology"),
+        (
+            ClassBytes("A", "java/lang/Object", [TOPOLOGY]),
+            [of_kafka(TOPOLOGY)],
+            "IncompatibleClassChangeError",
+            "Topology",
+        ),
+        (
+            ClassBytes("A", TOPOLOGY).method("x", code=b"\xb1"),
+            [of_kafka(TOPOLOGY, x=PUBLIC | FINAL)],
+            "IncompatibleClassChangeError",
+            "Topology#x()",
+        ),
+        (
+            ClassBytes("A", "java/lang/Object", [TOPOLOGY]),
+            [interface(TOPOLOGY, x=PUBLIC | ABSTRACT)],
+            "AbstractMethodError",
+            "Topology#x()",
+        ),
+        (
+            ClassBytes("A").lambda_of(TOPOLOGY, "x", "()V"),
+            [interface(TOPOLOGY, y=PUBLIC | ABSTRACT)],
+            "AbstractMethodError",
+            "Topology#x()",
+        ),
+        (
+            ClassBytes("A").lambda_of(TOPOLOGY, "x", "()V"),
+            [interface(TOPOLOGY, x=PUBLIC | ABSTRACT, y=PUBLIC | ABSTRACT)],
+            "AbstractMethodError",
+            "Topology#x()",
+        ),
+        (ClassBytes("A").lambda_of(TOPOLOGY, "x", "()V"), [of_kafka(TOPOLOGY)], "AbstractMethodError", "Topology#x()"),
+    ],
+)
+def test_what_cannot_be_linked_has_the_error_of_java(written, new, error, text):
+    assert {(error, text)} == problems(written, *new)
+
+
+@pytest.mark.parametrize(
+    ("written", "new"),
+    [
+        (ClassBytes(STREAMS + "Mine").calls(TOPOLOGY, "x").makes(TOPOLOGY), [of_kafka(TOPOLOGY, flags=0, x=0)]),
+        (ClassBytes("A").calls(TOPOLOGY, "x"), [of_kafka(TOPOLOGY, x=PROTECTED)]),
+        (ClassBytes("A").calls(TOPOLOGY, "x"), [of_kafka(TOPOLOGY, "org/rocksdb/Other")]),
+        (ClassBytes("A").lambda_of(TOPOLOGY, "x", "()V"), [interface(TOPOLOGY, x=PUBLIC | ABSTRACT, y=PUBLIC)]),
+        (
+            ClassBytes("A").lambda_of(TOPOLOGY, "x", "()V"),
+            [interface(TOPOLOGY, x=PUBLIC | ABSTRACT, z=PUBLIC | STATIC)],
+        ),
+        (ClassBytes("A", flags=PUBLIC | ABSTRACT, interfaces=[TOPOLOGY]), [interface(TOPOLOGY, x=PUBLIC | ABSTRACT)]),
+        (ClassBytes("A", interfaces=[TOPOLOGY]).method("x", code=b"\xb1"), [interface(TOPOLOGY, x=PUBLIC | ABSTRACT)]),
+        (ClassBytes("A", "Unseen", [TOPOLOGY]), [interface(TOPOLOGY, x=PUBLIC | ABSTRACT)]),
+        (ClassBytes("A", interfaces=["java/lang/Runnable", TOPOLOGY]), [interface(TOPOLOGY, x=PUBLIC | ABSTRACT)]),
+        (
+            ClassBytes("A", KAFKA_STREAMS, [TOPOLOGY, TOPOLOGY]).field("f").method("y", flags=PUBLIC | STATIC),
+            [interface(TOPOLOGY, x=PUBLIC | ABSTRACT), of_kafka(KAFKA_STREAMS, x=PUBLIC, y=PUBLIC | FINAL)],
+        ),
+        (
+            ClassBytes("A", TOPOLOGY).method("x", code=b"\xb1"),
+            [of_kafka(TOPOLOGY, x=PUBLIC | FINAL | STATIC)],
+        ),
+    ],
+)
+def test_what_can_be_linked_or_stays_open_is_no_problem(written, new):
+    assert set() == problems(written, *new)
+
+
+def test_a_supertype_of_the_application_is_looked_into():
+    base = ClassBytes("Base", flags=PUBLIC | ABSTRACT, interfaces=[TOPOLOGY]).method("x", code=b"\xb1")
+    new = interface(TOPOLOGY, x=PUBLIC | ABSTRACT, y=PUBLIC | ABSTRACT)
+
+    assert {("AbstractMethodError", "Topology#y()")} == problems(ClassBytes("A", "Base"), new, others=[base])
+
+
+def test_what_was_missing_before_is_not_new():
+    written = ClassBytes("A").calls(KAFKA_STREAMS, "close").calls(KAFKA_STREAMS, "open")
+    old, new = (code(of_kafka(KAFKA_STREAMS, **members)) for members in ({"close": PUBLIC}, {}))
+    found = report([written], new, old)
+
+    assert [("close", True), ("open", False)] == [(each.member, each.is_new) for each in found.problems]
+    assert ["close"] == [each.member for each in found.new_problems]
+
+
+def test_the_classes_that_refer_to_it_are_named():
+    written = [ClassBytes("b/B").calls(KAFKA_STREAMS, "close"), ClassBytes("a/A").calls(KAFKA_STREAMS, "close")]
+    (problem,) = report(written, code(of_kafka(KAFKA_STREAMS)), library=OTHER).problems
+
+    assert {
+        "class": "org.apache.kafka.streams.KafkaStreams",
+        "member": "close",
+        "descriptor": "()V",
+        "error": "NoSuchMethodError",
+        "reason": "there is no such member",
+        "new": False,
+        "referred_by": [
+            {"class": "a.A", "library": "spring-kafka", "version": "2.7.14"},
+            {"class": "b.B", "library": "spring-kafka", "version": "2.7.14"},
+        ],
+    } == problem.as_json()
+    (own,) = report([ClassBytes("A").makes(GONE)], code()).problems
+    assert {"class": "A", "library": None, "version": None} == own.referred_by[0].as_json()
+    assert (None, None) == (own.as_json()["member"], own.as_json()["descriptor"])
+    assert ("your class", "library spring-kafka 2.7.14") == (str(OWN), str(OTHER))
+
+
+def test_internal_classes_and_those_of_other_artifacts_are_listed():
+    internal, other = STREAMS + "processor/internals/StreamThread", "org/apache/kafka/connect/json/JsonSerializer"
+    written = ClassBytes("A").calls(internal, "x").makes(internal).makes(other).makes("org/apache/kafka/mine/B")
+    found = report([written], code(of_kafka(internal, x=PUBLIC)), others=[ClassBytes("org/apache/kafka/mine/B")])
+
+    assert ([internal], [other]) == ([*found.internal], [*found.unknown])
+    assert (3, ()) == (found.references, found.problems)
+    assert 1 == len(found.internal[internal])
+
+
+def test_the_tables_of_releases_answer():
+    """What spring-kafka 2.7 meets on 4.x: setUncaughtExceptionHandler(UncaughtExceptionHandler) is gone (KIP-671)."""
+    member = ("setUncaughtExceptionHandler", "(Ljava/lang/Thread$UncaughtExceptionHandler;)V")
+    old, new = (code_of(RELEASES[name]) for name in ("2.8.2", "4.3.1"))
+    found = report([ClassBytes("A").calls(KAFKA_STREAMS, *member)], new, old)
+
+    assert [("NoSuchMethodError", True)] == [(each.error, each.is_new) for each in found.problems]

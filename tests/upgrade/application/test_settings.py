@@ -1,0 +1,199 @@
+"""What a release makes of the settings of an application."""
+
+import pytest
+from attrs import evolve
+
+from upgrade.application.code import code_of
+from upgrade.application.configuration import configuration_of
+from upgrade.application.setting_files import flatten, kafka_settings
+from upgrade.application.settings import _RENAMED, Effect, judge_settings
+from upgrade.errors import UpgradeError
+from upgrade.releases import RELEASES, resolve_release
+
+
+def judged(settings, origin="2.8", target="4.3"):
+    old, new = (resolve_release(name).release for name in (origin, target))
+    return judge_settings(settings, configuration_of(old), configuration_of(new), code_of(new))
+
+
+def finding(key, value, origin="2.8", target="4.3", **further):
+    found = [each for each in judged({key: value, **further}, origin, target).findings if each.key == key]
+    return found[0].status, found[0].text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "status", "text"),
+    [
+        ("application.id", "billing", Effect.FINE, "4.3.1 accepts it"),
+        (
+            "processing.guarantee",
+            "exactly_once",
+            Effect.REFUSED,
+            "Invalid value exactly_once for configuration processing.guarantee: String must be one of: at_least_once, "
+            "exactly_once_v2",
+        ),
+        ("consumer.max.poll.records", "0", Effect.REFUSED, "Value must be at least 1; 2.8.2 refuses it, too"),
+        ("partition.grouper", "x", Effect.REMOVED, "4.3.1 does not have it and ignores it"),
+        ("retries", "5", Effect.REMOVED, "ignores it; task.timeout.ms is its successor"),
+        ("default.dsl.store", "rocksDB", Effect.DEPRECATED, "dsl.store.suppliers.class is its successor"),
+        ("main.consumer.enable.auto.commit", "true", Effect.NO_EFFECT, "Streams sets it itself"),
+        ("consumer.partition.assignment.strategy", "x", Effect.NO_EFFECT, "Streams sets it itself"),
+        ("num.stream.threads", "${THREADS}", Effect.UNDECIDED, "the value is a placeholder"),
+        ("default.key.serde", "com.example.Serde", Effect.UNDECIDED, "a class of the application"),
+        (
+            "default.key.serde",
+            "org.apache.kafka.common.serialization.Serdes$StringSerde",
+            Effect.FINE,
+            "accepts it",
+        ),
+        ("application.server", "a:1", Effect.FINE, "accepts it"),
+        ("topology.optimization", "all", Effect.FINE, "accepts it"),
+        ("topology.optimization", "a,b", Effect.UNDECIDED, "Kafka checks the value with code of its own"),
+        ("topic.cleanup.policy", "compact", Effect.UNDECIDED, "a setting of internal topics"),
+        ("client.tag.zone", "a", Effect.FINE, "a client tag"),
+        ("my.own.key", "7", Effect.UNKNOWN, "not a key of Kafka"),
+        ("zookeeper.connect", "a:1", Effect.UNKNOWN, "neither release has it; 0.10.0.0 to "),
+        (
+            "sasl.login.callback.handler.class",
+            "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+            Effect.REFUSED,
+            "4.3.1 has no class org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+        ),
+        (
+            "sasl.oauthbearer.token.endpoint.url",
+            "https://idp/token",
+            Effect.NEEDS,
+            "without -Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=URL,..., which lists its value",
+        ),
+    ],
+)
+def test_each_setting_has_a_status_and_a_reason(key, value, status, text):
+    found = finding(key, value)
+
+    assert status is found[0]
+    assert text in found[1]
+
+
+def test_addresses_of_oauth_need_no_list_before_4_0():
+    assert Effect.FINE is finding("sasl.oauthbearer.jwks.endpoint.url", "https://idp", "3.6", "3.9")[0]
+
+
+def test_the_worst_of_several_clients_counts():
+    """A key without a prefix is one of each client that has it."""
+    assert Effect.FINE is finding("max.poll.records", "7")[0]
+    assert Effect.REFUSED is finding("reconnect.backoff.ms", "-1")[0]
+
+
+def test_streams_ignores_more_with_exactly_once():
+    plain = finding("consumer.isolation.level", "read_uncommitted")
+    exactly_once = finding(
+        "consumer.isolation.level", "read_uncommitted", **{"processing.guarantee": "exactly_once_v2"}
+    )
+
+    assert (Effect.FINE, Effect.NO_EFFECT) == (plain[0], exactly_once[0])
+
+
+def test_defaults_that_changed_are_named_where_they_are_not_set():
+    found = {(each.config, each.key): each.text for each in judged({}).findings if each.status is Effect.DEFAULT}
+
+    assert "not set; the default is 45000 instead of 10000" == found["consumer", "session.timeout.ms"]
+    assert "not set; the default is TLSv1.3 instead of one of the machine" == found["producer", "ssl.protocol"]
+    assert ("producer", "linger.ms") not in found, "Streams sets its own"
+    assert ("consumer", "partition.assignment.strategy") not in found
+    assert not [
+        each
+        for each in judged({"main.consumer.session.timeout.ms": "1000"}).findings
+        if each.key == "session.timeout.ms"
+    ]
+
+
+def test_a_required_key_is_missing_where_it_was_not_required_before():
+    old, new = (configuration_of(RELEASES[name]) for name in ("4.3.0", "4.3.1"))
+    streams = {**old.configs["streams"]}
+    del streams["application.id"]
+    report = judge_settings({}, evolve(old, configs={**old.configs, "streams": streams}), new, {})
+
+    assert [("application.id", Effect.REQUIRED)] == [(each.key, each.status) for each in report.stopping]
+
+
+def test_the_worst_comes_first_and_what_is_fine_is_not_notable():
+    report = judged({"application.id": "a", "my.key": "b", "processing.guarantee": "exactly_once"}, "4.3.0", "4.3.1")
+
+    assert [Effect.REFUSED, Effect.UNKNOWN, Effect.FINE] == [each.status for each in report.findings]
+    assert ["processing.guarantee", "my.key"] == [each.key for each in report.notable]
+    assert ["processing.guarantee"] == [each.key for each in report.stopping]
+    assert {"key": "my.key", "config": None, "status": "unknown", "text": report.notable[1].text} == (
+        report.notable[1].as_json()
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sasl.jaas.config", 'org.apache.kafka.common.security.plain.PlainLoginModule required password="hunter2";'),
+        ("ssl.key.password", "hunter2"),
+        ("consumer.sasl.oauthbearer.token.endpoint.url", "https://u:hunter2@idp"),
+        ("num.stream.threads", "https://user:hunter2@host"),
+        ("my.password", "hunter2"),
+        ("hunter2", ""),
+        ("password=hunter2;", ""),
+    ],
+)
+def test_what_may_be_a_secret_is_in_no_finding(key, value):
+    for each in judged({"application.id": "a", key: value}).findings:
+        assert "hunter2" not in str(each.as_json())
+
+
+def test_a_key_that_looks_like_none_is_named_by_its_place():
+    assert "key 2 of the file" in [each.key for each in judged({"application.id": "a", "hunter2": ""}).findings]
+
+
+def test_the_message_about_a_long_value_is_short():
+    assert len(finding("processing.guarantee", 10_000 * "x")[1]) < 400
+
+
+def test_each_successor_is_a_key_where_the_old_one_is_gone_or_deprecated():
+    for old, new in _RENAMED.items():
+        assert any(
+            new in streams and (old not in streams or streams[old].deprecated)
+            for release in RELEASES.values()
+            if release.is_released
+            for streams in [configuration_of(release).configs["streams"]]
+        ), old
+
+
+def test_the_forms_of_spring_boot_and_quarkus_are_read():
+    spring = kafka_settings(
+        [
+            ("spring.kafka.bootstrap-servers", "a:1"),
+            ("spring.kafka.streams.bootstrap-servers", "b:1"),
+            ("spring.kafka.streams.application-id", "billing"),
+            ("spring.kafka.properties.acks", "1"),
+            ("spring.kafka.streams.properties.acks", "all"),
+            ("spring.kafka.streams.properties[num.stream.threads]", "4"),
+            ("spring.kafka.streams.propertiesx", "4"),
+            ("server.port", "80"),
+        ]
+    )
+
+    assert {
+        "bootstrap.servers": "b:1",
+        "application.id": "billing",
+        "acks": "all",
+        "num.stream.threads": "4",
+    } == spring.values
+    assert (True, 2) == (spring.framework, spring.left_out)
+    assert {"acks": "all"} == kafka_settings([("kafka-streams.acks", "all"), ("quarkus.log.level", "X")]).values
+    assert {"acks": "all"} == kafka_settings([("acks", "1"), ("acks", "all")]).values
+
+
+def test_a_document_that_is_no_object_of_values_is_refused():
+    with pytest.raises(UpgradeError, match="expected an object of settings, got 'list'"):
+        dict(flatten([]))
+    deep = {}
+    for _ in range(100):
+        deep = {"a": deep}
+    with pytest.raises(UpgradeError, match="expected at most 50 levels of settings"):
+        dict(flatten(deep))
+    with pytest.raises(UpgradeError, match=r"expected a list of values for 'a\.b'"):
+        dict(flatten({"a": {"b": [{}]}}))

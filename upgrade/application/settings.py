@@ -1,0 +1,291 @@
+"""The settings of an application, beside the configuration of the release that it leaves and that it goes to.
+
+A value is shown only in Kafka's message about it, and never if its key may be that of a secret.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from attrs import frozen
+
+from upgrade.application.code import Code, classes_of_any_release
+from upgrade.application.configuration import CONFIGS, Configuration, ReleaseConfigKey, releases_with
+from upgrade.application.values import is_judged, refusal
+from upgrade.redaction import hide_credentials
+
+
+class Effect(enum.Enum):
+    """What TO makes of a setting, the worst first."""
+
+    REFUSED = "refused"
+    """The client that has it does not start."""
+    REQUIRED = "required"
+    """It is not set, and nothing starts without it."""
+    NEEDS = "needs a system property"
+    """The client does not start unless Java is started with it."""
+    REMOVED = "removed"
+    """FROM has the key, and TO ignores it."""
+    NO_EFFECT = "no effect"
+    """Streams sets a value of its own."""
+    DEFAULT = "default changed"
+    """It is not set, and the default is another one."""
+    DEPRECATED = "deprecated"
+    UNDECIDED = "cannot be told"
+    UNKNOWN = "unknown"
+    """Neither release has the key: it is one of the application, or misspelt."""
+    FINE = "fine"
+
+
+STOPPING: Final = frozenset((Effect.REFUSED, Effect.REQUIRED))
+"""With these, members of TO do not start."""
+_ORDER: Final = {status: place for place, status in enumerate(Effect)}
+_PREFIXES: Final[Mapping[str, str]] = {
+    "main.consumer.": "consumer",
+    "restore.consumer.": "consumer",
+    "global.consumer.": "consumer",
+    "consumer.": "consumer",
+    "producer.": "producer",
+    "admin.": "admin",
+}
+"""Java: ``StreamsConfig``; a key without a prefix is one of Streams, and of each client that has it."""
+_OPEN_PREFIXES: Final[Mapping[str, str]] = {
+    "topic.": "a setting of internal topics, which brokers check",
+    "client.tag.": "a client tag",
+}
+_SECRET: Final = re.compile(
+    r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
+)
+_NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
+_MAX_SHOWN: Final = 300
+"""Characters of Kafka's message: it has the value, however long that is."""
+_PLACEHOLDER: Final = "${"
+_KAFKA_CLASS: Final = re.compile(r"\borg\.apache\.kafka\.[\w.$]*[\w$]")
+_RENAMED: Final[Mapping[str, str]] = {
+    "auto.include.jmx.reporter": "metric.reporters",
+    "cache.max.bytes.buffering": "statestore.cache.max.bytes",
+    "default.deserialization.exception.handler": "deserialization.exception.handler",
+    "default.dsl.store": "dsl.store.suppliers.class",
+    "default.production.exception.handler": "production.exception.handler",
+    "default.windowed.key.serde.inner": "windowed.inner.class.serde",
+    "default.windowed.value.serde.inner": "windowed.inner.class.serde",
+    "key.serde": "default.key.serde",
+    "retries": "task.timeout.ms",
+    "timestamp.extractor": "default.timestamp.extractor",
+    "value.serde": "default.value.serde",
+}
+"""The successors of keys of Streams that are removed or deprecated: upgrade guides of Streams, 0.11.0 to 4.0."""
+_OAUTH_URLS: Final = ("sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.jwks.endpoint.url")
+_ALLOWED_URLS: Final = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
+_URLS_ARE_LISTED_SINCE: Final = "4.0.0"
+_SET_BY_STREAMS: Final[Mapping[str, frozenset[str]]] = {
+    "consumer": frozenset({"group.id", "key.deserializer", "partition.assignment.strategy", "value.deserializer"}),
+    "producer": frozenset({"key.serializer", "value.serializer"}),
+}
+"""Java: ``StreamsConfig#getMainConsumerConfigs``, and the serializers of ``byte[]`` that Streams gives its clients."""
+_IGNORED: Final[Mapping[str, str]] = {
+    "NON_CONFIGURABLE_CONSUMER_DEFAULT_CONFIGS": "consumer",
+    "NON_CONFIGURABLE_CONSUMER_EOS_CONFIGS": "consumer",
+    "NON_CONFIGURABLE_PRODUCER_EOS_CONFIGS": "producer",
+}
+_EXACTLY_ONCE: Final = "EOS"
+_GUARANTEE: Final = "processing.guarantee"
+_OVERRIDES: Final[Mapping[str, str]] = {
+    "consumer": "CONSUMER_DEFAULT_OVERRIDES",
+    "producer": "PRODUCER_DEFAULT_OVERRIDES",
+    "admin": "ADMIN_CLIENT_OVERRIDES",
+}
+
+
+@frozen
+class SettingFinding:
+    """What TO makes of one key."""
+
+    key: str
+    """As it is given, with its prefix; of a key that is not set the plain name."""
+    config: str
+    """The configuration of Kafka that decides, or empty."""
+    status: Effect
+    text: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"key": self.key, "config": self.config or None, "status": self.status.value, "text": self.text}
+
+
+@frozen
+class SettingsReport:
+    """What TO makes of all settings, the worst first."""
+
+    findings: tuple[SettingFinding, ...]
+
+    @property
+    def stopping(self) -> tuple[SettingFinding, ...]:
+        """The findings with which members of TO do not start."""
+        return tuple(each for each in self.findings if each.status in STOPPING)
+
+    @property
+    def notable(self) -> tuple[SettingFinding, ...]:
+        """All but what is fine."""
+        return tuple(each for each in self.findings if each.status is not Effect.FINE)
+
+
+def judge_settings(
+    settings: Mapping[str, str], origin: Configuration, target: Configuration, code: Code
+) -> SettingsReport:
+    """Say of each setting what ``target`` makes of it, and of each key that is not set whether its default changed.
+
+    Args:
+        settings: The keys and values of the application, with the prefixes of Streams.
+        origin: The configuration of the release that it leaves.
+        target: That of the release that it goes to.
+        code: The classes of that release.
+    """
+    judge = _Judge(settings, origin, target, code)
+    found = [judge.setting(key, value) for key, value in settings.items()]
+    found += judge.not_set()
+    return SettingsReport(tuple(sorted(found, key=lambda each: (_ORDER[each.status], each.key))))
+
+
+class _Judge:
+    """Two configurations and the settings of an application."""
+
+    def __init__(self, settings: Mapping[str, str], origin: Configuration, target: Configuration, code: Code) -> None:
+        self._settings, self._origin, self._target, self._code = settings, origin, target, code
+
+    def setting(self, key: str, value: str) -> SettingFinding:
+        """Return the worst of what the configurations make of a key that have it."""
+        plain, configs = _scope(key)
+        if about := next((text for prefix, text in _OPEN_PREFIXES.items() if key.startswith(prefix)), None):
+            return SettingFinding(key, "", Effect.UNDECIDED if key.startswith("topic.") else Effect.FINE, about)
+        found = [
+            self._in_config(key, plain, config, value)
+            for config in configs
+            if plain in self._keys(self._origin, config) or plain in self._keys(self._target, config)
+        ]
+        if not found:
+            return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
+        return min(found, key=lambda each: _ORDER[each.status])
+
+    def not_set(self) -> Iterator[SettingFinding]:
+        """Yield the keys that are not set and have another default, or none any more."""
+        for config in CONFIGS:
+            for key, new in self._keys(self._target, config).items():
+                if self._is_set(key, config) or new.internal or (config != "streams" and new.required):
+                    continue  # Streams sets what its clients require
+                old = self._keys(self._origin, config).get(key)
+                if new.required:
+                    if old is None or not old.required:
+                        yield SettingFinding(key, config, Effect.REQUIRED, f"{self._target.release} has no default")
+                elif old is not None and key not in self._ignored(config):
+                    before, after = self._default(self._origin, config, key), self._default(self._target, config, key)
+                    if before != after:
+                        text = f"not set; the default is {after} instead of {before}"
+                        yield SettingFinding(key, config, Effect.DEFAULT, text)
+
+    def _shown(self, key: str) -> str:
+        """Return an unknown key if it looks like one: a line that has gone wrong may begin with a password."""
+        if _NAME.fullmatch(key):
+            return key
+        return f"key {list(self._settings).index(key) + 1} of the file"
+
+    def _in_config(self, key: str, plain: str, config: str, value: str) -> SettingFinding:
+        old, new = (self._keys(each, config).get(plain) for each in (self._origin, self._target))
+
+        def finding(status: Effect, text: str) -> SettingFinding:
+            return SettingFinding(key, config, status, text)
+
+        successor = self._successor(plain) if config == "streams" else ""
+        if new is None:
+            return finding(Effect.REMOVED, f"{self._target.release} does not have it and ignores it{successor}")
+        if plain in self._ignored(config):
+            return finding(Effect.NO_EFFECT, "Streams sets it itself")
+        if _PLACEHOLDER in value:
+            return finding(Effect.UNDECIDED, "the value is a placeholder")
+        if missing := self._missing_class(value):
+            return finding(Effect.REFUSED, f"{self._target.release} has no class {missing}")
+        if refused := refusal(plain, new, value):
+            known = f"; {self._origin.release} refuses it, too" if old and refusal(plain, old, value) else ""
+            words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
+            return finding(Effect.REFUSED, words + known)
+        if plain in _OAUTH_URLS and self._lists_urls():
+            text = f"without -D{_ALLOWED_URLS}=URL,..., which lists its value, the client does not start"
+            return finding(Effect.NEEDS, text)
+        if new.deprecated:
+            return finding(Effect.DEPRECATED, f"deprecated in {self._target.release}{successor}")
+        if not is_judged(new, value) and not _KAFKA_CLASS.fullmatch(value.strip()):
+            what = (
+                "a class of the application" if new.type == "CLASS" else "Kafka checks the value with code of its own"
+            )
+            return finding(Effect.UNDECIDED, what)
+        return finding(Effect.FINE, f"{self._target.release} accepts it")
+
+    def _lists_urls(self) -> bool:
+        """Whether addresses of OAuth have to be listed in a system property (CVE-2025-27817)."""
+        number = tuple(map(int, self._target.release.split(".")))
+        return number >= tuple(map(int, _URLS_ARE_LISTED_SINCE.split(".")))
+
+    def _missing_class(self, value: str) -> str:
+        """Return the first class of Kafka in a value that TO lacks; only its name is shown, also of a secret."""
+        for name in _KAFKA_CLASS.findall(value):
+            entry = name.replace(".", "/")
+            if entry in classes_of_any_release() and entry not in self._code:
+                return str(name)
+        return ""
+
+    def _successor(self, key: str) -> str:
+        new = _RENAMED.get(key)
+        return f"; {new} is its successor" if new in self._keys(self._target, "streams") else ""
+
+    def _ignored(self, config: str) -> frozenset[str]:
+        """Return the keys of a client that Streams sets itself."""
+        exactly_once = self._settings.get(_GUARANTEE, "").strip().startswith("exactly_once")
+        names = (name for name, client in _IGNORED.items() if client == config)
+        keys = (self._target.overrides.get(name, ()) for name in names if exactly_once or _EXACTLY_ONCE not in name)
+        return _SET_BY_STREAMS.get(config, frozenset()).union(*keys)
+
+    @staticmethod
+    def _keys(configuration: Configuration, config: str) -> Mapping[str, ReleaseConfigKey]:
+        return configuration.configs.get(config, {})
+
+    def _default(self, configuration: Configuration, config: str, key: str) -> str:
+        overrides = configuration.overrides.get(_OVERRIDES.get(config, ""), {})
+        if isinstance(overrides, Mapping) and key in overrides:
+            return overrides[key]
+        known = configuration.configs[config][key]
+        return "one of the machine" if known.varies else known.default_text
+
+    def _is_set(self, key: str, config: str) -> bool:
+        prefixes = (prefix for prefix, client in _PREFIXES.items() if client == config)
+        return any(prefix + key in self._settings for prefix in ("", *prefixes))
+
+
+def _scope(key: str) -> tuple[str, tuple[str, ...]]:
+    """Return a key without its prefix, and the configurations that it may be in.
+
+    >>> _scope("main.consumer.max.poll.records"), _scope("acks")
+    (('max.poll.records', ('consumer',)), ('acks', ('streams', 'consumer', 'producer', 'admin')))
+    """
+    for prefix, config in _PREFIXES.items():
+        if key.startswith(prefix):
+            return key.removeprefix(prefix), (config,)
+    return key, CONFIGS
+
+
+def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
+    """Say which releases have a key that neither release has."""
+    for config in configs:
+        if found := releases_with(config, key):
+            return f"neither release has it; {found[0]} to {found[-1]} had it"
+    return "not a key of Kafka: one of the application or its framework, or misspelt"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]} ... {text[-_MAX_SHOWN // 2 :]}"
+
+
+def _is_secret(key: str, known: ReleaseConfigKey) -> bool:
+    return known.type == "PASSWORD" or _SECRET.search(key) is not None
