@@ -7,14 +7,14 @@ import signal
 import stat
 import sys
 import time
+from pathlib import Path
 from threading import Event as Flag
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.cli.features.click_support import bootstrap_servers_callback
-from assignor.cli.params import complete_release
+from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings, complete_release
 from assignor.demo.member_settings import MemberSettings
 from upgrade import OURS, UpgradeError
 
@@ -26,15 +26,8 @@ MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli.member")
 
 
 @click.command
-@click.option(
-    "--bootstrap-servers",
-    envvar="KAFKA_BOOTSTRAP_SERVERS",
-    show_envvar=True,
-    callback=bootstrap_servers_callback,
-    required=True,
-    metavar="HOST:PORT,...",
-    help="The cluster.",
-)
+@BOOTSTRAP_SERVERS
+@COMMAND_CONFIG
 @click.option("--group", required=True, help="The consumer group (Kafka: application.id).")
 @click.option("--topic", multiple=True, required=True, help="A source topic; may be repeated.")
 @click.option(
@@ -55,7 +48,10 @@ MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli.member")
     callback=lambda _context, _parameter, value: _checked_version(value),
     help="Skip the broker version check; the embedded cluster needs 2.3.",
 )
-def member(**options: Any) -> None:
+@click.pass_context
+def member(
+    context: click.Context, /, bootstrap_servers: str | None, command_config: Path | None, **options: Any
+) -> None:
     """Run one member of a group, and print its events.
 
     Processes records at least once, commits after processing, and prints one JSON event per line: started,
@@ -66,15 +62,18 @@ def member(**options: Any) -> None:
     Examples:
       streams-assignor member --bootstrap-servers localhost:9092 --group billing --topic orders
       streams-assignor member --bootstrap-servers localhost:9092 --group billing --topic orders --upgrade-from 1.1
+      streams-assignor member --command-config client.properties --group billing --topic orders
     """  # noqa: D301 - click reads the backspace character
     from assignor.demo import member  # takes a second, and only this command needs it
 
+    servers, _ = cluster_settings(context, bootstrap_servers, command_config)
+    settings = MemberSettings(bootstrap_servers=servers, command_config=command_config, **options)
     stopping = Flag()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     _stop_at_end_of_input(stopping)
     try:
-        succeeded = member.run_member(MemberSettings(**options), _EventPrinter(stopping), stopping)
+        succeeded = member.run_member(settings, _EventPrinter(stopping), stopping)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
     sys.exit(0 if succeeded else 1)

@@ -15,12 +15,12 @@ from click.core import ParameterSource
 
 from assignor.cli.features.click_support import (
     BOOTSTRAP_SERVERS_VARIABLE,
-    COMMAND_CONFIG_VARIABLE,
+    OUTPUTS,
     bootstrap_servers_callback,
 )
 from assignor.formats.block_yaml import to_yaml
 from assignor.formats.text import sanitize
-from upgrade.cluster.client.command_config import CommandConfig
+from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE, CommandConfig
 from upgrade.errors import UpgradeError
 from upgrade.redaction import hide
 
@@ -105,17 +105,15 @@ ASSUME: Final = click.option(
     help="Treat a line or a patch release that this version does not know like RELEASE.",
 )
 
-_OUTPUTS: Final = ("text", "json", "yaml")
-
 
 def output_options(json_help: str) -> Callable[[F], F]:
     """Return a decorator that adds ``-o`` and ``--json``; the command gets ``output``, which ``document`` takes."""
 
     def add(command: F) -> F:
         command = click.option("--json", "output", flag_value="json", help=f"The same as -o json: {json_help}")(command)
-        form = click.Choice(_OUTPUTS)
+        form = click.Choice(OUTPUTS)
         return click.option(
-            "-o", "--output", type=form, default=_OUTPUTS[0], show_default=True, help="Form of the output."
+            "-o", "--output", type=form, default=OUTPUTS[0], show_default=True, help="Form of the output."
         )(command)
 
     return add
@@ -126,6 +124,11 @@ def document(value: Any, output: str, **json_settings: Any) -> str:
     if output == "yaml":
         return to_yaml(value).removesuffix("\n")
     return json.dumps(value, **json_settings)
+
+
+def print_file(text: str, output: str) -> None:
+    """Print the text of a JSON file, as it is or as YAML."""
+    click.echo(text if output == "json" else to_yaml(json.loads(text)), nl=False)
 
 
 _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)s?)?")

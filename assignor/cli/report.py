@@ -10,6 +10,7 @@ import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
 from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT, LocalPath
+from assignor.cli.params import output_options, print_file
 from assignor.formats.progress import step
 from upgrade.redaction import hide_credentials
 
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Also write the files of the sweep (matrix.json, guide.json, ...) into this folder.",
 )
+@output_options("matrix.json (or history.json) instead of the table, and no page unless it is asked for")
 @click.option("--master", metavar="MASTER", help="Read with Spark on this master. Default for a URI: local[*].")
 @REMOTE
 @STORAGE_FORMAT
 @SETTINGS
-def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> None:
+def report(source: str, html: Path | None, exports: Path | None, output: str, **how: Any) -> None:
     """Show a finished sweep: the matrix here, and a page for the browser with the trace of an example of each cell.
 
     A folder with Parquet is read without Spark.
@@ -42,26 +44,33 @@ def report(source: str, html: Path | None, exports: Path | None, **how: Any) -> 
     Examples:
       streams-assignor report sweep-results --html upgrades.html
       streams-assignor report s3a://bucket/sweep --exports sweep-results
+      streams-assignor report sweep-results -o yaml
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     from assignor.formats.console import SafeConsole
     from spark_sim.sweep.folder import REPORT
+    from spark_sim.sweep.report.console import print_judgement
     from spark_sim.sweep.report.renderers import RENDERERS
+    from spark_sim.sweep.suites import exports as files_of
     from spark_sim.sweep.sweep import local_folder
     from spark_sim.sweep.tables.publishing import locked
 
-    console = SafeConsole(highlight=False)
+    console = SafeConsole(stderr=output != "text", highlight=False)
     step(f"reading {source}")
     with one_line_errors():
         folder = local_folder(source)
         if folder is not None and not folder.is_dir():
             raise WrongUsage(f"{source} is no folder")
-        own_page = None if folder is None or html or exports else folder / REPORT
+        own_page = None if folder is None or html or exports or output != "text" else folder / REPORT
         with locked(folder, "sweep", shared=own_page is None) if folder else nullcontext():
             sweep = _read(source, folder, console, **how)
             renderer = RENDERERS[sweep.kind]
             if html and not renderer.has_page:
                 raise WrongUsage(f"there is no page of a sweep over {sweep.kind}: leave out --html")
-            renderer.show(console, sweep.results)
+            if output == "text":
+                renderer.show(console, sweep.results)
+            else:
+                print_file([*files_of(sweep).values()][-1], output)
+                print_judgement(console, renderer.judge(sweep.results))
             page = html or own_page if renderer.has_page else None
             step("writing the page and the files")
             if page:

@@ -11,8 +11,7 @@ from click.core import ParameterSource
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
 from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
-from assignor.cli.params import ASSUME, complete_release, output_options
-from assignor.formats.block_yaml import to_yaml
+from assignor.cli.params import ASSUME, complete_release, output_options, print_file
 from assignor.formats.progress import step
 from upgrade.cluster.brokers.protocol_versions import broker_release
 from upgrade.input_values import InvalidInput, parse_number
@@ -207,10 +206,7 @@ def sweep(
         if renderer.has_page:
             where += f", tables in {folder}, page for the browser {folder / REPORT}"
     if output != "text":
-        import json
-
-        text = suite.files[suite.main_file](found.results)
-        click.echo(text if output == "json" else to_yaml(json.loads(text)), nl=False)
+        print_file(suite.files[suite.main_file](found.results), output)
         print_judgement(console, judgement := renderer.judge(found.results))
     else:
         judgement = renderer.show(console, found.results)

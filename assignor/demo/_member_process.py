@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import tempfile
@@ -11,6 +12,7 @@ from typing import IO, Any, Final
 
 from assignor.demo.member_settings import MemberSettings
 from assignor.observability.event_fields import parse_line
+from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE
 
 EventLine = Mapping[str, Any]
 """A parsed line of ``streams-assignor member``: ``event``, ``time`` and the keys of ``event_fields.LINE_KEYS``."""
@@ -40,6 +42,8 @@ class MemberProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
+            # The settings alone say how to connect: a file for another cluster may be in the environment.
+            env={name: value for name, value in os.environ.items() if name != COMMAND_CONFIG_VARIABLE},
             start_new_session=True,  # else Ctrl-C would reach the members directly
         )
         self._reader = Thread(target=self._read, daemon=True)

@@ -31,9 +31,13 @@ from assignor.rebalance_listener import NoOpListener
 from assignor.topology import Subtopology, Topology
 from subscription_codec import TaskId
 from upgrade import StreamsConfig
+from upgrade.cluster.client.command_config import CommandConfig
+from upgrade.cluster.client.connection import with_token_provider
 from upgrade.releases import release_named
 
 _COMMIT_MS: Final = 1000
+_BOOTSTRAP_LIMIT: Final = {"bootstrap_timeout_ms": 30_000}
+"""With a wrong password kafka-python would try again for ever."""
 _CONNECT_SECONDS: Final = 5
 _CLOSE_MS: Final = 5000
 
@@ -50,7 +54,7 @@ def run_member(settings: MemberSettings, emit: Observer, stopping: Flag) -> bool
         False if the member failed; the last event is then ``MemberFailed``.
 
     Raises:
-        UpgradeError: for settings that Kafka refuses.
+        UpgradeError: for settings that Kafka refuses, or a file of settings that cannot be read.
     """
 
     def observe(event: Event) -> None:
@@ -58,11 +62,12 @@ def run_member(settings: MemberSettings, emit: Observer, stopping: Flag) -> bool
             emit(event)
 
     streams = _assignor(settings, observe)
+    config = CommandConfig.read(settings.command_config) if settings.command_config else CommandConfig()
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
     logging.getLogger("assignor").addHandler(logging.NullHandler())  # likewise; keeps standard error empty
     emit(MemberStarted(settings.release, settings.upgrade_from, str(streams.assignor.member.process_id)))
     try:
-        consumer = _consumer(settings, streams)
+        consumer = _consumer(settings, config, streams)
         try:
             consumer.subscribe(settings.topic)
             _poll_loop(consumer, streams, emit, stopping)
@@ -94,9 +99,10 @@ def _commit(consumer: KafkaConsumer) -> None:
         consumer.commit(timeout_ms=_COMMIT_MS)
 
 
-def _consumer(settings: MemberSettings, streams: StreamsPartitionAssignor) -> KafkaConsumer:
+def _consumer(settings: MemberSettings, config: CommandConfig, streams: StreamsPartitionAssignor) -> KafkaConsumer:
     _check_reachable(settings.bootstrap_servers)
     consumer = KafkaConsumer(
+        **{**with_token_provider(config.settings), **_BOOTSTRAP_LIMIT},
         bootstrap_servers=settings.bootstrap_servers.split(","),
         group_id=settings.group,
         partition_assignment_strategy=[streams],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from attrs import asdict, frozen
 
 from upgrade.releases import OURS
@@ -20,6 +22,8 @@ class MemberSettings:
     application_server: str = ""
     session_timeout_ms: int = 10_000
     api_version: str | None = None
+    command_config: Path | None = None
+    """A properties file with Kafka's settings for clients."""
 
     def command_line_arguments(self) -> list[str]:
         """Write the settings as a command line.

@@ -105,8 +105,10 @@ class _Reader:
 
     def _option_named(self, term: str) -> str:
         options = self.options
-        if term in options or term in _HELP:
+        if term in _HELP or (term in options and term.startswith("--")):
             return term
+        if term in options:
+            return options[term].opts[-1]
         return _of_prefix("option", term, (*_OPTIONS_OF_KAFKA[self.command], *_HELP))
 
     def _next_value(self, name: str) -> str:

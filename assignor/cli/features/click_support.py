@@ -14,14 +14,17 @@ from typing import IO, Any, Final, TypeVar
 
 import click
 
+from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE
 from upgrade.cluster.client.errors import ApiError
 from upgrade.cluster.features.rpc import Listener
 from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException, UpgradeError
 
 BOOTSTRAP_SERVERS_VARIABLE: Final = "KAFKA_BOOTSTRAP_SERVERS"
-COMMAND_CONFIG_VARIABLE: Final = "KAFKA_COMMAND_CONFIG"
-"""Variables of the environment with the value of ``--bootstrap-servers``, and of ``--command-config``."""
+"""The variable of the environment with the value of ``--bootstrap-servers``."""
+
+OUTPUTS: Final = ("text", "json", "yaml")
+"""The values of ``-o``."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -110,20 +113,28 @@ _SHARED: Final[dict[str, dict[str, Any]]] = {
         "help": _help("Kafka's settings for clients, a properties file.", COMMAND_CONFIG_VARIABLE),
     },
     "--timeout": {"type": click.IntRange(1, 3600), "metavar": "SECONDS", "help": "Wait at most so long."},
-    "--json": {"is_flag": True, "help": "One JSON object instead of lines."},
+    "-o --output": {"type": click.Choice(OUTPUTS), "help": "Form of the output; lines by default."},
+    "--json": {"is_flag": True, "help": "The same as -o json: one JSON object instead of lines."},
 }
 
 
 def shared_options(command: F) -> F:
     """Add the options that may be before or after the sub-command; ``shared_option`` reads them."""
     for name in reversed(_SHARED):
-        command = click.option(name, callback=_store_shared_option, expose_value=False, **_SHARED[name])(command)
+        command = click.option(*name.split(), callback=_store_shared_option, expose_value=False, **_SHARED[name])(
+            command
+        )
     return command
 
 
 def shared_option(name: str) -> Any:
     """Return the value of a shared option; None if it is not given."""
     return click.get_current_context().meta.get(__name__, {}).get(name)
+
+
+def output_form() -> str:
+    """Return the form of the output: one of ``OUTPUTS``; ``-o`` counts if ``--json`` is given as well."""
+    return shared_option("output") or ("json" if shared_option("json") else OUTPUTS[0])
 
 
 def shared_bootstrap_servers(name: str) -> str | None:

@@ -6,7 +6,6 @@ options names the additions.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,19 +19,20 @@ from assignor.cli.features import _feature_command
 from assignor.cli.features._argument_parser import expand_command_line
 from assignor.cli.features.click_support import (
     BOOTSTRAP_LISTENERS,
-    COMMAND_CONFIG_VARIABLE,
     CommandFailure,
     F,
     FeatureCommandGroup,
     bootstrap_servers_variable,
     confirm_unsafe,
+    output_form,
     say_step,
     shared_bootstrap_servers,
     shared_option,
     shared_options,
     usage_error,
 )
-from upgrade.cluster.client.command_config import CommandConfig
+from assignor.cli.params import document
+from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE, CommandConfig
 from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed
 from upgrade.cluster.features.catalog import FeatureCatalog, version_key
 from upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG
@@ -176,8 +176,8 @@ def _describe(node: int | None) -> None:
     if node is not None and node < 0:
         raise CommandFailure(f"Invalid node id {node}: must be non-negative.")
     described = client.describe(node)
-    if shared_option("json"):
-        _print_json(_feature_command.describe_json(described, node))
+    if output_form() != "text":
+        _print_document(_feature_command.describe_json(described, node))
     else:
         _print(_feature_command.describe_lines(described))
 
@@ -260,8 +260,8 @@ def _version_mapping(release: str) -> None:
       streams-assignor features version-mapping --release-version 4.0-IV1
     """  # noqa: D301 - click reads the backspace character
     levels = _feature_command.version_mapping(release)
-    if shared_option("json"):
-        _print_json({"release": release, "levels": dict(levels)})
+    if output_form() != "text":
+        _print_document({"release": release, "levels": dict(levels)})
     else:
         _print(_feature_command.version_mapping_lines(release, levels))
 
@@ -280,8 +280,8 @@ def _feature_dependencies(wanted: Sequence[str]) -> None:
         (*pair, _feature_command.feature_dependencies(*pair))
         for pair in map(_feature_command.parse_feature_level, wanted)
     )
-    if shared_option("json"):
-        _print_json(
+    if output_form() != "text":
+        _print_document(
             {"features": [{"feature": name, "level": level, "requires": dict(needed)} for name, level, needed in found]}
         )
         return
@@ -310,7 +310,7 @@ def _run_change(
     client = _client()
     if every is None:
         if asked["metadata"] is not None and asked["release"] is None:
-            click.echo(_feature_command.METADATA_FLAG_DEPRECATED, err=bool(shared_option("json")))
+            click.echo(_feature_command.METADATA_FLAG_DEPRECATED, err=output_form() != "text")
         _run_update(
             client,
             verb,
@@ -326,7 +326,7 @@ def _run_change(
         raise CommandFailure("The cluster did not report its finalized features, so there is nothing to compare with.")
     steps = every(described.finalized, catalog)
     updates = {step.feature: FeatureUpdate(step.new, how) for step in steps}
-    if updates or shared_option("json"):
+    if updates or output_form() != "text":
         _run_update(client, verb, updates, dry_run=dry_run, yes=yes, steps=steps)
     else:
         click.echo(f"Nothing to {verb}: no feature is {_RELATION[verb]} the levels of Kafka {catalog.release}.")
@@ -354,8 +354,8 @@ def _run_update(
             client.update(updates, dry_run=dry_run)
     except FeatureUpdateFailed as refused:
         results = refused.results
-    if shared_option("json"):
-        _print_json(_feature_command.results_json(verb, updates, results, dry_run=dry_run))
+    if output_form() != "text":
+        _print_document(_feature_command.results_json(verb, updates, results, dry_run=dry_run))
     elif steps:
         _print(_feature_command.step_lines(steps, results))
     else:
@@ -372,5 +372,5 @@ def _print(lines: Iterable[str]) -> None:
         click.echo(line)
 
 
-def _print_json(found: Mapping[str, Any]) -> None:
-    click.echo(json.dumps(found, indent=2))
+def _print_document(found: Mapping[str, Any]) -> None:
+    click.echo(document(found, output_form(), indent=2))

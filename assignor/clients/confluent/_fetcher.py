@@ -202,23 +202,30 @@ class RecordFetcher(TaskRebalanceListener):
         self._assign_remaining()
         buffer = self.buffer
         if not buffer.ready:
-            with self._nothing_lost():
+            with self._nothing_lost() as before:
                 buffer.receive(self.consumer.consume, number, min(seconds, WAIT_SECONDS))
-            self._fill()
+            self._fill(self._moved_since(before) if buffer.counting and before else None)
         buffer.take(number, into)
 
-    def _fill(self) -> None:
-        self.buffer.fill()
+    def _moved_since(self, before: Mapping[PartitionKey, int]) -> dict[PartitionKey, int]:
+        """Return the position of each partition that has another one than before."""
+        return {name: at for name, at in self._positions().items() if at >= 0 and at != before.get(name)}
+
+    def _fill(self, ends: Mapping[PartitionKey, int] | None = None) -> None:
+        self.buffer.fill(ends)
         if len(self.tasks) > _MANY_PARTITIONS:
             self._places.update(self.buffer.ends())
 
     @contextmanager
-    def _nothing_lost(self) -> Iterator[None]:
-        """Read again what librdkafka drops in a call that a signal handler ends: the call itself runs the handler."""
+    def _nothing_lost(self) -> Iterator[Mapping[PartitionKey, int]]:
+        """Read again what librdkafka drops in a call that a signal handler ends: the call itself runs the handler.
+
+        Yields the positions before; of none if there are many partitions.
+        """
         before = self._positions() if len(self.tasks) <= _MANY_PARTITIONS else {}
         received = self.buffer.received
         try:
-            yield
+            yield before
         except BaseException:
             if self.buffer.received == received:
                 self._go_back(before)

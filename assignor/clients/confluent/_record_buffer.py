@@ -11,9 +11,9 @@ next by one call of C, and what belongs together is assigned together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, repeat, starmap
 from operator import is_not
 from threading import RLock
 from typing import Any, Final
@@ -61,6 +61,7 @@ class RecordBuffer:
         self._positions = positions
         self._batch: Sequence[Message] = ()  # ends with `ready`; what is before it was returned
         self._counted = 0  # how many of `_batch` are in `_offsets`
+        self._ends: Mapping[PartitionKey, int] | None = None  # after the whole batch; None: look at its records
         self._offsets: Offsets | None = None  # None as long as nothing has asked for them
         self._changed: set[PartitionKey] = set()
         self._received: deque[Message] = deque()  # not in `_batch` yet
@@ -81,9 +82,15 @@ class RecordBuffer:
         """How many records were received and are not in the batch yet."""
         return len(self._received)
 
-    def fill(self) -> None:
-        """Make the received records the next batch; the last one must have been returned."""
+    def fill(self, ends: Mapping[PartitionKey, int] | None = None) -> None:
+        """Make the received records the next batch; the last one must have been returned.
+
+        ``ends`` are the next offsets after them, of each partition that has some: a commit of all of them need not look
+        at each, which takes longer than to fetch them.
+        """
         self._replace(self._pending(), self._paused)
+        with self.lock:
+            self._ends = None if self._paused else ends
 
     def ends(self) -> dict[PartitionKey, int]:
         """Return the offset after the last record of each partition in this batch."""
@@ -101,7 +108,7 @@ class RecordBuffer:
 
     def take(self, number: int, into: list[Message]) -> None:
         """Append the next records, at most so many."""
-        into.extend(islice(iter(self.ready.popleft, None), min(number, len(self.ready))))
+        into.extend(starmap(self.ready.popleft, repeat((), min(number, len(self.ready)))))
 
     def put_back(self, messages: list[Message]) -> None:
         """Return these records again, the last ones that were returned: they are not to be committed."""
@@ -159,9 +166,12 @@ class RecordBuffer:
     def _count(self, end: int) -> Offsets:
         """Return the next offsets after the records up to ``end`` that were not counted before."""
         found: Offsets = {}
-        for message in self._batch[self._counted : end]:
-            if message.error() is None and (offset := message.offset()) is not None:
-                found[message_partition(message)] = offset + 1, ""
+        if self._ends is not None and not self._counted and end == len(self._batch):
+            found = {name: (offset, "") for name, offset in self._ends.items()}
+        else:
+            for message in self._batch[self._counted : end]:
+                if message.error() is None and (offset := message.offset()) is not None:
+                    found[message_partition(message)] = offset + 1, ""
         self._counted = max(self._counted, end)
         if self._offsets is not None:
             self._offsets.update(found)
@@ -229,6 +239,7 @@ class RecordBuffer:
                 self.ready.extend(ready)
             finally:
                 self._batch, self._counted, self._paused, self._received = ready, 0, paused, received
+                self._ends = None
 
 
 def message_partition(message: Message) -> PartitionKey:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from assignor.cli.replay import replay
 from assignor.cli.report import report
 from assignor.cli.sweep import PRESET_NAMES, _upgrades, sweep
+from assignor.formats.block_yaml import to_yaml
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.sweep.folder import open_folder
 from spark_sim.sweep.presets import PRESETS
@@ -470,6 +471,19 @@ def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_pa
     assert 0 == result.exit_code
     assert "o✓" in result.output
     assert '["1.1", "1.1.1"]' in (tmp_path / "page.html").read_text()
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_report_prints_the_results_of_the_sweep_as_data_and_writes_nothing(tmp_path, form):
+    assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", "--plan", "offline", *SMALL, "--out", tmp_path).exit_code
+    (tmp_path / "report.html").unlink()
+    result = run(report, tmp_path, "-o", form)
+    expected = (tmp_path / "matrix.json").read_text()
+
+    assert 0 == result.exit_code
+    assert result.stdout == (expected if form == "json" else to_yaml(json.loads(expected)))
+    assert result.stderr
     assert not (tmp_path / "report.html").exists()
 
 

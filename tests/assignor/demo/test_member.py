@@ -6,10 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event as Flag
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from confluent_kafka import Producer
 from kafka.errors import InvalidRequestError
 
@@ -26,7 +28,8 @@ PARTITIONS = 3
 RECORDS = 30
 
 
-def test_settings_survive_the_command_line() -> None:
+def test_settings_survive_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "client.properties").touch()
     settings = MemberSettings(
         bootstrap_servers="a:1,b:2",
         group="g",
@@ -37,6 +40,7 @@ def test_settings_survive_the_command_line() -> None:
         application_server="h:80",
         session_timeout_ms=2000,
         api_version="2.3",
+        command_config=tmp_path / "client.properties",
     )
 
     assert settings == MemberSettings(**member_command.make_context("member", settings.command_line_arguments()).params)
@@ -47,6 +51,77 @@ def test_the_defaults_of_settings_and_command_line_agree() -> None:
     arguments = ["--bootstrap-servers", "a:1", "--group", "g", "--topic", "t"]
 
     assert settings == MemberSettings(**member_command.make_context("member", arguments).params)
+
+
+class Stopped(Exception):
+    """The member is not to go on."""
+
+
+def settings_of_the_consumer(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> dict[str, Any]:
+    """Run the command until it makes its consumer; return the settings of that."""
+    found: dict[str, Any] = {}
+
+    def consumer(**settings: Any) -> None:
+        found.update(settings)
+        raise Stopped
+
+    monkeypatch.setattr(member, "KafkaConsumer", consumer)
+    monkeypatch.setattr(member, "_check_reachable", lambda _: None)
+    result = CliRunner().invoke(member_command, ["--group", "g", "--topic", "t", *arguments])
+    assert "Stopped" in result.output, result.output
+    return found
+
+
+def test_it_connects_with_the_settings_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "client.properties"
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="anna" password="secret";'
+    file.write_text(
+        f"bootstrap.servers=a:1,b:2\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={login}\n"
+    )
+    found = settings_of_the_consumer(monkeypatch, "--command-config", str(file))
+
+    assert (["a:1", "b:2"], "SASL_SSL", "PLAIN", "anna", "secret") == tuple(
+        found[name]
+        for name in (
+            "bootstrap_servers",
+            "security_protocol",
+            "sasl_mechanism",
+            "sasl_plain_username",
+            "sasl_plain_password",
+        )
+    )
+
+
+def test_the_file_may_be_named_by_the_environment_and_an_option_wins_over_its_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=a:1\nsecurity.protocol=SSL\n")
+    monkeypatch.setenv("KAFKA_COMMAND_CONFIG", str(file))
+    found = settings_of_the_consumer(monkeypatch, "--bootstrap-servers", "c:3")
+
+    assert (["c:3"], "SSL") == (found["bootstrap_servers"], found["security_protocol"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "expected --bootstrap-servers, or bootstrap.servers in the file of --command-config"),
+        ("bootstrap.servers=a:1\nssl.truststore.type=JKS\n", "ssl.truststore.type: "),
+    ],
+)
+def test_a_file_that_does_not_say_how_to_connect_is_one_line(tmp_path: Path, text: str, expected: str) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(text)
+    result = CliRunner().invoke(
+        member_command,
+        ["--group", "g", "--topic", "t", "--command-config", str(file)],
+        env={"KAFKA_BOOTSTRAP_SERVERS": ""},
+    )
+
+    assert 2 == result.exit_code
+    assert expected in result.output
+    assert "Traceback" not in result.output
 
 
 @pytest.fixture(name="cluster", scope="module")

@@ -144,6 +144,13 @@ def commit_synchronously(_target, consumer, records):
             commit(asynchronous=False)
 
 
+def consume_and_commit(_target, consumer, records):
+    left, consume, commit = records, consumer.consume, consumer.commit
+    while left:
+        left -= len(consume(min(BATCH, left), WAIT))
+        commit(asynchronous=False)
+
+
 def transactions(size):
     def run(target, consumer, records):
         producer, poll = target.producer(), consumer.poll
@@ -169,6 +176,7 @@ ROWS = {
     "commit() per record, on_commit": (commit_each, 20_000, {"on_commit": lambda error, _: CALLS.append(error)}),
     "commit(message) per record": (commit_message, 20_000, {}),
     "commit(asynchronous=False) per 100": (commit_synchronously, 40_000, {}),
+    f"commit(asynchronous=False) per consume({BATCH})": (consume_and_commit, 400_000, {}),
     "auto-commit each second": (poll_only, 400_000, {"enable.auto.commit": True, "auto.commit.interval.ms": 1000}),
     "transactions of 100": (transactions(100), 8_000, {}),
     "transactions of 1,000": (transactions(1000), 60_000, {}),
@@ -212,7 +220,7 @@ def row(name, plain, ours):
     )
     last = f"{answered:>10.2f}{cpu_answered:>8.2f}" if "per record" in name else ""
     medians = "".join(f"{statistics.median(each[0]):>20,.0f}" for each in (plain, ours))
-    print(f"{name:<36}{medians}{wall:>8.2f}{cpu:>8.2f}{last}", flush=True)
+    print(f"{name:<44}{medians}{wall:>8.2f}{cpu:>8.2f}{last}", flush=True)
 
 
 def buffered(make):
@@ -268,7 +276,7 @@ def main():
         fill({"bootstrap.servers": settings["bootstrap.servers"]}, topic, largest + 1)
         target = Target(settings, topic, output, options.protocol)
         print(f"{SIZE} bytes, {PARTITIONS} partitions, median of {options.rounds} rounds")
-        print(f"{'':<36}{'Consumer/s':>20}{'StreamsConsumer/s':>20}{'ratio':>8}{'CPU':>8}{'answered':>10}{'CPU':>8}")
+        print(f"{'':<44}{'Consumer/s':>20}{'StreamsConsumer/s':>20}{'ratio':>8}{'CPU':>8}{'answered':>10}{'CPU':>8}")
         for name, (run, records, more) in ROWS.items():
             if options.row in name:
                 records = min(largest, int(records * options.scale)) // 1000 * 1000
@@ -277,7 +285,7 @@ def main():
             numbers = "".join(
                 f"{f'{queue:,} + {own:,}':>20}" for queue, own in map(buffered, (target.plain, target.streams))
             )
-            print(f"{name:<36}{numbers}")
+            print(f"{name:<44}{numbers}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from assignor.cli.features.command import features
 from assignor.cli.group.command import group
+from assignor.cli.member import MEMBER_COMMAND
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import ToolOutput
 from tests.lab.integration.secure_cluster import KEY_PASSWORD, PASSWORD, SecureCluster
@@ -87,6 +88,34 @@ def test_an_authorised_user_sees_the_group(
     else:
         assert (name, "Empty") == (reported["group"], reported["state"])
     assert no_secret_in(found)
+
+
+@pytest.mark.parametrize("login", ["SCRAM-SHA-512", "certificate"])
+def test_a_member_joins_with_the_settings_of_the_same_file(secure: SecureCluster, login: str, tmp_path: Path) -> None:
+    settings = secure.java_certificate() if login == "certificate" else secure.java_login("anna", mechanism=login)
+    words = ["--group", f"{secure.application.name}-member-{login}", "--topic", secure.application.source]
+    command = [*MEMBER_COMMAND, "--command-config", str(written(settings, tmp_path)), *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as member:
+        seen = []
+        for line in member.stdout or ():
+            seen.append(json.loads(line))
+            if seen[-1]["event"] in ("assigned", "failed"):
+                member.terminate()
+        status = member.wait(TIMEOUT_SECONDS)
+
+    assert (0, "stopped") == (status, seen[-1]["event"]), seen
+    assert "assigned" in [each["event"] for each in seen]
+    assert PASSWORD not in str(seen)
+
+
+def test_a_member_with_a_wrong_password_fails_with_the_reason(secure: SecureCluster, tmp_path: Path) -> None:
+    file = written(secure.java_login("anna", WRONG), tmp_path)
+    command = [*MEMBER_COMMAND, "--command-config", str(file), "--group", "g", "--topic", secure.application.source]
+    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
+    last = json.loads(done.stdout.splitlines()[-1])
+
+    assert (1, "failed", "") == (done.returncode, last["event"], done.stderr)
+    assert WRONG not in done.stdout
 
 
 def refused(secure: SecureCluster) -> dict[str, dict[str, str]]:

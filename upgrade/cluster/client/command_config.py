@@ -123,6 +123,10 @@ _LONGEST_COMPARED: Final = 60
 _MOST_SHOWN: Final = 10
 
 
+COMMAND_CONFIG_VARIABLE: Final = "KAFKA_COMMAND_CONFIG"
+"""The variable of the environment with the name of such a file."""
+
+
 @frozen
 class CommandConfig:
     """How to connect.

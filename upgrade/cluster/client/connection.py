@@ -110,7 +110,7 @@ class Connection:
             raise Unreachable(
                 f"the SASL mechanism {mechanism} needs the Python package {package}, which is not installed"
             )
-        settings = _with_token_provider(settings)
+        settings = with_token_provider(settings)
         self._net = NetworkSelector()
         try:
             # A manager without bootstrap accepts any server; a selector without a thread runs in the waiting thread.
@@ -244,7 +244,7 @@ def _token_source(credentials: ClientCredentials) -> TokenSource:
     return TokenSource(credentials)
 
 
-def _with_token_provider(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_token_provider(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return settings with a provider in the place of credentials; ``Unreachable`` if there is no token."""
     if "oauth" not in settings:
         return settings

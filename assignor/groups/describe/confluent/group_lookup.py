@@ -64,9 +64,10 @@ _LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
 }
 
 
+_REMEDY: Final = "use --client kafka-python"
 _OTHER_TYPE: Final = (
-    "confluent-kafka shows neither type nor members of this group, as of those of type streams (KIP-1071) and share "
-    "(KIP-932); kafka-python does"
+    "confluent-kafka cannot tell whether this is a streams group (KIP-1071) or a share group (KIP-932), and shows no "
+    f"members of either: {_REMEDY}"
 )
 
 
@@ -297,8 +298,9 @@ def _error_text(error: Any) -> str:
 def _listed_group(found: Any) -> DescribedGroup:
     state = _STATES.get(found.state.name, found.state.name.title().replace("_", ""))
     group_type = found.type.name.lower() if found.type.name != "UNKNOWN" else CLASSIC
-    error = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group"
-    return DescribedGroup(name=found.group_id, state=state, type=group_type, error=error)
+    remedy = "" if group_type == CLASSIC else f": {_REMEDY}"
+    hidden = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group{remedy}"
+    return DescribedGroup(name=found.group_id, state=state, type=group_type, error=hidden)
 
 
 def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> DescribedGroup:

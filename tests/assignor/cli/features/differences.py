@@ -109,6 +109,8 @@ DIFFERENCES: Final = (
         _NUMBER, "version-mapping --release-version 25", Outcome(1, err="Unknown metadata.version '25'."), _MAPPING
     ),
     Difference(_ADDITIONAL, "version-mapping --json", _unrecognized("--json"), Outcome(0, "{\n")),
+    Difference(_ADDITIONAL, "version-mapping -o yaml", _unrecognized("-o"), Outcome(0, "release: ")),
+    Difference(_ADDITIONAL, "--output json version-mapping", _unrecognized("--output"), Outcome(0, "{\n")),
     Difference(_ADDITIONAL, "--json version-mapping", _unrecognized("--json"), Outcome(0, "{\n")),
     Difference(_ADDITIONAL, "version-mapping --timeout 1", _unrecognized("--timeout"), Outcome(0, "metadata.version")),
     *(

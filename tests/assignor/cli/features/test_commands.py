@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from assignor.cli.features import click_support
 from assignor.cli.features.command import features
+from assignor.formats.block_yaml import to_yaml
 from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, Unreachable
 from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
@@ -263,6 +264,33 @@ def test_a4_all_needs_to_know_what_is_there(client):
 
     assert (1, None) == (result.status, Client.last.updated)
     assert "The cluster did not report its finalized features" in result.err
+
+
+OUTPUTS = {
+    "describe": (*BROKER, "describe"),
+    "upgrade": (*BROKER, "upgrade", "--feature", "group.version=1"),
+    "upgrade --all": (*BROKER, "upgrade", "--all"),
+    "disable": (*BROKER, "disable", "--feature", "group.version"),
+    "version-mapping": ("version-mapping", "--release-version", "4.0"),
+    "feature-dependencies": ("feature-dependencies", "--feature", "kraft.version=1"),
+}
+
+
+@pytest.mark.parametrize("words", OUTPUTS.values(), ids=OUTPUTS)
+def test_each_command_has_the_same_output_in_json_and_yaml(words):
+    found = json.loads(run(*words, "--json").out)
+
+    for option in (("-o", "json"), ("--output", "json"), ("--output=json",), ("-o", "json", "--json")):
+        assert found == json.loads(run(*words, *option).out) == json.loads(run(*option, *words).out)
+    assert to_yaml(found) == run(*words, "-o", "yaml").out == run("-o", "yaml", *words, "--json").out
+    assert run(*words).out == run(*words, "-o", "text").out != run(*words, "--json").out
+
+
+def test_another_form_is_refused_with_those_that_there_are():
+    result = run("version-mapping", "-o", "xml")
+
+    assert (1, "") == (result.status, result.out)
+    assert "'xml' is not one of 'text', 'json', 'yaml'" in result.err
 
 
 def test_m10_version_mapping_and_dependencies_need_no_cluster():

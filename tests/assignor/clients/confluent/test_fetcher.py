@@ -5,12 +5,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, TopicPartition
 
+from assignor.clients.confluent import _record_buffer
 from assignor.clients.confluent._fetcher import RecordFetcher, partition_key
+from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
 from assignor.rebalance_listener import NoOpListener, TaskRebalanceListener
 from subscription_codec import TaskId
 from subscription_codec import TopicPartition as Partition
+from tests.assignor.clients.confluent.test_interrupts import Librdkafka
 
 TASKS = {TaskId(0, number): frozenset({Partition("data", number)}) for number in (0, 1)}
 UNSTABLE = KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT)
@@ -154,3 +157,66 @@ def test_a_partition_revoked_before_it_was_read_is_dropped() -> None:
 
     assert {} == consumer.reads
     assert {} == reading.tasks
+
+
+def counted(buffer: RecordBuffer) -> dict[PartitionKey, int]:
+    """The next offset of each partition, as the next commit has them."""
+    with buffer.lock:
+        (found,) = buffer.changes([buffer.end])
+    return {name: offset for name, (offset, _) in found.items()}
+
+
+def ends(messages: list[Message]) -> dict[PartitionKey, int]:
+    return {message_partition(each): (each.offset() or 0) + 1 for each in messages}
+
+
+def reading() -> RecordFetcher:
+    made, _ = records()
+    made.consumer = Librdkafka()  # type: ignore[misc,assignment]
+    made.on_tasks_assigned(TASKS)
+    made.buffer.start_counting()
+    counted(made.buffer)
+    return made
+
+
+def test_a_commit_of_a_whole_batch_has_the_offsets_of_its_records_without_looking_at_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, found = reading(), list[Message]()
+    made.consume(7, 0, found)
+    monkeypatch.setattr(_record_buffer, "message_partition", None)
+
+    assert ends(found) == counted(made.buffer)
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 4), (3, 3, 3), (10_000, 5), (5, 10_000, 1)])
+def test_commits_behind_each_batch_have_the_offsets_of_their_records(sizes: tuple[int, ...]) -> None:
+    made = reading()
+    for size in sizes:
+        found: list[Message] = []
+        made.consume(size, 0, found)
+        if found:
+            assert ends(found) == counted(made.buffer)
+
+
+def test_a_commit_in_the_middle_of_a_batch_has_what_was_returned() -> None:
+    made, found = reading(), list[Message]()
+    made.consume(4, 0, found)
+    made.buffer.put_back(found[2:])
+    counted(made.buffer)  # reports the partitions that were put back
+    again: list[Message] = []
+    made.consume(1, 0, again)
+
+    assert [found[2].offset()] == [each.offset() for each in again]
+    assert ends(again) == counted(made.buffer)
+
+
+def test_a_partition_that_was_moved_and_not_read_is_in_no_commit() -> None:
+    made, found = reading(), list[Message]()
+    made.consume(4, 0, found)
+    counted(made.buffer)
+    made.seek(TopicPartition("data", 1, 0))
+    more: list[Message] = []
+    made.consume(1, 0, more)
+
+    assert ends(more).keys() == counted(made.buffer).keys()

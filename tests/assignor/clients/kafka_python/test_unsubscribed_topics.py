@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from kafka.errors import KafkaProtocolError
-from kafka.protocol.consumer import JoinGroupResponse
+from kafka.protocol.consumer import JoinGroupResponse, SyncGroupResponse
 
 from assignor.clients.kafka_python import _private_api
 from subscription_codec import TopicPartition
@@ -60,3 +60,12 @@ def test_a_response_with_null_for_a_member_id_is_refused() -> None:
     assert "b" == process(JoinGroupResponse(version=5, member_id="b", **names))
     with pytest.raises(KafkaProtocolError, match="member_id, got null"):
         process(JoinGroupResponse(version=5, member_id=None, **names))
+
+
+def test_null_in_the_assignment_of_an_error_is_left_to_the_error() -> None:
+    """On a mock cluster a second member made the first one fail instead of joining again."""
+    process = _private_api._without_null(lambda response: response.error_code, also_of_errors=False)
+
+    assert 42 == process(SyncGroupResponse(version=3, error_code=42, assignment=None))
+    with pytest.raises(KafkaProtocolError, match="assignment, got null"):
+        process(SyncGroupResponse(version=3, error_code=0, assignment=None))

@@ -77,8 +77,8 @@ def test_a_group_of_a_type_that_it_does_not_show_is_not_dead(lookup):
     assert listed == lookup.group("orders")
     assert ("unknown", "") == (listed.type, listed.state)
     assert [
-        "not described: confluent-kafka shows neither type nor members of this group, as of those of type streams "
-        "(KIP-1071) and share (KIP-932); kafka-python does"
+        "not described: confluent-kafka cannot tell whether this is a streams group (KIP-1071) or a share group "
+        "(KIP-932), and shows no members of either: use --client kafka-python"
     ] == [finding_text(each) for each in inspect_group(listed).findings]
 
 
