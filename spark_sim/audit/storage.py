@@ -130,7 +130,8 @@ def upload(folder: Path, uri: str, results: Results) -> None:
     """Replace the results at a URI by those of a local folder.
 
     They are copied into a draft in the storage first: if that fails, the earlier results are as they were. Then the
-    main file is removed first and written last: where it is, all others are of the same run. Of two runs at the same
+    main file is removed first and written last: where it is, all others are of the same run. An error after that says
+    that no complete results are there, because a storage has no rename that would undo it. Of two runs at the same
     time, the one that removed the draft of the other goes on, and the other one fails.
 
     Args:
@@ -161,6 +162,7 @@ def upload(folder: Path, uri: str, results: Results) -> None:
         require_own(uri, results)
         with _one_line(writing):
             _require_whole(storage, draft, folder)
+        with _one_line(f"{uri} has no complete results now: repeat the command. Reason"):
             for name in reversed(results.names):
                 _remove(storage, f"{path}/{name}")
             for name in names:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from attrs import define, field
@@ -183,7 +184,8 @@ class PartitionHistory:
             return self._take(kind, key, value, record)
         for place in self._targets_of.pop(record.key or b"", ()):
             del self._targets[place]
-        return [*self._take(kind, key, None, record), *self._complete_if_gone(key.group)]
+        # Lazily: on_complete is called when the caller has all rows, also those of the close.
+        return chain(self._take(kind, key, None, record), self._complete_if_gone(key.group))
 
     def _take(
         self, kind: RecordType, key: RecordKey, value: dict[str, Any] | None, record: LogRecord

@@ -2,7 +2,8 @@
 
 Commits: each batch has the ten partitions of one group. Metadata: groups of ten members with four tasks each; in each
 rebalance, a member leaves or comes back ("bounce"), or all tasks change their owner ("shuffle", the worst case of any
-reader). Mixed: both, a generation among 100 batches of commits.
+reader). Deleted: groups of one member that are empty and then deleted. Mixed: the first two, a generation among 100
+batches of commits.
 """
 
 import struct
@@ -35,7 +36,7 @@ BOUNCE, SHUFFLE = "bounce", "shuffle"
 _START = 1_700_000_000_000
 _COMMIT, _METADATA = RECORD_TYPES[1], RECORD_TYPES[2]
 
-Pairs = list[tuple[bytes, bytes]]
+Pairs = list[tuple[bytes, bytes | None]]
 
 
 def commits(groups: int) -> Iterator[tuple[int, Pairs]]:
@@ -137,6 +138,33 @@ def mixed(groups: int) -> Iterator[tuple[int, Pairs]]:
             yield next(commit)
 
 
+def deleted(groups: int) -> Iterator[tuple[int, Pairs]]:
+    """Yield what a job or console leaves of its group, which is its own: joined, empty, deleted."""
+    value = {
+        "protocolType": "consumer",
+        "generation": 1,
+        "protocol": "range",
+        "leader": None,
+        "currentStateTimestamp": _START,
+        "members": [],
+    }
+    member = {
+        "memberId": "consumer-1-0f3c",
+        "groupInstanceId": None,
+        "clientId": "consumer-1",
+        "clientHost": "/10.0.0.1",
+        "rebalanceTimeout": 300_000,
+        "sessionTimeout": 45_000,
+        "subscription": encode_consumer_subscription(ConsumerSubscription(("orders",))),
+        "assignment": encode_consumer_assignment(ConsumerAssignment((TopicPartitions("orders", (0,)),), b"")),
+    }
+    joined = encode_value(_METADATA, 3, value | {"members": [member], "leader": member["memberId"]})
+    empty = encode_value(_METADATA, 3, value | {"generation": 2, "protocol": None})
+    for number in range(groups):
+        key = encode_key(_METADATA, {"group": f"spark-kafka-source-{number:032x}"})
+        yield _START + 3 * number, [(key, joined), (key, empty), (key, None)]
+
+
 def write(folder: Path, batches: Iterator[tuple[int, Pairs]], records: int, partitions: int = 1) -> Path:
     """Write segments of so many records, a group in one partition; return the folder."""
     files = []
@@ -168,8 +196,9 @@ def encode_batch(offset: int, time: int, pairs: Pairs) -> bytes:
     return struct.pack(">qiibI", offset, len(checked) + 9, 0, 2, crc) + checked
 
 
-def _record(index: int, key: bytes, value: bytes) -> bytes:
-    body = b"\0\0" + _varint(index) + _varint(len(key)) + key + _varint(len(value)) + value + b"\0"
+def _record(index: int, key: bytes, value: bytes | None) -> bytes:
+    content = b"\1" if value is None else _varint(len(value)) + value
+    body = b"\0\0" + _varint(index) + _varint(len(key)) + key + content + b"\0"
     return _varint(len(body)) + body
 
 

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +19,7 @@ from spark_sim.audit.records import read_records
 from spark_sim.audit.sources import SourceError, segments_source
 from spark_sim.audit.storage import StorageError, list_files, open_storage, upload
 from tests.lab.integration.kafka_jars import Unavailable
-from tests.spark_sim.sweep.stores import CREDENTIALS, s3_store
+from tests.spark_sim.sweep.stores import CREDENTIALS, FailingStore, s3_store
 
 SEGMENTS = Path(__file__).parent / "segments"
 
@@ -182,6 +184,59 @@ def test_an_upload_that_fails_leaves_the_earlier_audit_as_it_was(tmp_path, monke
     assert content(tmp_path / "results") == before
     assert audit(*command).exit_code == 0
     assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+
+
+def test_an_error_while_results_are_replaced_says_that_none_are_there(tmp_path, monkeypatch):
+    """It said only that the storage cannot be written, and the earlier audit was gone."""
+    command = ["--segments", SEGMENTS, "--out", (tmp_path / "results").as_uri()]
+    assert audit(*command).exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(storage_module, "_move", Mock(side_effect=OSError("no space")))
+        failed = audit(*command)
+
+    assert failed.exit_code == 2
+    assert failed.stderr.endswith("/results has no complete results now: repeat the command. Reason: no space\n")
+    assert not (tmp_path / "results" / "audit.json").exists()
+    assert audit(*command).exit_code == 0
+    assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+
+
+@pytest.fixture(scope="module")
+def failing_store():
+    try:
+        store = FailingStore("results")
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    with closing(store), pytest.MonkeyPatch.context() as patch:
+        settings = {"AWS_ENDPOINT_URL": store.address, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
+        for name, value in {**CREDENTIALS, **settings}.items():
+            patch.setenv(name, value)
+        yield store
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("fault", ["500", "hangs up"])
+@pytest.mark.parametrize("first", [3, 12, 70, 100])
+def test_a_storage_that_fails_leaves_the_earlier_audit_or_says_that_none_is_there(failing_store, fault, first):
+    """An audit into S3 makes some 120 changes: 60 for the draft, then it removes the earlier audit, then it moves."""
+    out = "s3://results/audit"
+    names = lambda: {each.path.split("/")[2] for each in list_files(out)}  # noqa: E731
+    assert audit("--segments", SEGMENTS, "--out", out).exit_code == 0
+    with failing_store.failing(fault, first):
+        failed = audit("--segments", SEGMENTS, "--out", out)
+    found = names()
+    again = audit("--segments", SEGMENTS, "--out", out)
+
+    whole = {*AUDIT_TABLES, "audit.json", "report.html"}
+    error = failed.stderr.splitlines()[-1]
+    print(fault, first, "the earlier audit" if "audit.json" in found else "none", error)
+    assert failed.exit_code == 2
+    assert error.startswith("Error: s3://results/audit ")
+    assert failed.stderr.count("Error: ") == 1
+    assert ("audit.json" in found) == ("has no complete results now" not in error)
+    assert found >= whole or "audit.json" not in found
+    assert (again.exit_code, names()) == (0, whole)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """Storages on this machine, each a process of its own: S3 (moto) and HDFS (Hadoop's MiniDFSCluster)."""
 
 import json
+import logging
 import os
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from contextlib import contextmanager
 from importlib.util import find_spec
+from threading import Thread
 
 from spark_sim.sweep.spark.session import LOOPBACK
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java
@@ -54,6 +57,48 @@ def s3_store(bucket):
         address = "http://{}:{}".format(*process.stdout.readline().split())
         urllib.request.urlopen(urllib.request.Request(f"{address}/{bucket}", method="PUT"), timeout=60).close()
         yield address
+
+
+class FailingStore:
+    """S3 (moto) in this process: from one change on, it answers every request with an error, or hangs up."""
+
+    def __init__(self, bucket):
+        if find_spec("moto") is None:
+            raise Unavailable("no moto (pip install 'streams-assignor[stores]')")
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+        logging.getLogger("werkzeug").setLevel("ERROR")
+        from werkzeug.serving import make_server
+
+        self._store = DomainDispatcherApplication(create_backend_app)
+        self._fault, self._first, self._changes = "", 0, 0
+        self._server = make_server(LOOPBACK, 0, self, threaded=True)
+        Thread(target=self._server.serve_forever, daemon=True).start()
+        self.address = f"http://{LOOPBACK}:{self._server.port}"
+        urllib.request.urlopen(urllib.request.Request(f"{self.address}/{bucket}", method="PUT"), timeout=60).close()
+
+    def __call__(self, environment, start):
+        self._changes += environment["REQUEST_METHOD"] in {"PUT", "POST", "DELETE"}
+        if not self._fault or self._changes < self._first:
+            return self._store(environment, start)
+        if self._fault == "hangs up":
+            environment["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+            raise ConnectionError
+        start("500 Internal Server Error", [("Content-Type", "application/xml")])
+        return [b"<Error><Code>InternalError</Code><Message>an internal error</Message></Error>"]
+
+    @contextmanager
+    def failing(self, fault, first):
+        """Fail from this change on, meanwhile."""
+        self._fault, self._first, self._changes = fault, first, 0
+        try:
+            yield
+        finally:
+            self._fault = ""
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 
 from assignor.groups.history import history as history_module
+from assignor.groups.history.history import PartitionHistory
 from assignor.groups.history.log_segment import LogRecord
 from assignor.groups.history.record_columns import RecordColumns
 from assignor.groups.history.tables import valid_text
@@ -27,6 +28,7 @@ from tests.assignor.groups.history.histories import (
     commit,
     deleted,
     generation,
+    log,
     member,
     pair,
 )
@@ -770,6 +772,23 @@ def test_a_group_of_which_nothing_is_left_is_complete_and_not_kept(monkeypatch):
     assert whole.complete == played.complete
     for table, rows in whole.rows.items():
         assert sorted(map(repr, rows)) == sorted(map(repr, played.rows[table]))
+
+
+@pytest.mark.parametrize("kept", [0, 1, 9])
+def test_a_group_is_complete_when_all_its_rows_were_yielded(monkeypatch, kept):
+    """The rows of its close came later: the summary of a deleted group had neither them nor its findings."""
+    monkeypatch.setattr(history_module, "MOST_GONE", kept)
+    seen: list[tuple[str, str]] = []
+    history = PartitionHistory(on_complete=lambda group: seen.append(("complete", group.group)))
+    pairs = [pair for name in "abc" for pair in life(name)]
+    for rows in (history.read(log(*pairs)), history.close()):
+        seen += ((table, row["group"]) for table, row in rows)
+
+    for name in "abc":
+        own = [what for what, group in seen if group == name]
+        assert own[-1] == "complete"
+        assert own.count("generations") == 2
+        assert own.count("complete") == 1
 
 
 def test_a_group_with_an_offset_is_kept(monkeypatch):
