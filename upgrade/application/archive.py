@@ -78,6 +78,15 @@ class ApplicationClass:
     library: Library
 
 
+def _files_below(folder: Path) -> list[Path]:
+    """List files of a folder; ``OSError`` for what cannot be read, which ``rglob`` would leave out."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    return sorted(Path(root, name) for root, _, names in os.walk(folder, onerror=refuse) for name in names)
+
+
 class Archives:
     """The classes below some paths; a context manager, as jars stay open.
 
@@ -129,7 +138,7 @@ class Archives:
 
     def _read_path(self, path: Path, stack: ExitStack) -> None:
         if path.is_dir():
-            for each in sorted(path.rglob("*")):
+            for each in _files_below(path):
                 if each.suffix == ".class" and each.is_file():
                     self._count(1)
                     self._add(read_input(each), each, None, Library(path.name, is_own=True))

@@ -166,3 +166,14 @@ def test_archives_have_limits(path, monkeypatch):
                 read(path(entries))
     with pytest.raises(InvalidInput, match=r"expected at most 16,777,216 bytes, got A\.class with 16,777,217"):
         read(path({"A.class": bytes((1 << 24) + 1)}))
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
+    """It is not left out: the verdict would be about a part of the application."""
+
+    def walk(folder, onerror):
+        onerror(PermissionError(13, "Permission denied", str(folder)))
+
+    monkeypatch.setattr(archive.os, "walk", walk)
+    with pytest.raises(PermissionError), Archives([tmp_path]):
+        pass
