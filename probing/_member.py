@@ -100,7 +100,7 @@ def compare_versions(used_version: int, supported_version: int, event: ReceivedV
 
     Raises ``RemoteProtocolError`` if the supported version of the assignment is below its used version.
 
-    >>> compare_versions(4, 4, AssignmentReceived(version=3, supported_version=3))
+    >>> compare_versions(4, 4, ReceivedVersions(version=3, supported_version=3))
     <VersionComparison.LOWER: 'a lower version, and the group does not support the used version'>
     """
     version, supported = event.version, event.supported_version

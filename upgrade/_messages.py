@@ -150,7 +150,7 @@ class PlanMessage:
     def of(cls, code: MessageCode, params: Mapping[str, Any]) -> PlanMessage:
         """Make a message with those of ``params`` that its template names.
 
-        >>> str(Message.of(MessageCode.START, {"origin": "1.1.1", "target": "2.0.1"}))
+        >>> str(PlanMessage.of(MessageCode.START, {"origin": "1.1.1", "target": "2.0.1"}))
         'start every member as 2.0.1'
         """
         return cls(code, {name: params[name] for name in _NAMES[code]})

@@ -59,7 +59,7 @@ class StatusReaction(enum.Enum):
 class StreamsTasks:
     """The tasks of one member.
 
-    >>> TaskAssignment.of(active=[TaskId(0, 1)]).fields()["activeTasks"]
+    >>> StreamsTasks.of(active=[TaskId(0, 1)]).fields()["activeTasks"]
     [{'subtopologyId': '0', 'partitions': [1]}]
     """
 

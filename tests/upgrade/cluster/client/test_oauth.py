@@ -100,7 +100,7 @@ def test_a_connection_is_not_made_without_a_token():
 def test_a_connection_gets_the_tokens_of_its_client():
     with endpoint(granted("t", expires_in=600)) as (address, asked):
         settings = {"client_id": "x", "oauth": ClientCredentials(address, "shared", "secret")}
-        found = [connection._with_token_provider(settings) for _ in range(2)]
+        found = [connection.with_token_provider(settings) for _ in range(2)]
 
     assert [{"client_id", "sasl_oauth_token_provider"}] * 2 == [{*each} for each in found]
     assert ["t", "t"] == [each["sasl_oauth_token_provider"].token() for each in found]
