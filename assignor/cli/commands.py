@@ -69,7 +69,7 @@ COMMANDS: Final = {
         _INSPECT,
         "a batch expands to at most --max-batch-bytes, a line of a dump has at most 64 MiB, and the page shows a "
         "million rebalances. Each process takes up to 64 KiB for each group of its partition that is not gone. A "
-        "group that is deleted takes up to 400 bytes in the main process: a million need about 650 MB.",
+        "group that is deleted takes up to 1.2 KB in the main process: a million need about 1.4 GB.",
     ),
     "replay": LazyCommand(
         "assignor.cli.replay:replay",

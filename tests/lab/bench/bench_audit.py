@@ -1,6 +1,6 @@
 """`streams-assignor audit` beside Kafka's own tools, on the same segments in the same run.
 
-    python -m tests.lab.bench.bench_audit [--scale 1.0] [--no-consumer] [--growth] [--estate] [--folder DIR]
+    python -m tests.lab.bench.bench_audit [--scale 1.0] [--no-consumer] [--growth] [--estate] [--deleted] [--folder DIR]
 
 Three segments: a million offset commits of 1,000 groups; 50,000 generations of 5,000 groups of Kafka Streams (ten
 members, 40 tasks) whose members bounce one after the other; 10,000 in which every task changes its owner each time.
@@ -14,8 +14,9 @@ Parquet tables to a temporary folder), less the CPU time of the same command on 
 - tables: ours without the report, as a worker does it. `no commits`: without the table of commits.
 - audit: the whole command, with the report.
 
-`--growth` measures 10^5 to 10^7 mixed records, `--estate` 10,000 groups and 10 million records on two cores, and the
-peak of memory of both. The numbers are of one machine at one moment; compare only within one run.
+`--growth` measures 10^5 to 10^7 mixed records, `--estate` 10,000 groups and 10 million records on two cores, and
+`--deleted` 20,000 and 200,000 groups that are gone, and the peak of memory of each. The numbers are of one machine at
+one moment; compare only within one run.
 """
 
 import argparse
@@ -223,12 +224,21 @@ def estate(folder: Path, out: Path, scale: float) -> None:
     print(f"\n{ESTATE_GROUPS:,} groups, {records:,} records: {seconds:.0f} s, {cpu:.0f} s of CPU, {peak} MB")
 
 
+def deleted(folder: Path, out: Path, scale: float) -> None:
+    """Print the time and the memory for groups of which nothing is left."""
+    for number in (int(20_000 * scale), int(200_000 * scale)):
+        made = audit_segments.write(folder / f"gone-{number}", audit_segments.deleted(number), 3 * number, 4)
+        seconds, cpu, peak = timed(made, out / f"gone-{number}", 2)
+        print(f"\n{number:,} deleted groups: {seconds:.0f} s, {cpu:.0f} s of CPU, {peak} MB")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the records")
     parser.add_argument("--no-consumer", action="store_true", help="without the console consumer and its broker")
     parser.add_argument("--growth", action="store_true", help="also the growth")
     parser.add_argument("--estate", action="store_true", help="also the estate")
+    parser.add_argument("--deleted", action="store_true", help="also groups that are gone")
     parser.add_argument("--only", choices=(COMMITS, BOUNCES, SHUFFLES, "none"), help="one of the segments")
     parser.add_argument("--folder", type=Path, help="where the segments are written: 2 GB; the default is temporary")
     given = parser.parse_args()
@@ -246,6 +256,8 @@ def main() -> None:
             growth(Path(folder), Path(out), given.scale)
         if given.estate:
             estate(Path(folder), Path(out), given.scale)
+        if given.deleted:
+            deleted(Path(folder), Path(out), given.scale)
 
 
 if __name__ == "__main__":
