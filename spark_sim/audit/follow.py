@@ -19,7 +19,7 @@ from attrs import frozen
 
 from spark_sim.audit.sources import SourceError
 from spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
-from spark_sim.sweep.spark.session import failure_reason
+from spark_sim.sweep.spark.session import failure_reason, spark_errors
 from spark_sim.sweep.tables.parquet import open_parquet
 from spark_sim.sweep.tables.publishing import Results, open_results
 from upgrade.input_values import InvalidInput, parse_json, read_text
@@ -36,6 +36,8 @@ _IN_CHECKPOINT: Final = frozenset({"metadata", "offsets", "commits", "sources", 
 _WORKER_TIMEOUT: Final = "Python worker failed to connect back"
 """Spark's error when a Python process does not start in time, as on a busy machine: the job can be restarted."""
 _MAX_RESTARTS: Final = 6  # in a row, if no batch is finished
+_LATE_SECONDS: Final = 30.0
+"""How late a batch may begin: Spark waits until a time of day, for an hour if the clock is set back by an hour."""
 _KEPT_COLUMNS: Final = ("partition", "offset", "timestamp", "kind", "group", "topic", "topic_partition", "key", "value")
 
 
@@ -66,19 +68,32 @@ def follow(
         How far the job is, each second.
 
     Raises:
-        SourceError: The job failed. A job whose Python workers do not start is restarted before, a few times.
+        SourceError: The job failed. A job whose Python workers do not start is restarted before, a few times; so is one
+            that does not begin its next batch in time.
     """
     from spark_sim.audit.api import register
 
     register(spark)
+    lost: tuple[type[Exception], ...] = (ConnectionError, *spark_errors())
+    try:
+        yield from _restarted(spark, topic, options, out, seconds, stopped)
+    except lost as error:
+        raise SourceError(f"the job of --follow failed: no answer from Spark: {failure_reason(error)}") from error
+
+
+def _restarted(
+    spark: SparkSession, topic: OffsetsTopic, options: Mapping[str, str], out: Path, seconds: float, stopped: Event
+) -> Iterator[Lag]:
     first = {number: bounds[0] for number, bounds in topic.ranges().items()}
     restarts = 0
     while True:
         query = _start_query(spark, options, out, seconds)
         try:
-            yield from _lags(query, topic, first, stopped)
+            yield from _lags(query, topic, first, seconds, stopped)
             if stopped.is_set():
                 return
+            if query.isActive:
+                continue
             reason, has_progress = failure_reason(query.exception()), query.lastProgress is not None
         finally:
             query.stop()
@@ -98,8 +113,11 @@ def _start_query(spark: SparkSession, options: Mapping[str, str], out: Path, sec
     )
 
 
-def _lags(query: StreamingQuery, topic: OffsetsTopic, first: Mapping[int, int], stopped: Event) -> Iterator[Lag]:
-    """Yield how far a query is, each second, until ``stopped`` or the query ends."""
+def _lags(
+    query: StreamingQuery, topic: OffsetsTopic, first: Mapping[int, int], seconds: float, stopped: Event
+) -> Iterator[Lag]:
+    """Yield how far a query is, each second, until ``stopped``, the query ends, or its next batch is late."""
+    was, due = None, float("inf")
     while query.isActive:
         if stopped.wait(1):
             return
@@ -107,10 +125,16 @@ def _lags(query: StreamingQuery, topic: OffsetsTopic, first: Mapping[int, int], 
         done = _end_offsets(progress) if progress else {}
         ends = {number: end for number, (_, end) in topic.ranges().items()}
         at = {number: done.get(number, first.get(number, 0)) for number in ends}
-        yield Lag(
+        lag = Lag(
             preserved=sum(at[number] - first.get(number, 0) for number in ends),
             behind=sum(max(0, end - at[number]) for number, end in ends.items()),
         )
+        yield lag
+        now = time.monotonic()
+        if was is None or lag.preserved != was.preserved or not was.behind or query.status["isTriggerActive"]:
+            was, due = lag, now + seconds + _LATE_SECONDS
+        elif now > due:
+            return
 
 
 @contextmanager

@@ -194,17 +194,34 @@ def _start(master: str, folder: Path, own: Mapping[str, str]) -> tuple[SparkSess
                 stack.callback(_stop_gateway, gateway)
             with _keep_sigint_handler():
                 context = SparkContext(gateway=gateway, conf=conf)
-            stack.callback(context.stop)
+            stack.callback(_stop_context, context, gateway)
             session = SparkSession(context)  # fails if no master answered: then Spark has stopped its context by itself
         except (PySparkException, Py4JError) as error:
             raise SparkNotStarted(f"Spark did not start on {master}: {_last_error_line(log) or error}") from error
         return session, stack.pop_all()
 
 
+def _stop_context(context: Any, gateway: Any) -> None:
+    with _unless_dead(gateway):
+        context.stop()
+
+
+@contextmanager
+def _unless_dead(gateway: Any) -> Iterator[None]:
+    """Ignore errors of calls into a JVM that was killed: why is in the error that is raised already."""
+    lost: tuple[type[Exception], ...] = (OSError, *spark_errors())
+    try:
+        yield
+    except lost:
+        if gateway.proc.poll() is None:
+            raise
+
+
 def _stop_gateway(gateway: Any) -> None:
     from pyspark import SparkContext
 
-    gateway.shutdown()
+    with _unless_dead(gateway):
+        gateway.shutdown()
     gateway.proc.stdin.close()  # the JVM exits at the end of its input
     gateway.proc.wait()
     SparkContext._gateway = SparkContext._jvm = None  # otherwise PySpark would use the JVM that is gone

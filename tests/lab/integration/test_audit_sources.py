@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,10 +24,11 @@ from assignor.groups.history.tables import AUDIT_TABLES
 from spark_sim.audit._spark_source import RecordsReader, source_of
 from spark_sim.audit.records import partition_records, read_records
 from spark_sim.sweep.spark.session import spark_session
+from tests.lab.chaos.wall_clock import NoClocks, wall_clock
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.secure_cluster import PASSWORD, SecureCluster
-from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
 from tests.matrix import with_matrix
 from tests.spark_sim.sweep.spark_cluster import cluster
 
@@ -226,13 +227,14 @@ def test_files_of_sparks_own_source_are_audited(observed: Observed, tmp_path: Pa
 class Follower:
     """A driver of ``audit --follow`` in a process of its own."""
 
-    def __init__(self, brokers: str, out: Path, *options: str) -> None:
+    def __init__(self, brokers: str, out: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         command = [sys.executable, "-m", "assignor.cli.main", "audit", "--bootstrap-servers", brokers, "--follow"]
         self.process = subprocess.Popen(
             [*command, "--out", str(out), "--interval", "0.5s", "--processes", "2", *options],
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            env={**os.environ, **(environment or {})},
         )
 
     def wait_for(self, preserved: int) -> None:
@@ -245,6 +247,17 @@ class Follower:
             if rest == "0 behind\n" and int(count) >= preserved:
                 return
         raise AssertionError(seen)
+
+    def processes(self) -> dict[int, str]:
+        """What runs of it, and of all that it has started: the command lines, by process."""
+        found = {}
+        for each in Path("/proc").iterdir():
+            with suppress(OSError):  # it has ended
+                stat, words = (each / "stat").read_text(), (each / "cmdline").read_bytes()
+                state, _, _, session = stat.rpartition(")")[2].split()[:4]
+                if int(session) == self.process.pid and state != "Z":
+                    found[int(each.name)] = words.decode().replace("\0", " ")
+        return found
 
     def end(self, how: signal.Signals) -> str:
         os.killpg(self.process.pid, how) if how == signal.SIGKILL else self.process.send_signal(how)
@@ -286,6 +299,11 @@ def test_a_job_that_is_killed_loses_and_duplicates_no_record(
     assert "the same command resumes" in second.end(signal.SIGINT)
     assert second.process.returncode == 0
 
+    check_preserved(observed, out, tmp_path)
+
+
+def check_preserved(observed: Observed, out: Path, tmp_path: Path) -> None:
+    """Each record is there, once."""
     preserved = audit("--records", out, "--out", tmp_path / "a", "--json", "--processes", 1)
     live = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "b", "--json", "--processes", 1)
     copied = audit("--segments", observed.data, "--out", tmp_path / "c", "--json", "--processes", 1)
@@ -294,3 +312,49 @@ def test_a_job_that_is_killed_loses_and_duplicates_no_record(
     counts = [json.loads(each.stdout)["records"] for each in (preserved, live)]
     assert counts[0]["records"] == counts[1]["records"]
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
+
+
+@pytest.mark.parametrize("victim", ["assignor.cli.main", "pyspark.daemon", "streaming_source_runner", "java"])
+def test_a_job_of_which_one_process_is_killed_leaves_none_and_the_next_one_goes_on(
+    observed: Observed, tmp_path: Path, victim: str
+) -> None:
+    """Of the driver, the JVM and the Python workers, one kind each; the test before kills all of them together."""
+    out = tmp_path / "preserved"
+    first = Follower(observed.brokers, out)
+    first.wait_for(settled_end(observed.brokers))
+    killed = [number for number, words in first.processes().items() if victim in words]
+    assert killed
+    for number in killed:
+        os.kill(number, signal.SIGKILL)
+    work(observed.brokers, "afterwards")
+    printed = first.process.communicate(timeout=TIMEOUT_SECONDS)[1]
+    wait_until(lambda: not first.processes())
+    assert victim == "assignor.cli.main" or printed.splitlines()[-1].startswith(
+        "Error: the job of --follow failed: "
+    ), printed
+    second = Follower(observed.brokers, out)
+    second.wait_for(settled_end(observed.brokers))
+    second.end(signal.SIGINT)
+    wait_until(lambda: not second.processes())
+
+    check_preserved(observed, out, tmp_path)
+
+
+@pytest.mark.parametrize("seconds", [-3600, 3600])
+def test_a_job_goes_on_when_the_clock_is_set(observed: Observed, tmp_path: Path, seconds: int) -> None:
+    """Spark waits for a time of day: after an hour back it began no batch for an hour."""
+    try:
+        clock = wall_clock(tmp_path / "clock")
+    except NoClocks as missing:
+        pytest.skip(str(missing))
+    out = tmp_path / "preserved"
+    job = Follower(observed.brokers, out, environment=clock.environment)
+    job.wait_for(settled_end(observed.brokers))
+    clock.jump(seconds)
+    for name in ("behind", "again"):
+        work(observed.brokers, name)
+        job.wait_for(settled_end(observed.brokers))
+    job.end(signal.SIGINT)
+    assert job.process.returncode == 0
+
+    check_preserved(observed, out, tmp_path)

@@ -35,7 +35,7 @@ BOOTSTRAP = {"Metadata", "ApiVersions"}
 """A first connection, made before the adapter sees it: its responses have no limit in memory."""
 ENDLESS = {("aiokafka", "Metadata"), ("aiokafka", "ApiVersions")}
 """``start`` waits for ever after some of these answers with other bytes, whatever the broker answers later."""
-PARALLEL = 5
+PARALLEL = 8
 """Most of a run is waiting."""
 
 

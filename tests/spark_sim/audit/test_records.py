@@ -5,8 +5,11 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from threading import Event
+from typing import ClassVar
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -350,6 +353,29 @@ def test_a_job_whose_workers_do_not_start_is_restarted_a_few_times(monkeypatch, 
         list(follow.follow(None, Topic(), {}, tmp_path, 1, Event()))
 
     assert starts == len(begun)
+
+
+class WaitingQuery:
+    """A streaming query that waits for its next batch until it is stopped."""
+
+    isActive, lastProgress = True, None
+    status: ClassVar = {"isTriggerActive": False}
+
+    def stop(self):
+        pass
+
+
+def test_a_job_whose_next_batch_is_late_is_started_again(monkeypatch, tmp_path):
+    """Spark waits for a time of day: with the clock an hour back, it began no batch for an hour."""
+    clock = count(0, 10)
+    begun, stopped = [], Mock(wait=lambda _: False, is_set=lambda: len(begun) == 3)
+    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr(follow.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or WaitingQuery())
+    lags = list(follow.follow(None, Topic(), {}, tmp_path, 15, stopped))
+
+    assert len(begun) == 3
+    assert len(lags) == 3 * 6, "15 s of the interval and 30 s more"
 
 
 @pytest.mark.spark
