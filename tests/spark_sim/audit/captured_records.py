@@ -29,7 +29,7 @@ def value_of(generation):
         "members": [
             {
                 "memberId": each.member_id,
-                "groupInstanceId": each.instance_id,
+                "groupInstanceId": each.group_instance_id,
                 "clientId": each.client_id,
                 "clientHost": "/127.0.0.1",
                 "rebalanceTimeout": 300_000,
