@@ -45,7 +45,7 @@ def release(name: str, other: str | None, assume: str | None, output: str) -> No
     try:
         resolved = resolve_release(name, assume)
         if other is not None:
-            _print_diff(resolved.release, resolve_release(other, assume).release, output)
+            _print_diff(resolved, resolve_release(other, assume), output)
             return
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
@@ -53,11 +53,16 @@ def release(name: str, other: str | None, assume: str | None, output: str) -> No
     click.echo("\n".join(_release_lines(facts)) if output == "text" else document(facts, output, indent=2))
 
 
-def _print_diff(origin: Release, target: Release, output: str) -> None:
+def _print_diff(origin: ResolvedRelease, target: ResolvedRelease, output: str) -> None:
     from assignor.cli._release_diff import ReleaseDiff  # its tables are read when they are needed
 
-    found = ReleaseDiff.between(origin, target)
-    click.echo("\n".join(found.lines()) if output == "text" else document(found.as_json(), output, indent=2))
+    found = ReleaseDiff.between(origin.release, target.release)
+    notes = list(dict.fromkeys((*origin.notes, *target.notes)))
+    if output != "text":
+        click.echo(document({**found.as_json(), "notes": notes}, output, indent=2))
+        return
+    head, *rest = found.lines()
+    click.echo("\n".join((head, *(f"note: {note}" for note in notes), *rest)))
 
 
 def release_facts(resolved: ResolvedRelease) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from click.testing import CliRunner
 
 from assignor.cli.release import release
 
+TAKEN_FOR = ["7.6.1-ccs can be any release from 3.6.0 to 3.6.2; it is taken for 3.6.0"]
+
 
 def output(*arguments):
     result = CliRunner().invoke(release, arguments)
@@ -61,3 +63,10 @@ def test_a_release_without_jars_is_refused():
 
     assert 2 == status
     assert "expected a release that Kafka has published, got streams-assignor" in text
+
+
+def test_a_name_of_a_vendor_says_which_release_it_is_taken_for():
+    """The jars of a vendor were not read, and its patch level is not known."""
+    notes = ["Confluent Platform 7.6 contains Kafka 3.6", *TAKEN_FOR]
+    assert notes == json.loads(output("7.6.1-ccs", "--diff", "4.0.0", "--json")[1])["notes"]
+    assert output("7.6.1-ccs", "--diff", "4.0.0")[1].splitlines()[1:3] == [f"note: {note}" for note in notes]
