@@ -10,7 +10,7 @@ text does not show whether the store has a changelog. A pattern of topics counts
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from upgrade.topology_description import DescribedNode, parse_topology_description
@@ -29,7 +29,11 @@ def facts_of_topology(text: str, name: str = "the text") -> TopologyFacts:
     Raises:
         UpgradeError: The text is no topology.
     """
-    nodes = parse_topology_description(text, name)
+    return features_of_nodes(parse_topology_description(text, name))
+
+
+def features_of_nodes(nodes: Sequence[DescribedNode]) -> TopologyFacts:
+    """Return which features a topology has and which it lacks."""
     sinks = [node for node in nodes if node.kind == "Sink"]
     has = {
         TopologyFeature.FOREIGN_KEY_JOINS: any(map(_writes_subscriptions, sinks)),
