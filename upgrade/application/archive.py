@@ -123,6 +123,11 @@ class Archives:
     ) -> None:
         self._stack.close()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all classes, without Kafka's own."""
+        return frozenset(self._places)
+
     def find(self, name: str) -> ClassFile | None:
         """Return a class of the application or its libraries; None if it is not among them, or damaged."""
         if known := self.classes.get(name):
