@@ -65,7 +65,9 @@ def _before(plain: Mapping[str, Any]) -> Iterator[str]:
 def _setting(finding: Mapping[str, Any]) -> str:
     config = finding["config"]
     client = f" ({config})" if config not in {None, "streams"} else ""
-    return sanitize(f"{finding['key']}{client}: {finding['text']}")
+    line = (f"line {finding['line']}",) if finding["line"] is not None else ()
+    place = "".join(f"{each}, " for each in (*line, *finding["conditions"])).removesuffix(", ")
+    return sanitize(f"{place and f'{place}: '}{finding['key']}{client}: {finding['text']}")
 
 
 def _missing(problem: Mapping[str, Any]) -> str:

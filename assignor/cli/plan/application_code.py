@@ -16,6 +16,7 @@ from upgrade.application.archive import Archives
 from upgrade.application.code import code_of
 from upgrade.application.libraries import Library
 from upgrade.application.linkage import LinkageReport, Referrer, check_references
+from upgrade.application.settings import KnownClasses
 
 _MOST_SHOWN: Final = 3
 
@@ -32,6 +33,7 @@ class CodeResult:
     libraries: tuple[Library, ...]
     damaged: tuple[str, ...]
     report: LinkageReport
+    known_classes: KnownClasses
 
     @property
     def blocked(self) -> str:
@@ -122,4 +124,5 @@ def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
         tuple(sorted((each for each in archives.libraries if not each.is_own), key=str)),
         tuple(archives.damaged),
         report,
+        KnownClasses(archives.names, has_libraries=archives.sees_libraries),
     )

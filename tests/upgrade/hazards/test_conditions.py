@@ -483,8 +483,14 @@ def test_most_rows_are_decided_by_files():
         ("list-values-checked", settings(metric_reporters=""), NO),
         ("kafka-15053", settings(security_protocol="ssl"), YES),
         ("kafka-15053", settings(security_protocol="SSL"), NO),
-        ("small-segments", Application(
-            settings=settings(topic_segment_bytes="1000").settings, group=GroupFacts("g", brokers=((4, 0), (4, 0)))), YES),
+        (
+            "small-segments",
+            Application(
+                settings=settings(topic_segment_bytes="1000").settings,
+                group=GroupFacts("g", brokers=((4, 0), (4, 0))),
+            ),
+            YES,
+        ),
         ("streams-members-leave", settings(group_protocol="Streams"), YES),
         ("streams-members-leave", settings(group_protocol="streams", group_instance_id="a"), NO),
         ("tls-1.0", settings(security_protocol="SSL", ssl_enabled_protocols="TLSv1"), NO),

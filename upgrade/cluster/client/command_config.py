@@ -20,7 +20,7 @@ from attrs import field, frozen
 from upgrade.cluster.client._oauth import ClientCredentials
 from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException
-from upgrade.input_values import InvalidInput, parse_number, read_text
+from upgrade.input_values import InvalidInput, parse_number, parse_properties, read_text
 from upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
@@ -290,40 +290,3 @@ def _parse_jaas(jaas: str | None) -> dict[str, Any]:
 
 _LOGIN_OPTION: Final = re.compile(r"""\b(\w++)\s*+=\s*+(?:"((?:\\.|[^"\\])*+)"|([^\s"]++))""")
 """Without backtracking: a name that nothing follows is looked at once."""
-
-
-def parse_properties(text: str) -> Iterator[tuple[str, str]]:
-    r"""Read Java's properties format. Java: ``Properties.load``.
-
-    >>> list(parse_properties("a = 1\n# no\nb:two \\\n   lines\nc\\ d\te\\u0066"))
-    [('a', '1'), ('b', 'two lines'), ('c d', 'ef')]
-    """
-    lines = (line.lstrip(_BLANK) for line in re.split(r"\r\n|\r|\n", text))
-    for line in lines:
-        if not line or line[0] in "#!":
-            continue
-        parts = [line]
-        while _continues(parts[-1]) and (following := next(lines, None)) is not None:
-            parts[-1] = parts[-1][:-1]
-            parts.append(following)
-        key, value = _ENTRY.fullmatch("".join(parts)).groups()  # type: ignore[union-attr]  # it matches any line
-        yield _unescape(key), _unescape(value)
-
-
-_BLANK: Final = " \t\f"
-_ENTRY: Final = re.compile(r"((?:\\.|[^\\=: \t\f])*)(?:[ \t\f]*[=:]?[ \t\f]*)(.*?)\\?", re.DOTALL)
-_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-
-
-def _continues(line: str) -> bool:
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
-
-
-def _unescape(text: str) -> str:
-    def character(match: re.Match[str]) -> str:
-        code = match[1]
-        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
-
-    units = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)
-    # An escape is one unit of UTF-16, and some characters need two. Java replaces a single half by "?".
-    return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
