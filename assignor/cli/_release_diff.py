@@ -14,6 +14,7 @@ from upgrade.application.code import code_of
 from upgrade.application.configuration import (
     ConfigChange,
     ConfigurationDiff,
+    OverrideChange,
     ReleaseConfigKey,
     compare_configurations,
     configuration_of,
@@ -30,6 +31,9 @@ from upgrade.application.values import validator_text
 from upgrade.releases import Release
 
 _FACTS: Final = {"validator": "accepts", "varies": "default depends on the machine"}
+_CLIENT_CONSTANTS: Final = ("ADMIN_", "CONSUMER_", "PRODUCER_")
+_EXACTLY_ONCE: Final = " (exactly once)"
+_OVERRIDES: Final = "_OVERRIDES"
 _SCALA: Final = "org/apache/kafka/streams/scala/"
 _SIGNS: Final = {"added": "+", "added, abstract": "+", "removed": "-"}
 
@@ -105,10 +109,10 @@ class ReleaseDiff:
         yield ""
         yield f"configuration: {_counts(counted) or 'no difference'}"
         yield from map(_key_line, keys)
-        if overrides:
+        if lines := list(_override_lines(overrides)):
             yield ""
-            yield f"what Streams sets for its clients: {count(len(overrides), 'difference')}"
-            yield from (f"  ~ {each.constant}: {_value(each.old)} -> {_value(each.new)}" for each in overrides)
+            yield f"what Streams sets for its clients and topics: {count(len(lines), 'difference')}"
+            yield from lines
         yield ""
         yield from _dependency_lines(self.dependencies)
         yield ""
@@ -202,6 +206,31 @@ def _key_line(change: ConfigChange) -> str:
     old, new = change.old, change.new
     facts = (f"{_FACTS.get(fact, fact)} {_fact(old, fact)} -> {_fact(new, fact)}" for fact in change.facts)
     return f"  ~ {name}: {'; '.join(facts)}"
+
+
+def _override_lines(changes: Sequence[OverrideChange]) -> Iterator[str]:
+    """Write what differs, once: constants about clients are in what the clients get."""
+    found = {each.constant: _override_text(each) for each in changes}
+    for name, text in found.items():
+        is_of_client = name.startswith(_CLIENT_CONSTANTS) and name.endswith(_OVERRIDES)
+        is_repeated = name.endswith(_EXACTLY_ONCE) and found.get(name.removesuffix(_EXACTLY_ONCE)) == text
+        if not is_of_client and not is_repeated:
+            yield f"  ~ {name}: {text}"
+
+
+def _override_text(change: OverrideChange) -> str:
+    old, new = change.old, change.new
+    if isinstance(old, tuple) or isinstance(new, tuple):
+        return f"{_value(old)} -> {_value(new)}"
+    old, new = old or {}, new or {}
+    keys = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return ", ".join(_entry_text(key, old.get(key), new.get(key)) for key in keys)
+
+
+def _entry_text(key: str, old: str | None, new: str | None) -> str:
+    if old is None or new is None:
+        return f"+ {key}={new}" if old is None else f"- {key}={old}"
+    return f"{key}={old} -> {new}"
 
 
 def _new_key(key: ReleaseConfigKey) -> str:

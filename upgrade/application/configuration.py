@@ -50,7 +50,8 @@ class Configuration:
     configs: Mapping[str, Mapping[str, ReleaseConfigKey]] = field(hash=False)
     """The keys of each of ``CONFIGS`` that the release has."""
     overrides: Mapping[str, Mapping[str, str] | tuple[str, ...]] = field(hash=False)
-    """What the constants of ``StreamsConfig``: other defaults of its clients, and keys whose values it ignores."""
+    """What Streams sets. Constants: other defaults of its clients and topics, and keys whose values it ignores.
+    By ``main.consumer``, ``producer (exactly once)``, ...: what it passes to each client."""
 
     @property
     def all_keys(self) -> frozenset[str]:

@@ -29,7 +29,14 @@ def test_it_prints_configuration_and_public_api():
     assert (
         "accepts one of at_least_once, exactly_once, exactly_once_beta -> one of at_least_once, exactly_once_v2" in text
     )
-    assert "what Streams sets for its clients: " in text
+    assert "what Streams sets for its clients and topics: 10 differences" in text
+    assert "  ~ main.consumer: + group.protocol=classic" in text.splitlines()
+    assert "  ~ main.consumer (exactly once): + group.protocol=classic, + internal.throw" in text
+    assert "CONSUMER_DEFAULT_OVERRIDES" not in text
+    assert (
+        "  ~ NON_CONFIGURABLE_CONSUMER_DEFAULT_CONFIGS: [enable.auto.commit] -> [enable.auto.commit, group.protocol]"
+        in text
+    )
     assert ": abstract" in text
     assert "deprecated no -> yes" in text
 
@@ -74,6 +81,14 @@ def test_it_prints_libraries_java_native_code_and_environment():
         "  - org.apache.kafka.streams.scala.Serdes$",
     ):
         assert line in text.splitlines()
+
+
+def test_what_streams_sets_for_topics_is_a_difference():
+    text = output("1.1.1", "--diff", "2.8.2")[1]
+
+    assert "  ~ UNWINDOWED_STORE_CHANGELOG_TOPIC_DEFAULT_OVERRIDES: + message.timestamp.type=CreateTime" in text
+    assert "+ retention.ms=-1, - segment.index.bytes=52428800" in text
+    assert "StreamPartitionAssignor -> org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor" in text
 
 
 def test_another_scope_and_another_default_are_changes():
