@@ -24,7 +24,7 @@ from upgrade.releases import Release, ResolvedRelease, resolve_release
     "other",
     metavar="RELEASE",
     shell_complete=complete_release,
-    help="Print what differs in RELEASE: configuration keys, defaults, and the public API of the jars.",
+    help="Print what differs in RELEASE: configuration keys, public API, libraries, Java and environment.",
 )
 @ASSUME
 @output_options("one object")
