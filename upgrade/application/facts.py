@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.application.api_diff import java_name, member_text
+from upgrade.application.api_diff import full_text, java_name
 from upgrade.application.archive import ApplicationClass
 from upgrade.application.class_file import ABSTRACT, INTERFACE, ClassFile, Kind, Reference
 from upgrade.application.code import Code
@@ -257,13 +257,9 @@ def _facts(reference: Reference) -> Iterator[CodeFact]:
 
 
 def _text(reference: Reference) -> str:
-    owner = java_name(reference.owner)
     if reference.kind is Kind.LAMBDA:
-        return f"implements {owner}"
-    if not reference.name:
-        return f"refers to {owner}"
-    name = owner.rpartition(".")[2] if reference.name == "<init>" else reference.name
-    return f"refers to {owner}#{member_text(name, reference.descriptor)}"
+        return f"implements {java_name(reference.owner)}"
+    return f"refers to {full_text(reference.owner, reference.name, reference.descriptor)}"
 
 
 def _implemented(found: ClassFile, code: Code, find: Find) -> Iterator[tuple[CodeFact, str]]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application.api_diff import CONSTRUCTOR, Resolution, java_name, member_text, resolve_member, supertypes
+from upgrade.application.api_diff import CONSTRUCTOR, Resolution, full_text, java_name, resolve_member, supertypes
 from upgrade.application.archive import ApplicationClass
 from upgrade.application.class_file import (
     ABSTRACT,
@@ -73,9 +73,7 @@ class Problem:
     @property
     def text(self) -> str:
         """Class and member as in Java's sources."""
-        name = java_name(self.owner)
-        member = name.rpartition(".")[2] if self.member == CONSTRUCTOR else self.member
-        return f"{name}#{member_text(member, self.descriptor)}" if self.member else name
+        return full_text(self.owner, self.member, self.descriptor)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
