@@ -21,7 +21,7 @@ from upgrade.cluster.client.command_config import parse_properties
 from upgrade.hazards import CheckedScope
 from upgrade.input_values import parse_json, read_text
 
-HINT: Final = "for your application: --config FILE and --app PATH say what becomes of its settings and its code"
+HINT: Final = "for your application: --config FILE, --app PATH and --topology FILE say which hazards concern it"
 
 
 @frozen

@@ -14,7 +14,9 @@ from upgrade import Release, UpgradeError
 from upgrade.application.api_diff import java_name
 from upgrade.application.archive import Archives, Library
 from upgrade.application.code import code_of
+from upgrade.application.evidence import code_facts
 from upgrade.application.linkage import LinkageReport, Referrer, check_references
+from upgrade.hazards import CodeFacts
 
 _MOST_SHOWN: Final = 3
 
@@ -31,6 +33,7 @@ class CodeResult:
     libraries: tuple[Library, ...]
     damaged: tuple[str, ...]
     report: LinkageReport
+    facts: CodeFacts
 
     @property
     def blocked(self) -> str:
@@ -111,6 +114,7 @@ def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
     try:
         with Archives(paths) as archives:
             report = check_references(archives.classes.values(), old, new, archives.find)
+            facts = code_facts(", ".join(map(str, paths)), archives, report, origin, target)
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
     return CodeResult(
@@ -121,4 +125,5 @@ def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
         tuple(sorted((each for each in archives.libraries if not each.is_own), key=str)),
         tuple(archives.damaged),
         report,
+        facts,
     )
