@@ -45,15 +45,15 @@ class ReleaseDiff:
         return {
             "from": self.origin.name,
             "to": self.target.name,
-            "configuration": [each.as_json() for each in self.configuration.keys],
-            "overrides": [each.as_json() for each in self.configuration.overrides],
-            "api": [each.as_json() for each in self.api],
+            "configuration": [key.as_json() for key in self.configuration.keys],
+            "overrides": [override.as_json() for override in self.configuration.overrides],
+            "api": [change.as_json() for change in self.api],
         }
 
     def lines(self) -> Iterator[str]:
         """Write it as text."""
         keys, overrides = self.configuration.keys, self.configuration.overrides
-        counted = Counter(each.as_json()["change"] for each in keys)
+        counted = Counter(key.as_json()["change"] for key in keys)
         yield f"{self.origin} to {self.target}"
         yield ""
         yield f"configuration: {_counts(counted) or 'no difference'}"
@@ -61,10 +61,12 @@ class ReleaseDiff:
         if overrides:
             yield ""
             yield f"what Streams sets for its clients: {count(len(overrides), 'difference')}"
-            yield from (f"  ~ {each.constant}: {_value(each.old)} -> {_value(each.new)}" for each in overrides)
+            yield from (
+                f"  ~ {override.constant}: {_value(override.old)} -> {_value(override.new)}" for override in overrides
+            )
         yield ""
-        yield f"public API: {_counts(Counter(each.change for each in self.api)) or 'no difference'}"
-        yield from (f"  {_SIGNS.get(each.change, '~')} {each.text}{_word(each.change)}" for each in self.api)
+        yield f"public API: {_counts(Counter(change.change for change in self.api)) or 'no difference'}"
+        yield from (f"  {_SIGNS.get(change.change, '~')} {change.text}{_word(change.change)}" for change in self.api)
 
 
 def _counts(counted: Counter[str]) -> str:
@@ -99,7 +101,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_value(each)}" for name, each in value.items())
+        return ", ".join(f"{name}={_value(part)}" for name, part in value.items())
     if isinstance(value, tuple | list):
         return _list(value)
     return "none" if value is None else str(value) or '""'

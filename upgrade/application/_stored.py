@@ -16,7 +16,9 @@ from upgrade.errors import UpgradeError
 from upgrade.releases import RELEASES, Release
 
 CODE: Final = "code.txt.gz"
+SCALA_CODE: Final = "scala.txt.gz"
 CONFIGURATION: Final = "configuration.json.gz"
+DEPENDENCIES: Final = "dependencies.json.gz"
 
 
 class NoTable(UpgradeError):
@@ -30,10 +32,15 @@ def stored_text(name: str) -> str:
 
 
 @cache
+def stored_json(name: str) -> dict[str, Any]:
+    """Return a table as it is stored."""
+    found: dict[str, Any] = json.loads(stored_text(name))
+    return found
+
+
 def stored_configuration() -> dict[str, Any]:
     """Return the table of the configuration as it is stored."""
-    found: dict[str, Any] = json.loads(stored_text(CONFIGURATION))
-    return found
+    return stored_json(CONFIGURATION)
 
 
 def table_name(release: Release) -> str:

@@ -40,8 +40,8 @@ def code_facts(source: str, archives: Archives, report: LinkageReport, origin: R
         target: The release that it goes to.
     """
     libraries = {each.name: each.version for each in archives.libraries if not each.is_own}
-    artifacts = {artifact: max(versions) for artifact, versions in archives.kafka.items()}
-    found = decisive_references(archives.classes.values(), code_of(origin), archives.find)
+    artifacts = {each.name: each.version for each in archives.artifacts}
+    found = decisive_references(archives.classes, code_of(origin), archives.find)
     own: dict[str, tuple[str, ...]] = {}
     by_libraries: dict[str, tuple[str, ...]] = {}
     for fact, those in found.found.items():
@@ -54,7 +54,7 @@ def code_facts(source: str, archives: Archives, report: LinkageReport, origin: R
         by_libraries=by_libraries,
         has_libraries=bool(libraries or artifacts),
         lacking=tuple(_lacking(archives, report, origin, target)),
-        java=max((each.file.java for each in archives.classes.values() if each.library.is_own), default=0),
+        java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
     )
 
@@ -62,7 +62,8 @@ def code_facts(source: str, archives: Archives, report: LinkageReport, origin: R
 def _lacking(archives: Archives, report: LinkageReport, origin: Release, target: Release) -> Iterator[Lacking]:
     """Yield what the release that the application goes to lacks, with the first release on the way that does."""
     waiting = dict.fromkeys(report.new_problems)
-    classes = [archives.classes[name] for name in {each.name for found in waiting for each in found.referred_by}]
+    names = {each.name for found in waiting for each in found.referred_by}
+    classes = [each for each in archives.classes if each.file.name in names]
     for release in _lines_between(origin, target):
         problems = set(_problems(classes, origin, release, archives)) if waiting else set()
         for found in [each for each in waiting if each in problems]:

@@ -42,8 +42,8 @@ def features_of_nodes(nodes: Sequence[DescribedNode]) -> TopologyFacts:
         TopologyFeature.SECOND_SOURCE_TOPIC: _reads_several_topics(nodes),
     }
     return TopologyFacts(
-        frozenset(feature for feature, found in has.items() if not found),
-        frozenset(feature for feature, found in has.items() if found),
+        frozenset(feature for feature, is_present in has.items() if not is_present),
+        frozenset(feature for feature, is_present in has.items() if is_present),
     )
 
 
@@ -73,5 +73,5 @@ def _repartitions_a_table(sink: DescribedNode) -> bool:
     topics = [topic for topic in sink.topics if topic.endswith(_REPARTITION)]
     named = {topic + _NULL_KEY_FILTER_SUFFIX for topic in topics}
     return bool(topics) and not all(
-        each in named or _NULL_KEY_FILTER.fullmatch(each) for each in sink.predecessors or ("",)
+        predecessor in named or _NULL_KEY_FILTER.fullmatch(predecessor) for predecessor in sink.predecessors or ("",)
     )

@@ -12,9 +12,10 @@ from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
 from upgrade import Release, UpgradeError
 from upgrade.application.api_diff import java_name
-from upgrade.application.archive import Archives, Library
+from upgrade.application.archive import Archives
 from upgrade.application.code import code_of
 from upgrade.application.evidence import code_facts
+from upgrade.application.libraries import Library
 from upgrade.application.linkage import LinkageReport, Referrer, check_references
 from upgrade.hazards import CodeFacts
 
@@ -113,7 +114,7 @@ def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
     old, new = code_of(origin), code_of(target)
     try:
         with Archives(paths) as archives:
-            report = check_references(archives.classes.values(), old, new, archives.find)
+            report = check_references(archives.classes, old, new, archives.find)
             facts = code_facts(", ".join(map(str, paths)), archives, report, origin, target)
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error

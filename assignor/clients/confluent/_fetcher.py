@@ -165,9 +165,11 @@ class RecordFetcher(TaskRebalanceListener):
         """
         if unknown := [TopicPartition(*name) for name, offset in self._unpositioned.items() if offset is None]:
             with suppress(KafkaException):
-                for found in self.consumer.committed(unknown, timeout=_OFFSETS_TIMEOUT_SECONDS):
-                    if found.error is None:
-                        self._unpositioned[partition_key(found)] = found.offset if found.offset >= 0 else self._reset
+                for committed in self.consumer.committed(unknown, timeout=_OFFSETS_TIMEOUT_SECONDS):
+                    if committed.error is None:
+                        self._unpositioned[partition_key(committed)] = (
+                            committed.offset if committed.offset >= 0 else self._reset
+                        )
         placed = {name: offset for name, offset in self._unpositioned.items() if offset is not None}
         if not placed:
             return
@@ -190,9 +192,9 @@ class RecordFetcher(TaskRebalanceListener):
             return
         buffer = self.buffer
         with self._nothing_lost():
-            found = buffer.receive(self.consumer.consume, buffer.batch_size, 0)
+            received = buffer.receive(self.consumer.consume, buffer.batch_size, 0)
         # A plain consumer loses the one record of an interrupted poll, too.
-        if found or buffer.receive_one(self.consumer.poll, min(seconds, WAIT_SECONDS)):
+        if received or buffer.receive_one(self.consumer.poll, min(seconds, WAIT_SECONDS)):
             self._fill()
             buffer.fit_batch()
 
@@ -260,16 +262,16 @@ class RecordFetcher(TaskRebalanceListener):
 
     def position(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         """Return what ``Consumer.position`` does, without the records that are fetched but not returned."""
-        found = self.consumer.position(list(partitions))
-        offsets = self.buffer.overlaid({partition_key(partition): partition.offset for partition in found})
-        for partition in found:
+        positions = self.consumer.position(list(partitions))
+        offsets = self.buffer.overlaid({partition_key(partition): partition.offset for partition in positions})
+        for partition in positions:
             partition.offset = offsets[partition_key(partition)]
-        return found
+        return positions
 
     def _positions(self) -> dict[PartitionKey, int]:
         """Return the next offset of each partition that librdkafka has read; negative before its first record."""
-        found = self.consumer.position([TopicPartition(*name) for name in self.tasks])
-        return {partition_key(partition): partition.offset for partition in found}
+        positions = self.consumer.position([TopicPartition(*name) for name in self.tasks])
+        return {partition_key(partition): partition.offset for partition in positions}
 
     def seek(self, partition: TopicPartition) -> None:
         """Continue at another offset; in ``on_tasks_assigned``: start there."""

@@ -142,15 +142,15 @@ class RecordBuffer:
         """
         if self._offsets is None:
             return []
-        found: list[Offsets] = []
+        changes: list[Offsets] = []
         first = {name: self._offsets[name] for name in self._changed}
         self._changed.clear()
         for end in ends:
             new = self._count(end)
             if first:
                 new, first = first | new, {}
-            found.append(new or dict(self._offsets))
-        return found
+            changes.append(new or dict(self._offsets))
+        return changes
 
     def not_committed(self, names: Iterable[PartitionKey]) -> None:
         """Return these partitions from the next `changes` again."""
@@ -165,17 +165,17 @@ class RecordBuffer:
 
     def _count(self, end: int) -> Offsets:
         """Return the next offsets after the records up to ``end`` that were not counted before."""
-        found: Offsets = {}
+        offsets: Offsets = {}
         if self._ends is not None and not self._counted and end == len(self._batch):
-            found = {name: (offset, "") for name, offset in self._ends.items()}
+            offsets = {name: (offset, "") for name, offset in self._ends.items()}
         else:
             for message in self._batch[self._counted : end]:
                 if message.error() is None and (offset := message.offset()) is not None:
-                    found[message_partition(message)] = offset + 1, ""
+                    offsets[message_partition(message)] = offset + 1, ""
         self._counted = max(self._counted, end)
         if self._offsets is not None:
-            self._offsets.update(found)
-        return found
+            self._offsets.update(offsets)
+        return offsets
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
@@ -215,7 +215,9 @@ class RecordBuffer:
     def _pending(self) -> list[Message]:
         """Return what was not returned, without errors of the group."""
         received = [
-            each for each in self._received if (error := each.error()) is None or error.code() not in _GROUP_ERRORS
+            message
+            for message in self._received
+            if (error := message.error()) is None or error.code() not in _GROUP_ERRORS
         ]
         return [*self.ready, *received] if self.ready else received
 

@@ -23,7 +23,7 @@ def facts(tmp_path, entries, origin="2.8", target="4.3"):
     path.write_bytes(jar(entries))
     ends = release_named(origin), release_named(target)
     with Archives([path]) as archives:
-        report = check_references(archives.classes.values(), *map(code_of, ends), archives.find)
+        report = check_references(archives.classes, *map(code_of, ends), archives.find)
         return code_facts("orders.jar", archives, report, *ends)
 
 

@@ -3,10 +3,11 @@
 import pytest
 
 from tests.upgrade.application.class_bytes import INVOKESTATIC, ClassBytes
-from upgrade.application.archive import ApplicationClass, Library
+from upgrade.application.archive import ApplicationClass
 from upgrade.application.class_file import ABSTRACT, INTERFACE, read_class
 from upgrade.application.code import code_of
 from upgrade.application.facts import _PATTERNS, _TYPES, CodeFact, decisive_references
+from upgrade.application.libraries import Library
 from upgrade.releases import RELEASES
 
 STREAMS = "org/apache/kafka/streams/"
