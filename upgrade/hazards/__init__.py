@@ -30,11 +30,13 @@ from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
 from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumptions_of, source_of, way_back
+from upgrade.hazards._wrappers import PASSIVE_LIBRARIES
 
 __all__ = [
     "HAZARDS",
     "KNOWN_BUGS",
     "NOT_RUN",
+    "PASSIVE_LIBRARIES",
     "STORE_FORMATS",
     "Answer",
     "Application",

@@ -42,6 +42,11 @@ class Answer(enum.Enum):
     NO = "no"
     UNKNOWN = "unknown"
 
+    @classmethod
+    def in_order(cls) -> tuple[Answer, Answer, Answer]:
+        """Return the answers in the order of a plan."""
+        return cls.YES, cls.UNKNOWN, cls.NO
+
 
 _OPPOSITE: Final = {Answer.YES: Answer.NO, Answer.NO: Answer.YES, Answer.UNKNOWN: Answer.UNKNOWN}
 
@@ -83,6 +88,11 @@ def join_concerns(answer: Answer, parts: Iterable[Concern]) -> Concern:
     if answer is Answer.UNKNOWN:
         return _unknown(*dict.fromkeys(text for each in found for text in each.decided_by))
     return Concern(answer, tuple(dict.fromkeys(text for each in found for text in each.evidence)))
+
+
+def any_concern(found: list[Concern]) -> Concern:
+    """Return the concern of an application that may run in several ways: yes if one of them says so."""
+    return _combined(found, Answer.YES)
 
 
 class Condition:
@@ -258,7 +268,7 @@ class Lacks(Condition):
         if code is None:
             return _unknown(_APP)
         if gone := [each.text for each in code.lacking if self.since <= each.since < self.before]:
-            return _yes(*gone)
+            return _yes(gone[0] if len(gone) == 1 else f"{gone[0]}; and {len(gone) - 1} more")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries, which {code.source} does not have")
         return _no(f"all of this that {code.source} refers to is still there")
@@ -275,7 +285,7 @@ class RunsOnJavaBefore(Condition):
         code = application.code
         if code and code.java >= self.java:
             return _no(f"{code.source} has classes of Java {code.java}")
-        return _unknown("which Java runs your members")
+        return _unknown(*([] if code else [f"{_APP} (the Java of your classes)"]), "which Java runs your members")
 
 
 @frozen

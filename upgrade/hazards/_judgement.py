@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve, frozen
 
 from upgrade.hazards._application import Application
-from upgrade.hazards._conditions import Answer, Concern, Condition, join_concerns
+from upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
 from upgrade.hazards._hazard import Hazard, Severity
 from upgrade.hazards._usual_conditions import (
     FOREIGN_KEY_JOINS,
@@ -38,22 +38,30 @@ class JudgedHazard:
         return self.hazard.as_json() | self.concern.as_json()
 
 
-def judge_hazards(hazards: Iterable[Hazard], application: Application) -> tuple[JudgedHazard, ...]:
+def judge_hazards(hazards: Iterable[Hazard], applications: Sequence[Application]) -> tuple[JudgedHazard, ...]:
     """Compare the hazards of a plan with an application, in their order.
 
     Rows that a plan has as one are told apart if their answers differ.
+
+    Args:
+        hazards: Those of a plan.
+        applications: What is known of the application: once, or for each profile with which it may run.
     """
     found: list[JudgedHazard] = []
     for hazard in hazards:
         by_answer: dict[Answer, list[tuple[Hazard, Concern]]] = {}
         for row in hazard.rows:
-            concern = row.when.concern(application)
+            concern = any_concern(_concerns(row.when, applications))
             by_answer.setdefault(concern.answer, []).append((row, concern))
         for answer, judged in by_answer.items():
             first, *others = (row for row, _ in judged)
             concern = join_concerns(answer, (each for _, each in judged))
             found.append(JudgedHazard(evolve(first, others=tuple(others)), concern))
     return tuple(found)
+
+
+def _concerns(condition: Condition, applications: Iterable[Application]) -> list[Concern]:
+    return [condition.concern(each) for each in applications]
 
 
 _FEATURES: Final[Mapping[TopologyFeature, Condition]] = {
@@ -74,9 +82,9 @@ class JudgedFeatures:
     """How each is known."""
 
 
-def judge_features(application: Application) -> JudgedFeatures:
-    """Return which features an application has and lacks, as far as its files tell."""
-    concerns = {feature: condition.concern(application) for feature, condition in _FEATURES.items()}
+def judge_features(applications: Sequence[Application]) -> JudgedFeatures:
+    """Return which features an application has and lacks, as far as its files tell; ``applications`` as above."""
+    concerns = {feature: any_concern(_concerns(condition, applications)) for feature, condition in _FEATURES.items()}
 
     def with_answer(answer: Answer) -> frozenset[TopologyFeature]:
         return frozenset(feature for feature, concern in concerns.items() if concern.answer is answer)

@@ -114,6 +114,16 @@ def _suppressing(nodes: Nodes) -> str | None:
     return name or (None if hidden else "")
 
 
+def _sink_with(feature: TopologyFeature) -> Callable[[Nodes], str]:
+    """Return a search for a sink that shows a feature alone."""
+
+    def find(nodes: Nodes) -> str:
+        sinks = (each for each in nodes if each.kind == "Sink" and feature in features_of_nodes((each,)).present)
+        return _first(f"{feature.words}: sink {each.name}" for each in sinks)
+
+    return find
+
+
 def _feature(feature: TopologyFeature) -> Callable[[Nodes], str]:
     def find(nodes: Nodes) -> str:
         return feature.words if feature in features_of_nodes(nodes).present else ""
@@ -202,11 +212,11 @@ STREAM_JOINS: Final = InTopology("joins of streams", _named(_STREAM_JOIN)).or_el
 OUTER_JOINS: Final = InTopology("left or outer joins of streams", _named(_OUTER_JOIN)).or_else(
     Uses("stream-outer-joins", "left or outer joins of streams")
 )
-FOREIGN_KEY_JOINS: Final = InTopology("foreign-key joins", _feature(TopologyFeature.FOREIGN_KEY_JOINS)).or_else(
+FOREIGN_KEY_JOINS: Final = InTopology("foreign-key joins", _sink_with(TopologyFeature.FOREIGN_KEY_JOINS)).or_else(
     Uses("foreign-key-joins", "foreign-key joins")
 )
 REPARTITIONED_TABLES: Final = InTopology(
-    "repartitioned tables", _feature(TopologyFeature.REPARTITIONED_TABLES)
+    "repartitioned tables", _sink_with(TopologyFeature.REPARTITIONED_TABLES)
 ).or_else(Uses("repartitioned-tables", "KTable#groupBy"))
 STATELESS_SUBTOPOLOGIES: Final = InTopology(
     "stateless subtopologies beside stateful ones", _feature(TopologyFeature.STATELESS_SUBTOPOLOGIES)

@@ -14,7 +14,7 @@ from assignor.cli.plan.text import DisplayOptions
 from upgrade import Release
 from upgrade.hazards import CheckedScope
 
-HINT: Final = "for your application: --config FILE and --app PATH say what becomes of its settings and its code"
+HINT: Final = "for your application: --config FILE, --app PATH and --topology FILE say which hazards concern it"
 
 
 @frozen

@@ -14,9 +14,11 @@ from upgrade import Release, UpgradeError
 from upgrade.application.api_diff import java_name
 from upgrade.application.archive import Archives
 from upgrade.application.code import code_of
+from upgrade.application.evidence import code_facts
 from upgrade.application.libraries import Library
 from upgrade.application.linkage import LinkageReport, Referrer, check_references
 from upgrade.application.settings import KnownClasses
+from upgrade.hazards import CodeFacts
 
 _MOST_SHOWN: Final = 3
 
@@ -34,6 +36,8 @@ class CodeResult:
     damaged: tuple[str, ...]
     report: LinkageReport
     known_classes: KnownClasses
+
+    facts: CodeFacts
 
     @property
     def blocked(self) -> str:
@@ -114,6 +118,7 @@ def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
     try:
         with Archives(paths) as archives:
             report = check_references(archives.classes, old, new, archives.find)
+            facts = code_facts(", ".join(map(str, paths)), archives, report, origin, target)
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
     return CodeResult(
@@ -125,4 +130,5 @@ def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
         tuple(archives.damaged),
         report,
         KnownClasses(archives.names, has_libraries=archives.sees_libraries),
+        facts,
     )

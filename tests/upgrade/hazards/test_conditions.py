@@ -222,6 +222,7 @@ def test_what_is_gone_concerns_the_row_of_the_release_that_removed_it():
     gone = (Lacking("A refers to PartitionGrouper", (3, 0)),)
 
     assert Concern(YES, ("A refers to PartitionGrouper",)) == removed_in_3.concern(code(lacking=gone))
+    assert ("A refers to PartitionGrouper; and 1 more",) == removed_in_3.concern(code(lacking=gone * 2)).evidence
     assert NO is answer(Lacks((4, 0), (5, 0)), code(lacking=gone))
     assert UNKNOWN is answer(removed_in_3, code(has_libraries=False))
     assert UNKNOWN is answer(removed_in_3, NOBODY)
@@ -380,7 +381,7 @@ PATTERN = PLAIN.replace("[a]", "a.*")
         (OUTER_JOINS, COUNT, (NO, "topology.txt has no left or outer joins of streams")),
         (FOREIGN_KEY_JOINS, COUNT, (NO, "topology.txt has no foreign-key joins")),
         (REPARTITIONED_TABLES, COUNT.replace("KSTREAM-FILTER-0000000004", "KTABLE-SELECT-0000000004"),
-         (YES, "topology.txt has repartitioned tables")),
+         (YES, "topology.txt has repartitioned tables: sink KSTREAM-SINK-0000000003")),
     ],
 )  # fmt: skip
 def test_a_topology_shows_stores_topics_and_joins(condition, text, expected):
