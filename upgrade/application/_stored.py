@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -19,6 +19,7 @@ CODE: Final = "code.txt.gz"
 SCALA_CODE: Final = "scala.txt.gz"
 CONFIGURATION: Final = "configuration.json.gz"
 DEPENDENCIES: Final = "dependencies.json.gz"
+ENVIRONMENT: Final = "environment.json.gz"
 
 
 class NoTable(UpgradeError):
@@ -70,6 +71,11 @@ def expand(ranges: str) -> Iterator[int]:
     for part in ranges.split(","):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)
+
+
+def values_at(rows: Mapping[str, Any], place: int) -> Iterator[Any]:
+    """Yield the value that the release at a place has, or nothing."""
+    return (value for ranges, value in rows.items() if contains(ranges, place))
 
 
 def contains(ranges: str, place: int) -> bool:

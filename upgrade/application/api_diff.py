@@ -24,6 +24,9 @@ _PRIMITIVES: Final = {
     "V": "void",
     "Z": "boolean",
 }
+_NESTED: Final = re.compile(r"\$(?=[^$])")
+"""What is before the name of a nested class; a last ``$`` is that of an object of Scala."""
+_ANONYMOUS: Final = re.compile(r"\$anon|\$\d")
 _TYPE: Final = re.compile(r"(\[*)(?:L([^;]+);|([BCDFIJSVZ]))")
 
 
@@ -78,8 +81,10 @@ def java_name(name: str) -> str:
 
     >>> java_name("org/apache/kafka/streams/KafkaStreams$State")
     'org.apache.kafka.streams.KafkaStreams.State'
+    >>> java_name("org/apache/kafka/streams/scala/Serdes$")
+    'org.apache.kafka.streams.scala.Serdes$'
     """
-    return name.replace("/", ".").replace("$", ".")
+    return _NESTED.sub(".", name.replace("/", "."))
 
 
 def member_text(name: str, descriptor: str) -> str:
@@ -158,7 +163,8 @@ def _api_changes(old: Code, new: Code) -> Iterator[ApiChange]:
 
 def _visible(code: Code, name: str) -> KafkaClass | None:
     found = code.get(name)
-    return found if found and found.artifact != JAVA and found.flags & PUBLIC and is_public(name) else None
+    is_api = is_public(name) and not _ANONYMOUS.search(name)
+    return found if found and found.artifact != JAVA and found.flags & PUBLIC and is_api else None
 
 
 def _class_changes(old: Code, new: Code, before: KafkaClass, after: KafkaClass) -> Iterator[ApiChange]:

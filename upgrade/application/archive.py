@@ -162,6 +162,11 @@ class Archives:
         """Whether libraries are among the files: an application without any is a thin jar."""
         return bool(self.kafka) or any(not each.is_own for each in self.libraries)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all classes, without Kafka's own."""
+        return frozenset(self._all)
+
     def find(self, name: str) -> ClassFile | None:
         """Return a class of the application or its libraries; None if it is not among them, or damaged."""
         if name not in self._found:

@@ -8,19 +8,20 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.application._stored import NoTable
 from upgrade.application.api_diff import java_name
 from upgrade.application.archive import Archives
 from upgrade.application.code import Code, code_of
-from upgrade.application.dependencies import STREAMS, Dependency, java_level, needed_by
-from upgrade.application.facts import CodeFacts, decisive_references
+from upgrade.application.dependencies import STREAMS, java_level, needed_by
+from upgrade.application.evidence import code_facts
 from upgrade.application.libraries import Library
 from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references
 from upgrade.application.needs import Need, check_needs
 from upgrade.application.pinned import MixedArtifacts, mixed_artifacts
 from upgrade.application.replacements import overloads, replacement
 from upgrade.application.scala import SCALA_ARTIFACT, scala_versions
+from upgrade.application.settings import KnownClasses
 from upgrade.errors import UpgradeError
+from upgrade.hazards import CodeFacts
 from upgrade.releases import Release
 
 _INVISIBLE: Final = "reflection, native images, names of metrics, and whether a line ever runs"
@@ -54,6 +55,7 @@ class CodeReport:
     """The versions of each artifact of Kafka in the files."""
     libraries: tuple[Library, ...]
     damaged: tuple[str, ...]
+    known_classes: KnownClasses
     linkage: LinkageReport
     facts: CodeFacts
     relocated: tuple[RelocatedKafka, ...]
@@ -68,7 +70,7 @@ class CodeReport:
     class_path: tuple[str, ...]
     """Jars that manifests name and that were not read."""
     suggestions: Mapping[str, tuple[str, ...]]
-    """For what no row names a replacement of: methods of the same name that the release has, by the text of a problem."""
+    """What has no replacement in the table: methods of the same name that the release has, by the text of a problem."""
 
     @property
     def is_mixed_after(self) -> bool:
@@ -80,7 +82,7 @@ class CodeReport:
     def not_seen(self) -> tuple[str, ...]:
         """What class files do not show."""
         found = [_INVISIBLE]
-        if not self.facts.sees_libraries:
+        if not self.known_classes.has_libraries:
             found.append("its libraries: there are none in the files")
         if self.class_path:
             found.append(f"{len(self.class_path)} jars that a manifest names, such as {self.class_path[0]}")
@@ -109,16 +111,11 @@ class CodeReport:
                 "internal": _by_class(self.linkage.internal),
                 "unknown": _by_class(self.linkage.unknown),
                 "signatures": _by_class(self.linkage.signatures),
-                "facts": {fact.value: [each.as_json() for each in those] for fact, those in sorted_facts(self.facts)},
+                "uses": {name: list(those) for name, those in sorted(self.facts.shown.items()) if those},
                 "damaged": list(self.damaged),
                 "not_seen": list(self.not_seen),
             },
         }
-
-
-def sorted_facts(facts: CodeFacts) -> list[tuple[Any, tuple[Any, ...]]]:
-    """Return facts with their evidence, by name."""
-    return sorted(facts.found.items(), key=lambda found: found[0].value)
 
 
 def _by_class(found: Mapping[str, tuple[Referrer, ...]]) -> list[dict[str, Any]]:
@@ -139,7 +136,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
             scala = _scala(archives)
             old, new = _code(origin, scala), _code(target, scala)
             linkage = check_references(archives.classes, old, new, archives.find)
-            facts = decisive_references(archives.classes, old, archives.find, sees_libraries=archives.sees_libraries)
+            facts = code_facts(", ".join(map(str, paths)), archives, linkage, origin, target)
             mixed = mixed_artifacts(archives)
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
@@ -152,6 +149,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
         kafka,
         tuple(sorted((each for each in archives.libraries if not each.is_own), key=str)),
         tuple(archives.damaged),
+        KnownClasses(archives.names, has_libraries=archives.sees_libraries),
         linkage,
         facts,
         tuple(
@@ -188,18 +186,12 @@ def _needs(archives: Archives, origin: Release, target: Release, *, has_new_kafk
     """Return the libraries that the release needs and the files do not have so; none for a thin jar."""
     if not archives.sees_libraries:
         return ()
-    return check_needs(archives.libraries, _needed(origin), _needed(target), has_new_kafka=has_new_kafka)
-
-
-def _needed(release: Release) -> tuple[Dependency, ...]:
-    try:
-        return needed_by(release)
-    except NoTable:
-        return ()
+    return check_needs(archives.libraries, needed_by(origin), needed_by(target), has_new_kafka=has_new_kafka)
 
 
 def _suggestions(linkage: LinkageReport, code: Code) -> Iterator[tuple[str, tuple[str, ...]]]:
     for each in linkage.problems:
-        if each.error == "NoSuchMethodError" and not replacement(each.text):
-            if found := tuple(overloads(code, each.owner, each.member)):
-                yield each.text, found[:_MOST_OVERLOADS]
+        is_missing = each.error == "NoSuchMethodError" and not replacement(each.text)
+        found = tuple(overloads(code, each.owner, each.member)) if is_missing else ()
+        if found:
+            yield each.text, found[:_MOST_OVERLOADS]

@@ -15,10 +15,10 @@ from attrs import frozen
 from upgrade.application._stored import (
     DEPENDENCIES,
     NoTable,
-    contains,
     place_of,
     stored_json,
     table_name,
+    values_at,
 )
 from upgrade.application.scala import SCALA_ARTIFACT, scala_versions
 from upgrade.releases import Release
@@ -79,7 +79,7 @@ def artifacts_of(release: Release) -> tuple[str, ...]:
     ('kafka-clients', 'kafka-streams', 'kafka-streams-scala_2.13')
     """
     place = place_of(table_name(release))
-    found = {name for name, rows in _table()["java"].items() if any(_at(rows, place))}
+    found = {name for name, rows in _table()["java"].items() if any(values_at(rows, place))}
     return tuple(sorted(found.union(f"{SCALA_ARTIFACT}_{version}" for version in scala_versions(release))))
 
 
@@ -238,7 +238,7 @@ def compare_dependencies(old: Release, new: Release) -> DependenciesDiff:
 
 
 def _is_in_table(release: Release, artifact: str) -> bool:
-    return any(_at(_table()["java"][artifact], place_of(table_name(release))))
+    return any(values_at(_table()["java"][artifact], place_of(table_name(release))))
 
 
 def _library_changes(old: Release, new: Release, artifact: str) -> Iterator[DependencyChange]:
@@ -273,13 +273,8 @@ def _table() -> dict[str, Any]:
     return stored_json(DEPENDENCIES)
 
 
-def _at(rows: Mapping[str, Any], place: int) -> Iterator[Any]:
-    """Yield the value at a place, or nothing."""
-    return (value for ranges, value in rows.items() if contains(ranges, place))
-
-
 def _of_artifact(table: Mapping[str, Mapping[str, Any]], name: str, artifact: str) -> Any:
-    for value in _at(table.get(artifact, {}), place_of(name)):
+    for value in values_at(table.get(artifact, {}), place_of(name)):
         return value
     raise NoTable(f"expected an artifact of {name} that is in the tables, got {artifact}")
 
@@ -289,7 +284,7 @@ def _dependencies(name: str, artifact: str) -> tuple[Dependency, ...]:
     _of_artifact(_table()["java"], name, artifact)
     place = place_of(name)
     rows = _table()["dependencies"].get(artifact, {})
-    found = ((library.split(":"), row) for library, ranges in rows.items() for row in _at(ranges, place))
+    found = ((library.split(":"), row) for library, ranges in rows.items() for row in values_at(ranges, place))
     return tuple(
         sorted(
             Dependency(group, library, version or name, scope, bool(optional))

@@ -51,10 +51,19 @@ class CodeFact(enum.Enum):
     THROUGH = "through"
     STORES = "stores"
     """Operators with a store, or stores of the Processor API."""
+    IN_MEMORY_STORES = "in-memory-stores"
+    LOGGED_STORES = "logged-stores"
+    """Stores with a configuration of their changelog."""
+    STORE_TYPES = "store-types"
+    """The types of stores, for queries and processors."""
+    RANGE_SCANS = "range-scans"
+    """Iterators of stores."""
     OLD_PROCESSORS = "old-processors"
     """The Processor API before KIP-478."""
     PROCESSORS = "processors"
     TRANSFORM_VALUES = "transform-values"
+    PROCESS_VALUES = "process-values"
+    """``KStream#processValues`` (KIP-820)."""
     PUNCTUATORS = "punctuators"
     CONNECTED_STORES = "connected-stores"
     """``ConnectedStoreProvider#stores``: the application gives its processors store builders (KIP-401)."""
@@ -106,6 +115,7 @@ _FOREIGN_KEY: Final = r"(?:Ljava/util/function/(?:Bi)?Function;|Lscala/Function1
 _GROUPED: Final = (
     r"kstream/(?:KGrouped(?:Stream|Table)|CogroupedKStream|(?:Time|Session)Windowed(?:Cogrouped)?KStream)#"
 )
+_STORE_TYPE: Final = r"(?:ReadOnly|Timestamped)?(?:KeyValue|Window|Session)Store"
 _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.STREAMS_DSL: f"(?:{_BUILDER}).*",
     CodeFact.FOREIGN_KEY_JOINS: rf"{_KTABLE}(?:j|leftJ)oin{_JOINED_TABLE}{_FOREIGN_KEY}.*",
@@ -128,10 +138,17 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.STORES: rf"{_STREAMS}state/Stores#.*|(?:{_BUILDER})(?:table|globalTable|addStateStore|addGlobalStore)\(.*|"
     rf"{_STREAMS}Topology#add(?:StateStore|GlobalStore)\(.*|{_DSL}{_GROUPED}(?:aggregate|count|reduce)\(.*|"
     rf"{_KSTREAM}(?:(?:j|leftJ|outerJ)oin{_JOINED_STREAM}|toTable\().*|{_KTABLE}suppress\(.*",
+    CodeFact.IN_MEMORY_STORES: rf"{_STREAMS}(?:state/(?:Stores#(?:inMemory\w*|lruMap)\(.*|BuiltInDslStoreSuppliers\$"
+    r"InMemory.*)|kstream/Materialized\$StoreType#IN_MEMORY.*)",
+    CodeFact.LOGGED_STORES: rf"{_STREAMS}(?:kstream|state)/\w+#withLoggingEnabled\(.*",
+    CodeFact.STORE_TYPES: rf"{_STREAMS}state/{_STORE_TYPE}#.*",
+    CodeFact.RANGE_SCANS: rf"{_STREAMS}state/{_STORE_TYPE}#(?:range|reverseRange|all|reverseAll|prefixScan|"
+    r"(?:f|backwardF)etch(?:All)?|(?:f|backwardF)indSessions)\(.*",
     CodeFact.OLD_PROCESSORS: rf"{_STREAMS}processor/(?:AbstractProcessor|Processor|ProcessorSupplier)#.*",
     CodeFact.PROCESSORS: rf"{_KSTREAM}(?:process|processValues|(?:flatT|t)ransform(?:Values)?)\(.*|"
     rf"{_KTABLE}transformValues\(.*|{_STREAMS}Topology#addProcessor\(.*",
     CodeFact.TRANSFORM_VALUES: rf"{_KSTREAM}(?:flatT|t)ransformValues\(.*",
+    CodeFact.PROCESS_VALUES: rf"{_KSTREAM}processValues\(.*",
     CodeFact.PUNCTUATORS: rf"{_STREAMS}processor/(?:api/)?(?:\w*Context)#schedule\(.*",
     CodeFact.QUERIES: rf"{_STREAMS}KafkaStreams#(?:store|query)\(.*",
     CodeFact.THREADS_CHANGED: rf"{_STREAMS}KafkaStreams#(?:add|remove)StreamThread\(.*",

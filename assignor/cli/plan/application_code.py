@@ -16,6 +16,8 @@ from upgrade.application.code_report import CodeReport, judge_code
 from upgrade.application.linkage import Problem, Referrer
 from upgrade.application.pinned import MixedArtifacts
 from upgrade.application.replacements import replacement
+from upgrade.application.settings import KnownClasses
+from upgrade.hazards import CodeFacts
 
 _MOST_SHOWN: Final = 3
 
@@ -25,6 +27,16 @@ class CodeResult:
     """The class files of an application, and what of Kafka's they lose."""
 
     found: CodeReport
+
+    @property
+    def facts(self) -> CodeFacts:
+        """What conditions of hazards are compared with."""
+        return self.found.facts
+
+    @property
+    def known_classes(self) -> KnownClasses:
+        """What the class names in settings are compared with."""
+        return self.found.known_classes
 
     @property
     def blocked(self) -> str:
@@ -67,9 +79,8 @@ class CodeResult:
         for need in found.needs:
             yield view.fact(sanitize(f"- {need.status.value}: {need.text}"))
         if 0 < found.java < found.needed_java:
-            yield view.fact(
-                f"- {found.target} needs Java {found.needed_java}; the files need Java {found.java}, so look at what runs them"
-            )
+            have = f"the files need Java {found.java}, so look at what runs them"
+            yield view.fact(f"- {found.target} needs Java {found.needed_java}; {have}")
         elif found.java:
             yield sanitize(
                 f"- Java: the files need {found.java} ({found.java_library}), {found.target} {found.needed_java}"

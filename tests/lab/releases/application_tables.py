@@ -22,8 +22,9 @@ from tests.lab.releases.dependency_tables import (
     derive_libraries,
     scala_releases,
 )
+from tests.lab.releases.environment_tables import derive_environment, environment_text
 from tests.lab.releases.ranges import by_ranges, note, ranges_text
-from upgrade.application._stored import CODE, CONFIGURATION, DEPENDENCIES, SCALA_CODE
+from upgrade.application._stored import CODE, CONFIGURATION, DEPENDENCIES, ENVIRONMENT, SCALA_CODE
 from upgrade.application.class_file import INTERFACE, PRIVATE, ClassFile, read_class
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
 from upgrade.application.configuration import CONFIGS
@@ -234,6 +235,7 @@ def write_tables(releases: Sequence[str] = PUBLISHED) -> dict[str, int]:
         CONFIGURATION: configuration_text(derive_configurations(releases, folder), releases),
         CODE: code_text(code_rows(derive_code(java_jars(releases, folder)), releases)),
         SCALA_CODE: code_text(code_rows(derive_code(jars), [place for place, _, _ in jars])),
+        ENVIRONMENT: environment_text(derive_environment(java_jars(releases, folder)), releases),
         DEPENDENCIES: dependencies_text(artifacts, derive_libraries(artifacts), releases),
     }
     FOLDER.mkdir(exist_ok=True)

@@ -19,11 +19,13 @@ from tests.lab.releases.application_tables import (
 )
 from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts
 from tests.lab.releases.dependency_tables import derive_artifacts, derive_libraries
+from tests.lab.releases.environment_tables import derive_environment
 from upgrade.application._stored import expand, stored_configuration
 from upgrade.application.class_file import PUBLIC, ClassFile, ClassMember
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
 from upgrade.application.configuration import CONFIGS, configuration_of
 from upgrade.application.dependencies import Dependency, dependencies_of, java_level, library_jar
+from upgrade.application.environment import environment_of
 from upgrade.application.scala import SCALA_ARTIFACT
 from upgrade.application.values import is_judged, refusal
 from upgrade.releases import RELEASES
@@ -125,6 +127,20 @@ def test_what_some_releases_need_is_what_their_poms_and_jars_say():
         for version, facts in versions.items():
             known = library_jar(Dependency(*name.split(":"), version, "runtime"))
             assert (facts["java"], {*facts["natives"]}) == (known.java, known.natives)
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_what_some_releases_read_of_the_environment_is_in_their_code(jars):
+    for name, reads in derive_environment(java_jars(SOME, jars)).items():
+        stored = environment_of(RELEASES[name])
+
+        assert {each.name for each in reads} == stored.keys()
+        for each in reads:
+            known = stored[each.name]
+            assert each.is_property == known.is_property
+            assert each.reader in known.readers
+            assert each.default is None or each.default in known.defaults
 
 
 @pytest.mark.java

@@ -51,6 +51,7 @@ def test_classes_of_a_jar_are_those_of_the_application(path):
     with Archives([path({"com/example/Orders.class": USER, "com/example/Plain.class": PLAIN, "a.txt": "x"})]) as found:
         assert ["com/example/Orders"] == names(found)
         assert 2 == found.seen
+        assert {"com/example/Orders", "com/example/Plain"} == found.names
         assert "com/example/Orders" == found.find("com/example/Orders").name
         assert "com/example/Plain" == found.find("com/example/Plain").name
         assert found.find("com/example/Unseen") is None
