@@ -1,4 +1,4 @@
-"""The parsers of numbers, JSON documents, properties and files from outside: each returns a value or raises ``InvalidInput``.
+"""The parsers of numbers, JSON, properties and files from outside: each returns a value or raises ``InvalidInput``.
 
 Python's own parsers are not total: ``int`` and ``json.loads`` raise ``ValueError`` for a number of thousands of digits,
 ``json.loads`` raises ``RecursionError`` and accepts ``Infinity``, and ``open`` waits for a pipe without a writer.

@@ -11,13 +11,13 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from upgrade.application.setting_files import setting_of
 from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from upgrade.cluster.features.rpc import FeatureMetadata
 from upgrade.releases import Release
 from upgrade.streams_protocol._facts import AVAILABLE, STREAMS_VERSION, STREAMS_VERSION_LEVEL, Protocol
 from upgrade.streams_protocol._requirements import Facts, Reliance, allows_static_members
-from upgrade.streams_protocol._settings import setting_of
 from upgrade.upgrade_from import line_number
 
 _EMPTY: Final = "Empty"

@@ -13,17 +13,19 @@ from typing import Any, Final
 
 import click
 from attrs import evolve
-from click.core import ParameterSource
 
 from assignor.cli.params import ASSUME, Seconds, complete_release, document
+from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
 from assignor.cli.plan._hazards import compare_topology_files, static_verdict_lines, topologies_option
 from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan.application import ApplicationFiles
+from assignor.cli.plan.application_settings import read_settings
 from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
 from assignor.cli.plan.text import DO_NOT_ROLL, DisplayOptions, broker_plan_lines, group_plan_lines
 from spark_sim.advice.patch_levels import advise_between, is_same_release
 from upgrade import Plan, Release, UpgradeError
+from upgrade.application.setting_files import Settings
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
@@ -41,7 +43,6 @@ from upgrade.verdict import (
 
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
-GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "session_timeout", "explored")
 
 
 @click.command()
@@ -180,7 +181,7 @@ def plan(
     of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
     protocol = ProtocolOptions(**further)
     context = click.get_current_context()
-    about_group = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in GROUP_OPTIONS)
+    about_group = bool(options_given(context))
     if brokers and about_group:
         raise click.UsageError("--brokers excludes --explored, --members and the other options about a group")
     if brokers and offline:
@@ -212,10 +213,13 @@ def plan(
                 _print_protocol_plan(found, output=output, verbose=verbose)
                 return
             change = compare_topology_files(*topologies) if topologies else None
-            facts = _topology_facts(without, topology)
-            group = of_a_group if about_group else None
             files = ApplicationFiles(protocol.settings_file, code)
-            _print_group_plan(*ends, group, change, facts, files, offline=offline, output=output, verbose=verbose)
+            settings = read_settings(files.settings) if files.settings else None
+            options = GroupOptions.of(context, of_a_group, settings, str(files.settings))
+            facts = options.refine(_topology_facts(without, topology))
+            _print_group_plan(
+                *ends, options, change, facts, files, settings, offline=offline, output=output, verbose=verbose
+            )
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -261,16 +265,17 @@ def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts
 def _print_group_plan(
     origin: ResolvedRelease,
     target: ResolvedRelease,
-    group: Mapping[str, Any] | None,
+    options: GroupOptions,
     change: TopologyChange | None,
     facts: TopologyFacts,
     files: ApplicationFiles,
+    settings: Settings | None,
     *,
     offline: bool,
     output: str,
     verbose: bool,
 ) -> None:
-    """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
+    """Print the plan, and what a group of this size sees of it if its size is given."""
     if is_same_release(origin, target):
         if files:
             raise click.UsageError(f"--config and --app need two releases, got {origin.release} twice")
@@ -278,18 +283,26 @@ def _print_group_plan(
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
     advice = advise_between(origin, target, offline=offline, facts=facts)
+    advice = evolve(advice, notes=(*advice.notes, *files.notes(origin, target), *options.notes(advice, facts)))
     notes = list(advice.notes)
     checked = advice.checked.with_topologies() if change else advice.checked
-    application = files.check(origin.release, target.release)
+    application = files.check(origin.release, target.release, settings)
     checked = application.scope(checked)
-    is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
-    blocked = DO_NOT_ROLL if is_rolled_apart else application.blocked
+    is_rolled = advice.plan is not Plan.OFFLINE
+    is_rolled_apart = change is not None and not change.is_compatible and is_rolled
+    reasons = [
+        DO_NOT_ROLL if is_rolled_apart else "",
+        *application.reasons,
+        options.blocked(advice) if is_rolled else "",
+    ]
+    blocked, *further_reasons = [each for each in reasons if each] or [""]
     if blocked:
-        notes = [blocked, *notes]
+        notes = [blocked, *further_reasons, *notes]
+        advice = evolve(advice, notes=(*further_reasons, *advice.notes))
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
         )
-    impact = estimate_impact(advice.guidance.hops, **group) if group else None
+    impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
@@ -301,7 +314,7 @@ def _print_group_plan(
         further |= {"group": impact.as_json()} if impact else {}
         click.echo(_rendered(advice.as_json() | further, output))
     else:
-        is_static = group is not None and group["static"] and not offline
+        is_static = options.is_static and not offline
         hops = advice.guidance.hops
         view = _view(verbose=verbose)
         parts = (
