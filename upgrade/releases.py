@@ -279,11 +279,11 @@ class ResolvedRelease:
         """Say whose jars stand for it in the tables, if it is not named as Kafka names its releases.
 
         >>> resolve_release("7.6.1-ccs").tables
-        ('7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0: its own jars are in no table',)
+        ('7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0',)
         """
         first = self.release.assumed_like or self.release.name
         compared = f"settings and classes are compared with those of Apache Kafka {first}"
-        return (f"{self.given}: {compared}: its own jars are in no table",) if self.reading else ()
+        return (f"{self.given}: {compared}",) if self.reading else ()
 
 
 def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:

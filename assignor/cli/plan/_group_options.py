@@ -1,4 +1,4 @@
-"""The options of ``plan`` about a group, and what its settings say in their place."""
+"""The options of ``plan`` about a group, and what its settings or the live group say in their place."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import click
 from attrs import evolve, frozen
 from click.core import ParameterSource
 
+from assignor.cli.plan.text import DisplayOptions
+from assignor.formats.text import sanitize
 from upgrade import Advice
+from upgrade.application.live_group import LiveGroup
 from upgrade.application.parameters import PlanParameters, plan_parameters
 from upgrade.application.setting_files import Settings
 from upgrade.errors import UpgradeError
+from upgrade.releases import ResolvedRelease
 from upgrade.verdict import TopologyFacts, TopologyFeature
 
 GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "session_timeout", "explored")
@@ -21,7 +25,13 @@ _KEYS: Final[Mapping[str, str]] = {
     "session_timeout": "session.timeout.ms",
     "static": "group.instance.id",
 }
-_MOST: Final[Mapping[str, float]] = {"standbys": 100, "session_timeout": 86_400.0, "static": True}
+_MOST: Final[Mapping[str, float]] = {
+    "members": 1_000,
+    "tasks": 10_000,
+    "standbys": 100,
+    "session_timeout": 86_400.0,
+    "static": True,
+}
 """The limits of the options."""
 
 
@@ -39,31 +49,47 @@ class GroupOptions:
     parameters: PlanParameters
     size: Mapping[str, Any] | None
     """The values of all options; None: none is given, so that nothing is simulated."""
+    live: LiveGroup | None = None
     contradicted: tuple[str, ...] = ()
-    """A sentence for each option that contradicts the settings."""
+    """A sentence for each option that contradicts the settings, and each setting that contradicts the live group."""
 
     @classmethod
     def of(
-        cls, context: click.Context, values: Mapping[str, Any], settings: Settings | None, file: str
+        cls,
+        context: click.Context,
+        values: Mapping[str, Any],
+        settings: Settings | None,
+        file: str,
+        live: LiveGroup | None,
     ) -> GroupOptions:
-        """Combine options and settings; ``UpgradeError`` for a value that cannot be simulated."""
+        """Combine options, settings and the live group: what comes first counts.
+
+        Raises:
+            UpgradeError: A value cannot be simulated.
+        """
         given = options_given(context)
         parameters = plan_parameters(settings) if settings else PlanParameters()
         size, contradicted = dict(values), []
-        for name, value in _of_settings(parameters).items():
-            if name not in given:
-                if given and value > _MOST[name]:
-                    limit = f"{_KEYS[name]} of at most {_MOST[name]:g}"
-                    raise UpgradeError(f"expected {limit} for {_option(name)}, got {value:g} in {file}")
+        of_group, of_settings = _of_group(live), _of_settings(parameters)
+        for name, value in {**of_group, **of_settings}.items():
+            shown = f"{_KEYS[name]} of {file}" if name in of_settings else f"what group {live and live.name} has"
+            if name in given:
+                if values[name] != value:
+                    contradicted.append(f"{_option(name)} counts, and not {shown}")
+            elif given and value > _MOST[name]:
+                raise UpgradeError(f"expected at most {_MOST[name]:g} for {_option(name)}, got {value:g}: {shown}")
+            else:
                 size[name] = value
-            elif values[name] != value:
-                contradicted.append(f"{_option(name)} counts, and not {_KEYS[name]} of {file}")
-        return cls(parameters, size if given else None, tuple(contradicted))
+            if name in of_settings and of_group.get(name, value) != value:
+                contradicted.append(f"{shown} counts, and not what group {live and live.name} has now")
+        return cls(parameters, size if given else None, live, tuple(contradicted))
 
     @property
     def is_static(self) -> bool:
         """Whether the members are static, by option or by settings."""
-        return self.parameters.is_static or bool(self.size and self.size["static"])
+        return bool(
+            self.parameters.is_static or (self.live and self.live.static) or (self.size and self.size["static"])
+        )
 
     def refine(self, facts: TopologyFacts) -> TopologyFacts:
         """Return what is known of the application with what settings say; an option counts more."""
@@ -82,10 +108,28 @@ class GroupOptions:
         hops = advice.guidance.hops
         yield from self.parameters.notes(hops[0].origin, hops[-1].target, advice.upgrade_from)
 
-    def blocked(self, advice: Advice) -> str:
-        """Say why a rolling bounce is not possible; empty if it is."""
+    def reasons(self, origin: ResolvedRelease, advice: Advice) -> tuple[str, ...]:
+        """Say why a rolling bounce is not possible; nothing if it is."""
         hops = advice.guidance.hops
-        return self.parameters.blocked(hops[0].origin, hops[-1].target)
+        of_settings = self.parameters.blocked(hops[0].origin, hops[-1].target)
+        return tuple(filter(None, (self.live.blocked(origin) if self.live else "", of_settings)))
+
+    def origin(self, target: ResolvedRelease) -> ResolvedRelease:
+        """Return the release that the live group runs; ``ClickException`` if it cannot be told."""
+        assert self.live  # the command has no FROM only with --group
+        try:
+            return self.live.origin(target)
+        except UpgradeError as error:
+            raise click.ClickException(sanitize(str(error))) from None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values of the live group, if one was looked at."""
+        return {"live_group": self.live.as_json()} if self.live else {}
+
+    def lines(self, view: DisplayOptions) -> Iterator[str]:
+        """Write what the live group shows."""
+        if self.live:
+            yield from (view.fact(sanitize(line)) for line in self.live.lines(verbose=view.verbose))
 
 
 def _of_settings(parameters: PlanParameters) -> dict[str, Any]:
@@ -97,6 +141,14 @@ def _of_settings(parameters: PlanParameters) -> dict[str, Any]:
         "static": parameters.is_static or None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _of_group(live: LiveGroup | None) -> dict[str, Any]:
+    """Return the values of options that a live group shows; of one that is not stable there are none."""
+    if live is None or not live.tasks:
+        return {}
+    found: dict[str, Any] = {"members": len(live.members), "tasks": live.tasks, "standbys": live.standbys}
+    return found | ({"static": True} if live.static else {})
 
 
 def _option(name: str) -> str:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from attrs import evolve
 
-from assignor.cli.params import ASSUME, Seconds, complete_release, document
+from assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
 from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
 from assignor.cli.plan._hazards import compare_topology_files, static_verdict_lines, topologies_option
+from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan.application import ApplicationFiles
 from assignor.cli.plan.application_settings import read_settings
@@ -25,6 +26,7 @@ from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, pl
 from assignor.cli.plan.text import DO_NOT_ROLL, DisplayOptions, broker_plan_lines, group_plan_lines
 from spark_sim.advice.patch_levels import advise_between, is_same_release
 from upgrade import Plan, Release, UpgradeError
+from upgrade.application.live_group import LiveGroup
 from upgrade.application.setting_files import Settings
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
@@ -46,8 +48,7 @@ _MAX_COLUMNS: Final = 120
 
 
 @click.command()
-@click.argument("from_release", metavar="FROM", shell_complete=complete_release)
-@click.argument("to_release", metavar="TO", shell_complete=complete_release)
+@click.argument("releases", metavar="[FROM] TO", nargs=-1, shell_complete=complete_release)
 @click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
 @click.option(
     "--explored",
@@ -123,8 +124,7 @@ _MAX_COLUMNS: Final = 120
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
 def plan(
-    from_release: str,
-    to_release: str,
+    releases: Sequence[str],
     offline: bool,
     brokers: bool,
     mode: str | None,
@@ -154,8 +154,11 @@ def plan(
     owner. Exit status 1 if a property is violated; a safe plan is named if there is one. Of more than 20 members or 200
     tasks a sample is simulated: 20 members, and as many tasks per member.
 
+    With --group the plan looks at the live group and its brokers first. Without FROM it is the release that the members
+    run. Exit status 1 if they run several, or not FROM.
+
     With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
-    something blocks it. With --group it looks at the live group and its brokers first.
+    something blocks it.
 
     With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
     exists.
@@ -171,6 +174,7 @@ def plan(
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
       streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
+      streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
       streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
       streams-assignor plan --brokers 2.8 4.3
@@ -194,34 +198,71 @@ def plan(
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
     if brokers and (without or topology or code or protocol.settings_file):
         raise click.UsageError("--without, --topology, --config and --app are for a Streams group")
-    if not protocol.to_protocol:
-        protocol.require_protocol()
-    elif brokers or about_group or topologies or code:
+    protocol.check()
+    if brokers and protocol.group_name:
+        raise click.UsageError("--group is for a Streams group; brokers have none")
+    if protocol.to_protocol and (brokers or about_group or topologies or code):
         raise click.UsageError("--to-protocol excludes --brokers, --topologies, --app and options about a group's size")
+    from_release, to_release = _ends(releases, may_be_found=bool(protocol.group_name) and not protocol.to_protocol)
     try:
         if brokers:
+            ends_of_brokers = _broker_releases(from_release, to_release, assume)
             advice = (
-                advise_persistent_metadata(*_broker_releases(from_release, to_release, assume))
+                advise_persistent_metadata(*ends_of_brokers)
                 if persistent
-                else _advise_brokers(*_broker_releases(from_release, to_release, assume), mode, level)
+                else _advise_brokers(*ends_of_brokers, mode, level)
             )
             _print_broker_plan(advice, output=output, verbose=verbose)
         else:
-            ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
-            if protocol.to_protocol:
+            target = resolve_release(to_release, assume)
+            origin = resolve_release(from_release, assume) if from_release else None
+            if protocol.to_protocol and origin:
+                ends = origin, target
                 found = plan_protocol(*ends, protocol, without=without, topology=topology, offline=offline)
                 _print_protocol_plan(found, output=output, verbose=verbose)
                 return
             change = compare_topology_files(*topologies) if topologies else None
             files = ApplicationFiles(protocol.settings_file, code)
             settings = read_settings(files.settings) if files.settings else None
-            options = GroupOptions.of(context, of_a_group, settings, str(files.settings))
+            live = _live_group(protocol, settings, assume)
+            options = GroupOptions.of(context, of_a_group, settings, str(files.settings), live)
             facts = options.refine(_topology_facts(without, topology))
             _print_group_plan(
-                *ends, options, change, facts, files, settings, offline=offline, output=output, verbose=verbose
+                origin or options.origin(target),
+                target,
+                options,
+                change,
+                facts,
+                files,
+                settings,
+                offline=offline,
+                output=output,
+                verbose=verbose,
             )
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _ends(releases: Sequence[str], *, may_be_found: bool) -> tuple[str, str]:
+    """Return FROM and TO; FROM is empty if it is that of the group."""
+    match (*releases,):
+        case (origin, target):
+            return origin, target
+        case (target,) if may_be_found:
+            return "", target
+    got = ", ".join(releases) or "none"
+    raise click.UsageError(f"expected FROM and TO, or TO with --group and without --to-protocol, got {got}")
+
+
+def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str | None) -> LiveGroup | None:
+    """Look at the group that is named, at the servers of the options or else of its settings."""
+    if options.group_name is None:
+        return None
+    servers = options.bootstrap_servers or (settings.values.get("bootstrap.servers") if settings else None)
+    context = click.get_current_context()
+    servers, config = cluster_settings(context, servers, options.command_config)
+    assumed = resolve_release(assume).release if assume else None
+    return read_group(options.group_name, servers, config, options.client, assumed)
 
 
 def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> None:
@@ -293,7 +334,7 @@ def _print_group_plan(
     reasons = [
         DO_NOT_ROLL if is_rolled_apart else "",
         *application.reasons,
-        options.blocked(advice) if is_rolled else "",
+        *(options.reasons(origin, advice) if is_rolled else ()),
     ]
     blocked, *further_reasons = [each for each in reasons if each] or [""]
     if blocked:
@@ -310,7 +351,7 @@ def _print_group_plan(
     if output != "text":
         further: dict[str, Any] = {"notes": notes, **checked.as_json()}
         further |= {"topologies": change.as_json()} if change else {}
-        further |= application.as_json()
+        further |= application.as_json() | options.as_json()
         further |= {"group": impact.as_json()} if impact else {}
         click.echo(_rendered(advice.as_json() | further, output))
     else:
@@ -321,6 +362,7 @@ def _print_group_plan(
             static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else (),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
+            options.lines(view),
             *application.parts(view),
         )
         click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked)))

@@ -211,7 +211,4 @@ def test_the_streams_protocol_needs_both_releases(run):
 def test_a_vendors_name_is_compared_with_apaches_jars(run):
     notes = json.loads(run("2.8", "7.6.1-ccs", "--json", text="").output)["notes"]
 
-    assert (
-        "7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0: its own jars are in no table"
-        in (notes)
-    )
+    assert "7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0" in (notes)
