@@ -11,6 +11,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from upgrade.errors import UpgradeError
+from upgrade.hazards import GroupFacts
 from upgrade.releases import Release, ResolvedRelease
 
 _MOST_SHOWN: Final = 5
@@ -88,6 +89,17 @@ class LiveGroup:
     def static(self) -> tuple[str, ...]:
         """The instance ids."""
         return tuple(sorted(each.instance_id for each in self.members if each.instance_id))
+
+    @property
+    def facts(self) -> GroupFacts:
+        """What conditions of hazards are compared with."""
+        lines = [each.line for each in self.brokers if each.line]
+        return GroupFacts(
+            self.name,
+            has_static_members=bool(self.static) if self.members else None,
+            has_standbys=bool(self.standbys) if self.tasks else None,
+            brokers=(min(lines), max(lines)) if lines and len(lines) == len(self.brokers) else None,
+        )
 
     @property
     def unknown(self) -> tuple[LiveMember, ...]:

@@ -12,18 +12,16 @@ from upgrade.application.setting_files import Settings, Variant, setting_of
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.release_behaviour import UPGRADE_FROM
 from upgrade.releases import Release
-from upgrade.verdict import TopologyFeature
 
 _GROUP_PROTOCOL: Final = "group.protocol"
 _STREAMS: Final = "streams"
 _INSTANCE: Final = "group.instance.id"
 _STANDBYS: Final = "num.standby.replicas"
 _SESSION: Final = "session.timeout.ms"
-_THREADS: Final = "num.stream.threads"
 _UPGRADE_FROM: Final = "upgrade.from"
 _ASSIGNORS: Final = ("task.assignor.class", "internal.task.assignor.class")
 _OF_KAFKA: Final = "org.apache.kafka."
-_READ: Final = (_GROUP_PROTOCOL, _INSTANCE, _STANDBYS, _SESSION, _THREADS, _UPGRADE_FROM, *_ASSIGNORS)
+_READ: Final = (_GROUP_PROTOCOL, _INSTANCE, _STANDBYS, _SESSION, _UPGRADE_FROM, *_ASSIGNORS)
 
 
 @frozen
@@ -34,7 +32,6 @@ class PlanParameters:
     """Whether members have a ``group.instance.id``."""
     standbys: int | None = None
     session_timeout_ms: int | None = None
-    threads: int | None = None
     upgrade_from: str | None = None
     """Only if it is a value that some release accepts."""
     has_streams_protocol: bool = False
@@ -49,21 +46,10 @@ class PlanParameters:
             "static": self.is_static,
             "standbys": self.standbys,
             "session_timeout_ms": self.session_timeout_ms,
-            "threads": self.threads,
             "upgrade_from": self.upgrade_from,
             "group_protocol": _STREAMS if self.has_streams_protocol else "classic",
             "task_assignor": self.task_assignor or None,
         }
-
-    @property
-    def absent(self) -> frozenset[TopologyFeature]:
-        """The features that the application lacks because of its settings."""
-        return frozenset({TopologyFeature.SECOND_THREAD} if self.threads == 1 else ())
-
-    @property
-    def present(self) -> frozenset[TopologyFeature]:
-        """The features that it has."""
-        return frozenset({TopologyFeature.SECOND_THREAD} if self.threads and self.threads > 1 else ())
 
     def blocked(self, origin: Release, target: Release) -> str:
         """Say why members of both releases cannot be in one group; empty if they can, as far as this decides."""
@@ -118,7 +104,6 @@ def plan_parameters(settings: Settings) -> PlanParameters:
         is_static=bool(values[_INSTANCE]),
         standbys=_number(values[_STANDBYS]),
         session_timeout_ms=_number(values[_SESSION]),
-        threads=_number(values[_THREADS]),
         upgrade_from=value if value in UPGRADE_FROM else None,
         has_streams_protocol=(values[_GROUP_PROTOCOL] or "").strip().lower() == _STREAMS,
         task_assignor=next((key for key, name in assignors if name and not name.strip().startswith(_OF_KAFKA)), ""),

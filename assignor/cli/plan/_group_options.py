@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import click
-from attrs import evolve, frozen
+from attrs import frozen
 from click.core import ParameterSource
 
 from assignor.cli.plan.text import DisplayOptions
@@ -16,8 +16,8 @@ from upgrade.application.live_group import LiveGroup
 from upgrade.application.parameters import PlanParameters, plan_parameters
 from upgrade.application.setting_files import Settings
 from upgrade.errors import UpgradeError
+from upgrade.hazards import Answer, JudgedFeatures
 from upgrade.releases import ResolvedRelease
-from upgrade.verdict import TopologyFacts, TopologyFeature
 
 GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "session_timeout", "explored")
 _KEYS: Final[Mapping[str, str]] = {
@@ -91,20 +91,12 @@ class GroupOptions:
             self.parameters.is_static or (self.live and self.live.static) or (self.size and self.size["static"])
         )
 
-    def refine(self, facts: TopologyFacts) -> TopologyFacts:
-        """Return what is known of the application with what settings say; an option counts more."""
-        known = facts.absent | facts.present
-        return evolve(
-            facts,
-            absent=facts.absent | (self.parameters.absent - known),
-            present=facts.present | (self.parameters.present - known),
-        )
-
-    def notes(self, advice: Advice, facts: TopologyFacts) -> Iterator[str]:
+    def notes(self, advice: Advice, features: JudgedFeatures) -> Iterator[str]:
         """Say what the settings mean for the plan, and which option counts in their place."""
         yield from self.contradicted
-        if self.parameters.present & facts.absent:
-            yield f"--without {TopologyFeature.SECOND_THREAD.value} counts, and not num.stream.threads of the settings"
+        for feature, concern in features.concerns.items():
+            if concern.answer is Answer.YES and feature in features.facts.absent:
+                yield f"--without {feature.value} counts, and not {'; '.join(concern.evidence)}"
         hops = advice.guidance.hops
         yield from self.parameters.notes(hops[0].origin, hops[-1].target, advice.upgrade_from)
 

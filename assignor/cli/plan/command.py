@@ -16,7 +16,17 @@ from attrs import evolve
 
 from assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
 from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
-from assignor.cli.plan._hazards import compare_topology_files, static_verdict_lines, topologies_option
+from assignor.cli.plan._hazards import (
+    compare_topology_files,
+    facts_of,
+    feature_lines,
+    features_of,
+    judged_json,
+    read_topology,
+    static_verdict_lines,
+    stopping_text,
+    topologies_option,
+)
 from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan.application import ApplicationFiles
@@ -31,15 +41,11 @@ from upgrade.application.setting_files import Settings
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.hazards import TopologyChange
-from upgrade.input_values import InvalidInput, read_text
+from upgrade.hazards import DescribedTopology, TopologyChange, judge_hazards
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
-    UNKNOWN_TOPOLOGY,
-    TopologyFacts,
     TopologyFeature,
     Verdict,
-    facts_of_topology,
     features_named,
 )
 
@@ -222,17 +228,17 @@ def plan(
                 _print_protocol_plan(found, output=output, verbose=verbose)
                 return
             change = compare_topology_files(*topologies) if topologies else None
+            absent = features_named(without) if without is not None else frozenset[TopologyFeature]()
             files = ApplicationFiles(protocol.settings_file, code)
             settings = read_settings(files.settings) if files.settings else None
             live = _live_group(protocol, settings, assume)
             options = GroupOptions.of(context, of_a_group, settings, str(files.settings), live)
-            facts = options.refine(_topology_facts(without, topology))
             _print_group_plan(
                 origin or options.origin(target),
                 target,
                 options,
                 change,
-                facts,
+                (absent, read_topology(topology)),
                 files,
                 settings,
                 offline=offline,
@@ -285,30 +291,12 @@ def _print_protocol_plan(found: ProtocolPlan, *, output: str, verbose: bool) -> 
         sys.exit(1)
 
 
-def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts:
-    """Return what the options say of the application: ``without`` adds to what a topology does not show."""
-    absent = features_named(without) if without is not None else frozenset()
-    if topology is None:
-        return evolve(UNKNOWN_TOPOLOGY, absent=absent)
-    try:
-        text = read_text(topology)
-    except (OSError, InvalidInput) as error:
-        raise click.UsageError(f"cannot read {topology}: {error}") from error
-    try:
-        found = facts_of_topology(text, str(topology))
-    except UpgradeError as error:
-        raise click.UsageError(str(error)) from error
-    if shown := sorted(each.value for each in absent & (found.absent | found.present)):
-        raise click.UsageError(f"--topology shows whether there are {', '.join(shown)}: leave this out of --without")
-    return evolve(found, absent=found.absent | absent)
-
-
 def _print_group_plan(
     origin: ResolvedRelease,
     target: ResolvedRelease,
     options: GroupOptions,
     change: TopologyChange | None,
-    facts: TopologyFacts,
+    known: tuple[frozenset[TopologyFeature], DescribedTopology | None],
     files: ApplicationFiles,
     settings: Settings | None,
     *,
@@ -323,11 +311,15 @@ def _print_group_plan(
         notes = list(dict.fromkeys((*origin.reading, *target.reading)))
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
-    advice = advise_between(origin, target, offline=offline, facts=facts)
-    advice = evolve(advice, notes=(*advice.notes, *files.notes(origin, target), *options.notes(advice, facts)))
+    application = files.check(origin.release, target.release, settings)
+    absent, topology = known
+    facts = facts_of(application, topology, options.live)
+    features = features_of(facts, topology, absent)
+    advice = advise_between(origin, target, offline=offline, facts=features.facts)
+    advice = evolve(advice, notes=(*advice.notes, *files.notes(origin, target), *options.notes(advice, features)))
+    judged = judge_hazards(advice.hazards, facts) if any(facts) else None
     notes = list(advice.notes)
     checked = advice.checked.with_topologies() if change else advice.checked
-    application = files.check(origin.release, target.release, settings)
     checked = application.scope(checked)
     is_rolled = advice.plan is not Plan.OFFLINE
     is_rolled_apart = change is not None and not change.is_compatible and is_rolled
@@ -335,6 +327,7 @@ def _print_group_plan(
         DO_NOT_ROLL if is_rolled_apart else "",
         *application.reasons,
         *(options.reasons(origin, advice) if is_rolled else ()),
+        stopping_text(judged, target.release),
     ]
     blocked, *further_reasons = [each for each in reasons if each] or [""]
     if blocked:
@@ -351,21 +344,22 @@ def _print_group_plan(
     if output != "text":
         further: dict[str, Any] = {"notes": notes, **checked.as_json()}
         further |= {"topologies": change.as_json()} if change else {}
-        further |= application.as_json() | options.as_json()
+        further |= application.as_json() | judged_json(judged, features) | options.as_json()
         further |= {"group": impact.as_json()} if impact else {}
         click.echo(_rendered(advice.as_json() | further, output))
     else:
         is_static = options.is_static and not offline
         hops = advice.guidance.hops
         view = _view(verbose=verbose)
+        below = static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else ()
         parts = (
-            static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else (),
+            (*feature_lines(features, advice), *below),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
             options.lines(view),
             *application.parts(view),
         )
-        click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked)))
+        click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked, judged=judged)))
     if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
         sys.exit(1)
 

@@ -129,6 +129,6 @@ def test_a_file_that_cannot_be_opened_is_refused(run, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied", "orders.jar")
 
-    monkeypatch.setattr("upgrade.application.archive.ZipFile", refuse)
+    monkeypatch.setattr("upgrade.application._zip_files.ZipFile", refuse)
 
     assert "cannot read orders.jar: Permission denied" in run("2.8", "4.3", entries=FAT).output

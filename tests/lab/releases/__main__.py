@@ -72,7 +72,7 @@ def derive_row(name: str, *, write: bool, bounce: bool, captures: Path | None) -
 
 @main.command("tables")
 def write_application_tables() -> None:
-    """Write the tables of configuration and code from the jars of every release (about a minute). Status 2 without."""
+    """Write the tables of ``upgrade.application`` from the jars of every release (two minutes). Status 2 without."""
     from tests.lab.releases.application_tables import write_tables
 
     for name, size in write_tables().items():

@@ -4,6 +4,7 @@ import pytest
 
 from upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
 from upgrade.errors import UpgradeError
+from upgrade.hazards import GroupFacts
 from upgrade.releases import OURS, RELEASES, resolve_release
 
 
@@ -115,6 +116,14 @@ def test_all_that_is_seen_is_shown():
         "group billing: classic, Stable; 1 member, 0 tasks, 0 standbys of a task at most",
         "- release 2.8.2: a",
     ] == list(group(member("a", "2.8.2")).lines())
+
+
+def test_conditions_of_hazards_are_compared_with_it():
+    both = group(member("a"), tasks=1, brokers=(LiveBroker(1, (4, 2), None), LiveBroker(2, (4, 3), None)))
+
+    assert GroupFacts("billing", has_static_members=True, has_standbys=True) == SHOWN.facts
+    assert GroupFacts("billing", False, False, ((4, 2), (4, 3))) == both.facts
+    assert GroupFacts("billing") == group().facts
 
 
 def test_the_same_as_json():

@@ -5,9 +5,6 @@ import pytest
 from upgrade.application.parameters import PlanParameters, plan_parameters
 from upgrade.application.setting_files import Entry, Settings, kafka_settings
 from upgrade.releases import release_named
-from upgrade.verdict import TopologyFeature
-
-SECOND_THREAD = frozenset({TopologyFeature.SECOND_THREAD})
 
 
 def parameters(**settings):
@@ -24,7 +21,6 @@ def test_settings_say_how_large_the_group_is():
         main_consumer_session_timeout_ms="9000",
         session_timeout_ms="1",
         group_instance_id="${POD}",
-        num_stream_threads="4",
         upgrade_from="2.8",
         group_protocol="Streams",
         task_assignor_class="com.example.A",
@@ -34,16 +30,10 @@ def test_settings_say_how_large_the_group_is():
         "static": True,
         "standbys": 2,
         "session_timeout_ms": 9000,
-        "threads": 4,
         "upgrade_from": "2.8",
         "group_protocol": "streams",
         "task_assignor": "task.assignor.class",
     } == found.as_json()
-    assert (frozenset(), SECOND_THREAD) == (found.absent, found.present)
-    assert (SECOND_THREAD, frozenset()) == (
-        parameters(num_stream_threads="1").absent,
-        parameters(num_stream_threads="1").present,
-    )
 
 
 def test_what_cannot_be_read_or_is_not_set_says_nothing():

@@ -148,10 +148,10 @@ class CommandConfig:
         text = read_text(path, "latin-1")
         if "\0" in text:  # every key would be unknown, and the connection without TLS and SASL
             raise ConfigException(f"expected a properties file in ISO 8859-1, got {path} with NUL bytes: is it UTF-16?")
-        found = cls.of(dict(parse_properties(text)))
-        if found.settings.get("security_protocol", "").endswith("SSL"):
-            _check_certificates(found.settings)
-        return found
+        config = cls.of(dict(parse_properties(text)))
+        if config.settings.get("security_protocol", "").endswith("SSL"):
+            _check_certificates(config.settings)
+        return config
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Self:
@@ -174,8 +174,8 @@ class CommandConfig:
                 raise ConfigException(f"{store}.location needs {store}.type=PEM; without it, Kafka takes it for JKS")
         for key in [key for key in rest if key in _KEYS]:
             name, reader = _KEYS[key]
-            found = _parse(key, rest.pop(key), reader)
-            settings |= {name: found} if name else {}
+            parsed = _parse(key, rest.pop(key), reader)
+            settings |= {name: parsed} if name else {}
         _refuse_unknown(rest, numbers)
         _apply_java_defaults(settings)
         return cls(settings, limit / 1000 if limit else None, brokers, controllers)
@@ -277,14 +277,14 @@ def _parse_jaas(jaas: str | None) -> dict[str, Any]:
     if module.rpartition(".")[2] not in _LOGIN_MODULES:
         raise ConfigException(f"sasl.jaas.config: expected one of {', '.join(_LOGIN_MODULES)} as login module")
     pairs = _LOGIN_OPTION.findall(options)
-    found = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
-    if module.endswith(_MSK_IAM_MODULE) and found:
+    login_options = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
+    if module.endswith(_MSK_IAM_MODULE) and login_options:
         raise ConfigException(
             f"sasl.jaas.config: expected no options of {_MSK_IAM_MODULE}: the credentials are those of botocore, as of "
             "AWS_PROFILE and AWS_DEFAULT_REGION"
         )
     keys = _OAUTH_KEYS if module.endswith(_OAUTH_MODULE) else _LOGIN_KEYS
-    login = {keys[key]: value for key, value in found.items() if key in keys}
+    login = {keys[key]: value for key, value in login_options.items() if key in keys}
     return {name: redact(value) if name.endswith(("password", "secret")) else value for name, value in login.items()}
 
 
