@@ -10,7 +10,7 @@ from upgrade.application.code import code_of
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
 from upgrade.application.setting_files import Settings, Variant
-from upgrade.hazards import PASSIVE_LIBRARIES, CodeFacts, DescribedTopology, Lacking, Setting, SettingFacts
+from upgrade.hazards import PASSIVE_LIBRARIES, ApplicationTopology, CodeFacts, Lacking, Setting, SettingFacts
 from upgrade.releases import RELEASES, Release
 from upgrade.topology_description import parse_topology_description
 
@@ -31,13 +31,13 @@ def _place(source: str, variant: Variant, key: str) -> str:
     return f"{source}{line}{conditions}"
 
 
-def described_topology(source: str, text: str) -> DescribedTopology:
+def described_topology(source: str, text: str) -> ApplicationTopology:
     """Return the nodes of a ``Topology#describe()`` text.
 
     Raises:
         UpgradeError: The text is no topology.
     """
-    return DescribedTopology(source, parse_topology_description(text, source))
+    return ApplicationTopology(source, parse_topology_description(text, source))
 
 
 def code_facts(source: str, archives: Archives, report: LinkageReport, origin: Release, target: Release) -> CodeFacts:

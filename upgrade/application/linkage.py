@@ -153,6 +153,22 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
     )
 
 
+def check_artifacts(classes: Iterable[ApplicationClass], code: Code) -> tuple[Problem, ...]:
+    """Resolve the references of Kafka's own classes to those of its other artifacts.
+
+    Args:
+        classes: Those of Kafka's artifacts, each with its artifact as library.
+        code: The classes of all of them.
+    """
+    problems: defaultdict[Problem, list[Referrer]] = defaultdict(list)
+    known = _Classes(code, lambda _: None)
+    for each in classes:
+        for found in _problems(each.file, known, known):
+            if found.owner not in code or code[found.owner].artifact != each.library.name:
+                problems[found].append(Referrer(each.file.name, each.library))
+    return tuple(sorted((evolve(found, referred_by=_sorted(those)) for found, those in problems.items()), key=_rank))
+
+
 def _named_in_signatures(found: ClassFile) -> set[str]:
     return {name for each in found.members for name in _NAMED.findall(each.descriptor)}
 

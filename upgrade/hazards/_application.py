@@ -66,7 +66,7 @@ class CodeFacts:
 
 
 @frozen
-class DescribedTopology:
+class ApplicationTopology:
     """The text of ``Topology#describe()``."""
 
     source: str
@@ -90,7 +90,7 @@ class Application:
 
     settings: SettingFacts | None = None
     code: CodeFacts | None = None
-    topology: DescribedTopology | None = None
+    topology: ApplicationTopology | None = None
     group: GroupFacts | None = None
     wrapped: Mapping[str, Setting] = field(factory=dict, hash=False)
     """The values that a wrapper gives to keys which no file sets."""

@@ -18,7 +18,7 @@ from upgrade.application.live_group import LiveGroup
 from upgrade.hazards import (
     Answer,
     Application,
-    DescribedTopology,
+    ApplicationTopology,
     JudgedFeatures,
     JudgedHazard,
     TopologyChange,
@@ -59,7 +59,7 @@ def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
         yield f"static members: {static.symptom}; {static.remedy}"
 
 
-def read_topology(path: Path | None) -> DescribedTopology | None:
+def read_topology(path: Path | None) -> ApplicationTopology | None:
     """Read a ``Topology#describe()`` text; None if there is no file.
 
     Raises:
@@ -75,7 +75,7 @@ def read_topology(path: Path | None) -> DescribedTopology | None:
 
 
 def facts_of(
-    found: ApplicationResult, topology: DescribedTopology | None, live: LiveGroup | None = None
+    found: ApplicationResult, topology: ApplicationTopology | None, live: LiveGroup | None = None
 ) -> tuple[Application, ...]:
     """Return what files and the live group show: once, or for each of the conditions that the settings have."""
     code = found.code.facts if found.code else None
@@ -86,7 +86,7 @@ def facts_of(
 
 
 def features_of(
-    applications: Sequence[Application], topology: DescribedTopology | None, absent: frozenset[TopologyFeature]
+    applications: Sequence[Application], topology: ApplicationTopology | None, absent: frozenset[TopologyFeature]
 ) -> JudgedFeatures:
     """Return the features on which the verdict depends, as the files show them.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,13 +10,12 @@ from attrs import frozen
 
 from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
-from upgrade import Release, UpgradeError
+from upgrade import Release
 from upgrade.application.api_diff import java_name
-from upgrade.application.archive import Archives
-from upgrade.application.code import code_of
-from upgrade.application.evidence import code_facts
-from upgrade.application.libraries import Library
-from upgrade.application.linkage import LinkageReport, Referrer, check_references
+from upgrade.application.code_report import CodeReport, judge_code
+from upgrade.application.linkage import Problem, Referrer
+from upgrade.application.pinned import MixedArtifacts
+from upgrade.application.replacements import replacement
 from upgrade.application.settings import KnownClasses
 from upgrade.hazards import CodeFacts
 
@@ -27,78 +26,94 @@ _MOST_SHOWN: Final = 3
 class CodeResult:
     """The class files of an application, and what of Kafka's they lose."""
 
-    paths: tuple[str, ...]
-    target: str
-    seen: int
-    kafka: Mapping[str, tuple[str, ...]]
-    """The versions of each artifact of Kafka in the files."""
-    libraries: tuple[Library, ...]
-    damaged: tuple[str, ...]
-    report: LinkageReport
-    known_classes: KnownClasses
+    found: CodeReport
 
-    facts: CodeFacts
+    @property
+    def facts(self) -> CodeFacts:
+        """What conditions of hazards are compared with."""
+        return self.found.facts
+
+    @property
+    def known_classes(self) -> KnownClasses:
+        """What the class names in settings are compared with."""
+        return self.found.known_classes
 
     @property
     def blocked(self) -> str:
         """Why members do not work; empty if they do, as far as references decide."""
-        return f"the code refers to what {self.target} lacks, see below" if self.report.new_problems else ""
-
-    @property
-    def not_seen(self) -> tuple[str, ...]:
-        """What class files do not show."""
-        invisible = "reflection, native images, names of metrics, and whether a line ever runs"
-        return (invisible,) if self.libraries else (invisible, "its libraries: there are none in the files")
+        if self.found.linkage.new_problems:
+            return f"the code refers to what {self.found.target} lacks, see below"
+        return "Kafka's artifacts in the files do not fit together, see below" if self.found.is_mixed_after else ""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {
-            "missing": [each.as_json() for each in self.report.problems],
-            "application": {
-                "paths": list(self.paths),
-                "classes": self.seen,
-                "references": self.report.references,
-                "kafka": {artifact: list(versions) for artifact, versions in self.kafka.items()},
-                "libraries": [{"name": each.name, "version": each.version or None} for each in self.libraries],
-                "internal": _by_class(self.report.internal),
-                "unknown": _by_class(self.report.unknown),
-                "damaged": list(self.damaged),
-                "not_seen": list(self.not_seen),
-            },
-        }
+        return self.found.as_json()
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is lost, one line each, and what could not be seen."""
-        report = self.report
-        read = f"{self.seen:,} classes, {report.references:,} classes and members of Kafka"
-        yield f"code in {', '.join(self.paths)}: {read}, {len(report.new_problems)} that {self.target} lacks"
-        for each in report.problems:
-            known = "" if each.is_new else "; missing in FROM, too"
-            yield view.fact(
-                sanitize(f"- {each.error}: {each.text}: {each.reason}{known}; {_referrers(each.referred_by, view)}")
-            )
-        for name, found in report.internal.items() if view.verbose else ():
-            yield sanitize(f"- internal, and still there: {java_name(name)}; {_referrers(found, view)}")
-        if report.internal and not view.verbose:
-            yield f"- internal classes of Kafka that are still there: {len(report.internal)} (-v)"
-        if report.unknown:
-            names = ", ".join(map(java_name, list(report.unknown)[:_MOST_SHOWN]))
-            further = len(report.unknown) - _MOST_SHOWN
+        found, linkage = self.found, self.found.linkage
+        read = f"{found.seen:,} classes, {linkage.references:,} classes and members of Kafka"
+        yield f"code in {', '.join(found.paths)}: {read}, {len(linkage.new_problems)} that {found.target} lacks"
+        for each in linkage.problems:
+            yield from self._problem_lines(each, view)
+        for name, those in linkage.signatures.items():
+            text = f"{java_name(name)}: only in a signature, so it fails when a framework looks at the members"
+            yield sanitize(f"- missing: {text}; {_referrers(those, view)}")
+        for name, those in linkage.internal.items() if view.verbose else ():
+            yield sanitize(f"- internal, and still there: {java_name(name)}; {_referrers(those, view)}")
+        if linkage.internal and not view.verbose:
+            yield f"- internal classes of Kafka that are still there: {len(linkage.internal)} (-v)"
+        if linkage.unknown:
+            names = ", ".join(map(java_name, list(linkage.unknown)[:_MOST_SHOWN]))
+            further = len(linkage.unknown) - _MOST_SHOWN
             more = f" and {further} more" if further > 0 else ""
             yield view.fact(sanitize(f"- of other artifacts of Kafka, which are not looked up: {names}{more}"))
-        for artifact, versions in self.kafka.items():
+        for artifact, versions in found.kafka.items():
             yield sanitize(f"- {artifact} in the files: {', '.join(versions)}")
-        if len({version for versions in self.kafka.values() for version in versions}) > 1:
-            yield "- the files have different releases of Kafka: one of these artifacts is pinned, and may stay old"
-        if self.damaged:
-            yield sanitize(f"- {len(self.damaged)} files cannot be read: {', '.join(self.damaged[:_MOST_SHOWN])}")
-        yield f"- not seen: {'; '.join(self.not_seen)}"
+        if found.mixed:
+            yield from _mixed_lines(found.mixed, view)
+        for copy in found.relocated:
+            yield view.fact(
+                sanitize(f"- a copy of {copy.artifact} as {copy.package}, which stays as it is: {copy.library}")
+            )
+        for need in found.needs:
+            yield view.fact(sanitize(f"- {need.status.value}: {need.text}"))
+        if 0 < found.java < found.needed_java:
+            have = f"the files need Java {found.java}, so look at what runs them"
+            yield view.fact(f"- {found.target} needs Java {found.needed_java}; {have}")
+        elif found.java:
+            yield sanitize(
+                f"- Java: the files need {found.java} ({found.java_library}), {found.target} {found.needed_java}"
+            )
+        if found.damaged:
+            yield sanitize(f"- {len(found.damaged)} files cannot be read: {', '.join(found.damaged[:_MOST_SHOWN])}")
+        yield sanitize(f"- not seen: {'; '.join(found.not_seen)}")
+
+    def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
+        known = "" if problem.is_new else "; missing in FROM, too"
+        yield view.fact(
+            sanitize(
+                f"- {problem.error}: {problem.text}: {problem.reason}{known}; {_referrers(problem.referred_by, view)}"
+            )
+        )
+        candidates = self.found.suggestions.get(problem.text, ())
+        if row := replacement(problem.text):
+            yield f"    {row.text} ({row.source})"
+        elif candidates:
+            yield sanitize(f"    {self.found.target} has {', '.join(candidates)}")
 
 
-def _by_class(found: Mapping[str, tuple[Referrer, ...]]) -> list[dict[str, Any]]:
-    return [
-        {"class": java_name(name), "referred_by": [each.as_json() for each in those]} for name, those in found.items()
-    ]
+def _mixed_lines(mixed: MixedArtifacts, view: DisplayOptions) -> Iterator[str]:
+    """Write which artifact stayed behind, what keeps it, and what Kafka's own classes miss."""
+    kept = f"; kept by: {', '.join(mixed.kept_by[:_MOST_SHOWN])}" if mixed.kept_by else ""
+    failing = (
+        f"{len(mixed.problems)} references of Kafka's own fail" if mixed.problems else "Kafka's references resolve"
+    )
+    yield view.fact(
+        sanitize(f"- different releases of Kafka in the files, {mixed.oldest} is the oldest: {failing}{kept}")
+    )
+    for each in mixed.problems if view.verbose else mixed.problems[:_MOST_SHOWN]:
+        yield view.fact(sanitize(f"- {each.error}: {each.text}: {each.reason}; {_referrers(each.referred_by, view)}"))
 
 
 def _referrers(found: Sequence[Referrer], view: DisplayOptions) -> str:
@@ -114,21 +129,4 @@ def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
     Raises:
         UpgradeError: A path cannot be read, or Kafka has not published a release.
     """
-    old, new = code_of(origin), code_of(target)
-    try:
-        with Archives(paths) as archives:
-            report = check_references(archives.classes, old, new, archives.find)
-            facts = code_facts(", ".join(map(str, paths)), archives, report, origin, target)
-    except OSError as error:
-        raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
-    return CodeResult(
-        tuple(map(str, paths)),
-        target.name,
-        archives.seen,
-        {artifact: tuple(sorted(versions)) for artifact, versions in sorted(archives.kafka.items())},
-        tuple(sorted((each for each in archives.libraries if not each.is_own), key=str)),
-        tuple(archives.damaged),
-        report,
-        KnownClasses(archives.names, has_libraries=archives.sees_libraries),
-        facts,
-    )
+    return CodeResult(judge_code(paths, origin, target))

@@ -41,7 +41,7 @@ from upgrade.application.setting_files import Settings
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.hazards import DescribedTopology, TopologyChange, judge_hazards
+from upgrade.hazards import ApplicationTopology, TopologyChange, judge_hazards
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     TopologyFeature,
@@ -296,7 +296,7 @@ def _print_group_plan(
     target: ResolvedRelease,
     options: GroupOptions,
     change: TopologyChange | None,
-    known: tuple[frozenset[TopologyFeature], DescribedTopology | None],
+    known: tuple[frozenset[TopologyFeature], ApplicationTopology | None],
     files: ApplicationFiles,
     settings: Settings | None,
     *,
