@@ -174,6 +174,14 @@ class Archives:
             self._found[name] = None if known is None else self._read(known[0].place, with_references=False)
         return self._found[name]
 
+    def own_classes_naming(self, name: str) -> list[str]:
+        """Return the classes of the application itself that name a class, in order."""
+        return sorted(
+            own
+            for own, variants in self._all.items()
+            if any(name in each.header.named and each.place.origin.library.is_own for each in variants)
+        )
+
     def kafka_classes(self, artifact: KafkaArtifact) -> Iterator[ClassFile]:
         """Yield the classes of an artifact of Kafka, without the libraries that it contains."""
         if artifact.jar is None:

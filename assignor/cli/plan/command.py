@@ -317,7 +317,7 @@ def _print_group_plan(
     features = features_of(facts, topology, absent)
     advice = advise_between(origin, target, offline=offline, facts=features.facts)
     advice = evolve(advice, notes=(*advice.notes, *files.notes(origin, target), *options.notes(advice, features)))
-    judged = judge_hazards(advice.hazards, facts) if any(facts) else None
+    judged = judge_hazards(advice.hazards, facts, target.release) if any(facts) else None
     notes = list(advice.notes)
     checked = advice.checked.with_topologies() if change else advice.checked
     checked = application.scope(checked)
