@@ -104,7 +104,7 @@ class ReleaseDiff:
     def lines(self) -> Iterator[str]:
         """Write it as text."""
         keys, overrides = self.configuration.keys, self.configuration.overrides
-        counted = Counter(each.as_json()["change"] for each in keys)
+        counted = Counter(key.as_json()["change"] for key in keys)
         yield f"{self.origin} to {self.target}"
         yield ""
         yield f"configuration: {_counts(counted) or 'no difference'}"
@@ -247,7 +247,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_value(each)}" for name, each in value.items())
+        return ", ".join(f"{name}={_value(part)}" for name, part in value.items())
     if isinstance(value, tuple | list):
         return _list(value)
     return "none" if value is None else str(value) or '""'

@@ -120,9 +120,9 @@ def event_text(event: EventLine) -> str:
             return f"subscribes with version {used}, supports {supported}"
         case {"event": "assigned", "generation": generation, "version": version, "supported": supported}:
             role = "leads" if event["leader"] else "follows"
-            known = f", supported {supported}" if supported > 0 else ""
+            newest = f", supported {supported}" if supported > 0 else ""
             owned = " ".join(event["active"]) or "nothing"
-            return f"{role} generation {generation}, version {version}{known}: owns {owned}"
+            return f"{role} generation {generation}, version {version}{newest}: owns {owned}"
         case {"event": "rejoin"}:
             return "rejoins immediately to change its version"
         case {"event": "failed", "error": error}:
@@ -279,5 +279,5 @@ class BounceSummary:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        timeline = [{"seconds": each.seconds, "member": each.member, "what": each.text} for each in self.timeline]
+        timeline = [{"seconds": line.seconds, "member": line.member, "what": line.text} for line in self.timeline]
         return {**asdict(evolve(self, timeline=())), "timeline": timeline}

@@ -255,7 +255,7 @@ def combine_observers(*observers: Observer) -> Observer:
     isolated = [isolate_errors(observer) for observer in observers]
 
     def observe(event: Event) -> None:
-        for each in isolated:
-            each(event)
+        for observer in isolated:
+            observer(event)
 
     return observe

@@ -145,7 +145,7 @@ class ApplicationState:
 
 def task_infos(topology: Topology, tasks: Mapping[TaskId, tuple[TopicPartition, ...]]) -> dict[TaskId, TaskInfo]:
     """Describe the tasks of a topology, given the input partitions of each."""
-    changelogs = [each.changelogs for each in topology.subtopologies]
+    changelogs = [subtopology.changelogs for subtopology in topology.subtopologies]
     return {
         task: TaskInfo(
             stateful=bool(topics := changelogs[task.subtopology]),

@@ -73,9 +73,9 @@ class StateGraph(Generic[S, A]):
 
     def state(self, number: int) -> S:
         """Return the state with a number."""
-        found = self._states[number]
-        assert found is not None
-        return found
+        state = self._states[number]
+        assert state is not None
+        return state
 
     def number_of(self, state: S) -> int:
         """Return the number of a state that is known; ``KeyError`` if it is not."""
@@ -115,6 +115,6 @@ def path_to(graph: StateGraph[S, A], number: int) -> tuple[int, list[A]]:
     actions = []
     while before := graph.predecessor(number):
         transitions = graph.model.transitions(graph.state(before))
-        actions.append(next(each.action for each in transitions if graph.target_of(each) == number))
+        actions.append(next(transition.action for transition in transitions if graph.target_of(transition) == number))
         number = before
     return number, actions[::-1]

@@ -36,7 +36,7 @@ class RegressionUnit(WorkUnit):
     @property
     def key(self) -> str:
         """A short name."""
-        return "".join(each if each.isalnum() or each in ".-" else "-" for each in str(self.cell))
+        return "".join(character if character.isalnum() or character in ".-" else "-" for character in str(self.cell))
 
     @property
     def cost(self) -> float:

@@ -103,6 +103,17 @@ def member_text(name: str, descriptor: str) -> str:
     return f"{name}({', '.join(types)})"
 
 
+def full_text(owner: str, name: str = "", descriptor: str = "") -> str:
+    """Write a class or a member of it as in Java's documentation.
+
+    >>> full_text("org/apache/kafka/streams/Topology", "<init>", "()V"), full_text("A$B")
+    ('org.apache.kafka.streams.Topology#Topology()', 'A.B')
+    """
+    known = java_name(owner)
+    member = known.rpartition(".")[2] if name == CONSTRUCTOR else name
+    return f"{known}#{member_text(member, descriptor)}" if name else known
+
+
 @frozen(order=True)
 class ApiChange:
     """A public class or member that differs between two releases."""
@@ -117,10 +128,7 @@ class ApiChange:
     @property
     def text(self) -> str:
         """Class and member as in Java's sources."""
-        name = java_name(self.owner)
-        constructor = name.rpartition(".")[2]
-        member = member_text(constructor if self.member == CONSTRUCTOR else self.member, self.descriptor)
-        return f"{name}#{member}" if self.member else name
+        return full_text(self.owner, self.member, self.descriptor)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""

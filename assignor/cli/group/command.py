@@ -18,9 +18,9 @@ from assignor.cli.group._output import OUTPUTS, Output
 from assignor.cli.group._wait import (
     EMPTY_CONDITION,
     STABLE_CONDITION,
-    Condition,
     RememberedState,
     StateFile,
+    WaitCondition,
     expected_members,
     release_condition,
     wait_for,
@@ -113,21 +113,21 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
 def _complete_condition(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     name, equals, release = incomplete.partition("=")
     if equals:
-        return [f"{name}={each}" for each in complete_release(context, parameter, release)]
-    return [each for each in ("stable", "empty", "release=") if each.startswith(incomplete)]
+        return [f"{name}={release_name}" for release_name in complete_release(context, parameter, release)]
+    return [condition for condition in ("stable", "empty", "release=") if condition.startswith(incomplete)]
 
 
 def _complete_words(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete names of groups, if the cluster is known and answers soon."""
-    given = context.params
-    words = [] if given.get("words") else ["list", "describe"]
+    params = context.params
+    words = [] if params.get("words") else ["list", "describe"]
     names: Sequence[str] = ()
     with suppress(click.ClickException, ClusterError):  # a shell shows no error
-        servers, config = cluster_settings(context, given.get("bootstrap_servers"), given.get("command_config"))
+        servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
         silence_client_logs()
         lookup = _load_lookup(list(LOOKUP_LOADERS))(servers, config.settings, _COMPLETION_SECONDS)
-        names = [each for each in lookup.names() if each == printable(each)]
-    return [each for each in (*words, *names) if each.startswith(incomplete)]
+        names = [name for name in lookup.names() if name == printable(name)]
+    return [word for word in (*words, *names) if word.startswith(incomplete)]
 
 
 @click.command
@@ -301,7 +301,7 @@ def group(
         )
         for text in result.notes:
             _note(text)
-        groups = result.found.groups  # none if a group that has to be empty does not exist
+        groups = result.look.groups  # none if a group that has to be empty does not exist
         if result.status or not (check and groups):
             if form != "table" and groups:
                 shown.show(groups)
@@ -309,7 +309,7 @@ def group(
     context.exit(_show(look, shown, interval=pause, check=check))
 
 
-def _condition(wanted: str, assume: str | None) -> Condition:
+def _condition(wanted: str, assume: str | None) -> WaitCondition:
     match wanted.partition("="):
         case ("stable", "", ""):
             return STABLE_CONDITION
@@ -365,28 +365,28 @@ def _look(
 ) -> Look:
     """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
-        found = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
+        cluster = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
     except NoSuchGroup as error:
         return Look(error=NoSuchGroup(f"{error}{nearest()}"))
     except ClusterError as error:
         return Look(error=error)
     now = time.monotonic()
     groups = [
-        detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each, assume=assume), now)
-        for each in found.groups
+        detectors.setdefault(group.name, CrashLoopDetector()).update(inspect_group(group, assume=assume), now)
+        for group in cluster.groups
     ]
-    return Look(groups=tuple(add_offsets(groups)), failures=found.failures)
+    return Look(groups=tuple(add_offsets(groups)), failures=cluster.failures)
 
 
 def _with_offsets(
     lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
 ) -> Sequence[InspectedGroup]:
     """Return the groups with their offsets, and with the problems of a limit if there is one."""
-    described = [each for each in groups if not each.described.error]
-    offsets = lookup.offsets([offset_request(each) for each in described], report) if described else {}
+    described = [group for group in groups if not group.described.error]
+    offsets = lookup.offsets([offset_request(group) for group in described], report) if described else {}
     report("")
-    found = [evolve(each, offsets=offsets.get(each.described.name)) for each in groups]
-    return found if max_lag is None else [check_lag(each, max_lag) for each in found]
+    with_offsets = [evolve(group, offsets=offsets.get(group.described.name)) for group in groups]
+    return with_offsets if max_lag is None else [check_lag(group, max_lag) for group in with_offsets]
 
 
 def _report_progress(watch: bool) -> Callable[[str], object]:
@@ -407,8 +407,8 @@ def _report_progress(watch: bool) -> Callable[[str], object]:
 def _nearest(lookup: Lookup, name: str | None) -> str:
     """Name the groups with the most similar names; empty if there are none."""
     with suppress(ClusterError):
-        if found := get_close_matches(name or "", lookup.names(), n=_NEAREST):
-            return f"; did you mean {' or '.join(map(printable, found))}?"
+        if similar := get_close_matches(name or "", lookup.names(), n=_NEAREST):
+            return f"; did you mean {' or '.join(map(printable, similar))}?"
     return ""
 
 
@@ -416,16 +416,16 @@ def _show(look: Callable[[], Look], output: Output, *, interval: float, check: b
     """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
     step("looking at the cluster")
     if check:
-        found, problems = look_until_decided(look, interval)
+        current, problems = look_until_decided(look, interval)
     else:
-        found, problems = look(), ProblemClock()
-    if found.error:
-        raise click.ClickException(error_text(found.error))
+        current, problems = look(), ProblemClock()
+    if current.error:
+        raise click.ClickException(error_text(current.error))
     step("writing what was found")
-    output.show(found.groups)
-    for failure in found.failures:
+    output.show(current.groups)
+    for failure in current.failures:
         _note(f"{failure}; its groups are not shown")
-    return int(bool(problems.lasting) or not found.is_complete)
+    return int(bool(problems.lasting) or not current.is_complete)
 
 
 def _watch(look: Callable[[], Look], output: Output, title: str, *, interval: float, check: bool) -> int:

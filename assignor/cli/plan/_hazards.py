@@ -1,15 +1,34 @@
-"""The part of ``plan`` beyond the metadata: compared topologies, and static members."""
+"""The part of ``plan`` beyond the metadata: what concerns an application, compared topologies, and static members."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import click
+from attrs import evolve
 
-from upgrade import Release, UpgradeError
-from upgrade.hazards import TopologyChange, compare_topologies, parse_subtopologies, static_downgrade
+from assignor.cli.plan.application import ApplicationResult
+from assignor.formats.text import sanitize
+from upgrade import Advice, Release, UpgradeError
+from upgrade.application.evidence import described_topology, setting_facts
+from upgrade.hazards import (
+    Answer,
+    Application,
+    ApplicationTopology,
+    JudgedFeatures,
+    JudgedHazard,
+    TopologyChange,
+    compare_topologies,
+    count_by_severity,
+    judge_features,
+    parse_subtopologies,
+    static_downgrade,
+)
 from upgrade.input_values import read_text
+from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, features_of_nodes, guidance
 
 topologies_option = click.option(
     "--topologies",
@@ -37,3 +56,86 @@ def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
     """Write what a rolling downgrade does to static members; it stands directly below the verdict."""
     if static := static_downgrade(origin, target):
         yield f"static members: {static.symptom}; {static.remedy}"
+
+
+def read_topology(path: Path | None) -> ApplicationTopology | None:
+    """Read a ``Topology#describe()`` text; None if there is no file.
+
+    Raises:
+        UpgradeError: It cannot be read, or is no such text.
+    """
+    if path is None:
+        return None
+    try:
+        text = read_text(path)
+    except (OSError, UpgradeError) as error:
+        raise UpgradeError(f"cannot read {path}: {error}") from error
+    return described_topology(str(path), text)
+
+
+def facts_of(found: ApplicationResult, topology: ApplicationTopology | None) -> tuple[Application, ...]:
+    """Return what the files of an application show: once, or for each of the conditions that its settings have."""
+    code = found.code.facts if found.code else None
+    configuration = found.configuration
+    settings = setting_facts(configuration.file, configuration.settings) if configuration else (None,)
+    return tuple(Application(settings=each, code=code, topology=topology) for each in settings)
+
+
+def features_of(
+    applications: Sequence[Application], topology: ApplicationTopology | None, absent: frozenset[TopologyFeature]
+) -> JudgedFeatures:
+    """Return the features on which the verdict depends, as the files show them.
+
+    Args:
+        applications: What the files show.
+        topology: The topology among them.
+        absent: The features that the application does not have, as the user says.
+
+    Raises:
+        UpgradeError: A file shows whether it has one of them.
+    """
+    found = judge_features(applications)
+    shown = features_of_nodes(topology.nodes) if topology else UNKNOWN_TOPOLOGY
+    if known := sorted(each.value for each in absent & (shown.absent | shown.present)):
+        raise UpgradeError(f"--topology shows whether there are {', '.join(known)}: leave this out of --without")
+    for feature in sorted(absent & found.facts.present, key=lambda each: each.value):
+        evidence = "; ".join(found.concerns[feature].evidence)
+        raise UpgradeError(f"{evidence}: leave {feature.value} out of --without")
+    return evolve(found, facts=evolve(found.facts, absent=found.facts.absent | absent))
+
+
+_WORDS: Final = {Answer.YES: "yes", Answer.NO: "no"}
+
+
+def stopping_text(judged: Sequence[JudgedHazard] | None, target: Release) -> str:
+    """Say that members stop, if a hazard that concerns the application stops them; else nothing."""
+    found = next((each.hazard for each in judged or () if each.stops_members), None)
+    return f"members of {target} stop ({found.applies_to}), see below" if found else ""
+
+
+def judged_json(judged: Sequence[JudgedHazard] | None, features: JudgedFeatures) -> dict[str, Any]:
+    """Return the hazards with their answers as plain values; nothing without files."""
+    if judged is None:
+        return {}
+    counted = Counter(each.concern.answer for each in judged)
+    return {
+        "hazards": [each.as_json() for each in judged],
+        "beyond_metadata": count_by_severity(each.hazard for each in judged if each.concern.answer is not Answer.NO),
+        "concerns": {answer.value: counted[answer] for answer in Answer},
+        "features": {feature.value: concern.as_json() for feature, concern in features.concerns.items()},
+    }
+
+
+def feature_lines(features: JudgedFeatures, advice: Advice) -> Iterator[str]:
+    """Write what files say of the features on which the verdict of this plan depends."""
+    for feature in _deciding(advice):
+        concern = features.concerns.get(feature)
+        if concern and concern.answer is not Answer.UNKNOWN:
+            yield sanitize(f"{feature.words}: {_WORDS[concern.answer]}: {'; '.join(concern.evidence)}")
+
+
+def _deciding(advice: Advice) -> tuple[TopologyFeature, ...]:
+    """Return the features on which the verdict would depend if none were known."""
+    hops = advice.guidance.hops
+    found = guidance(hops[0].origin, hops[-1].target)
+    return tuple(each for each in TopologyFeature if each in {*found.features, *found.hops_features})

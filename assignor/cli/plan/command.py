@@ -16,7 +16,17 @@ from attrs import evolve
 from click.core import ParameterSource
 
 from assignor.cli.params import ASSUME, Seconds, complete_release, document
-from assignor.cli.plan._hazards import compare_topology_files, static_verdict_lines, topologies_option
+from assignor.cli.plan._hazards import (
+    compare_topology_files,
+    facts_of,
+    feature_lines,
+    features_of,
+    judged_json,
+    read_topology,
+    static_verdict_lines,
+    stopping_text,
+    topologies_option,
+)
 from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan.application import ApplicationFiles
 from assignor.cli.plan.impact import estimate_impact, impact_lines
@@ -27,15 +37,11 @@ from upgrade import Plan, Release, UpgradeError
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.hazards import TopologyChange
-from upgrade.input_values import InvalidInput, read_text
+from upgrade.hazards import ApplicationTopology, TopologyChange, judge_hazards
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
-    UNKNOWN_TOPOLOGY,
-    TopologyFacts,
     TopologyFeature,
     Verdict,
-    facts_of_topology,
     features_named,
 )
 
@@ -212,10 +218,11 @@ def plan(
                 _print_protocol_plan(found, output=output, verbose=verbose)
                 return
             change = compare_topology_files(*topologies) if topologies else None
-            facts = _topology_facts(without, topology)
+            absent = features_named(without) if without is not None else frozenset[TopologyFeature]()
             group = of_a_group if about_group else None
             files = ApplicationFiles(protocol.settings_file, code)
-            _print_group_plan(*ends, group, change, facts, files, offline=offline, output=output, verbose=verbose)
+            known = absent, read_topology(topology)
+            _print_group_plan(*ends, group, change, known, files, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -240,30 +247,12 @@ def _print_protocol_plan(found: ProtocolPlan, *, output: str, verbose: bool) -> 
         sys.exit(1)
 
 
-def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts:
-    """Return what the options say of the application: ``without`` adds to what a topology does not show."""
-    absent = features_named(without) if without is not None else frozenset()
-    if topology is None:
-        return evolve(UNKNOWN_TOPOLOGY, absent=absent)
-    try:
-        text = read_text(topology)
-    except (OSError, InvalidInput) as error:
-        raise click.UsageError(f"cannot read {topology}: {error}") from error
-    try:
-        found = facts_of_topology(text, str(topology))
-    except UpgradeError as error:
-        raise click.UsageError(str(error)) from error
-    if shown := sorted(each.value for each in absent & (found.absent | found.present)):
-        raise click.UsageError(f"--topology shows whether there are {', '.join(shown)}: leave this out of --without")
-    return evolve(found, absent=found.absent | absent)
-
-
 def _print_group_plan(
     origin: ResolvedRelease,
     target: ResolvedRelease,
     group: Mapping[str, Any] | None,
     change: TopologyChange | None,
-    facts: TopologyFacts,
+    known: tuple[frozenset[TopologyFeature], ApplicationTopology | None],
     files: ApplicationFiles,
     *,
     offline: bool,
@@ -277,13 +266,17 @@ def _print_group_plan(
         notes = list(dict.fromkeys((*origin.reading, *target.reading)))
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
-    advice = advise_between(origin, target, offline=offline, facts=facts)
+    application = files.check(origin.release, target.release)
+    absent, topology = known
+    facts = facts_of(application, topology)
+    features = features_of(facts, topology, absent)
+    advice = advise_between(origin, target, offline=offline, facts=features.facts)
+    judged = judge_hazards(advice.hazards, facts) if any(facts) else None
     notes = list(advice.notes)
     checked = advice.checked.with_topologies() if change else advice.checked
-    application = files.check(origin.release, target.release)
     checked = application.scope(checked)
     is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
-    blocked = DO_NOT_ROLL if is_rolled_apart else application.blocked
+    blocked = DO_NOT_ROLL if is_rolled_apart else application.blocked or stopping_text(judged, target.release)
     if blocked:
         notes = [blocked, *notes]
         advice = evolve(
@@ -297,20 +290,21 @@ def _print_group_plan(
     if output != "text":
         further: dict[str, Any] = {"notes": notes, **checked.as_json()}
         further |= {"topologies": change.as_json()} if change else {}
-        further |= application.as_json()
+        further |= application.as_json() | judged_json(judged, features)
         further |= {"group": impact.as_json()} if impact else {}
         click.echo(_rendered(advice.as_json() | further, output))
     else:
         is_static = group is not None and group["static"] and not offline
         hops = advice.guidance.hops
         view = _view(verbose=verbose)
+        below = static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else ()
         parts = (
-            static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else (),
+            (*feature_lines(features, advice), *below),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
             *application.parts(view),
         )
-        click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked)))
+        click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked, judged=judged)))
     if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
         sys.exit(1)
 

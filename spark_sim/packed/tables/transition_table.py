@@ -63,13 +63,13 @@ def election_table(packed: Encoding) -> Memo[tuple[int, ...], list[Election]]:
     """Return a table of sorted process states => the elections among them."""
 
     def elections(process_states: tuple[int, ...]) -> list[Election]:
-        found = []
+        elections = []
         for process_state in dict.fromkeys(process_states):
             for added, elected in packed.elections[process_state]:
                 after_election = list(process_states)
                 after_election[after_election.index(process_state)] = elected
-                found.append((added, process_states.count(process_state), tuple(sorted(after_election))))
-        return found
+                elections.append((added, process_states.count(process_state), tuple(sorted(after_election))))
+        return elections
 
     return Memo(elections)
 
