@@ -203,10 +203,11 @@ class RecordFetcher(TaskRebalanceListener):
         self.fetch_count += 1
         self._assign_remaining()
         buffer = self.buffer
+        if not buffer.ready:
+            buffer.finish_batch()  # that of the last call is not to be in memory beside the next records
         if buffer.ready:
             buffer.take(number, into)
             return
-        buffer.finish_batch()
         before = self._read(buffer.pass_on, into, number, min(seconds, WAIT_SECONDS), into)
         self._note_places(into)
         if buffer.counting:

@@ -85,8 +85,8 @@ class RecordBuffer:
         self._replace(self._pending(), self._paused)
 
     def finish_batch(self) -> None:
-        """Let go of the batch, of which all was returned: what is read next is not to be in memory beside it."""
-        if self._batch:
+        """Let go of the batch, of which all was returned, and make a batch of what an interrupted call has received."""
+        if self._batch or self._received:
             self._replace(self._pending(), self._paused)
 
     def pass_on(
