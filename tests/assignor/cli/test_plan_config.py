@@ -139,7 +139,9 @@ def test_without_files_one_line_names_the_option():
     lines = CliRunner().invoke(plan, ["3.9", "4.3"]).output.splitlines()
 
     assert "for your application" not in CliRunner().invoke(plan, ["2.0.1", "simulated-4"]).output
-    assert lines[-3].startswith("for your application: --config FILE, --app PATH and --topology FILE say which ")
+    assert lines[-3].startswith(
+        "for your application: --config FILE, --app PATH, --topology FILE and --group NAME say which "
+    )
 
 
 def test_topologies_that_differ_come_first(run, tmp_path):
