@@ -25,6 +25,7 @@ from assignor.cli.plan._hazards import (
 )
 from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan._markdown import runbook
+from assignor.cli.plan._sarif import sarif
 from assignor.cli.plan.application import application_parts
 from assignor.cli.plan.application_settings import read_settings
 from assignor.cli.plan.impact import estimate_impact, impact_lines
@@ -121,10 +122,11 @@ _MAX_COLUMNS: Final = 120
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json", "yaml", "markdown"]),
+    type=click.Choice(["text", "json", "yaml", "markdown", "sarif"]),
     default="text",
     show_default=True,
-    help="Form of the output; markdown is a runbook with check boxes.",
+    help="Form of the output; markdown is a runbook with check boxes, sarif has the findings about an application for "
+    "a pull request.",
 )
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
@@ -179,6 +181,7 @@ def plan(
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
       streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
+      streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar -o sarif > plan.sarif
       streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
       streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
@@ -197,6 +200,8 @@ def plan(
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
     if brokers and topologies:
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
+    if output == "sarif" and (brokers or protocol.to_protocol):
+        raise click.UsageError("-o sarif is for the upgrade of a Streams group, without --brokers and --to-protocol")
     if not brokers and (mode or level or persistent):
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
@@ -345,8 +350,9 @@ def _view(*, verbose: bool) -> DisplayOptions:
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
-    """Return the plain values of a plan as JSON, YAML or as a runbook."""
-    return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
+    """Return the plain values of a plan in another form."""
+    writers = {"markdown": runbook, "sarif": sarif}
+    return writers[output](plain) if output in writers else document(plain, output, indent=2)
 
 
 def _print_same_release(
