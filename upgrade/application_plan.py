@@ -154,7 +154,7 @@ def plan_for(
     facts = application.facts()
     features = _features(facts, application)
     advice = advise_between(start, end, offline=offline, facts=features.facts)
-    judged = judge_hazards(advice.hazards, facts) if any(facts) else None
+    judged = judge_hazards(advice.hazards, facts, end.release) if any(facts) else None
     reasons = tuple(filter(None, _reasons(application, start, end.release, advice, settings, parameters, judged)))
     has_files = application.settings is not None or application.code is not None
     compared = (*start.tables, *end.tables) if has_files else ()

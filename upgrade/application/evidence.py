@@ -10,7 +10,16 @@ from upgrade.application.code import code_of
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
 from upgrade.application.setting_files import Settings, Variant
-from upgrade.hazards import PASSIVE_LIBRARIES, ApplicationTopology, CodeFacts, Lacking, Setting, SettingFacts
+from upgrade.hazards import (
+    CLEAN_UP,
+    CLEAN_UP_CLASSES,
+    PASSIVE_LIBRARIES,
+    ApplicationTopology,
+    CodeFacts,
+    Lacking,
+    Setting,
+    SettingFacts,
+)
 from upgrade.releases import RELEASES, Release
 from upgrade.topology_description import parse_topology_description
 
@@ -59,6 +68,8 @@ def code_facts(source: str, archives: Archives, report: LinkageReport, origin: R
         active = [each for each in those if each.referrer.library.name not in PASSIVE_LIBRARIES]
         own[fact.value] = tuple(str(each) for each in active if each.referrer.library.is_own)
         by_libraries[fact.value] = tuple(str(each) for each in active if not each.referrer.library.is_own)
+    if named := [name for each in CLEAN_UP_CLASSES for name in archives.own_classes_naming(each)]:
+        own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
     return CodeFacts(
         source,
         shown=own,
