@@ -9,15 +9,35 @@ from upgrade.application.archive import ApplicationClass, Archives
 from upgrade.application.code import code_of
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
-from upgrade.application.setting_files import Settings
-from upgrade.hazards import PASSIVE_LIBRARIES, ApplicationTopology, CodeFacts, Lacking, Setting, SettingFacts
+from upgrade.application.setting_files import Settings, Variant
+from upgrade.hazards import (
+    CLEAN_UP,
+    CLEAN_UP_CLASSES,
+    PASSIVE_LIBRARIES,
+    ApplicationTopology,
+    CodeFacts,
+    Lacking,
+    Setting,
+    SettingFacts,
+)
 from upgrade.releases import RELEASES, Release
 from upgrade.topology_description import parse_topology_description
 
 
 def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
-    """Return the settings of a file, each with its place: once for each of the conditions that it has."""
-    return (SettingFacts(source, {key: Setting(value, source) for key, value in settings.values.items()}),)
+    """Return the settings of a file, each with its line: once for each of the conditions that the file has."""
+    return tuple(
+        SettingFacts(
+            source, {key: Setting(value, _place(source, variant, key)) for key, value in variant.values.items()}
+        )
+        for variant in settings.variants
+    )
+
+
+def _place(source: str, variant: Variant, key: str) -> str:
+    line = f" line {variant.lines[key]}" if key in variant.lines else ""
+    conditions = f" ({', '.join(variant.conditions)})" if variant.conditions else ""
+    return f"{source}{line}{conditions}"
 
 
 def described_topology(source: str, text: str) -> ApplicationTopology:
@@ -48,11 +68,13 @@ def code_facts(source: str, archives: Archives, report: LinkageReport, origin: R
         active = [each for each in those if each.referrer.library.name not in PASSIVE_LIBRARIES]
         own[fact.value] = tuple(str(each) for each in active if each.referrer.library.is_own)
         by_libraries[fact.value] = tuple(str(each) for each in active if not each.referrer.library.is_own)
+    if named := [name for each in CLEAN_UP_CLASSES for name in archives.own_classes_naming(each)]:
+        own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
     return CodeFacts(
         source,
         shown=own,
         by_libraries=by_libraries,
-        has_libraries=bool(libraries or artifacts),
+        has_libraries=archives.sees_libraries,
         lacking=tuple(_lacking(archives, report, origin, target)),
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,

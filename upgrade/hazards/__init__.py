@@ -30,9 +30,11 @@ from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
 from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumptions_of, source_of, way_back
-from upgrade.hazards._wrappers import PASSIVE_LIBRARIES
+from upgrade.hazards._wrappers import CLEAN_UP, CLEAN_UP_CLASSES, PASSIVE_LIBRARIES, WrapperLine, wrapper_lines
 
 __all__ = [
+    "CLEAN_UP",
+    "CLEAN_UP_CLASSES",
     "HAZARDS",
     "KNOWN_BUGS",
     "NOT_RUN",
@@ -66,6 +68,7 @@ __all__ = [
     "TopologyChange",
     "WayBack",
     "WayBackVerdict",
+    "WrapperLine",
     "assumptions_of",
     "compare_topologies",
     "count_by_severity",
@@ -80,4 +83,5 @@ __all__ = [
     "source_of",
     "static_downgrade",
     "way_back",
+    "wrapper_lines",
 ]

@@ -92,11 +92,20 @@ class Application:
     code: CodeFacts | None = None
     topology: ApplicationTopology | None = None
     group: GroupFacts | None = None
+    libraries: Mapping[str, str] = field(factory=dict, hash=False)
+    """The versions of libraries that the user names, beside those of the files."""
     wrapped: Mapping[str, Setting] = field(factory=dict, hash=False)
     """The values that a wrapper gives to keys which no file sets."""
+    calls: Mapping[str, str] = field(factory=dict, hash=False)
+    """What a wrapper calls by itself: the value of a ``CodeFact``, and which one does."""
 
     def __bool__(self) -> bool:
-        return any((self.settings, self.code, self.topology, self.group))
+        return any((self.settings, self.code, self.topology, self.group, self.libraries))
+
+    @property
+    def all_libraries(self) -> dict[str, str]:
+        """The versions of libraries, as the user says or else as the files do."""
+        return {**(self.code.libraries if self.code else {}), **self.libraries}
 
     def setting(self, names: Iterable[str]) -> Setting | None:
         """Return the value of a key by the first of its names that a file has, or that a wrapper sets."""

@@ -244,10 +244,12 @@ class Uses(Condition):
     def concern(self, application: Application) -> Concern:
         """Look at the application's own classes first; a library alone shows nothing."""
         code = application.code
+        if code and (own := code.shown.get(self.fact)):
+            return _yes(*own[:1])
+        if by_wrapper := application.calls.get(self.fact):
+            return _yes(f"{by_wrapper}: {self.words}")
         if code is None:
             return _unknown(f"{_APP} ({self.words})")
-        if own := code.shown.get(self.fact):
-            return _yes(*own[:1])
         if by_library := code.by_libraries.get(self.fact):
             return _unknown(f"whether you use what {by_library[0]}")
         if not code.has_libraries:
@@ -298,18 +300,18 @@ class HasLibrary(Condition):
 
     def concern(self, application: Application) -> Concern:
         """Look for it among the libraries."""
-        code = application.code
-        if code is None:
-            return _unknown(f"{_APP} (the version of {self.names[0]})")
+        code, known = application.code, application.all_libraries
         for name in self.names:
-            version = code.libraries.get(name)
+            version = known.get(name)
             if version is None:
                 continue
             number = version_number(version)
             if not number:
-                return _unknown(f"the version of {name}, which {code.source} does not name")
+                return _unknown(f"the version of {name}, which its file does not name")
             fits = self.since <= number and (not self.before or number < self.before)
-            return (_yes if fits else _no)(f"{code.source} has {name} {version}")
+            return (_yes if fits else _no)(f"{name} {version} is there")
+        if code is None:
+            return _unknown(f"{_APP} (the version of {self.names[0]})")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries (the version of {self.names[0]})")
         return _no(f"{code.source} does not have {self.names[0]}")

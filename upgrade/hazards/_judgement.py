@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from upgrade.hazards._application import Application
 from upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
-from upgrade.hazards._hazard import Hazard, Severity
+from upgrade.hazards._hazard import Hazard, Severity, order_hazards
 from upgrade.hazards._usual_conditions import (
     FOREIGN_KEY_JOINS,
     REPARTITIONED_TABLES,
@@ -17,6 +17,8 @@ from upgrade.hazards._usual_conditions import (
     SEVERAL_THREADS,
     STATELESS_SUBTOPOLOGIES,
 )
+from upgrade.hazards._wrappers import with_wrappers, wrapper_hazards
+from upgrade.releases import Release
 from upgrade.verdict import TopologyFacts, TopologyFeature
 
 
@@ -38,20 +40,25 @@ class JudgedHazard:
         return self.hazard.as_json() | self.concern.as_json()
 
 
-def judge_hazards(hazards: Iterable[Hazard], applications: Sequence[Application]) -> tuple[JudgedHazard, ...]:
-    """Compare the hazards of a plan with an application, in their order.
+def judge_hazards(
+    hazards: Iterable[Hazard], applications: Sequence[Application], target: Release | None = None
+) -> tuple[JudgedHazard, ...]:
+    """Compare the hazards of a plan with an application, the most severe first.
 
     Rows that a plan has as one are told apart if their answers differ.
 
     Args:
         hazards: Those of a plan.
         applications: What is known of the application: once, or for each profile with which it may run.
+        target: The release that it goes to; with it the wrappers of the application have hazards, too.
     """
     found: list[JudgedHazard] = []
-    for hazard in hazards:
+    wrapped = [with_wrappers(each) for each in applications]
+    of_wrappers = wrapper_hazards(wrapped, target) if target else ()
+    for hazard in order_hazards((*hazards, *of_wrappers)):
         by_answer: dict[Answer, list[tuple[Hazard, Concern]]] = {}
         for row in hazard.rows:
-            concern = any_concern(_concerns(row.when, applications))
+            concern = any_concern(_concerns(row.when, wrapped))
             by_answer.setdefault(concern.answer, []).append((row, concern))
         for answer, judged in by_answer.items():
             first, *others = (row for row, _ in judged)
@@ -84,7 +91,8 @@ class JudgedFeatures:
 
 def judge_features(applications: Sequence[Application]) -> JudgedFeatures:
     """Return which features an application has and lacks, as far as its files tell; ``applications`` as above."""
-    concerns = {feature: any_concern(_concerns(condition, applications)) for feature, condition in _FEATURES.items()}
+    wrapped = [with_wrappers(each) for each in applications]
+    concerns = {feature: any_concern(_concerns(condition, wrapped)) for feature, condition in _FEATURES.items()}
 
     def with_answer(answer: Answer) -> frozenset[TopologyFeature]:
         return frozenset(feature for feature, concern in concerns.items() if concern.answer is answer)

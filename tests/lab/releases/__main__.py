@@ -79,6 +79,15 @@ def write_application_tables() -> None:
         click.echo(f"{name}: {size:,} bytes")
 
 
+@main.command("wrappers")
+def write_wrappers() -> None:
+    """Write the table of libraries that wrap Kafka Streams from their jars and POMs. Status 2 without."""
+    from tests.lab.releases.wrappers import TABLE, derive_wrappers, wrappers_text
+
+    TABLE.write_text(wrappers_text(derive_wrappers()), encoding="utf-8")
+    click.echo(f"{TABLE.name}: {TABLE.stat().st_size:,} bytes")
+
+
 @main.command("tool")
 def record_tool() -> None:
     """Record what Kafka's feature tool of the newest release writes for every stored command line."""

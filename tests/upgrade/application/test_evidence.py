@@ -6,8 +6,9 @@ from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 from upgrade.application.archive import Archives
 from upgrade.application.code import code_of
-from upgrade.application.evidence import code_facts, described_topology
+from upgrade.application.evidence import code_facts, described_topology, setting_facts
 from upgrade.application.linkage import check_references
+from upgrade.application.setting_files import Settings, parse_settings
 from upgrade.errors import UpgradeError
 from upgrade.hazards import Lacking
 from upgrade.releases import release_named
@@ -83,3 +84,12 @@ def test_the_java_of_the_newest_class_counts(tmp_path):
 def test_a_topology_that_is_none_is_refused():
     with pytest.raises(UpgradeError, match=r"t\.txt: expected the text of Topology#describe"):
         described_topology("t.txt", "")
+
+
+def test_a_setting_has_its_line_and_the_profile_that_has_it():
+    settings = parse_settings("acks=all\n#---\nspring.config.activate.on-profile=prod\nretries=1\n", ".properties")
+    always, in_production = setting_facts("app.properties", settings)
+
+    assert {"acks": "app.properties line 1"} == {key: each.where for key, each in always.values.items()}
+    assert "app.properties line 4 (profile prod)" == in_production.values["retries"].where
+    assert "app.properties" == setting_facts("app.properties", Settings.of({"acks": "all"}))[0].values["acks"].where
