@@ -20,8 +20,6 @@ OTHER_SPELLING = re.compile(rf"({'|'.join([*STEMS.split(), 'special', 'summar', 
 
 # Names that several classes have, and why.
 SHARED_CLASS_NAMES = {
-    "Array": "the type of a list: of userdata in the layout, of Kafka's messages in the schema",
-    "Field": "a field: of userdata in the layout, of Kafka's messages in the schema",
     "GroupLookup": "one interface, implemented with each client library",
     "StreamsPartitionAssignor": "one adapter, implemented with each client library; an application imports one of them",
 }

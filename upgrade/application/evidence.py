@@ -14,8 +14,8 @@ from upgrade.hazards import (
     CLEAN_UP,
     CLEAN_UP_CLASSES,
     PASSIVE_LIBRARIES,
+    ApplicationTopology,
     CodeFacts,
-    DescribedTopology,
     Lacking,
     Setting,
     SettingFacts,
@@ -40,13 +40,13 @@ def _place(source: str, variant: Variant, key: str) -> str:
     return f"{source}{line}{conditions}"
 
 
-def described_topology(source: str, text: str) -> DescribedTopology:
+def described_topology(source: str, text: str) -> ApplicationTopology:
     """Return the nodes of a ``Topology#describe()`` text.
 
     Raises:
         UpgradeError: The text is no topology.
     """
-    return DescribedTopology(source, parse_topology_description(text, source))
+    return ApplicationTopology(source, parse_topology_description(text, source))
 
 
 def code_facts(source: str, archives: Archives, report: LinkageReport, origin: Release, target: Release) -> CodeFacts:

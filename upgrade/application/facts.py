@@ -216,7 +216,7 @@ class Evidence:
 
 
 @frozen
-class CodeFacts:
+class CodeUses:
     """What the code of an application shows."""
 
     found: Mapping[CodeFact, tuple[Evidence, ...]] = field(hash=False)
@@ -237,7 +237,7 @@ class CodeFacts:
 
 def decisive_references(
     classes: Iterable[ApplicationClass], code: Code, find: Find, *, sees_libraries: bool = True
-) -> CodeFacts:
+) -> CodeUses:
     """Return what classes use of Kafka.
 
     Args:
@@ -259,7 +259,7 @@ def decisive_references(
                 found[fact].add(Evidence(referrer, _text(reference)))
         for fact, text in _implemented(each.file, code, find):
             found[fact].add(Evidence(referrer, text))
-    return CodeFacts({fact: tuple(sorted(those)) for fact, those in found.items()}, sees_libraries)
+    return CodeUses({fact: tuple(sorted(those)) for fact, those in found.items()}, sees_libraries)
 
 
 def _facts(reference: Reference) -> Iterator[CodeFact]:

@@ -5,8 +5,8 @@ Facts are rows of one table, each with its source and with what was run. A hazar
 
 from upgrade.hazards._application import (
     Application,
+    ApplicationTopology,
     CodeFacts,
-    DescribedTopology,
     GroupFacts,
     Lacking,
     Setting,
@@ -42,11 +42,11 @@ __all__ = [
     "STORE_FORMATS",
     "Answer",
     "Application",
+    "ApplicationTopology",
     "CheckedScope",
     "CodeFacts",
     "Concern",
     "Condition",
-    "DescribedTopology",
     "GroupFacts",
     "Guide",
     "GuideEntry",

@@ -66,7 +66,7 @@ class CodeFacts:
 
 
 @frozen
-class DescribedTopology:
+class ApplicationTopology:
     """The text of ``Topology#describe()``."""
 
     source: str
@@ -90,7 +90,7 @@ class Application:
 
     settings: SettingFacts | None = None
     code: CodeFacts | None = None
-    topology: DescribedTopology | None = None
+    topology: ApplicationTopology | None = None
     group: GroupFacts | None = None
     libraries: Mapping[str, str] = field(factory=dict, hash=False)
     """The versions of libraries that the user names, beside those of the files."""

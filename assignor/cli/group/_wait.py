@@ -56,7 +56,7 @@ class WaitTimeout(click.ClickException):
 
 
 @frozen
-class Condition:
+class WaitCondition:
     """What to wait for."""
 
     name: str
@@ -85,13 +85,13 @@ class Condition:
         return max(results, key=lambda result: result.on_releases)
 
 
-STABLE_CONDITION: Final = Condition("stable", is_stable)
-EMPTY_CONDITION: Final = Condition("empty", is_empty, needs_members=False)
+STABLE_CONDITION: Final = WaitCondition("stable", is_stable)
+EMPTY_CONDITION: Final = WaitCondition("empty", is_empty, needs_members=False)
 
 
-def release_condition(resolved: ResolvedRelease) -> Condition:
+def release_condition(resolved: ResolvedRelease) -> WaitCondition:
     """Return the condition that all members may run a release, or one of those that a spelling leaves open."""
-    return Condition(
+    return WaitCondition(
         f"on {resolved.given} ({resolved.span})" if resolved.is_open else f"on {resolved.release.name}",
         lambda group: any(is_on_release(group, release) for release in resolved.candidates),
         resolved.candidates,
@@ -122,7 +122,7 @@ class _Step:
 
 def wait_for(
     name: str,
-    condition: Condition,
+    condition: WaitCondition,
     expected: ExpectedMembers,
     look: Callable[[], Look],
     *,
@@ -161,7 +161,7 @@ def wait_for(
     raise AssertionError("looks do not end")
 
 
-def _judge(condition: Condition, expected: ExpectedMembers, tracker: RestartTracker, look: Look) -> _Step:
+def _judge(condition: WaitCondition, expected: ExpectedMembers, tracker: RestartTracker, look: Look) -> _Step:
     group = _described(look)
     restart = tracker.update(group, time.monotonic()) if condition.needs_members else Restart()
     if group and expected.is_unknown and _others(condition, group):
@@ -182,7 +182,7 @@ def _described(look: Look) -> InspectedGroup | None:
     return next((group for group in look.groups if not group.described.error), None)
 
 
-def _result(condition: Condition, step: _Step) -> WaitResult:
+def _result(condition: WaitCondition, step: _Step) -> WaitResult:
     """Return the status of a condition that is met as far as a description shows, and what it does not show."""
     notes = [*condition.notes, step.restart.assumed]
     status = 0
@@ -197,12 +197,12 @@ def _result(condition: Condition, step: _Step) -> WaitResult:
     return WaitResult(step.look, status, tuple(filter(None, notes)))
 
 
-def _others(condition: Condition, group: InspectedGroup) -> str:
+def _others(condition: WaitCondition, group: InspectedGroup) -> str:
     """Return the releases of which one cannot be told from the wanted one; empty if it can, or none is wanted."""
     return indistinguishable_releases(group, condition.wanted) if condition.release else ""
 
 
-def _impossible(condition: Condition, look: Look) -> str:
+def _impossible(condition: WaitCondition, look: Look) -> str:
     if isinstance(look.error, ApiError) and look.error.code in _REFUSALS:
         return error_text(look.error)
     for group in look.groups:

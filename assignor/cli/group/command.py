@@ -18,9 +18,9 @@ from assignor.cli.group._output import OUTPUTS, Output
 from assignor.cli.group._wait import (
     EMPTY_CONDITION,
     STABLE_CONDITION,
-    Condition,
     RememberedState,
     StateFile,
+    WaitCondition,
     expected_members,
     release_condition,
     wait_for,
@@ -309,7 +309,7 @@ def group(
     context.exit(_show(look, shown, interval=pause, check=check))
 
 
-def _condition(wanted: str, assume: str | None) -> Condition:
+def _condition(wanted: str, assume: str | None) -> WaitCondition:
     match wanted.partition("="):
         case ("stable", "", ""):
             return STABLE_CONDITION

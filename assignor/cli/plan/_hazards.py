@@ -17,7 +17,7 @@ from upgrade.application.evidence import described_topology, setting_facts
 from upgrade.hazards import (
     Answer,
     Application,
-    DescribedTopology,
+    ApplicationTopology,
     JudgedFeatures,
     JudgedHazard,
     TopologyChange,
@@ -58,7 +58,7 @@ def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
         yield f"static members: {static.symptom}; {static.remedy}"
 
 
-def read_topology(path: Path | None) -> DescribedTopology | None:
+def read_topology(path: Path | None) -> ApplicationTopology | None:
     """Read a ``Topology#describe()`` text; None if there is no file.
 
     Raises:
@@ -73,7 +73,7 @@ def read_topology(path: Path | None) -> DescribedTopology | None:
     return described_topology(str(path), text)
 
 
-def facts_of(found: ApplicationResult, topology: DescribedTopology | None) -> tuple[Application, ...]:
+def facts_of(found: ApplicationResult, topology: ApplicationTopology | None) -> tuple[Application, ...]:
     """Return what the files of an application show: once, or for each of the conditions that its settings have."""
     code = found.code.facts if found.code else None
     configuration = found.configuration
@@ -82,7 +82,7 @@ def facts_of(found: ApplicationResult, topology: DescribedTopology | None) -> tu
 
 
 def features_of(
-    applications: Sequence[Application], topology: DescribedTopology | None, absent: frozenset[TopologyFeature]
+    applications: Sequence[Application], topology: ApplicationTopology | None, absent: frozenset[TopologyFeature]
 ) -> JudgedFeatures:
     """Return the features on which the verdict depends, as the files show them.
 

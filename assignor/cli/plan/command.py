@@ -37,7 +37,7 @@ from upgrade import Plan, Release, UpgradeError
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.hazards import DescribedTopology, TopologyChange, judge_hazards
+from upgrade.hazards import ApplicationTopology, TopologyChange, judge_hazards
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     TopologyFeature,
@@ -252,7 +252,7 @@ def _print_group_plan(
     target: ResolvedRelease,
     group: Mapping[str, Any] | None,
     change: TopologyChange | None,
-    known: tuple[frozenset[TopologyFeature], DescribedTopology | None],
+    known: tuple[frozenset[TopologyFeature], ApplicationTopology | None],
     files: ApplicationFiles,
     *,
     offline: bool,

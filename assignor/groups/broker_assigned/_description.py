@@ -97,7 +97,7 @@ class DescribedSubtopology:
 
 
 @frozen(kw_only=True)
-class DescribedTopology:
+class ApplicationTopology:
     """The topology of a streams group, as its first member sent it."""
 
     epoch: int = 0
@@ -125,7 +125,7 @@ class BrokerGroup:
     assignment_epoch: int = 0
     """The epoch of the target assignment. Below the group's: the broker has not computed the next one yet."""
 
-    topology: DescribedTopology | None = None
+    topology: ApplicationTopology | None = None
     """None unless it is a streams group."""
 
     authorized_operations: int | None = None

@@ -8,9 +8,9 @@ from upgrade.hazards import (
     HAZARDS,
     Answer,
     Application,
+    ApplicationTopology,
     CodeFacts,
     Concern,
-    DescribedTopology,
     GroupFacts,
     Lacking,
     Setting,
@@ -75,7 +75,7 @@ def code(**facts):
 
 
 def topology(text):
-    return Application(topology=DescribedTopology("topology.txt", parse_topology_description(text)))
+    return Application(topology=ApplicationTopology("topology.txt", parse_topology_description(text)))
 
 
 def group(**facts):
