@@ -20,11 +20,11 @@ from assignor.groups._progress import (
 )
 from assignor.groups._restart import CrashLoopDetector, ExpectedMembers, Restart, RestartTracker, matches
 from assignor.groups.broker_assigned import (
-    ApplicationTopology,
     Assigned,
     BrokerAssignment,
     BrokerGroup,
     DescribedSubtopology,
+    DescribedTopology,
     InternalTopic,
 )
 from assignor.groups.check import Finding, FindingSeverity
@@ -45,7 +45,6 @@ __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",
     "LOOKUP_TIMEOUT_SECONDS",
     "TRANSIENT",
-    "ApplicationTopology",
     "Assigned",
     "BrokerAssignment",
     "BrokerGroup",
@@ -55,6 +54,7 @@ __all__ = [
     "DescribedGroup",
     "DescribedGroupMember",
     "DescribedSubtopology",
+    "DescribedTopology",
     "ExpectedMembers",
     "Finding",
     "FindingSeverity",

@@ -97,7 +97,7 @@ class DescribedSubtopology:
 
 
 @frozen(kw_only=True)
-class ApplicationTopology:
+class DescribedTopology:
     """The topology of a streams group, as its first member sent it."""
 
     epoch: int = 0
@@ -125,7 +125,7 @@ class BrokerGroup:
     assignment_epoch: int = 0
     """The epoch of the target assignment. Below the group's: the broker has not computed the next one yet."""
 
-    topology: ApplicationTopology | None = None
+    topology: DescribedTopology | None = None
     """None unless it is a streams group."""
 
     authorized_operations: int | None = None

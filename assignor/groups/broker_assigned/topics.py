@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from assignor.groups.broker_assigned import ApplicationTopology, DescribedSubtopology
+from assignor.groups.broker_assigned import DescribedSubtopology, DescribedTopology
 from assignor.groups.described_group import NOT_READY, DescribedGroup
 from subscription_codec import TaskId
 from upgrade.input_values import InvalidInput, parse_number
@@ -112,5 +112,5 @@ def _topics(group: DescribedGroup) -> frozenset[str]:
     return topology.topics if topology else frozenset()
 
 
-def _topology(group: DescribedGroup) -> ApplicationTopology | None:
+def _topology(group: DescribedGroup) -> DescribedTopology | None:
     return group.broker.topology if group.broker else None

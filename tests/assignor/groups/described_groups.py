@@ -3,13 +3,13 @@
 from uuid import UUID
 
 from assignor.groups import (
-    ApplicationTopology,
     Assigned,
     BrokerAssignment,
     BrokerGroup,
     DescribedGroup,
     DescribedGroupMember,
     DescribedSubtopology,
+    DescribedTopology,
     InternalTopic,
 )
 from subscription_codec import (
@@ -177,7 +177,7 @@ def streams_group(*members, subtopologies=SUBTOPOLOGIES, epoch=1, assignment_epo
     broker = BrokerGroup(
         epoch=epoch,
         assignment_epoch=assignment_epoch,
-        topology=ApplicationTopology(epoch=topology_epoch, subtopologies=subtopologies),
+        topology=DescribedTopology(epoch=topology_epoch, subtopologies=subtopologies),
         configs=configs,
         authorized_operations=operations,
     )

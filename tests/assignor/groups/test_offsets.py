@@ -4,9 +4,9 @@ import pytest
 from attrs import evolve
 
 from assignor.groups import (
-    ApplicationTopology,
     BrokerGroup,
     DescribedSubtopology,
+    DescribedTopology,
     InternalTopic,
     finding_text,
     inspect_group,
@@ -92,7 +92,7 @@ def test_partitions_of_plain_consumers_have_no_task():
     assert [] == task_lags(partition_lags(found))
 
 
-TOPOLOGY = ApplicationTopology(
+TOPOLOGY = DescribedTopology(
     subtopologies=(
         DescribedSubtopology(
             name="0", source_topics=("orders", "small"), changelogs=(InternalTopic(name="app-s-changelog"),)

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from assignor.clients.kafka_python._private_api import ApiMessage
 from assignor.groups import (
-    ApplicationTopology,
     Assigned,
     BrokerAssignment,
     BrokerGroup,
     DescribedGroup,
     DescribedGroupMember,
     DescribedSubtopology,
+    DescribedTopology,
     InternalTopic,
 )
 from assignor.groups.broker_assigned.topics import task_id
@@ -127,8 +127,8 @@ def _offsets(tasks: Iterable[Any]) -> Mapping[TaskId, int]:
     return {task_id(each.subtopology_id, each.partition): each.offset for each in tasks}
 
 
-def _topology(found: Any) -> ApplicationTopology:
-    return ApplicationTopology(
+def _topology(found: Any) -> DescribedTopology:
+    return DescribedTopology(
         epoch=found.epoch,
         subtopologies=tuple(
             DescribedSubtopology(
