@@ -57,7 +57,7 @@ def _print_diff(origin: ResolvedRelease, target: ResolvedRelease, output: str) -
     from assignor.cli._release_diff import ReleaseDiff  # its tables are read when they are needed
 
     diff = ReleaseDiff.between(origin.release, target.release)
-    notes = list(dict.fromkeys((*origin.notes, *target.notes)))
+    notes = list(dict.fromkeys((*origin.notes, *target.notes, *origin.tables, *target.tables)))
     if output != "text":
         click.echo(document({**diff.as_json(), "notes": notes}, output, indent=2))
         return

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -48,6 +47,8 @@ _KAFKA_VERSIONS: Final = {
     "kafka/kafka-version.properties": "kafka-clients",
     "kafka/kafka-streams-version.properties": "kafka-streams",
 }
+_DESCRIPTIONS: Final = ("META-INF/", "kafka/")
+"""Where a jar says what it is."""
 _COPIES: Final = {
     "kafka-clients": ("common/TopicPartition", "clients/CommonClientConfigs"),
     "kafka-streams": ("streams/StreamsBuilder", "streams/Topology"),
@@ -247,6 +248,8 @@ class Archives:
     def _origin(self, jar: ZipFile, name: str, entries: list[ZipInfo], parent: Library | None) -> JarOrigin:
         poms, manifest, kafka = list[dict[str, str]](), dict[str, str](), list[tuple[str, str]]()
         for each in entries:
+            if not each.filename.startswith(_DESCRIPTIONS):
+                continue
             if POM.fullmatch(each.filename):
                 poms.append(parse_pom(self._text(jar, each)))
             elif each.filename == MANIFEST:
@@ -314,7 +317,6 @@ class Archives:
         self._names += len(header.named)
         if self._names > MAX_NAMES:
             raise InvalidInput(f"expected classes that name at most {MAX_NAMES:,} classes, got more")
-        header = evolve(header, named=tuple(map(sys.intern, header.named)))
         self._all.setdefault(header.name, []).append(_Seen(header, place, _MENTION in content))
         if not place.version:
             library = place.origin.library

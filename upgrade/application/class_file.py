@@ -7,6 +7,7 @@ of inner classes is never linked.
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Iterator
 from struct import Struct, error
 from typing import Final
@@ -220,7 +221,8 @@ def _class_text(content: bytes, pool: list[int], at: int) -> str:
     if content[place] != _UTF8:
         raise ValueError("no text")
     start = place + 3
-    return str(content[start : start + (content[place + 1] << 8 | content[place + 2])], "utf-8", "replace")
+    text = str(content[start : start + (content[place + 1] << 8 | content[place + 2])], "utf-8", "replace")
+    return sys.intern(text)  # most classes name the same ones
 
 
 def _java(content: bytes) -> int:

@@ -49,9 +49,7 @@ _JAVADOC: Final = "Javadoc of the last release that has it"
 _UNLESS_NAMED: Final = f"{NUMBERS_KEPT}, unless you add a name: it becomes part of theirs"
 _OLD_STORES: Final = "Materialized, with the same name of the store"
 _DURATIONS: Final = "KIP-358"
-_GRACE: Final = (
-    "without grace() it was 24 h: ...WithNoGrace drops records that came late before, and keeps windows for less time"
-)
+_GRACE: Final = "without grace() it was 24 h, so that WithNoGrace drops records that came late before"
 _KIP_418: Final = f"{NUMBERS_KEPT}, with as many branches"
 _PUNCTUATE: Final = "ProcessorContext#schedule(Duration, PunctuationType, Punctuator)"
 _ROWS: Final[tuple[tuple[str, Replacement], ...]] = (
@@ -167,15 +165,16 @@ _ROWS: Final[tuple[tuple[str, Replacement], ...]] = (
         Replacement("register(StateStore, StateRestoreCallback)", _JAVADOC),
     ),
     (
-        r"streams\.kstream\.(TimeWindows#(of\(Duration\)|grace\(.*)|SessionWindows#(with\(Duration\)|grace\(.*)|"
-        r"SlidingWindows#withTimeDifferenceAndGrace\(.*|JoinWindows#(of\(Duration\)|grace\(.*))",
-        Replacement(
-            "ofSizeAndGrace, ofSizeWithNoGrace; ofInactivityGapAndGrace; ofTimeDifferenceAndGrace; "
-            "ofTimeDifferenceWithNoGrace",
-            "KIP-633",
-            NUMBERS_KEPT,
-            _GRACE,
-        ),
+        r"streams\.kstream\.TimeWindows#(of\(Duration\)|grace\(.*)",
+        Replacement("ofSizeAndGrace or ofSizeWithNoGrace", "KIP-633", NUMBERS_KEPT, _GRACE),
+    ),
+    (
+        r"streams\.kstream\.SessionWindows#(with\(Duration\)|grace\(.*)",
+        Replacement("ofInactivityGapAndGrace or ofInactivityGapWithNoGrace", "KIP-633", NUMBERS_KEPT, _GRACE),
+    ),
+    (
+        r"streams\.kstream\.SlidingWindows#withTimeDifferenceAndGrace\(.*",
+        Replacement("ofTimeDifferenceAndGrace", "KIP-633", NUMBERS_KEPT),
     ),
     (
         r"streams\.kstream\.\w*Windows#(of|with|advanceBy|startOn|after|before)\(long\)",

@@ -49,6 +49,8 @@ _SPRING_DOCUMENT: Final = re.compile(r"[#!]---[ \t\f]*")
 """The line between two documents of a properties file: Spring Boot 2.4 and later."""
 _QUARKUS_PROFILE: Final = re.compile(r"%\{?([\w,-]+)\}?\.(.+)", re.DOTALL)
 _FUNCTION: Final = re.compile(r"(spring\.cloud\.stream\.kafka\.streams\.binder\.)functions\.([\w-]+)\.(.+)", re.DOTALL)
+CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
+"""In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
 _MAX_DEPTH: Final = 50
 _MAX_VALUES: Final = 100_000
 """Values, names and lists in a document: aliases of YAML may stand for any number of them."""
@@ -104,6 +106,15 @@ class Settings:
     def of(cls, values: Mapping[str, str]) -> Settings:
         """Return settings that are in no file."""
         return cls((Variant(values=values),))
+
+
+def setting_of(settings: Mapping[str, str], name: str) -> str | None:
+    """Return the value with which a main consumer runs, whatever prefix it has; None if it is not set.
+
+    >>> setting_of({"session.timeout.ms": "1", "main.consumer.session.timeout.ms": "2"}, "session.timeout.ms")
+    '2'
+    """
+    return next((settings[prefix + name] for prefix in CONSUMER_PREFIXES if prefix + name in settings), None)
 
 
 def parse_settings(text: str, suffix: str) -> Settings:

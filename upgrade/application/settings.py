@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 
 from upgrade.application.code import Code, classes_of_any_release
 from upgrade.application.configuration import CONFIGS, Configuration, ReleaseConfigKey, releases_with
+from upgrade.application.environment import needs_of
 from upgrade.application.setting_files import Settings, Variant
 from upgrade.application.values import is_judged, refusal
 from upgrade.config_types import parse_end_point
@@ -96,10 +97,6 @@ _RENAMED: Final[Mapping[str, str]] = {
     "value.serde": "default.value.serde",
 }
 """The successors of keys of Streams that are removed or deprecated: upgrade guides of Streams, 0.11.0 to 4.0."""
-_OAUTH_URLS: Final = frozenset({"sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.jwks.endpoint.url"})
-_ALLOWED_URLS: Final = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
-_URLS_ARE_LISTED_SINCE: Final = (4, 0)
-"""CVE-2025-27817. Java: ``ConfigurationUtils#throwIfURLIsNotAllowed``."""
 _SET_BY_STREAMS: Final[Mapping[str, frozenset[str]]] = {
     "consumer": frozenset({"group.id", "key.deserializer", "partition.assignment.strategy", "value.deserializer"}),
     "producer": frozenset({"key.serializer", "value.serializer"}),
@@ -290,10 +287,8 @@ class _Judge:
             known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, old, value) else ""
             words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
             return finding(Effect.REFUSED, words + known)
-        if plain in _OAUTH_URLS and _lists_urls(RELEASES[release]):
-            known = f"; {self._origin.release} needs it, too" if _lists_urls(RELEASES[self._origin.release]) else ""
-            text = f"add -D{_ALLOWED_URLS}=URL to the start script: without its value there, the client does not start"
-            return finding(Effect.NEEDS, text + known)
+        if need := self._need(plain, config):
+            return finding(Effect.NEEDS, need)
         lookup = self._lookup(plain, _classes(plain, new, value))
         if lookup and lookup[0] is Effect.REFUSED:
             return finding(*lookup)
@@ -304,6 +299,27 @@ class _Judge:
         if not is_judged(new, value) and plain not in _JUDGED_HERE and new.type != "CLASS":
             return finding(Effect.UNDECIDED, "Kafka checks the value with code of its own")
         return finding(Effect.FINE, f"{release} accepts it")
+
+    def _need(self, plain: str, config: str) -> str:
+        """Say what Java has to be started with because of a key; nothing if the release needs no system property."""
+        settings = self._of_client(config)
+        before = {each.option for each in needs_of(RELEASES[self._origin.release], settings)}
+        needs = [each for each in needs_of(RELEASES[self._target.release], settings) if plain in each.keys]
+        return "; ".join(
+            f"add {each.option} to the start script: {each.reason}"
+            + (f"; {self._origin.release} needs it, too" if each.option in before else "")
+            for each in needs
+        )
+
+    def _of_client(self, config: str) -> dict[str, str]:
+        """Return the settings of a client by their plain names: those with its prefixes count more."""
+        prefixes = [prefix for prefix, client in _PREFIXES.items() if client == config]
+        return {
+            key.removeprefix(prefix): value
+            for prefix in ("", *reversed(prefixes))
+            for key, value in self._settings.items()
+            if key.startswith(prefix)
+        }
 
     def _was_refused(self, plain: str, old: ReleaseConfigKey | None, value: str) -> bool:
         return old is not None and _refused(plain, old, value, RELEASES[self._origin.release]) is not None
@@ -390,11 +406,6 @@ def _refused(key: str, known: ReleaseConfigKey, value: str, release: Release) ->
 
 
 _JUDGED_HERE: Final = frozenset({_UPGRADE_FROM, _END_POINT})
-
-
-def _lists_urls(release: Release) -> bool:
-    """Whether addresses of OAuth have to be listed in a system property."""
-    return release.number >= _URLS_ARE_LISTED_SINCE
 
 
 def _classes(key: str, known: ReleaseConfigKey, value: str) -> tuple[str, ...]:

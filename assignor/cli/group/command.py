@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 import click
 from attrs import evolve
 
+from assignor.cli.group._lookup import LOOKUP_LOADERS, Lookup, load_lookup
 from assignor.cli.group._output import OUTPUTS, Output
 from assignor.cli.group._wait import (
     EMPTY_CONDITION,
@@ -41,12 +42,11 @@ from assignor.groups import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
     CrashLoopDetector,
-    DescribedGroup,
     InspectedGroup,
     NoSuchGroup,
     inspect_group,
 )
-from assignor.groups.offsets import GroupOffsets, OffsetRequest, check_lag, offset_request
+from assignor.groups.offsets import check_lag, offset_request
 from upgrade import UpgradeError
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.releases import Release, ResolvedRelease, resolve_release
@@ -55,49 +55,6 @@ WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
 _COMPLETION_SECONDS: Final = 2.0
 WAIT_SECONDS: Final = 600.0
-
-
-class Lookup(Protocol):
-    """Describes the groups of a cluster; ``ClusterError`` if that fails."""
-
-    def group(self, name: str) -> DescribedGroup:
-        """Describe one group; ``NoSuchGroup`` if it does not exist."""
-        ...
-
-    def groups(self) -> ClusterGroups:
-        """Describe all groups, as far as brokers answer."""
-        ...
-
-    def offsets(self, requests: Sequence[OffsetRequest], report: Callable[[str], object]) -> Mapping[str, GroupOffsets]:
-        """Return the offsets of groups, by name, as far as brokers answer; call ``report`` before each step."""
-        ...
-
-    def names(self) -> Sequence[str]:
-        """List the names of the groups, as far as brokers answer."""
-        ...
-
-
-LookupFactory = Callable[[str, Mapping[str, Any], float], Lookup]
-"""Takes bootstrap servers, settings of the client library, and the time limit of each call in seconds."""
-
-
-def _load_kafka_python() -> LookupFactory:
-    from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-
-    return GroupLookup
-
-
-def _load_confluent() -> LookupFactory:
-    from assignor.groups.describe.confluent.group_lookup import GroupLookup
-
-    return GroupLookup
-
-
-LOOKUP_LOADERS: Final[Mapping[str, Callable[[], LookupFactory]]] = {
-    "kafka-python": _load_kafka_python,
-    "confluent-kafka": _load_confluent,
-}
-"""Lookups by client library, in order of preference. Each raises ``ImportError`` if its library is not installed."""
 
 
 def _checked_text(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:
@@ -125,7 +82,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     with suppress(click.ClickException, ClusterError):  # a shell shows no error
         servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
         silence_client_logs()
-        lookup = _load_lookup(list(LOOKUP_LOADERS))(servers, config.settings, _COMPLETION_SECONDS)
+        lookup = load_lookup()(servers, config.settings, _COMPLETION_SECONDS)
         names = [name for name in lookup.names() if name == printable(name)]
     return [word for word in (*words, *names) if word.startswith(incomplete)]
 
@@ -277,7 +234,7 @@ def group(
         seconds = min(seconds, limit)
     else:
         limit, seconds = 0.0, timeout or seconds
-    lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
+    lookup = load_lookup(client)(servers, config.settings, seconds)
     if reads_lag is None:
         reads_lag = max_lag is not None or not (watch or condition)
     add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress(watch)) if reads_lag else list
@@ -343,16 +300,6 @@ def _output_form(output: str | None, as_json: bool) -> str:
     if as_json and output not in (None, "json"):
         raise click.UsageError(f"expected either --json or -o {output}")
     return output or ("json" if as_json else "table")
-
-
-def _load_lookup(clients: Sequence[str]) -> LookupFactory:
-    missing = []
-    for name in clients:
-        try:
-            return LOOKUP_LOADERS[name]()
-        except ImportError as error:
-            missing.append(str(error))
-    raise click.ClickException("; or ".join(missing))
 
 
 def _look(

@@ -14,6 +14,7 @@ from assignor.cli.plan.application import ApplicationResult
 from assignor.formats.text import sanitize
 from upgrade import Advice, Release, UpgradeError
 from upgrade.application.evidence import described_topology, setting_facts
+from upgrade.application.live_group import LiveGroup
 from upgrade.hazards import (
     Answer,
     Application,
@@ -73,12 +74,15 @@ def read_topology(path: Path | None) -> ApplicationTopology | None:
     return described_topology(str(path), text)
 
 
-def facts_of(found: ApplicationResult, topology: ApplicationTopology | None) -> tuple[Application, ...]:
-    """Return what the files of an application show: once, or for each of the conditions that its settings have."""
+def facts_of(
+    found: ApplicationResult, topology: ApplicationTopology | None, live: LiveGroup | None = None
+) -> tuple[Application, ...]:
+    """Return what files and the live group show: once, or for each of the conditions that the settings have."""
     code = found.code.facts if found.code else None
     configuration = found.configuration
     settings = setting_facts(configuration.file, configuration.settings) if configuration else (None,)
-    return tuple(Application(settings=each, code=code, topology=topology) for each in settings)
+    group = live.facts if live else None
+    return tuple(Application(settings=each, code=code, topology=topology, group=group) for each in settings)
 
 
 def features_of(
@@ -98,10 +102,15 @@ def features_of(
     shown = features_of_nodes(topology.nodes) if topology else UNKNOWN_TOPOLOGY
     if known := sorted(each.value for each in absent & (shown.absent | shown.present)):
         raise UpgradeError(f"--topology shows whether there are {', '.join(known)}: leave this out of --without")
-    for feature in sorted(absent & found.facts.present, key=lambda each: each.value):
+    for feature in sorted(absent & found.facts.present - _OF_SETTINGS, key=lambda each: each.value):
         evidence = "; ".join(found.concerns[feature].evidence)
         raise UpgradeError(f"{evidence}: leave {feature.value} out of --without")
-    return evolve(found, facts=evolve(found.facts, absent=found.facts.absent | absent))
+    facts = evolve(found.facts, absent=found.facts.absent | absent, present=found.facts.present - absent)
+    return evolve(found, facts=facts)
+
+
+_OF_SETTINGS: Final = frozenset({TopologyFeature.SECOND_THREAD})
+"""What only settings show: an option counts more."""
 
 
 _WORDS: Final = {Answer.YES: "yes", Answer.NO: "no"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from assignor.cli.plan.text import rest_text, split_text
-from assignor.formats.text import sanitize
+from assignor.formats.text import count, sanitize
 
 _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
 
@@ -37,6 +37,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         if back := step.get("way_back"):
             yield f"  - way back: {back['verdict']}: {back['how']}"
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
+    yield from _section("The live group", _live_group(plain.get("live_group")))
     settings = plain.get("configuration", {}).get("settings", ())
     notable = (each for each in settings if each["status"] != "fine")
     yield from _section("Configuration", (f"- [ ] {each['status']}: {_setting(each)}" for each in notable))
@@ -86,6 +87,21 @@ def _before(plain: Mapping[str, Any]) -> Iterator[str]:
         "What must hold", (f"- [{'x' if each['status'] == 'met' else ' '}] {_need(each)}" for each in required)
     )
     yield from _list("The live group", (f"- {each['level']}: {each['text']}" for each in plain.get("preflight", ())))
+
+
+def _live_group(group: Mapping[str, Any] | None) -> Iterator[str]:
+    if group is None:
+        return
+    yield sanitize(
+        f"- group {group['group']}: {group['type']}, {group['state']}; {count(len(group['members']), 'member')}"
+    )
+    for each in group["members"]:
+        static = f", static {each['group_instance_id']}" if each["group_instance_id"] else ""
+        release = each["releases"] or f"release cannot be told: {each['problem']}"
+        yield sanitize(f"- member {each['label']}: {release}{static}")
+    yield from (
+        sanitize(f"- broker {each['broker']}: {each['release'] or 'release not known'}") for each in group["brokers"]
+    )
 
 
 def _setting(finding: Mapping[str, Any]) -> str:

@@ -12,7 +12,9 @@ from assignor.cli.plan.application_code import CodeResult, check_code
 from assignor.cli.plan.application_settings import ConfigurationResult, check_settings
 from assignor.cli.plan.text import DisplayOptions
 from upgrade import Release
+from upgrade.application.setting_files import Settings
 from upgrade.hazards import CheckedScope
+from upgrade.releases import ResolvedRelease
 
 HINT: Final = "for your application: --config FILE, --app PATH and --topology FILE say which hazards concern it"
 
@@ -27,12 +29,16 @@ class ApplicationFiles:
     def __bool__(self) -> bool:
         return self.settings is not None or bool(self.code)
 
-    def check(self, origin: Release, target: Release) -> ApplicationResult:
-        """Read the files; ``UpgradeError`` if one cannot be read, or Kafka has not published a release."""
+    def notes(self, origin: ResolvedRelease, target: ResolvedRelease) -> tuple[str, ...]:
+        """Say whose jars the files are compared with, if a release is not named as Kafka names it."""
+        return tuple(dict.fromkeys((*origin.tables, *target.tables))) if self else ()
+
+    def check(self, origin: Release, target: Release, settings: Settings | None) -> ApplicationResult:
+        """Read the code and judge both; ``UpgradeError`` if Kafka has not published a release."""
         code = check_code(self.code, origin, target) if self.code else None
         known = code.known_classes if code else None
         return ApplicationResult(
-            check_settings(self.settings, origin, target, known) if self.settings else None,
+            check_settings(self.settings, settings, origin, target, known) if self.settings and settings else None,
             code,
             has_tables=bool(origin.kafka_name and target.kafka_name),
         )
@@ -48,9 +54,9 @@ class ApplicationResult:
     """Whether both releases are Kafka's, so that files can be compared with them."""
 
     @property
-    def blocked(self) -> str:
-        """Why the steps must not be made; empty if they may."""
-        return next((each.blocked for each in (self.configuration, self.code) if each and each.blocked), "")
+    def reasons(self) -> tuple[str, ...]:
+        """Why the steps must not be made; none if they may."""
+        return tuple(each.blocked for each in (self.configuration, self.code) if each and each.blocked)
 
     def scope(self, checked: CheckedScope) -> CheckedScope:
         """Return what the plan was checked for with these files."""

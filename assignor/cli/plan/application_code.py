@@ -96,10 +96,11 @@ class CodeResult:
                 f"- {problem.error}: {problem.text}: {problem.reason}{known}; {_referrers(problem.referred_by, view)}"
             )
         )
-        candidates = self.found.suggestions.get(problem.text, ())
+        if not any(each.library.is_own for each in problem.referred_by):
+            return  # the remedy for a library is another version of it
         if row := replacement(problem.text):
             yield f"    {row.text} ({row.source})"
-        elif candidates:
+        elif candidates := self.found.suggestions.get(problem.text):
             yield sanitize(f"    {self.found.target} has {', '.join(candidates)}")
 
 

@@ -14,6 +14,7 @@ from assignor.formats.text import sanitize
 from upgrade import Release, UpgradeError
 from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
+from upgrade.application.parameters import PlanParameters, plan_parameters
 from upgrade.application.setting_files import UTF_8_SUFFIXES, Settings, parse_settings
 from upgrade.application.settings import Effect, KnownClasses, SettingsReport, judge_settings
 from upgrade.input_values import read_text
@@ -27,6 +28,7 @@ class ConfigurationResult:
     target: str
     settings: Settings
     report: SettingsReport
+    parameters: PlanParameters
 
     @property
     def blocked(self) -> str:
@@ -40,6 +42,7 @@ class ConfigurationResult:
             "file": self.file,
             "framework": self.settings.framework,
             "left_out": self.settings.left_out,
+            "parameters": self.parameters.as_json(),
             "settings": [each.as_json() for each in self.report.findings],
         }
 
@@ -60,18 +63,16 @@ class ConfigurationResult:
 
 
 def check_settings(
-    path: Path, origin: Release, target: Release, application: KnownClasses | None = None
+    path: Path, settings: Settings, origin: Release, target: Release, application: KnownClasses | None = None
 ) -> ConfigurationResult:
-    """Read a file of settings and judge them.
+    """Judge the settings of a file.
 
     Raises:
-        UpgradeError: The file cannot be read, or Kafka has not published a release.
+        NoTable: Kafka has not published a release.
     """
-    settings = read_settings(path)
     ends = configuration_of(origin), configuration_of(target)
-    return ConfigurationResult(
-        str(path), target.name, settings, judge_settings(settings, *ends, code_of(target), application)
-    )
+    report = judge_settings(settings, *ends, code_of(target), application)
+    return ConfigurationResult(str(path), target.name, settings, report, plan_parameters(settings))
 
 
 def read_settings(path: Path) -> Settings:

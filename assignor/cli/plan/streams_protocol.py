@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 from attrs import evolve, field, frozen
 
+from assignor.cli.group._lookup import LOOKUP_LOADERS
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from assignor.cli.plan._preflight import observe
 from assignor.cli.plan.application_settings import read_settings
@@ -47,12 +48,19 @@ _OPTIONS: Final = (
     ),
     click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest release of the brokers."),
     click.option(
-        "--group", "group_name", metavar="NAME", help="With --to-protocol: check this live group and its brokers first."
+        "--group",
+        "group_name",
+        metavar="NAME",
+        help="Look at this live group and its brokers first. Without FROM it is the release that its members run.",
+    ),
+    click.option(
+        "--client",
+        type=click.Choice(list(LOOKUP_LOADERS)),
+        help="With --group: use this client library.  [default: the first that is installed]",
     ),
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
 )
-_ONLY_WITH_PROTOCOL: Final = ("broker_release", "group_name", "command_config")
 
 
 def protocol_options(command: F) -> F:
@@ -70,13 +78,16 @@ class ProtocolOptions:
     settings_file: Path | None
     broker_release: str | None
     group_name: str | None
+    client: str | None
     bootstrap_servers: str | None
     command_config: Path | None
 
-    def require_protocol(self) -> None:
-        """Refuse options that mean nothing without ``--to-protocol``; the environment may name servers."""
-        if any(getattr(self, name) for name in _ONLY_WITH_PROTOCOL):
-            raise click.UsageError("--broker-release, --group and --command-config need --to-protocol")
+    def check(self) -> None:
+        """Refuse options that mean nothing without another one; the environment may name servers."""
+        if self.broker_release and not self.to_protocol:
+            raise click.UsageError("--broker-release needs --to-protocol")
+        if (self.command_config or self.client) and not self.group_name:
+            raise click.UsageError("--command-config and --client need --group")
 
 
 @frozen

@@ -214,21 +214,22 @@ class RecordFetcher(TaskRebalanceListener):
         if buffer.counting:
             buffer.count_returned(self._moved_since(before) if before else next_offsets(into))
 
-    def _moved_since(self, before: Mapping[PartitionKey, int]) -> dict[PartitionKey, int]:
+    def _moved_since(self, before: Iterable[TopicPartition]) -> dict[PartitionKey, int]:
         """Return the position of each partition that has another one than before."""
-        return {name: at for name, at in self._positions().items() if at >= 0 and at != before.get(name)}
+        pairs = zip(before, self._read_positions(), strict=True)
+        return {partition_key(now): now.offset for then, now in pairs if 0 <= now.offset != then.offset}
 
     def _note_places(self, messages: Iterable[Message]) -> None:
         if len(self.tasks) > _MANY_PARTITIONS:
             self._places.update(next_offsets(messages))
 
     @contextmanager
-    def _nothing_lost(self, received: Sized) -> Iterator[Mapping[PartitionKey, int]]:
+    def _nothing_lost(self, received: Sized) -> Iterator[list[TopicPartition]]:
         """Read again what librdkafka drops in a call that a signal handler ends: the call itself runs the handler.
 
         ``received`` is where its records go. Yields the positions before; of none if there are many partitions.
         """
-        before = self._positions() if len(self.tasks) <= _MANY_PARTITIONS else {}
+        before = self._read_positions() if len(self.tasks) <= _MANY_PARTITIONS else []
         count = len(received)
         try:
             yield before
@@ -237,8 +238,8 @@ class RecordFetcher(TaskRebalanceListener):
                 self._go_back(before)
             raise
 
-    def _go_back(self, before: Mapping[PartitionKey, int]) -> None:
-        self._places.update((name, offset) for name, offset in before.items() if offset >= 0)
+    def _go_back(self, before: Iterable[TopicPartition]) -> None:
+        self._places.update((partition_key(then), then.offset) for then in before if then.offset >= 0)
         for name, offset in self._positions().items():
             if offset >= 0 and offset != self._places[name]:  # negative: nothing was read since it was placed
                 self.consumer.seek(TopicPartition(*name, self._places[name]))
@@ -274,8 +275,10 @@ class RecordFetcher(TaskRebalanceListener):
 
     def _positions(self) -> dict[PartitionKey, int]:
         """Return the next offset of each partition that librdkafka has read; negative before its first record."""
-        positions = self.consumer.position([TopicPartition(*name) for name in self.tasks])
-        return {partition_key(partition): partition.offset for partition in positions}
+        return {partition_key(partition): partition.offset for partition in self._read_positions()}
+
+    def _read_positions(self) -> list[TopicPartition]:
+        return self.consumer.position([TopicPartition(*name) for name in self.tasks])
 
     def seek(self, partition: TopicPartition) -> None:
         """Continue at another offset; in ``on_tasks_assigned``: start there."""

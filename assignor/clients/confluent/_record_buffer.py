@@ -95,8 +95,8 @@ class RecordBuffer:
     ) -> None:
         """Append what a call of librdkafka returns, without a batch in between."""
         first = len(into)
-        into.extend(chain.from_iterable(map(read, (number,), (seconds,))))
-        if any(map(Message.error, islice(into, first, None))):
+        into.extend(*map(read, (number,), (seconds,)))
+        if any(map(Message.error, islice(into, first, None) if first else into)):
             into[first:] = filter(_is_for_the_user, into[first:])
 
     def count_returned(self, ends: Mapping[PartitionKey, int]) -> None:

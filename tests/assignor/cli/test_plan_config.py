@@ -154,3 +154,58 @@ def test_topologies_that_differ_come_first(run, tmp_path):
 
     assert 1 == result.exit_code
     assert "do not roll: the topologies differ" in result.output.splitlines()[0]
+
+
+GROUP = "num.standby.replicas=1\nsession.timeout.ms=30000\ngroup.instance.id=${POD}\nnum.stream.threads=2\n"
+
+
+def test_settings_are_the_parameters_of_the_plan(run):
+    result = run("4.2", "4.3", "--members", "2", "--tasks", "2", "--json", text=GROUP)
+    found = json.loads(result.output)
+
+    assert (True, 1, 30000) == tuple(
+        found["configuration"]["parameters"][key] for key in ("static", "standbys", "session_timeout_ms")
+    )
+    assert any("explored were members without group.instance.id" in each for each in found["group"]["assumed"])
+    assert not [each for each in found["notes"] if "counts" in each]
+
+
+def test_an_option_counts_more_than_the_file_and_both_are_named(run):
+    result = run(
+        "4.2", "4.3", "--members", "2", "--tasks", "2", "--standbys", "0", "--session-timeout", "45", text=GROUP
+    )
+    threads = run("2.0", "2.3.1", "--without", "second-thread", text=GROUP)
+
+    assert "note: --standbys counts, and not num.standby.replicas of " in result.output
+    assert "note: --session-timeout counts, and not session.timeout.ms of " in result.output
+    assert "note: --without second-thread counts, and not " in threads.output
+
+
+def test_threads_and_static_members_of_the_settings_decide(run):
+    found = json.loads(run("2.0", "2.3.1", "--json", text="num.stream.threads=2\n").output)
+
+    assert "yes" == found["features"]["second-thread"]["concerns"]
+    assert "static members: " in run("3.9", "2.3", text=GROUP).output.splitlines()[1]
+
+
+def test_standbys_that_cannot_be_simulated_are_refused(run):
+    result = run("4.2", "4.3", "--members", "2", text="num.standby.replicas=1000")
+
+    assert 2 == result.exit_code
+    assert "expected at most 100 for --standbys, got 1000: num.standby.replicas of" in result.output
+    assert 0 == run("4.2", "4.3", text="num.standby.replicas=1000").exit_code
+
+
+def test_the_streams_protocol_needs_both_releases(run):
+    blocked = run("3.9", "4.3", text="group.protocol=streams\nprocessing.guarantee=exactly_once\n")
+
+    assert 1 == blocked.exit_code
+    assert "members of 4.3.1 do not start with the configuration" in blocked.output.splitlines()[0]
+    assert "note: group.protocol=streams, which 3.9.2 does not have" in blocked.output
+    assert 0 == run("3.9", "4.3", "--offline", text="group.protocol=streams\n").exit_code
+
+
+def test_a_vendors_name_is_compared_with_apaches_jars(run):
+    notes = json.loads(run("2.8", "7.6.1-ccs", "--json", text="").output)["notes"]
+
+    assert "7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0" in (notes)

@@ -133,6 +133,7 @@ def test_a_release_without_jars_is_refused():
 
 def test_a_name_of_a_vendor_says_which_release_it_is_taken_for():
     """The jars of a vendor were not read, and its patch level is not known."""
-    notes = ["Confluent Platform 7.6 contains Kafka 3.6", *TAKEN_FOR]
+    compared = "7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0"
+    notes = ["Confluent Platform 7.6 contains Kafka 3.6", *TAKEN_FOR, compared]
     assert notes == json.loads(output("7.6.1-ccs", "--diff", "4.0.0", "--json")[1])["notes"]
-    assert output("7.6.1-ccs", "--diff", "4.0.0")[1].splitlines()[1:3] == [f"note: {note}" for note in notes]
+    assert output("7.6.1-ccs", "--diff", "4.0.0")[1].splitlines()[1:4] == [f"note: {note}" for note in notes]

@@ -62,8 +62,17 @@ def fetch_jars(releases: Sequence[str]) -> Path:
     return folder
 
 
-def ask_configurations(releases: Sequence[str], folder: Path, trials: Path | None = None) -> dict[str, Any]:
-    """Run ``ConfigTables.java`` once for all releases; return what it printed for each."""
+def ask_configurations(
+    releases: Sequence[str], folder: Path, trials: Path | None = None, *, is_built: bool = False
+) -> dict[str, Any]:
+    """Run ``ConfigTables.java`` once for all releases; return what it printed for each.
+
+    Args:
+        releases: Their names.
+        folder: Where their jars are.
+        trials: A file of values to try, instead of the tables.
+        is_built: Try each value in a whole configuration, not with the checks of its key.
+    """
     java()
     further = [str(folder / each.file_name) for each in (_SLF4J, _ZSTD)]
     jars = {
@@ -73,7 +82,11 @@ def ask_configurations(releases: Sequence[str], folder: Path, trials: Path | Non
     with tempfile.TemporaryDirectory(prefix="config-tables-") as classes:
         compile_java(_SOURCES, classes)
         command = jvm(classes, "512m", "off")
-        command += ["ConfigTables"] if trials is None else [f"-DTRIALS={trials}", "ConfigTables"]
+        command += (
+            ["ConfigTables"]
+            if trials is None
+            else [f"-DTRIALS={trials}", f"-DBUILD={str(is_built).lower()}", "ConfigTables"]
+        )
         command += [f"{name}={path}" for name, path in jars.items()]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
     if done.returncode:

@@ -95,7 +95,7 @@ def finding(key, value, origin="2.8", target="4.3", **further):
             "sasl.oauthbearer.token.endpoint.url",
             "https://idp/token",
             Effect.NEEDS,
-            "add -Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=URL to the start script",
+            "add -Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=<sasl.oauthbearer.token.endpoint.url> to the start",
         ),
     ],
 )
@@ -104,6 +104,14 @@ def test_each_setting_has_a_status_and_a_reason(key, value, status, text):
 
     assert status is found[0]
     assert text in found[1]
+
+
+def test_a_login_module_that_is_refused_needs_a_system_property():
+    module = "com.sun.security.auth.module.JndiLoginModule required user=a;"
+    status, text = finding("sasl.jaas.config", module, "3.2", "3.6")
+
+    assert Effect.NEEDS is status
+    assert "add -Dorg.apache.kafka.disallowed.login.modules= to the start script: the login module is refused" == text
 
 
 def test_addresses_of_oauth_need_no_list_before_4_0():

@@ -1,5 +1,6 @@
 import java.io.File;
 import java.lang.reflect.Array;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -44,6 +45,13 @@ public class ConfigTables {
         "", List.of(Map.of()),
         " (exactly once)", List.of(
             Map.of("processing.guarantee", "exactly_once_v2"), Map.of("processing.guarantee", "exactly_once"))));
+    static final Map<String, String> REQUIRED = Map.of(
+        "application.id", "given", "bootstrap.servers", "given:1",
+        "key.serializer", "org.apache.kafka.common.serialization.StringSerializer",
+        "value.serializer", "org.apache.kafka.common.serialization.StringSerializer",
+        "key.deserializer", "org.apache.kafka.common.serialization.StringDeserializer",
+        "value.deserializer", "org.apache.kafka.common.serialization.StringDeserializer");
+    static final boolean BUILD = Boolean.getBoolean("BUILD");
     static final String GIVEN = "given";
     static final Map<String, String> ELSEWHERE = Map.of(
         "java.io.tmpdir", "/elsewhere", "user.name", "elsewhere", "user.dir", "/elsewhere",
@@ -251,7 +259,8 @@ public class ConfigTables {
             String[] words = line.split("\t", 3);
             Class<?> type = type(loader, CONFIGS.get(words[0]));
             Object key = type == null ? null : keysOf(type).get(words[1]);
-            answers.add(key == null ? "no such key" : tried(type, key, unquoted(words[2])));
+            String value = unquoted(words[2]);
+            answers.add(key == null ? "no such key" : BUILD ? built(type, words[1], value) : tried(type, key, value));
         }
         return answers;
     }
@@ -278,6 +287,20 @@ public class ConfigTables {
                 .getMethod("ensureValid", String.class, Object.class);
             check.setAccessible(true);
             check.invoke(validator, name, parsed);
+            return null;
+        } catch (InvocationTargetException refused) {
+            return String.valueOf(refused.getCause().getMessage());
+        }
+    }
+
+    /** Null if the configuration of a client is made with a value beside what it requires, or what it says. */
+    static Object built(Class<?> config, String key, String value) throws Exception {
+        Map<String, Object> settings = new HashMap<>(REQUIRED);
+        settings.put(key, value);
+        try {
+            Constructor<?> constructor = config.getDeclaredConstructor(Map.class);
+            constructor.setAccessible(true);
+            constructor.newInstance(settings);
             return null;
         } catch (InvocationTargetException refused) {
             return String.valueOf(refused.getCause().getMessage());
