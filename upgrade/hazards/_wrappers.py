@@ -119,9 +119,8 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             & ON_DISK
             & ~(Uses(CLEAN_UP, "CleanupConfig") & Ask("which CleanupConfig you give it")),
             symptom="each close deletes the local stores (KafkaStreams#cleanUp), so each bounced member restores all",
-            remedy="give it CleanupConfig(false, false), with Spring Boot"
-            " spring.kafka.streams.cleanup.on-shutdown=false, in a bounce before the upgrade;"
-            " it is the default since spring-kafka 2.7 and Spring Boot 2.5",
+            remedy="give it CleanupConfig(false, false), or spring.kafka.streams.cleanup.on-shutdown=false of Spring "
+            "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
             source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
         )
     for name, found in wrappers.items():

@@ -66,6 +66,8 @@ class CodeResult:
 
     def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
         known = "" if problem.is_new else "; missing in FROM, too"
+        if all(each.is_build_time for each in problem.referred_by):
+            known = "; only while a native image is made"
         yield view.fact(
             sanitize(
                 f"- {problem.error}: {problem.text}: {problem.reason}{known}; {_referrers(problem.referred_by, view)}"
