@@ -17,7 +17,6 @@ from attrs import evolve, field, frozen
 from upgrade.errors import UpgradeError, quote_input
 from upgrade.input_values import parse_property_lines
 
-_FRAMEWORKS: Final = ("spring.", "quarkus.", "kafka-streams.")
 _PREFIXES: Final = (
     "spring.kafka.streams.properties",
     "spring.kafka.properties",
@@ -52,6 +51,9 @@ _FUNCTION: Final = re.compile(r"(spring\.cloud\.stream\.kafka\.streams\.binder\.
 CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
 """In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
 _MAX_DEPTH: Final = 50
+MAX_SETTINGS: Final = 10_000
+MAX_CONDITIONS: Final = 50
+"""Each is judged with all settings that hold with it."""
 _MAX_VALUES: Final = 100_000
 """Values, names and lists in a document: aliases of YAML may stand for any number of them."""
 MAX_YAML_BYTES: Final = 1 << 20
@@ -121,7 +123,7 @@ def parse_settings(text: str, suffix: str) -> Settings:
     """Read the text of a file whose name ends with ``.json``, ``.yaml``, ``.yml``, or else of properties.
 
     Raises:
-        UpgradeError: It is of another form, or needs PyYAML.
+        UpgradeError: It is of another form, has too much, or needs PyYAML.
 
     >>> parse_settings("acks=all", ".properties").values
     {'acks': 'all'}
@@ -132,13 +134,19 @@ def parse_settings(text: str, suffix: str) -> Settings:
 def kafka_settings(entries: Iterable[Entry]) -> Settings:
     """Return the settings of Kafka in the entries of a file; the last of equal keys wins, as in Java.
 
+    Raises:
+        UpgradeError: There are too many.
+
     >>> entries = [Entry("spring.kafka.streams.properties.acks", "all", 1), Entry("server.port", "80", 2)]
     >>> kafka_settings(entries).left_out
     1
     """
     given = [_with_conditions(each) for each in _of_documents(entries)]
-    framework = any(each.key.startswith(_FRAMEWORKS) for each in given)
+    framework = any(_is_read(each.key) for each in given)
     conditions = dict.fromkeys([(), *(each.conditions for each in given)])
+    if len(given) > MAX_SETTINGS or len(conditions) > MAX_CONDITIONS:
+        limits = f"{MAX_SETTINGS:,} settings and {MAX_CONDITIONS} profiles and functions"
+        raise UpgradeError(f"expected at most {limits}, got {len(given):,} and {len(conditions) - 1}")
     variants = []
     for each in conditions:
         active = {entry.key: entry for entry in given if set(entry.conditions) <= set(each)}
