@@ -25,17 +25,39 @@ _PREFIXES: Final = (
     "kafka-streams",
 )
 """From the one that wins to the others."""
+_SPRING_SECURITY: Final[Mapping[str, str]] = {
+    "security.protocol": "security.protocol",
+    "ssl.key-password": "ssl.key.password",
+    "ssl.key-store-certificate-chain": "ssl.keystore.certificate.chain",
+    "ssl.key-store-key": "ssl.keystore.key",
+    "ssl.key-store-location": "ssl.keystore.location",
+    "ssl.key-store-password": "ssl.keystore.password",
+    "ssl.key-store-type": "ssl.keystore.type",
+    "ssl.protocol": "ssl.protocol",
+    "ssl.trust-store-certificates": "ssl.truststore.certificates",
+    "ssl.trust-store-location": "ssl.truststore.location",
+    "ssl.trust-store-password": "ssl.truststore.password",
+    "ssl.trust-store-type": "ssl.truststore.type",
+}
+"""Of Spring Boot, for all clients (``spring.kafka``) and for Streams (``spring.kafka.streams``)."""
 _NAMES: Final[Mapping[str, str]] = {
     "spring.kafka.streams.application-id": "application.id",
     "spring.kafka.streams.bootstrap-servers": "bootstrap.servers",
-    "spring.kafka.bootstrap-servers": "bootstrap.servers",
     "spring.kafka.streams.client-id": "client.id",
     "spring.kafka.streams.replication-factor": "replication.factor",
     "spring.kafka.streams.state-dir": "state.dir",
+    "spring.kafka.bootstrap-servers": "bootstrap.servers",
+    "spring.kafka.client-id": "client.id",
+    **{f"spring.kafka.streams.{name}": key for name, key in _SPRING_SECURITY.items()},
+    **{f"spring.kafka.{name}": key for name, key in _SPRING_SECURITY.items()},
     "spring.cloud.stream.kafka.streams.binder.application-id": "application.id",
     "spring.cloud.stream.kafka.streams.binder.brokers": "bootstrap.servers",
     "quarkus.kafka-streams.application-id": "application.id",
+    "quarkus.kafka-streams.application-server": "application.server",
     "quarkus.kafka-streams.bootstrap-servers": "bootstrap.servers",
+    "quarkus.kafka-streams.sasl.jaas-config": "sasl.jaas.config",
+    "quarkus.kafka-streams.sasl.mechanism": "sasl.mechanism",
+    "quarkus.kafka-streams.security.protocol": "security.protocol",
 }
 """Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
 _ACTIVATION: Final[Mapping[str, str]] = {
@@ -97,7 +119,7 @@ class Settings:
     framework: bool = False
     """Whether they were written in a form of Spring Boot or Quarkus."""
     left_out: int = 0
-    """How many further keys of such a file are none of Kafka Streams."""
+    """How many further keys of such a file are not read: those of the framework and of the application."""
 
     @property
     def values(self) -> Mapping[str, str]:

@@ -14,7 +14,13 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from upgrade.application.code import Code, classes_of_any_release
-from upgrade.application.configuration import CONFIGS, Configuration, ReleaseConfigKey, releases_with
+from upgrade.application.configuration import (
+    CONFIGS,
+    Configuration,
+    ReleaseConfigKey,
+    keys_of_any_release,
+    releases_with,
+)
 from upgrade.application.environment import needs_of
 from upgrade.application.setting_files import Settings, Variant
 from upgrade.application.values import is_judged, refusal
@@ -438,13 +444,14 @@ def _homes_of_kafka() -> frozenset[str]:
 
 def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
     """Say which releases have a key that neither release has, or that its end is a key."""
-    for config in configs:
-        if found := releases_with(config, key):
-            return f"neither release has it; {found[0]} to {found[-1]} had it"
+    known = {config: keys_of_any_release(config) for config in configs}
+    if found := next((config for config, keys in known.items() if key in keys), None):
+        releases = releases_with(found, key)
+        return f"neither release has it; {releases[0]} to {releases[-1]} had it"
     _, *parts = key.split(".") if len(key) <= _MAX_KEY else [key]
     for start in range(len(parts) - 1):
         end = ".".join(parts[start:])
-        if any(releases_with(config, end) for config in configs):
+        if any(end in keys for keys in known.values()):
             return f"not a key of Kafka, but {end} is one: this file has it below a name that is not known here"
     return "not a key of Kafka: one of the application or its framework, or misspelt"
 

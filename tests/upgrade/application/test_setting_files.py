@@ -66,6 +66,11 @@ def test_the_forms_of_spring_boot_and_quarkus_are_read():
     assert 5 == spring.variants[0].lines["acks"]
     assert (True, 2) == (spring.framework, spring.left_out)
     assert {"acks": "all"} == of_framework(("kafka-streams.acks", "all"), ("quarkus.log.level", "X")).values
+    assert {"ssl.keystore.type": "PEM", "security.protocol": "SSL"} == of_framework(
+        ("spring.kafka.ssl.keyStoreType", "JKS"),
+        ("spring.kafka.streams.ssl.key-store-type", "PEM"),
+        ("spring.kafka.security.protocol", "SSL"),
+    ).values
     assert {"acks": "all"} == of_framework(("acks", "1"), ("acks", "all"), ("client.id", None)).values
     assert {"a": "1"} == Settings.of({"a": "1"}).values
 
