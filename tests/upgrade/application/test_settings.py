@@ -79,6 +79,8 @@ def finding(key, value, origin="2.8", target="4.3", **further):
             "the value is a placeholder",
         ),
         ("sasl.jaas.config", "com.sun.security.auth.module.Krb5LoginModule required;", Effect.FINE, "accepts it"),
+        ("group.protocol", "streams", Effect.FINE, "accepts it"),
+        ("consumer.group.protocol", "consumer", Effect.NO_EFFECT, "Streams sets it itself"),
         ("topology.optimization", "all", Effect.FINE, "accepts it"),
         ("topology.optimization", "a,b", Effect.UNDECIDED, "Kafka checks the value with code of its own"),
         ("topic.cleanup.policy", "compact", Effect.UNDECIDED, "a setting of internal topics"),
@@ -189,6 +191,16 @@ def test_defaults_that_changed_are_named_where_they_are_not_set():
         for each in judged({"main.consumer.session.timeout.ms": "1000"}).findings
         if each.key == "session.timeout.ms"
     ]
+
+
+def test_a_default_is_that_of_a_client_of_streams():
+    """Without exactly-once the default of retries changed; with it Streams sets its own."""
+    found, exactly_once = (
+        {(each.config, each.key) for each in judged(settings, "0.11", "2.8").findings if each.status is Effect.DEFAULT}
+        for settings in ({}, {"processing.guarantee": "exactly_once"})
+    )
+
+    assert {("producer", "retries")} == found - exactly_once
 
 
 def test_a_required_key_is_missing_where_it_was_not_required_before():
