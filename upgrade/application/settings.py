@@ -23,7 +23,7 @@ from upgrade.application.configuration import (
 )
 from upgrade.application.environment import needs_of
 from upgrade.application.setting_files import Settings, Variant
-from upgrade.application.values import is_judged, refusal
+from upgrade.application.values import is_judged, refusal, refusal_beside
 from upgrade.config_types import parse_end_point
 from upgrade.errors import ConfigException
 from upgrade.redaction import hide_credentials
@@ -291,8 +291,8 @@ class _Judge:
             return finding(Effect.REFUSED, f"{release} has no class {missing}")
         if _PLACEHOLDER.search(value):
             return finding(Effect.UNDECIDED, "the value is a placeholder")
-        if refused := _refused(plain, new, value, RELEASES[release]):
-            known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, old, value) else ""
+        if refused := self._refusal(plain, config, new, value, RELEASES[release]):
+            known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""
             words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
             return finding(Effect.REFUSED, words + known)
         if need := self._need(plain, config):
@@ -329,8 +329,15 @@ class _Judge:
             if key.startswith(prefix)
         }
 
-    def _was_refused(self, plain: str, old: ReleaseConfigKey | None, value: str) -> bool:
-        return old is not None and _refused(plain, old, value, RELEASES[self._origin.release]) is not None
+    def _was_refused(self, plain: str, config: str, old: ReleaseConfigKey | None, value: str) -> bool:
+        release = RELEASES[self._origin.release]
+        return old is not None and self._refusal(plain, config, old, value, release) is not None
+
+    def _refusal(self, plain: str, config: str, known: ReleaseConfigKey, value: str, release: Release) -> str | None:
+        """Return what a member says of a value with which it does not start; each thread has an id of its own."""
+        passed = f"{value.strip()}-1" if plain == "group.instance.id" else value
+        refused = _refused(plain, known, value, release)
+        return refused or refusal_beside(plain, passed, self._of_client(config), release.number)
 
     def _missing_class(self, value: str) -> str:
         """Return the first class of Kafka in a value that TO lacks; only its name is shown, also of a secret."""

@@ -265,3 +265,44 @@ def test_each_successor_is_a_key_where_the_old_one_is_gone_or_deprecated():
             if release.is_released
             for streams in [configuration_of(release).configs["streams"]]
         ), old
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "further", "words"),
+    [
+        ("group.instance.id", "pod_1", {}, ""),
+        (
+            "main.consumer.group.instance.id",
+            "pod 1",
+            {},
+            "Group instance id is invalid: 'pod 1-1' contains one or more",
+        ),
+        ("consumer.group.remote.assignor", "uniform", {}, "group.remote.assignor cannot be set when group.protocol="),
+        ("consumer.group.remote.assignor", "", {}, ""),
+        ("producer.max.in.flight.requests.per.connection", "5", {}, ""),
+        ("producer.max.in.flight.requests.per.connection", "6", {}, "must be set to at most 5. Current value is 6."),
+        ("max.in.flight.requests.per.connection", "6", {"producer.enable.idempotence": "false"}, ""),
+        ("rack.aware.assignment.tags", "zone", {"client.tag.zone": "a"}, ""),
+        ("rack.aware.assignment.tags", "", {}, ""),
+        (
+            "rack.aware.assignment.tags",
+            "zone,rack",
+            {"client.tag.zone": "a"},
+            "Invalid value [zone, rack] for configuration rack.aware.assignment.tags: Contains invalid value [rack] ",
+        ),
+    ],
+)
+def test_a_value_can_be_refused_because_of_others_or_by_code(key, value, further, words):
+    status, text = finding(key, value, **further)
+
+    assert (Effect.REFUSED if words else Effect.FINE) is status
+    assert words in text
+
+
+def test_what_only_the_new_release_refuses_is_not_refused_by_the_old_one():
+    assert finding("producer.max.in.flight.requests.per.connection", "6")[1].endswith("Current value is 6.")
+    assert finding("group.instance.id", "a b", "2.8", "3.2")[1] == (
+        "Group instance id \"a b-1\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and "
+        "'-'; 2.8.2 refuses it, too"
+    )
+    assert Effect.FINE is finding("producer.max.in.flight.requests.per.connection", "6", "2.8", "3.9")[0]
