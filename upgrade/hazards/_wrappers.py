@@ -131,7 +131,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
                 severity=Severity.CHANGES,
                 applies_to=name,
                 when=HasLibrary((found.library,)),
-                symptom=f"its line was built for Kafka {found.kafka}; what of it does not fit is among the code",
+                symptom=f"its line was built for Kafka {found.kafka}: it may call what is gone (--app)",
                 remedy=_newer(found.library, target),
                 source=f"POM of {found.library} {found.release}",
             )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 from assignor.cli.plan.application import ApplicationResult
 from assignor.formats.text import sanitize
 from upgrade import Advice, Release, UpgradeError
 from upgrade.application.evidence import described_topology, setting_facts
 from upgrade.application.live_group import LiveGroup
+from upgrade.errors import quote_input
 from upgrade.hazards import (
     Answer,
     Application,
@@ -27,6 +28,7 @@ from upgrade.hazards import (
     judge_features,
     parse_subtopologies,
     static_downgrade,
+    version_number,
 )
 from upgrade.input_values import read_text
 from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, features_of_nodes, guidance
@@ -38,6 +40,39 @@ topologies_option = click.option(
     metavar="OLD NEW",
     help="Two files with Topology#describe() texts: which task ids and changelogs change.",
 )
+
+
+library_option = click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="NAME=VERSION",
+    help="A library of the application that the files do not show, such as spring-kafka=2.6.5. For several, several "
+    "times.",
+)
+
+
+@frozen
+class StatedFacts:
+    """What options say of an application beside its files."""
+
+    absent: frozenset[TopologyFeature] = frozenset()
+    """What it does not have."""
+    topology: ApplicationTopology | None = None
+    libraries: Mapping[str, str] = field(factory=dict, hash=False)
+
+
+def named_libraries(texts: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=VERSION``.
+
+    Raises:
+        UpgradeError: A text has another form.
+    """
+    found = {name: version for name, _, version in (text.partition("=") for text in texts)}
+    for name, version in found.items():
+        if not name or not version_number(version):
+            raise UpgradeError(f"--library: expected NAME=VERSION such as spring-kafka=2.6.5, got {quote_input(name)}")
+    return found
 
 
 def compare_topology_files(old: Path, new: Path) -> TopologyChange:
@@ -74,31 +109,25 @@ def read_topology(path: Path | None) -> ApplicationTopology | None:
     return described_topology(str(path), text)
 
 
-def facts_of(
-    found: ApplicationResult, topology: ApplicationTopology | None, live: LiveGroup | None = None
-) -> tuple[Application, ...]:
+def facts_of(found: ApplicationResult, stated: StatedFacts, live: LiveGroup | None = None) -> tuple[Application, ...]:
     """Return what files and the live group show: once, or for each of the conditions that the settings have."""
     code = found.code.facts if found.code else None
     configuration = found.configuration
     settings = setting_facts(configuration.file, configuration.settings) if configuration else (None,)
     group = live.facts if live else None
-    return tuple(Application(settings=each, code=code, topology=topology, group=group) for each in settings)
+    return tuple(
+        Application(settings=each, code=code, topology=stated.topology, group=group, libraries=stated.libraries)
+        for each in settings
+    )
 
 
-def features_of(
-    applications: Sequence[Application], topology: ApplicationTopology | None, absent: frozenset[TopologyFeature]
-) -> JudgedFeatures:
-    """Return the features on which the verdict depends, as the files show them.
-
-    Args:
-        applications: What the files show.
-        topology: The topology among them.
-        absent: The features that the application does not have, as the user says.
+def features_of(applications: Sequence[Application], stated: StatedFacts) -> JudgedFeatures:
+    """Return the features on which the verdict depends, as the files and the options say.
 
     Raises:
         UpgradeError: A file shows whether it has one of them.
     """
-    found = judge_features(applications)
+    found, absent, topology = judge_features(applications), stated.absent, stated.topology
     shown = features_of_nodes(topology.nodes) if topology else UNKNOWN_TOPOLOGY
     if known := sorted(each.value for each in absent & (shown.absent | shown.present)):
         raise UpgradeError(f"--topology shows whether there are {', '.join(known)}: leave this out of --without")

@@ -17,11 +17,14 @@ from attrs import evolve
 from assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
 from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
 from assignor.cli.plan._hazards import (
+    StatedFacts,
     compare_topology_files,
     facts_of,
     feature_lines,
     features_of,
     judged_json,
+    library_option,
+    named_libraries,
     read_topology,
     static_verdict_lines,
     stopping_text,
@@ -41,7 +44,7 @@ from upgrade.application.setting_files import Settings
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.hazards import ApplicationTopology, TopologyChange, judge_hazards
+from upgrade.hazards import TopologyChange, judge_hazards
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     TopologyFeature,
@@ -82,6 +85,7 @@ _MAX_COLUMNS: Final = 120
     help="session.timeout.ms, in seconds.",
 )
 @topologies_option
+@library_option
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
     "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
@@ -141,6 +145,7 @@ def plan(
     code: tuple[Path, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
+    libraries: tuple[str, ...],
     output: str,
     verbose: bool,
     **further: Any,
@@ -154,6 +159,10 @@ def plan(
     The first line has the verdict. It is about the metadata of the group; the number of hazards beyond it stands beside
     it. "safe-if" names what the application must not have; --without or --topology answers it. Exit status 1 if the
     topology makes the plan unsafe. Each fact has one line, which a terminal cuts; -v shows all.
+
+    With --config, --app, --topology or --group the hazards are split: those that concern the application, with the
+    line, class or node that shows it; those of which files cannot tell, with what would; and the rest. They answer
+    "safe-if", too. Exit status 1 if a setting, a reference or a hazard stops members for certain.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
@@ -202,8 +211,8 @@ def plan(
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
-    if brokers and (without or topology or code or protocol.settings_file):
-        raise click.UsageError("--without, --topology, --config and --app are for a Streams group")
+    if brokers and (without or topology or code or libraries or protocol.settings_file):
+        raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
     protocol.check()
     if brokers and protocol.group_name:
         raise click.UsageError("--group is for a Streams group; brokers have none")
@@ -238,7 +247,7 @@ def plan(
                 target,
                 options,
                 change,
-                (absent, read_topology(topology)),
+                StatedFacts(absent, read_topology(topology), named_libraries(libraries)),
                 files,
                 settings,
                 offline=offline,
@@ -296,7 +305,7 @@ def _print_group_plan(
     target: ResolvedRelease,
     options: GroupOptions,
     change: TopologyChange | None,
-    known: tuple[frozenset[TopologyFeature], ApplicationTopology | None],
+    stated: StatedFacts,
     files: ApplicationFiles,
     settings: Settings | None,
     *,
@@ -312,9 +321,8 @@ def _print_group_plan(
         _print_same_release(origin.release, notes, change, offline=offline, output=output)
         return
     application = files.check(origin.release, target.release, settings)
-    absent, topology = known
-    facts = facts_of(application, topology, options.live)
-    features = features_of(facts, topology, absent)
+    facts = facts_of(application, stated, options.live)
+    features = features_of(facts, stated)
     advice = advise_between(origin, target, offline=offline, facts=features.facts)
     advice = evolve(advice, notes=(*advice.notes, *files.notes(origin, target), *options.notes(advice, features)))
     judged = judge_hazards(advice.hazards, facts, target.release) if any(facts) else None
