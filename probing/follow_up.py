@@ -30,7 +30,7 @@ class FollowUp:
     at_ms: int = NO_FOLLOW_UP
     """Milliseconds since 1970, ``IMMEDIATELY`` or ``NO_FOLLOW_UP``."""
     reason: FollowUpReason | None = None
-    """None: no follow-up rebalance."""
+    """Why the member asks for a follow-up rebalance; None if it does not."""
 
 
 def schedule_follow_up(

@@ -51,7 +51,7 @@ class Column:
 
 @frozen
 class Table:
-    """One table."""
+    """A table with its columns, as code, schema and documentation know it."""
 
     name: str
     comment: str

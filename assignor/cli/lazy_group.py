@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
 
     @property
     def limits(self) -> Mapping[str, str]:
-        """The limits of each command."""
+        """The limits that apply to each command."""
         return {name: command.limits for name, command in self._lazy_commands.items()}
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

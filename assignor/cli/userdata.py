@@ -66,7 +66,7 @@ class InputFile(click.File):
     """A file, a pipe or - for standard input; a pipe without a writer is at its end, and not waited for."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Open it as text."""
+        """Open the file as text."""
         if value == "-":
             return super().convert(value, param, ctx)
         try:

@@ -46,7 +46,7 @@ class MemberStatus:
     name: str
 
     process: str = "stopped"
-    """starting, running, stopping or stopped"""
+    """The state of the process: starting, running, stopping or stopped."""
 
     release: str = ""
     upgrade_from: str | None = None
@@ -58,7 +58,7 @@ class MemberStatus:
     standby: tuple[str, ...] = ()
     rejoining: bool = True
     processed: int = 0
-    """Records since the last assignment."""
+    """The number of records that it has processed since the last assignment."""
 
     def after(self, event: EventLine) -> MemberStatus:
         """Return the status after an event."""
@@ -91,10 +91,10 @@ class TimelineEntry:
     """Something that happened to a member or to the group."""
 
     seconds: float
-    """Since the beginning."""
+    """The time since the beginning of the bounce."""
 
     member: str
-    """Empty: the whole group."""
+    """The name of the member; empty if the line is about the whole group."""
 
     event: EventLine
     """A line of the member, or ``starting``, ``step``, ``step_finished`` or ``records_finished`` of the bounce."""
@@ -218,10 +218,10 @@ class ProcessedOffsets:
 
 @frozen(kw_only=True)
 class BounceSettings:
-    """What to bounce."""
+    """The group to bounce, and how."""
 
     bootstrap_servers: str | None = None
-    """None: an embedded cluster."""
+    """The brokers; None starts an embedded cluster."""
 
     members: int = 3
     partitions: int = 6

@@ -41,7 +41,7 @@ class EventField(NamedTuple):
     """Takes the event; returns what JSON can hold."""
 
     log: str | None
-    """Log field; None: not logged."""
+    """The name of the field in a log line; None if the value is not logged."""
 
     key: str | None = None
     """JSON key; None: not in the JSON line."""

@@ -131,7 +131,7 @@ class AwaitSnapshots:
         return all(node.running and node.snapshot_entries == len(state.log.entries) for node in original_nodes(state))
 
     def next_steps(self, state: ClusterState, _pair: ReleasePair) -> Iterator[ClusterStep]:
-        """Yield the snapshot."""
+        """Yield the step that writes snapshots."""
         yield from restarts_of_stopped_nodes(state)
         yield ClusterStep("snapshot")
 

@@ -262,4 +262,4 @@ ACTIONS: Final[Mapping[str, ProtocolAction]] = {
     "expire": ProtocolAction(_why_not_expire, _expire, by_member=False),
     "late": ProtocolAction(_why_not_late, expire_rebalance_timeout),
 }
-"""Verb => protocol action."""
+"""The protocol action of each verb."""

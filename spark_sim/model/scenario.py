@@ -170,7 +170,7 @@ class Instance:
 
 @frozen
 class Step:
-    """One step."""
+    """One step of a scenario: a verb and what it is about."""
 
     verb: str
     members: tuple[tuple[str, Instance | None], ...] = ()
@@ -225,7 +225,7 @@ class Scenario:
 
     @property
     def head(self) -> str:
-        """The line before its steps."""
+        """The part of the line before the steps."""
         members = " ".join(f"{name}@{instance}" for name, instance in self.members)
         return members if self.workload == DEFAULT_WORKLOAD else f"{members} | with {self.workload}"
 

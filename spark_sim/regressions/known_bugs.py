@@ -64,7 +64,7 @@ class ReleasePairs:
     """``upgrade.from`` of the group before the upgrade."""
 
     def pairs(self) -> Iterator[tuple[Release, Release]]:
-        """Yield the pairs."""
+        """Yield each pair of an origin and a target."""
         yield from product(_releases(self.origins), _releases(self.targets))
 
     def upgrade(self, origin: Release, target: Release) -> Upgrade:

@@ -247,7 +247,7 @@ class UpgradeResult(CellResult):
 
     @property
     def upgrade(self) -> Upgrade:
-        """The cell."""
+        """The upgrade that was explored."""
         return self.cell
 
     @property

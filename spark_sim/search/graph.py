@@ -41,12 +41,13 @@ class Edge(NamedTuple):
 class StateGraph(Generic[S, A]):
     """The states that a search has reached, and the transitions between them.
 
-    The edges of state i are ``targets[edge_offsets[i]:edge_offsets[i + 1]]``, and their labels likewise.
+    The edges of state i are ``targets[edge_offsets[i]:edge_offsets[i + 1]]``; their labels are at the same places of
+    ``labels``.
     """
 
     model: Model[S, A]
     numbers_by_key: dict[Hashable, int] = Factory(lambda: {-1: FAILED_STATE})
-    """Canonical key => number."""
+    """The number of the state with each canonical key."""
     state_counts: array[int] = Factory(lambda: array("i"))
     """Number i => how many states (``FAILED_STATE`` included) were known when state i had been expanded."""
     initial_states: dict[int, list[int]] = Factory(dict)

@@ -58,9 +58,9 @@ class SampleBatch:
     upgrade: Upgrade
     number: int
     count: int
-    """The schedules."""
+    """How many schedules are drawn."""
     members: int = 3
-    """The members of the group."""
+    """How many members the group has."""
     seed: int = 0
     workload: Workload = DEFAULT_WORKLOAD
 

@@ -29,7 +29,7 @@ GROUP_ID_NOT_FOUND: Final = 69
 FENCED_MEMBER_EPOCH: Final = 110
 
 STALE_TOPOLOGY: Final = 0
-"""A status, not an error."""
+"""The code of a status; statuses are no errors."""
 
 
 @frozen
@@ -86,7 +86,7 @@ class HeartbeatRequest:
 
 @frozen
 class HeartbeatResponse:
-    """Its answer."""
+    """The answer of the coordinator to a heartbeat."""
 
     member_epoch: int
     tasks: TasksTuple | None = None
@@ -109,7 +109,7 @@ class HeartbeatResponse:
 
 
 class _Refused(Exception):
-    """A heartbeat gets an error."""
+    """A heartbeat that the coordinator answers with an error."""
 
     def __init__(self, error: int, message: str) -> None:
         super().__init__(message)

@@ -64,7 +64,7 @@ VERBS: Final[Mapping[str, Verb[StreamsGroupOperands]]] = {
     "failover": make_verb(StreamsGroupOperands.NOTHING, "another broker becomes the coordinator and loads the records"),
     "settle": make_verb(StreamsGroupOperands.NOTHING, "the protocol goes on until nothing changes"),
 }
-"""The steps."""
+"""The verbs of steps."""
 
 FAULTS: Final = (
     *("crash", "stall", "lose-request", "lose-response", "slow-response", "delay", "silence", "linger", "failover"),

@@ -35,7 +35,7 @@ class RegressionUnit(WorkUnit):
 
     @property
     def key(self) -> str:
-        """A short name."""
+        """A name that files and tables use."""
         return "".join(character if character.isalnum() or character in ".-" else "-" for character in str(self.cell))
 
     @property

@@ -54,7 +54,7 @@ class Preset:
     """The number of runs if schedules are sampled, over all equivalence classes together."""
 
     def suite(self, name: str) -> Suite:
-        """Return the sweep."""
+        """Return the suite that the preset sweeps."""
         upgrades = MATRICES[self.matrix]()
         config = self.config
         if self.runs_in_all:

@@ -73,6 +73,13 @@ class CodeReport:
     """What has no replacement in the table: methods of the same name that the release has, by the text of a problem."""
 
     @property
+    def blocked(self) -> str:
+        """Why members do not work; empty if they do, as far as references decide."""
+        if self.linkage.new_problems:
+            return f"the code refers to what {self.target} lacks, see below"
+        return "Kafka's artifacts in the files do not fit together, see below" if self.is_mixed_after else ""
+
+    @property
     def is_mixed_after(self) -> bool:
         """Whether the files have Kafka Streams of the release already, beside another artifact that does not fit."""
         streams = self.kafka.get(STREAMS, ())

@@ -50,7 +50,7 @@ class TopologyFeature(enum.Enum):
     FOREIGN_KEY_JOINS = "foreign-key-joins"
     REPARTITIONED_TABLES = "repartitioned-tables"
     STATELESS_SUBTOPOLOGIES = "stateless-subtopologies"
-    """Beside stateful ones."""
+    """The topology has subtopologies without state beside those with state."""
     SECOND_SOURCE_TOPIC = "second-source-topic"
     SECOND_THREAD = "second-thread"
     """In a process: the only one that no topology shows."""

@@ -35,7 +35,7 @@ class CommandFailure(click.ClickException):
     newline = True
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Write it to standard error."""
+        """Write the message to standard error."""
         click.echo(self.message, file=file or sys.stderr, nl=self.newline)
 
 

@@ -152,7 +152,7 @@ class _JavaInteger(click.ParamType[int]):
     name = "integer"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ARG002 - click's
-        """Read the number."""
+        """Convert the text to a number, as Kafka's tool does."""
         number = _feature_command.parse_java_integer(value, _INT32_RANGE)
         if number is None:
             why = f"could not convert '{value}' to Integer (For input string: \"{value}\")"

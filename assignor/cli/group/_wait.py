@@ -112,7 +112,7 @@ class WaitResult:
 
 @frozen
 class _Step:
-    """A look, judged."""
+    """One look at the group, and whether it meets the condition."""
 
     look: Look
     restart: Restart
@@ -251,7 +251,7 @@ def _words(error: Exception) -> str:
 
 @frozen
 class RememberedState:
-    """A group before a restart."""
+    """The members of a group before a restart, as ``-o json`` printed them."""
 
     group: str
     state: str

@@ -39,7 +39,7 @@ _HINTS: Final = {
 
 @frozen(kw_only=True)
 class Look:
-    """What one look has found."""
+    """The result of one look at the cluster."""
 
     groups: tuple[InspectedGroup, ...] = ()
 
@@ -47,7 +47,7 @@ class Look:
     """One line for each part of the cluster whose groups may be missing."""
 
     error: ClusterError | None = field(default=None, eq=False)
-    """Why there is nothing."""
+    """Why the look has no groups; None if it has."""
 
     @property
     def is_complete(self) -> bool:

@@ -190,7 +190,7 @@ class _Commits:
     def __init__(self, answered: Answered | None) -> None:
         self.answered = answered
         self.offsets: list[Offsets] = []
-        """What each of them commits."""
+        """The offsets of each commit, in order."""
         self.ends: list[int] = []
         """For those that are not in ``offsets`` yet: how many records of the batch were returned at that time."""
 

@@ -108,15 +108,15 @@ class ConsumerSettings:
 
     group_id: str
     streams_config: StreamsConfig
-    """For the assignor."""
+    """The settings of the assignor."""
     member_settings: Mapping[str, Any]
-    """For the kafka-python consumer."""
+    """The settings of the kafka-python consumer, which is the member."""
     admin_settings: Mapping[str, Any]
-    """For the kafka-python admin client."""
+    """The settings of the kafka-python admin client."""
     fetcher_settings: Mapping[str, Any]
-    """For librdkafka's consumer."""
+    """The settings of librdkafka's consumer, which fetches the records."""
     auto_commit_interval_seconds: float | None
-    """None: the user commits."""
+    """The time between automatic commits; None if the user commits."""
     on_commit: Callable[[Any, Any], None] | None
     streams_protocol: bool
     """Whether the broker assigns the tasks (KIP-1071)."""

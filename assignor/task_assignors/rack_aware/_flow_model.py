@@ -47,7 +47,7 @@ class TaskPlacement:
 
     task: int
     processes: Sequence[int]
-    """The processes that have it."""
+    """The processes that have the task."""
     locality: ReplicaLocality
     excluded: Collection[int] = ()
     """Other processes that it must not move to."""
@@ -107,12 +107,12 @@ class EntryCosts:
     targets: list[int]
     """The entries, in order; the first ones are one for each class."""
     costs: list[int]
-    """The cost of each."""
+    """The cost of each entry."""
     relative: dict[int, list[int]] = field(factory=dict)
     rooms: list[int] = field(factory=list)
     """How many tasks may take each entry, if no slot is forbidden; empty until needed."""
     places: dict[int, int] = field(factory=dict)
-    """The place of each entry in these columns, likewise."""
+    """The place of each entry in these columns; empty until needed."""
 
     def relative_costs(self, least: int) -> list[int]:
         """Return the costs without the part ``least``, which all of them have. Not to be changed."""
@@ -145,7 +145,7 @@ class Entries:
 
     @property
     def costs(self) -> list[int]:
-        """The cost of each."""
+        """The cost of each entry."""
         return self.without_excluded(self.shared.costs)
 
     @property

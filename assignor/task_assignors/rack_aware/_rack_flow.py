@@ -25,7 +25,7 @@ TaskMove = tuple[int, int, int]
 _Departure = tuple[int, int]
 """A task and the slot that it leaves."""
 _Flows = list[tuple[int, int]]
-"""Where to, and how many."""
+"""The target and the number of units of each flow."""
 
 
 def optimize_moves(

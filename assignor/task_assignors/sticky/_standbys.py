@@ -23,7 +23,7 @@ MAX_CANDIDATES: Final = 8
 """The number of equally loaded processes that are compared for a standby; small, for speed."""
 
 ProcessesByTask = Sequence[list[int]]
-"""Some processes for each task."""
+"""For each task, the processes in question."""
 
 
 def assign_standbys(

@@ -34,7 +34,8 @@ class TransitionRow(NamedTuple):
     simple: list[tuple[int, int, int]]
     """Actions that change no other process: key delta, label without multiplicity, process state after it."""
     special: list[tuple[int, int, int, bool, bool]]
-    """All others: likewise, whether a rebalance is prepared (the delta is to the key after that), and an election."""
+    """All others: the same three, then whether the action prepares a rebalance, which the key delta does not contain,
+    and whether it leads to an election."""
     failures: list[tuple[PackedAction, Violation]]
 
     @classmethod

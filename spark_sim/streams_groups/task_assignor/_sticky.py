@@ -72,7 +72,7 @@ class _Quota:
 
     @property
     def per_member(self) -> int:
-        """The average, rounded up."""
+        """The average number of tasks of a member, rounded up."""
         return -(-self.tasks // self.members) if self.members else 0
 
     def update(self, count: int) -> None:

@@ -18,7 +18,7 @@ def print_judgement(console: Console, judgement: Judgement) -> None:
 
 
 def print_dim(console: Console, lines: Iterable[str]) -> None:
-    """Print details."""
+    """Print lines of less importance."""
     for line in lines:
         console.print(line, markup=False, soft_wrap=True, style="dim")
 

@@ -49,7 +49,7 @@ class TableRequest:
 
     @cached_property
     def suite(self) -> Suite:
-        """The sweep."""
+        """The suite whose table is read."""
         return self.make_suite()
 
     @classmethod

@@ -7,12 +7,12 @@ from click.testing import CliRunner
 
 from assignor.cli.plan.command import plan
 from assignor.cli.plan.text import DisplayOptions, group_plan_lines, judged_lines, split_text
-from spark_sim.advice.patch_levels import advise_between
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 from upgrade.application.facts import CodeFact
 from upgrade.hazards import HAZARDS, Answer, Application, Setting, SettingFacts, judge_hazards
 from upgrade.hazards._conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
+from upgrade.patch_levels import advise_between
 from upgrade.releases import resolve_release
 
 STREAMS = "org/apache/kafka/streams/"

@@ -32,7 +32,7 @@ class ClientCredentials:
     """Where tokens are, and who asks for them; ``repr`` shows no secret."""
 
     endpoint: str
-    """``http`` or ``https``."""
+    """The URL of the token endpoint, with ``http`` or ``https``."""
     client_id: str = field(repr=False)
     client_secret: str = field(repr=False)
     scope: str = ""

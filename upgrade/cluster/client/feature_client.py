@@ -35,7 +35,7 @@ class FeatureClient:
     """
 
     bootstrap: str
-    """``HOST:PORT,...``"""
+    """The addresses to begin with, as ``HOST:PORT,...``."""
     listener: Listener = Listener.BROKER
     settings: Mapping[str, Any] = field(factory=dict, repr=False, hash=False)
     """Settings of kafka-python, such as ``security_protocol``; never shown."""

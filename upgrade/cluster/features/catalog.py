@@ -45,7 +45,7 @@ class FeatureLevel:
     did_metadata_change: bool = False
     """The level has records that the level before it cannot read."""
     is_production: bool = True
-    """The level is released."""
+    """Whether the level is released."""
 
     @property
     def line(self) -> str:
