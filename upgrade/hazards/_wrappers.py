@@ -56,7 +56,7 @@ class WrapperLine:
     deletes_stores: bool | None = None
     """Whether closing deletes local stores, unless it is told otherwise; None: it does not decide that."""
     sets: Mapping[str, str] = field(factory=dict, hash=False)
-    """The values that it gives to keys which the application does not set."""
+    """The values that it gives to keys which the application does not set; empty: one of its own configuration."""
 
 
 @cache
