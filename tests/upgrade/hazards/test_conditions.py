@@ -184,6 +184,12 @@ def test_without_a_file_a_setting_is_unknown_unless_a_wrapper_sets_it():
     assert "spring-kafka 2.6.5 sets a" == Sets("a").concern(wrapped).evidence[0]
 
 
+def test_keys_that_a_file_does_not_set_are_one_text():
+    found = (Sets("a") | Known(NO, "it") | Sets("b") | Sets("c")).concern(settings())
+
+    assert ("app.properties does not set a or b or c", "it") == found.evidence
+
+
 def test_a_file_wins_over_a_wrapper():
     given = Application(settings=settings(a="2").settings, wrapped={"a": Setting("1", "spring-kafka 2.6.5")})
 
