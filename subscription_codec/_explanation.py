@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from subscription_codec import consumer_protocol
 from subscription_codec.errors import DecodeError, join_path
 from subscription_codec.json_fields import LAYOUTS, MessageKind
-from subscription_codec.layout import Field
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
-from subscription_codec.wire.types import Array, ColumnType, Reader, Struct, WireType
+from subscription_codec.wire.structs import Field, Struct
+from subscription_codec.wire.types import Array, ColumnType, Reader, WireType
 
 
 class AnnotatedField(NamedTuple):
@@ -44,7 +44,7 @@ def explain_envelope(
     version = int.from_bytes(message[:2], "big", signed=True)
     known = layouts.get(min(version, consumer_protocol.HIGHEST_SUPPORTED_VERSION))
     unknown = None if known else f"consumer protocol version {version}; the lowest is 0"
-    for part in _annotate_fields(known or layouts[0][:1], Reader(message), unknown):
+    for part in _annotate_fields(known.members if known else layouts[0].members[:1], Reader(message), unknown):
         size = len(part.raw) - 4
         if part.field != "userData" or size <= 0 or size != int.from_bytes(part.raw[:4], "big"):
             yield part  # also userdata that is null, empty or truncated
@@ -61,9 +61,12 @@ def _annotate_userdata(
     layouts = LAYOUTS[kind]
     version = int.from_bytes(reader.data[reader.position : reader.position + 4], "big", signed=True)
     if version <= supported_version and version in layouts:
-        return _annotate_fields(layouts[version], reader, None, prefix)
+        return _annotate_fields(layouts[version].members, reader, None, prefix)
     return _annotate_fields(
-        layouts[min(layouts)][:1], reader, f"version {version} is not known here (up to {supported_version})", prefix
+        layouts[min(layouts)].members[:1],
+        reader,
+        f"version {version} is not known here (up to {supported_version})",
+        prefix,
     )
 
 
@@ -74,7 +77,7 @@ def _annotate_fields(
     at = reader.position
     try:
         for field in fields:
-            for part in _annotate_value(prefix + field.kafka_name, field.wire, reader):
+            for part in _annotate_value(prefix + field.name, field.wire, reader):
                 at = reader.position
                 yield part
     except DecodeError as error:
@@ -98,8 +101,8 @@ def _annotate_value(path: str, wire: WireType[Any], reader: Reader) -> Iterator[
             for index in range(int(count.value)):
                 yield from _annotate_value(f"{path}[{index}]", item, reader)
         case Struct(single_line=False):
-            for name, member in wire.members:
-                yield from _annotate_value(join_path(path, name), member, reader)
+            for field in wire.members:
+                yield from _annotate_value(join_path(path, field.name), field.wire, reader)
         case _:
             yield _annotate_leaf(path, wire.read, reader)
 

@@ -1,6 +1,5 @@
-"""The messages: userdata of subscriptions and assignments, and any record of a known layout.
+"""The messages: userdata of subscriptions and assignments.
 
-A record is decoded and encoded by the fast path, and by the reference path wherever the fast path gives up.
 Java: ``SubscriptionInfo``, ``AssignmentInfo``.
 """
 
@@ -11,7 +10,7 @@ from typing import Any, Literal, overload
 
 from subscription_codec.columns import HostMap, TopicDictionary
 from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, TrailingBytes
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Layout
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
 from subscription_codec.quirks import imitate_release
 from subscription_codec.records import (
     Assignment,
@@ -26,8 +25,8 @@ from subscription_codec.versions import (
     FIRST_VERSION_WITH_TOPIC_DICTIONARY,
     LATEST_SUPPORTED_VERSION,
 )
-from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from subscription_codec.wire.hosts import HOST_PARTITIONS
+from subscription_codec.wire.schema import Layout
 from subscription_codec.wire.types import Array, Reader
 
 # -- subscriptions ----------------------------------------------------------------------------------------------------
@@ -59,7 +58,7 @@ def decode_subscription(
     layout = SUBSCRIPTION_LAYOUTS.get(version) if version <= supported_version else None
     if layout is None:
         return _decode_future(data, supported_version)
-    record: Subscription = decode_record(data, layout, version)
+    record: Subscription = layout.decode(data)
     if version >= EARLIEST_PROBEABLE_VERSION > record.supported_version:
         _check_supported_version(EARLIEST_PROBEABLE_VERSION, record.supported_version)
     if strict:
@@ -82,7 +81,7 @@ def encode_subscription(subscription: Subscription | FutureSubscription, *, as_r
     layout = layout_for_version(subscription.version, SUBSCRIPTION_LAYOUTS)
     if as_release is not None:
         subscription = imitate_release(as_release, subscription)
-    return encode_record(subscription, layout)
+    return layout.encode(subscription)
 
 
 def _decode_future(data: bytes, supported_version: int) -> FutureSubscription:
@@ -145,7 +144,7 @@ def decode_assignment(
         if keep_future:
             return FutureAssignment(version, read_header_integer(reader, "supported_version"), reader.read_rest())
         raise FutureVersion(f"used version {version}; latest supported version: {supported_version}", 0, "version")
-    record: Assignment = decode_record(data, layout, version)
+    record: Assignment = layout.decode(data)
     if strict:
         reject_trailing_bytes(record, len(data))
     return record
@@ -168,7 +167,7 @@ def encode_assignment(assignment: Assignment | FutureAssignment, *, as_release: 
         assignment = with_topic_dictionary(assignment)
     if as_release is not None:
         assignment = imitate_release(as_release, assignment)
-    return encode_record(assignment, layout)
+    return layout.encode(assignment)
 
 
 def with_topic_dictionary(assignment: Assignment, topics: Sequence[TopicEntry] = ()) -> Assignment:
@@ -212,29 +211,7 @@ def _raise_encode_error(field: str, hosts: Sequence[HostPartitions], topics: Seq
         raise EncodeError(f"the dictionary has no topic {topic!r}", path)
 
 
-# -- records ----------------------------------------------------------------------------------------------------------
-
-
-def decode_record(data: bytes, layout: Layout, version: int) -> Any:
-    """Decode a record of a known version; ``DecodeError`` has the first malformed field."""
-    try:
-        return layout.fast_decode(data, version)
-    except FALLBACK_ERRORS:
-        pass  # free the partial result of the fast path before the reference path starts
-    return decode_by_reference(data, layout)
-
-
-def decode_by_reference(data: bytes, layout: Layout) -> Any:
-    """Decode a record field by field."""
-    reader = Reader(data)
-    values: dict[str, Any] = {}
-    for field in layout:
-        try:
-            values[field.name] = field.wire.read(reader)
-        except DecodeError as error:
-            raise error.within(field.name) from None
-    known = {name: value for name, value in values.items() if name in layout.record._fields}
-    return layout.record(**known, trailing=reader.read_rest())
+# -- helpers ----------------------------------------------------------------------------------------------------------
 
 
 def read_header_integer(reader: Reader, field: str) -> int:
@@ -260,27 +237,6 @@ def layout_for_version(version: Any, layouts: Mapping[int, Layout]) -> Layout:
     except (KeyError, TypeError):
         expected = f"one of {min(layouts)} to {max(layouts)}"
         raise EncodeError(f"must be {expected}, got {version!r}", "version") from None
-
-
-def encode_record(record: Any, layout: Layout) -> bytes:
-    """Encode a record; ``EncodeError`` has the first value that does not fit."""
-    try:
-        return layout.fast_encode(record)
-    except FALLBACK_ERRORS:
-        return encode_by_reference(record, layout)
-
-
-def encode_by_reference(record: Any, layout: Layout) -> bytes:
-    """Encode a record field by field."""
-    out = bytearray()
-    for field in layout:
-        try:
-            field.wire.write(out, getattr(record, field.name))
-        except EncodeError as error:
-            raise error.within(field.name) from None
-    if not isinstance(record.trailing, bytes):
-        raise EncodeError(f"needs bytes, got {record.trailing!r}", "trailing")
-    return bytes(out + record.trailing)
 
 
 def encode_future(future: FutureSubscription | FutureAssignment) -> bytes:

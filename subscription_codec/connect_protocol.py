@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._messages import decode_by_reference
 from subscription_codec.errors import BadVersion
-from subscription_codec.layout import Field, Layout
-from subscription_codec.wire._flexible import List
+from subscription_codec.wire.schema import NOT_FLEXIBLE, Schema
+from subscription_codec.wire.structs import Field, Struct
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, INT_64, Array, Bytes, Integer, Struct
+from subscription_codec.wire.types import INT_16, INT_32, INT_64, Array, Bytes
 
 CONNECTOR_TASK: Final = -1
 """The number that stands for the connector itself among the numbers of its tasks."""
@@ -61,30 +60,39 @@ class WorkerAssignment(NamedTuple):
     trailing: bytes = b""
 
 
-_TASKS: Final = Struct("ConnectorTasks", ConnectorTasks, connector=Utf8(2), tasks=Array(INT_32))
-_ASSIGNED: Final = List(_TASKS, 4, nullable=True)
-_VERSION: Final = Field("version", "version", Integer(2))
-_CONFIG_OFFSET: Final = Field("config_offset", "config-offset", INT_64)
-_SUBSCRIPTION_V0: Final = (_VERSION, Field("url", "url", Utf8(2, nullable=True)), _CONFIG_OFFSET)
-_ASSIGNMENT_V0: Final = (
-    _VERSION,
-    Field("error_code", "error", Integer(2)),
-    Field("leader", "leader", Utf8(2, nullable=True)),
-    Field("leader_url", "leader-url", Utf8(2, nullable=True)),
-    _CONFIG_OFFSET,
-    Field("assigned", "assignment", _ASSIGNED),
+_TASKS: Final = Array(
+    Struct("ConnectorTasks", Field("connector", Utf8(2)), Field("tasks", Array(INT_32)), make=ConnectorTasks)
 )
-_SUBSCRIPTION_LAYOUTS: Final = (
-    Layout(WorkerSubscription, *_SUBSCRIPTION_V0),
-    Layout(WorkerSubscription, *_SUBSCRIPTION_V0, Field("allocation", "allocation", Bytes(4, nullable=True))),
+_VERSION: Final = Field("version", INT_16)
+_CONFIG_OFFSET: Final = Field("config-offset", INT_64, "config_offset")
+_SUBSCRIPTION: Final = Schema(
+    "ConnectWorkerSubscription",
+    (
+        _VERSION,
+        Field("url", Utf8(2), nullable=0),
+        _CONFIG_OFFSET,
+        Field("allocation", Bytes(4), since=1, nullable=1),
+    ),
+    latest=1,
+    flexible=NOT_FLEXIBLE,
+    record=WorkerSubscription,
 )
-_ASSIGNMENT_V1: Final = (
-    *_ASSIGNMENT_V0,
-    Field("revoked", "revoked", _ASSIGNED),
-    Field("scheduled_delay", "delay", INT_32),
+_ASSIGNMENT: Final = Schema(
+    "ConnectWorkerAssignment",
+    (
+        _VERSION,
+        Field("error", INT_16, "error_code"),
+        Field("leader", Utf8(2), nullable=0),
+        Field("leader-url", Utf8(2), "leader_url", nullable=0),
+        _CONFIG_OFFSET,
+        Field("assignment", _TASKS, "assigned", nullable=0),
+        Field("revoked", _TASKS, since=1, nullable=1),
+        Field("delay", INT_32, "scheduled_delay", since=1),
+    ),
+    latest=1,
+    flexible=NOT_FLEXIBLE,
+    record=WorkerAssignment,
 )
-_ASSIGNMENT_LAYOUTS: Final = (Layout(WorkerAssignment, *_ASSIGNMENT_V0), Layout(WorkerAssignment, *_ASSIGNMENT_V1))
-"""By version; one above them is read as the last, with its new fields in ``trailing``."""
 
 
 def decode_worker_subscription(subscription: bytes) -> WorkerSubscription:
@@ -93,18 +101,19 @@ def decode_worker_subscription(subscription: bytes) -> WorkerSubscription:
     >>> decode_worker_subscription(bytes.fromhex("0000 0008 687474703a2f2f61 0000000000000007")).url
     'http://a'
     """
-    record: WorkerSubscription = _decode(subscription, _SUBSCRIPTION_LAYOUTS)
+    record: WorkerSubscription = _decode(subscription, _SUBSCRIPTION)
     return record
 
 
 def decode_worker_assignment(assignment: bytes) -> WorkerAssignment:
     """Decode what a worker of Kafka Connect gets; ``DecodeError`` for malformed bytes."""
-    record: WorkerAssignment = _decode(assignment, _ASSIGNMENT_LAYOUTS)
+    record: WorkerAssignment = _decode(assignment, _ASSIGNMENT)
     return record
 
 
-def _decode(message: bytes, layouts: Sequence[Layout]) -> Any:
+def _decode(message: bytes, schema: Schema) -> Any:
+    """Decode a message; a version above the known ones is read as the latest, with its new fields in ``trailing``."""
     version = int.from_bytes(message[:2], "big", signed=True)
     if version < 0:
         raise BadVersion(f"Connect protocol version {version}; the lowest is 0", 0, "version")
-    return decode_by_reference(message, layouts[min(version, len(layouts) - 1)])
+    return schema.layouts[min(version, schema.latest)].decode(message)

@@ -12,21 +12,20 @@ from typing import Any, Final, NamedTuple
 
 from subscription_codec._messages import (
     decode_assignment,
-    decode_record,
     decode_subscription,
     encode_assignment,
-    encode_record,
     encode_subscription,
     reject_trailing_bytes,
     require_bytes,
 )
 from subscription_codec.columns import SortedPartitions, array_bounds
 from subscription_codec.errors import BadVersion, DecodeError, EncodeError, Truncated
-from subscription_codec.layout import Field, Layout
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
+from subscription_codec.wire.schema import NOT_FLEXIBLE, Layout, Schema
+from subscription_codec.wire.structs import Field, Struct
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, Array, Bytes, ColumnType, Integer, Reader, Struct
+from subscription_codec.wire.types import INT_16, INT_32, Array, Bytes, ColumnType, Reader, WireType
 
 HIGHEST_SUPPORTED_VERSION: Final = 3
 
@@ -59,27 +58,18 @@ class ConsumerAssignment(NamedTuple):
     trailing: bytes = b""
 
 
-_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", TopicPartitions, topic=Utf8(2), partitions=Array(INT_32))
-_V0: Final = (
-    Field("version", "version", Integer(2)),
-    Field("topics", "topics", Array(Utf8(2))),
-    Field("user_data", "userData", Bytes(4, nullable=True)),
+_TOPIC_PARTITIONS: Final = Array(
+    Struct("TopicPartitions", Field("topic", Utf8(2)), Field("partitions", Array(INT_32)), make=TopicPartitions)
 )
-_V1: Final = (*_V0, Field("owned_partitions", "ownedPartitions", Array(_TOPIC_PARTITIONS)))
-_V2: Final = (*_V1, Field("generation_id", "generationId", INT_32))
-_V3: Final = (*_V2, Field("rack_id", "rackId", Utf8(2, nullable=True)))
-_ASSIGNMENT_LAYOUT: Final = Layout(
-    ConsumerAssignment,
-    Field("version", "version", Integer(2)),
-    Field("assigned_partitions", "assignedPartitions", Array(_TOPIC_PARTITIONS)),
-    Field("user_data", "userData", Bytes(4, nullable=True)),
-)
+_VERSION: Final = Field("version", INT_16)
+_TOPICS: Final = Array(Utf8(2))
+_USER_DATA: Final = Field("userData", Bytes(4), "user_data", nullable=0)
 
 
 class _SkippedTopics(ColumnType[tuple[()]]):
     """The topics for a leader, which does not need them: their lengths are checked, and none is kept."""
 
-    inner = _V0[1].wire
+    inner = _TOPICS
 
     def read(self, reader: Reader) -> tuple[()]:
         for index in range(reader.read_count(2)):
@@ -96,14 +86,33 @@ class _SkippedTopics(ColumnType[tuple[()]]):
         return (), at
 
 
-SUBSCRIPTION_LAYOUTS: Final[Mapping[int, Layout]] = {
-    version: Layout(ConsumerSubscription, *fields) for version, fields in enumerate((_V0, _V1, _V2, _V3))
-}
-_LAYOUTS_WITHOUT_TOPICS: Final = {
-    version: Layout(ConsumerSubscription, fields[0], Field("topics", "topics", _SkippedTopics()), *fields[2:])
-    for version, fields in enumerate((_V0, _V1, _V2, _V3))
-}
-ASSIGNMENT_LAYOUTS: Final[Mapping[int, Layout]] = dict.fromkeys(SUBSCRIPTION_LAYOUTS, _ASSIGNMENT_LAYOUT)
+def _subscription(topics: WireType[Any]) -> Mapping[int, Layout]:
+    fields = (
+        _VERSION,
+        Field("topics", topics),
+        _USER_DATA,
+        Field("ownedPartitions", _TOPIC_PARTITIONS, "owned_partitions", since=1),
+        Field("generationId", INT_32, "generation_id", since=2),
+        Field("rackId", Utf8(2), "rack_id", since=3, nullable=3),
+    )
+    return Schema(
+        "ConsumerProtocolSubscription",
+        fields,
+        latest=HIGHEST_SUPPORTED_VERSION,
+        flexible=NOT_FLEXIBLE,
+        record=ConsumerSubscription,
+    ).layouts
+
+
+SUBSCRIPTION_LAYOUTS: Final = _subscription(_TOPICS)
+_LAYOUTS_WITHOUT_TOPICS: Final = _subscription(_SkippedTopics())
+ASSIGNMENT_LAYOUTS: Final[Mapping[int, Layout]] = Schema(
+    "ConsumerProtocolAssignment",
+    (_VERSION, Field("assignedPartitions", _TOPIC_PARTITIONS, "assigned_partitions"), _USER_DATA),
+    latest=HIGHEST_SUPPORTED_VERSION,
+    flexible=NOT_FLEXIBLE,
+    record=ConsumerAssignment,
+).layouts
 
 
 def decode_consumer_subscription(subscription: bytes | None, *, strict: bool = False) -> ConsumerSubscription:
@@ -212,7 +221,7 @@ def _decode(message: bytes | None, layouts: Mapping[int, Layout], strict: bool) 
         raise Truncated(f"needs 2 bytes, {len(data)} left", 0, "version")
     if version < 0:
         raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
-    record = decode_record(data, layouts[min(version, HIGHEST_SUPPORTED_VERSION)], version)
+    record = layouts[min(version, HIGHEST_SUPPORTED_VERSION)].decode(data)
     if strict:
         reject_trailing_bytes(record, len(data))
     return record
@@ -221,4 +230,4 @@ def _decode(message: bytes | None, layouts: Mapping[int, Layout], strict: bool) 
 def _encode(record: ConsumerSubscription | ConsumerAssignment, layouts: Mapping[int, Layout]) -> bytes:
     if record.version < 0:
         raise EncodeError(f"must be 0 or more, got {record.version}", "version")
-    return encode_record(record, layouts[min(record.version, HIGHEST_SUPPORTED_VERSION)])
+    return layouts[min(record.version, HIGHEST_SUPPORTED_VERSION)].encode(record)

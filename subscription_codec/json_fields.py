@@ -9,9 +9,10 @@ from uuid import UUID
 from subscription_codec._messages import with_topic_dictionary
 from subscription_codec.columns import RecordSequence
 from subscription_codec.errors import EncodeError
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Layout
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TaskId, TaskOffsetSum
 from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
+from subscription_codec.wire.schema import Layout
 
 MessageKind = Literal["subscription", "assignment"]
 LAYOUTS: Final[Mapping[str, Mapping[int, Layout]]] = {
@@ -29,7 +30,7 @@ def to_fields(record: Subscription | Assignment) -> dict[str, Any]:
     layouts = SUBSCRIPTION_LAYOUTS if isinstance(record, Subscription) else ASSIGNMENT_LAYOUTS
     if isinstance(record, Assignment) and record.version >= FIRST_VERSION_WITH_TOPIC_DICTIONARY:
         record = with_topic_dictionary(record)
-    fields = {field.kafka_name: to_json(getattr(record, field.name)) for field in layouts[record.version]}
+    fields = {field.name: to_json(getattr(record, field.key)) for field in layouts[record.version].members}
     return fields | ({"trailing": record.trailing.hex()} if record.trailing else {})
 
 
@@ -41,7 +42,7 @@ def from_fields(kind: MessageKind, fields: Mapping[str, Any]) -> Subscription | 
     layouts, version = LAYOUTS[kind], fields.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version not in layouts:
         raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
-    known = {field.kafka_name: field for field in layouts[version]}
+    known = {field.name: field for field in layouts[version].members}
     if unknown := fields.keys() - known.keys() - {"trailing"}:
         raise EncodeError(f"{kind} version {version} has no such field, only {', '.join(known)}", min(unknown))
     values: dict[str, Any] = {"trailing": _trailing_from_hex(fields.get("trailing", ""))}
@@ -50,7 +51,7 @@ def from_fields(kind: MessageKind, fields: Mapping[str, Any]) -> Subscription | 
             try:
                 # Kafka prints an empty endpoint as null; both are encoded as a text of length 0.
                 given = "" if name == "userEndPoint" and fields[name] is None else fields[name]
-                values[field.name] = field.wire.from_json(given)
+                values[field.key] = field.wire.from_json(given)
             except EncodeError as error:
                 raise error.within(name) from None
     if kind == "subscription":

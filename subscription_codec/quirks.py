@@ -65,9 +65,9 @@ def _release_number(release: str) -> Release:
 def _version_2_tail(record: Subscription | Assignment) -> bytes:
     """Return the encoded last field of version 2, which version 1 does not have."""
     layouts = SUBSCRIPTION_LAYOUTS if isinstance(record, Subscription) else ASSIGNMENT_LAYOUTS
-    out, last = bytearray(), layouts[2][-1]
+    out, last = bytearray(), layouts[2].members[-1]
     try:
-        last.wire.write(out, getattr(record, last.name))
+        last.wire.write(out, getattr(record, last.key))
     except EncodeError as error:
-        raise error.within(last.name) from None
+        raise error.within(last.key) from None
     return bytes(out)

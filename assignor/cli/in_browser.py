@@ -80,7 +80,7 @@ def releases() -> list[str]:
 
 def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | None]:
     """Return verdict and plan of the upgrades from a release to others; None for itself."""
-    from spark_sim.advice.patch_levels import advise_between, is_same_release
+    from upgrade.patch_levels import advise_between, is_same_release
     from upgrade.releases import resolve_release
 
     start = resolve_release(origin, None)

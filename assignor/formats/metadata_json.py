@@ -27,7 +27,7 @@ from subscription_codec import (
     from_fields,
 )
 from subscription_codec.json_fields import MessageKind, to_json
-from subscription_codec.layout import Layout
+from subscription_codec.wire.schema import Layout
 
 
 class _ConsumerProtocolMessage(NamedTuple):
@@ -136,7 +136,7 @@ def _message_kind(kind: str, encoded: bytes) -> str:
 
 def _message_to_json(envelope: _ConsumerProtocolMessage, encoded: bytes, reading: DecodeOptions) -> dict[str, Any]:
     record = envelope.decode(encoded, strict=reading.strict)
-    fields = {field.kafka_name: getattr(record, field.name) for field in envelope.layout(record.version)}
+    fields = {field.name: getattr(record, field.key) for field in envelope.layout(record.version).members}
     if record.user_data is not None:
         fields["userData"] = decode_or_error(envelope.userdata_kind, record.user_data, reading)
     if record.trailing:
@@ -189,7 +189,7 @@ def encode_from_json(kind: str, fields: Mapping[str, Any], as_release: str | Non
         raise EncodeError(f"must be 0 or more, got {version!r}", "version")
     layout = envelope.layout(version)
     read: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        **{field.kafka_name: (field.name, field.wire.from_json) for field in layout},
+        **{field.name: (field.key, field.wire.from_json) for field in layout.members},
         "userData": ("user_data", lambda given: _user_data(envelope.userdata_kind, given, as_release)),
         "trailing": ("trailing", _hex),
     }

@@ -37,6 +37,8 @@ CONTENT_SECURITY_POLICY: Final = (
 PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 DEPENDENCIES: Final = ("attrs", "click")
 """The distributions that the commands of the page import; those with compiled parts, and rich, are not among them."""
+OPTIONAL: Final = ("pyyaml",)
+"""The page reads YAML if this command line does."""
 _CODE: Final = frozenset({".py", ".toml", ".gz"})
 _LEFT_OUT: Final = (
     "assignor/clients/",
@@ -155,10 +157,14 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _distribution_files() -> Iterator[tuple[str, bytes]]:
-    for name in DEPENDENCIES:
+    for name in _installed():
         for each in metadata.distribution(name).files or ():
             if each.suffix == ".py" and ".." not in each.parts:
                 yield PurePosixPath(each).as_posix(), each.read_binary()
+
+
+def _installed() -> list[str]:
+    return [*DEPENDENCIES, *(name for name in OPTIONAL if list(metadata.distributions(name=name)))]
 
 
 def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
@@ -185,7 +191,7 @@ def site(package: bytes, lock: PyodideLock | None = None) -> dict[str, bytes]:
     """
     lock = lock or PyodideLock.read()
     files = pyodide_files(package, lock) | {_ARCHIVE: python_archive()}
-    versions = {name: metadata.version(name) for name in DEPENDENCIES}
+    versions = {name: metadata.version(name) for name in _installed()}
     values = {
         "policy": CONTENT_SECURITY_POLICY,
         "version": metadata.version("streams-assignor"),

@@ -7,16 +7,18 @@ from typing import Any, Final
 
 from blocks.markdown import NOT_THERE, number, table
 from subscription_codec import consumer_protocol, layout, quirks
-from subscription_codec.wire.types import Array, ColumnType, Struct
+from subscription_codec.wire.schema import Layout
+from subscription_codec.wire.structs import Struct
+from subscription_codec.wire.types import Array, ColumnType
 
 
-def layouts(versions: Mapping[int, layout.Layout]) -> str:
+def layouts(versions: Mapping[int, Layout]) -> str:
     """Show a message: a row per field and type, a column per version with the field's place on the wire."""
     places = {
-        version: {(field.kafka_name, field.wire.name): place for place, field in enumerate(row, 1)}
+        version: {(field.name, field.wire.name): place for place, field in enumerate(row.members, 1)}
         for version, row in versions.items()
     }
-    known = {(field.kafka_name, field.wire.name): field.name for row in versions.values() for field in row}
+    known = {(field.name, field.wire.name): field.key for row in versions.values() for field in row.members}
     rows = [
         [f"`{name}`", f"`{ours}`", wire, *(found.get((name, wire), NOT_THERE) for found in places.values())]
         for (name, wire), ours in known.items()
@@ -26,7 +28,7 @@ def layouts(versions: Mapping[int, layout.Layout]) -> str:
 
 def types() -> str:
     """List the structures that fields are made of."""
-    found: dict[str, Struct[Any]] = {}
+    found: dict[str, Struct] = {}
 
     def collect(wire: Any) -> None:
         if isinstance(wire, ColumnType):
@@ -35,15 +37,15 @@ def types() -> str:
             collect(wire.item)
         elif isinstance(wire, Struct):
             found[wire.name] = wire
-            for _, member in wire.members:
-                collect(member)
+            for field in wire.members:
+                collect(field.wire)
 
     for versions in (layout.SUBSCRIPTION_LAYOUTS, layout.ASSIGNMENT_LAYOUTS, consumer_protocol.SUBSCRIPTION_LAYOUTS):
         for row in versions.values():
-            for field in row:
+            for field in row.members:
                 collect(field.wire)
     rows = [
-        (f"`{name}`", ", ".join(f"`{member}` {wire.name}" for member, wire in struct.members))
+        (f"`{name}`", ", ".join(f"`{field.name}` {field.wire.name}" for field in struct.members))
         for name, struct in found.items()
     ]
     return table(("structure", "is"), rows)

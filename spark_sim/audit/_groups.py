@@ -29,7 +29,7 @@ _ORDER: Final = (
     ("generations", "descending"),
     ("group", "ascending"),
 )
-"""Those that need attention first."""
+"""The order of the groups: those that need attention come first."""
 _NOT_SHOWN: Final = ("problems", "notices", "is_trace")
 
 

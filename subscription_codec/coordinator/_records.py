@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from subscription_codec._messages import require_bytes
 from subscription_codec.coordinator._tables import RECORD_TYPES, RecordType
 from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, Truncated
-from subscription_codec.wire.codegen import FALLBACK_ERRORS
-from subscription_codec.wire.schema import Schema
+from subscription_codec.wire.schema import Layout
+
+_NUMBER_SIZE: Final = 2
+"""Bytes of the number before a message."""
 
 
 class RecordKey(NamedTuple):
@@ -49,7 +51,7 @@ def decode_key(key: bytes | None) -> RecordKey:
     found = RECORD_TYPES.get(number)
     if found is None:
         raise FutureVersion(f"record type {number}; the highest known type is {max(RECORD_TYPES)}", 0)
-    return RecordKey(found, _read(require_bytes(key), found.key, 0))
+    return RecordKey(found, found.key.layouts[0].decode(require_bytes(key), _NUMBER_SIZE))
 
 
 def decode_value(kind: RecordType, value: bytes) -> RecordValue:
@@ -68,11 +70,11 @@ def decode_value(kind: RecordType, value: bytes) -> RecordValue:
     if version < 0:
         raise BadVersion(f"{kind.value.name} {version}", 0)
     try:
-        return RecordValue(version, _read(value, kind.value, version))
+        return RecordValue(version, kind.value.layouts[version].decode(value, _NUMBER_SIZE))
     except DecodeError:
         for schema in kind.earlier_values:
             try:
-                return RecordValue(version, _read(value, schema, version))
+                return RecordValue(version, schema.layouts[version].decode(value, _NUMBER_SIZE))
             except DecodeError:
                 continue
         raise
@@ -80,27 +82,15 @@ def decode_value(kind: RecordType, value: bytes) -> RecordValue:
 
 def encode_key(kind: RecordType, fields: Mapping[str, Any]) -> bytes:
     """Encode a key; ``EncodeError`` if a value does not fit its field."""
-    return _write(kind.number, kind.key, 0, fields)
+    return _write(kind.number, kind.key.layouts[0], fields)
 
 
 def encode_value(kind: RecordType, version: int, fields: Mapping[str, Any]) -> bytes:
     """Encode a value in a version; ``EncodeError`` if a value does not fit its field."""
     if not 0 <= version <= kind.value.latest:
         raise EncodeError(f"{kind.value.name} has versions 0 to {kind.value.latest}, got {version}")
-    return _write(version, kind.value, version, fields)
+    return _write(version, kind.value.layouts[version], fields)
 
 
-def _read(raw: bytes, schema: Schema, version: int) -> dict[str, Any]:
-    fast = schema.fast_reader(version)
-    if fast is not None:
-        try:
-            return fast(raw, 2)
-        except FALLBACK_ERRORS:
-            pass  # as in subscription_codec._messages
-    return schema.read(raw, version, 2)
-
-
-def _write(number: int, schema: Schema, version: int, fields: Mapping[str, Any]) -> bytes:
-    out = bytearray(number.to_bytes(2, "big", signed=True))
-    schema.wire_type(version).write(out, fields)
-    return bytes(out)
+def _write(number: int, layout: Layout, fields: Mapping[str, Any]) -> bytes:
+    return number.to_bytes(_NUMBER_SIZE, "big", signed=True) + layout.encode(fields)

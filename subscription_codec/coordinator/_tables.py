@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from subscription_codec.wire.schema import NOT_FLEXIBLE, Array, Field, Schema
+from subscription_codec.wire.schema import NOT_FLEXIBLE, Schema
 from subscription_codec.wire.streams_structs import ENDPOINT, KEY_VALUE, PARTITIONS, SUBTOPOLOGY, TASKS
+from subscription_codec.wire.structs import Field, Struct
+from subscription_codec.wire.text import STRING
+from subscription_codec.wire.types import BYTES, INT_8, INT_32, INT_64, KAFKA_UUID, List
 
 
 class RecordType(NamedTuple):
@@ -28,7 +31,7 @@ class RecordType(NamedTuple):
 
 def _key(name: str, *fields: str) -> Schema:
     """Return the schema of a key: strings, and ``partition``. Keys are never flexible."""
-    types = tuple(Field(field, "int32" if field == "partition" else "string") for field in fields)
+    types = tuple(Field(field, INT_32 if field == "partition" else STRING) for field in fields)
     return Schema(f"{name}Key", types, 0, NOT_FLEXIBLE)
 
 
@@ -41,38 +44,47 @@ def _type(
 
 _GROUP: Final = ("groupId",)
 _MEMBER: Final = ("groupId", "memberId")
-_TOPIC_PARTITIONS: Final = (Field("topicId", "uuid"), PARTITIONS)
-_ASSIGNMENT_EPOCHS: Final = Field("assignmentEpochs", Array("int32"), nullable=0, tag=0)
-_TOPIC_PARTITIONS_WITH_EPOCHS: Final = (*_TOPIC_PARTITIONS, _ASSIGNMENT_EPOCHS)
-_TASKS_WITH_EPOCHS: Final = (*TASKS, _ASSIGNMENT_EPOCHS)
-_TOPIC: Final = (Field("topicId", "uuid"), Field("topicName", "string"))
-_TOPIC_WITH_PARTITIONS: Final = (*_TOPIC, PARTITIONS)
-_PARTITION_RACKS: Final = (Field("partition", "int32"), Field("racks", Array("string")))
+_TOPIC_PARTITIONS: Final = Struct("TopicPartitions", Field("topicId", KAFKA_UUID), PARTITIONS)
+_ASSIGNMENT_EPOCHS: Final = Field("assignmentEpochs", List(INT_32), nullable=0, tag=0)
+_TOPIC_PARTITIONS_WITH_EPOCHS: Final = Struct("TopicPartitions", *_TOPIC_PARTITIONS.fields, _ASSIGNMENT_EPOCHS)
+_TASKS_WITH_EPOCHS: Final = Struct("TaskIds", *TASKS.fields, _ASSIGNMENT_EPOCHS)
+_TOPIC: Final = Struct("TopicInfo", Field("topicId", KAFKA_UUID), Field("topicName", STRING))
+_TOPIC_WITH_PARTITIONS: Final = Struct("TopicPartitionsInfo", *_TOPIC.fields, PARTITIONS)
+_PARTITION_RACKS: Final = Struct("PartitionMetadata", Field("partition", INT_32), Field("racks", List(STRING)))
 _PARTITION_METADATA: Final = Field(
     "topics",
-    Array((*_TOPIC, Field("numPartitions", "int32"), Field("partitionMetadata", Array(_PARTITION_RACKS)))),
+    List(
+        Struct(
+            "TopicMetadata",
+            *_TOPIC.fields,
+            Field("numPartitions", INT_32),
+            Field("partitionMetadata", List(_PARTITION_RACKS)),
+        )
+    ),
 )
 _MEMBER_EPOCHS: Final = (
-    Field("memberEpoch", "int32"),
-    Field("previousMemberEpoch", "int32"),
-    Field("state", "int8"),
+    Field("memberEpoch", INT_32),
+    Field("previousMemberEpoch", INT_32),
+    Field("state", INT_8),
 )
-_CLIENT: Final = (Field("clientId", "string"), Field("clientHost", "string"))
-_ASSIGNMENT_EPOCH: Final = (Field("assignmentEpoch", "int32"), Field("assignmentTimestamp", "int64", tag=0))
-_CLASSIC_MEMBER: Final = (
-    Field("sessionTimeoutMs", "int32"),
-    Field("supportedProtocols", Array((Field("name", "string"), Field("metadata", "bytes")))),
+_CLIENT: Final = (Field("clientId", STRING), Field("clientHost", STRING))
+_ASSIGNMENT_EPOCH: Final = (Field("assignmentEpoch", INT_32), Field("assignmentTimestamp", INT_64, tag=0))
+_CLASSIC_PROTOCOL: Final = Struct("ClassicProtocol", Field("name", STRING), Field("metadata", BYTES))
+_CLASSIC_MEMBER: Final = Struct(
+    "ClassicMemberMetadata",
+    Field("sessionTimeoutMs", INT_32),
+    Field("supportedProtocols", List(_CLASSIC_PROTOCOL)),
 )
 
 OFFSET_COMMIT_VALUE: Final = Schema(
     "OffsetCommitValue",
     (
-        Field("offset", "int64"),
-        Field("leaderEpoch", "int32", since=3),
-        Field("metadata", "string"),
-        Field("commitTimestamp", "int64"),
-        Field("expireTimestamp", "int64", since=1, until=1),
-        Field("topicId", "uuid", since=4, tag=0),
+        Field("offset", INT_64),
+        Field("leaderEpoch", INT_32, since=3),
+        Field("metadata", STRING),
+        Field("commitTimestamp", INT_64),
+        Field("expireTimestamp", INT_64, since=1, until=1),
+        Field("topicId", KAFKA_UUID, since=4, tag=0),
     ),
     latest=4,
     flexible=4,
@@ -80,23 +92,24 @@ OFFSET_COMMIT_VALUE: Final = Schema(
 GROUP_METADATA_VALUE: Final = Schema(
     "GroupMetadataValue",
     (
-        Field("protocolType", "string"),
-        Field("generation", "int32"),
-        Field("protocol", "string", nullable=0),
-        Field("leader", "string", nullable=0),
-        Field("currentStateTimestamp", "int64", since=2),
+        Field("protocolType", STRING),
+        Field("generation", INT_32),
+        Field("protocol", STRING, nullable=0),
+        Field("leader", STRING, nullable=0),
+        Field("currentStateTimestamp", INT_64, since=2),
         Field(
             "members",
-            Array(
-                (
-                    Field("memberId", "string"),
-                    Field("groupInstanceId", "string", since=3, nullable=3),
-                    Field("clientId", "string"),
-                    Field("clientHost", "string"),
-                    Field("rebalanceTimeout", "int32", since=1),
-                    Field("sessionTimeout", "int32"),
-                    Field("subscription", "bytes"),
-                    Field("assignment", "bytes"),
+            List(
+                Struct(
+                    "MemberMetadata",
+                    Field("memberId", STRING),
+                    Field("groupInstanceId", STRING, since=3, nullable=3),
+                    Field("clientId", STRING),
+                    Field("clientHost", STRING),
+                    Field("rebalanceTimeout", INT_32, since=1),
+                    Field("sessionTimeout", INT_32),
+                    Field("subscription", BYTES),
+                    Field("assignment", BYTES),
                 )
             ),
         ),
@@ -113,70 +126,70 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
         RecordType(0, "LegacyOffsetCommit", _key("LegacyOffsetCommit", *_OFFSET_COMMIT_KEYS), OFFSET_COMMIT_VALUE),
         RecordType(1, "OffsetCommit", _key("OffsetCommit", *_OFFSET_COMMIT_KEYS), OFFSET_COMMIT_VALUE),
         RecordType(2, "GroupMetadata", _key("GroupMetadata", "group"), GROUP_METADATA_VALUE),
-        _type(3, "ConsumerGroupMetadata", _GROUP, Field("epoch", "int32"), Field("metadataHash", "int64", tag=0)),
+        _type(3, "ConsumerGroupMetadata", _GROUP, Field("epoch", INT_32), Field("metadataHash", INT_64, tag=0)),
         _type(4, "ConsumerGroupPartitionMetadata", _GROUP, _PARTITION_METADATA),
         _type(
             5,
             "ConsumerGroupMemberMetadata",
             _MEMBER,
-            Field("instanceId", "string", nullable=0),
-            Field("rackId", "string", nullable=0),
+            Field("instanceId", STRING, nullable=0),
+            Field("rackId", STRING, nullable=0),
             *_CLIENT,
-            Field("subscribedTopicNames", Array("string")),
-            Field("subscribedTopicRegex", "string", nullable=0),
-            Field("rebalanceTimeoutMs", "int32"),
-            Field("serverAssignor", "string", nullable=0),
+            Field("subscribedTopicNames", List(STRING)),
+            Field("subscribedTopicRegex", STRING, nullable=0),
+            Field("rebalanceTimeoutMs", INT_32),
+            Field("serverAssignor", STRING, nullable=0),
             Field("classicMemberMetadata", _CLASSIC_MEMBER, nullable=0, tag=0),
         ),
         _type(6, "ConsumerGroupTargetAssignmentMetadata", _GROUP, *_ASSIGNMENT_EPOCH),
-        _type(7, "ConsumerGroupTargetAssignmentMember", _MEMBER, Field("topicPartitions", Array(_TOPIC_PARTITIONS))),
+        _type(7, "ConsumerGroupTargetAssignmentMember", _MEMBER, Field("topicPartitions", List(_TOPIC_PARTITIONS))),
         _type(
             8,
             "ConsumerGroupCurrentMemberAssignment",
             _MEMBER,
             *_MEMBER_EPOCHS,
-            Field("assignedPartitions", Array(_TOPIC_PARTITIONS_WITH_EPOCHS)),
-            Field("partitionsPendingRevocation", Array(_TOPIC_PARTITIONS_WITH_EPOCHS)),
+            Field("assignedPartitions", List(_TOPIC_PARTITIONS_WITH_EPOCHS)),
+            Field("partitionsPendingRevocation", List(_TOPIC_PARTITIONS_WITH_EPOCHS)),
         ),
         _type(9, "ShareGroupPartitionMetadata", _GROUP, _PARTITION_METADATA),
         _type(
             10,
             "ShareGroupMemberMetadata",
             _MEMBER,
-            Field("rackId", "string", nullable=0),
+            Field("rackId", STRING, nullable=0),
             *_CLIENT,
-            Field("subscribedTopicNames", Array("string")),
+            Field("subscribedTopicNames", List(STRING)),
         ),
         _type(
             11,
             "ShareGroupMetadata",
             _GROUP,
-            Field("epoch", "int32"),
-            Field("metadataHash", "int64"),
-            earlier=(Schema("ShareGroupMetadataValue", (Field("epoch", "int32"),)),),
+            Field("epoch", INT_32),
+            Field("metadataHash", INT_64),
+            earlier=(Schema("ShareGroupMetadataValue", (Field("epoch", INT_32),)),),
         ),
         _type(12, "ShareGroupTargetAssignmentMetadata", _GROUP, *_ASSIGNMENT_EPOCH),
-        _type(13, "ShareGroupTargetAssignmentMember", _MEMBER, Field("topicPartitions", Array(_TOPIC_PARTITIONS))),
+        _type(13, "ShareGroupTargetAssignmentMember", _MEMBER, Field("topicPartitions", List(_TOPIC_PARTITIONS))),
         _type(
             14,
             "ShareGroupCurrentMemberAssignment",
             _MEMBER,
             *_MEMBER_EPOCHS,
-            Field("assignedPartitions", Array(_TOPIC_PARTITIONS)),
+            Field("assignedPartitions", List(_TOPIC_PARTITIONS)),
         ),
         _type(
             15,
             "ShareGroupStatePartitionMetadata",
             _GROUP,
-            Field("initializingTopics", Array(_TOPIC_WITH_PARTITIONS)),
-            Field("initializedTopics", Array(_TOPIC_WITH_PARTITIONS)),
-            Field("deletingTopics", Array(_TOPIC)),
+            Field("initializingTopics", List(_TOPIC_WITH_PARTITIONS)),
+            Field("initializedTopics", List(_TOPIC_WITH_PARTITIONS)),
+            Field("deletingTopics", List(_TOPIC)),
             earlier=(
                 Schema(
                     "ShareGroupStatePartitionMetadataValue",
                     (
-                        Field("initializedTopics", Array(_TOPIC_WITH_PARTITIONS)),
-                        Field("deletingTopics", Array(_TOPIC)),
+                        Field("initializedTopics", List(_TOPIC_WITH_PARTITIONS)),
+                        Field("deletingTopics", List(_TOPIC)),
                     ),
                 ),
             ),
@@ -185,54 +198,54 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
             16,
             "ConsumerGroupRegularExpression",
             ("groupId", "regularExpression"),
-            Field("topics", Array("string")),
-            Field("version", "int64"),
-            Field("timestamp", "int64"),
+            Field("topics", List(STRING)),
+            Field("version", INT_64),
+            Field("timestamp", INT_64),
         ),
         _type(
             17,
             "StreamsGroupMetadata",
             _GROUP,
-            Field("epoch", "int32"),
-            Field("metadataHash", "int64"),
-            Field("validatedTopologyEpoch", "int32", tag=0),
-            Field("lastAssignmentConfigs", Array(KEY_VALUE), nullable=0, tag=1),
+            Field("epoch", INT_32),
+            Field("metadataHash", INT_64),
+            Field("validatedTopologyEpoch", INT_32, tag=0),
+            Field("lastAssignmentConfigs", List(KEY_VALUE), nullable=0, tag=1),
         ),
         _type(
             19,
             "StreamsGroupMemberMetadata",
             _MEMBER,
-            Field("instanceId", "string", nullable=0),
-            Field("rackId", "string", nullable=0),
+            Field("instanceId", STRING, nullable=0),
+            Field("rackId", STRING, nullable=0),
             *_CLIENT,
-            Field("rebalanceTimeoutMs", "int32"),
-            Field("topologyEpoch", "int32"),
-            Field("processId", "string"),
+            Field("rebalanceTimeoutMs", INT_32),
+            Field("topologyEpoch", INT_32),
+            Field("processId", STRING),
             Field("userEndpoint", ENDPOINT, nullable=0),
-            Field("clientTags", Array(KEY_VALUE)),
+            Field("clientTags", List(KEY_VALUE)),
         ),
         _type(20, "StreamsGroupTargetAssignmentMetadata", _GROUP, *_ASSIGNMENT_EPOCH),
         _type(
             21,
             "StreamsGroupTargetAssignmentMember",
             _MEMBER,
-            Field("activeTasks", Array(TASKS)),
-            Field("standbyTasks", Array(TASKS)),
-            Field("warmupTasks", Array(TASKS)),
+            Field("activeTasks", List(TASKS)),
+            Field("standbyTasks", List(TASKS)),
+            Field("warmupTasks", List(TASKS)),
         ),
         _type(
             22,
             "StreamsGroupCurrentMemberAssignment",
             _MEMBER,
             *_MEMBER_EPOCHS,
-            Field("activeTasks", Array(_TASKS_WITH_EPOCHS)),
-            Field("standbyTasks", Array(_TASKS_WITH_EPOCHS)),
-            Field("warmupTasks", Array(_TASKS_WITH_EPOCHS)),
-            Field("activeTasksPendingRevocation", Array(_TASKS_WITH_EPOCHS)),
-            Field("standbyTasksPendingRevocation", Array(_TASKS_WITH_EPOCHS)),
-            Field("warmupTasksPendingRevocation", Array(_TASKS_WITH_EPOCHS)),
+            Field("activeTasks", List(_TASKS_WITH_EPOCHS)),
+            Field("standbyTasks", List(_TASKS_WITH_EPOCHS)),
+            Field("warmupTasks", List(_TASKS_WITH_EPOCHS)),
+            Field("activeTasksPendingRevocation", List(_TASKS_WITH_EPOCHS)),
+            Field("standbyTasksPendingRevocation", List(_TASKS_WITH_EPOCHS)),
+            Field("warmupTasksPendingRevocation", List(_TASKS_WITH_EPOCHS)),
         ),
-        _type(23, "StreamsGroupTopology", _GROUP, Field("epoch", "int32"), Field("subtopologies", Array(SUBTOPOLOGY))),
+        _type(23, "StreamsGroupTopology", _GROUP, Field("epoch", INT_32), Field("subtopologies", List(SUBTOPOLOGY))),
     )
 }
 """Every type that a release from 0.11 to 4.3 writes. 18 was never released."""

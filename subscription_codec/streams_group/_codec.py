@@ -23,9 +23,7 @@ def encode_message(schema: Schema, version: int, fields: Mapping[str, Any]) -> b
     """
     if not 0 <= version <= schema.latest:
         raise EncodeError(f"{schema.name} has versions 0 to {schema.latest}, got {version}")
-    out = bytearray()
-    schema.wire_type(version).write(out, fields)
-    return bytes(out)
+    return schema.layouts[version].encode(fields)
 
 
 def decode_message(schema: Schema, version: int, raw: bytes) -> dict[str, Any]:
@@ -38,4 +36,5 @@ def decode_message(schema: Schema, version: int, raw: bytes) -> dict[str, Any]:
     raw = require_bytes(raw)
     if not 0 <= version <= schema.latest:
         raise FutureVersion(f"{schema.name} {version}; known are 0 to {schema.latest}", 0)
-    return schema.read(raw, version)
+    fields: dict[str, Any] = schema.layouts[version].decode(raw)
+    return fields

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from subscription_codec.wire.schema import Array, Field, Schema
+from subscription_codec.wire.schema import Schema
 from subscription_codec.wire.streams_structs import ENDPOINT, INTERNAL_TOPIC, KEY_VALUE, PARTITIONS, SUBTOPOLOGY, TASKS
+from subscription_codec.wire.structs import Field, Struct
+from subscription_codec.wire.text import STRING
+from subscription_codec.wire.types import BOOLEAN, INT_8, INT_16, INT_32, INT_64, List
 
 
 class Api(NamedTuple):
@@ -23,129 +26,142 @@ class Api(NamedTuple):
     response: Schema
 
 
-_ERROR: Final = (Field("errorCode", "int16"), Field("errorMessage", "string", nullable=0))
-_MEMBER: Final = (Field("memberId", "string"), Field("memberEpoch", "int32"))
+_ERROR: Final = (Field("errorCode", INT_16), Field("errorMessage", STRING, nullable=0))
+_MEMBER: Final = (Field("memberId", STRING), Field("memberEpoch", INT_32))
 _ROLES: Final = ("activeTasks", "standbyTasks", "warmupTasks")
-_CHANGED_TASKS: Final = tuple(Field(role, Array(TASKS), nullable=0) for role in _ROLES)
+_CHANGED_TASKS: Final = tuple(Field(role, List(TASKS), nullable=0) for role in _ROLES)
 """Null: they are as in the last heartbeat."""
-_TASK_OFFSETS: Final = Array((Field("subtopologyId", "string"), Field("partition", "int32"), Field("offset", "int64")))
-_TOPIC_PARTITIONS: Final = Array((Field("topic", "string"), PARTITIONS))
-_ASSIGNMENT: Final = tuple(Field(role, Array(TASKS)) for role in _ROLES)
+_TASK_OFFSETS: Final = List(
+    Struct("TaskOffset", Field("subtopologyId", STRING), Field("partition", INT_32), Field("offset", INT_64))
+)
+_TOPIC_PARTITIONS: Final = List(Struct("TopicPartition", Field("topic", STRING), PARTITIONS))
+_ASSIGNMENT: Final = Struct("Assignment", *(Field(role, List(TASKS)) for role in _ROLES))
+
+_TOPOLOGY: Final = Struct("Topology", Field("epoch", INT_32), Field("subtopologies", List(SUBTOPOLOGY)))
+_STATUS: Final = Struct("Status", Field("statusCode", INT_8), Field("statusDetail", STRING))
+_ENDPOINT_PARTITIONS: Final = Struct(
+    "EndpointToPartitions",
+    Field("userEndpoint", ENDPOINT),
+    Field("activePartitions", _TOPIC_PARTITIONS),
+    Field("standbyPartitions", _TOPIC_PARTITIONS),
+)
 
 _HEARTBEAT_REQUEST: Final = Schema(
     "StreamsGroupHeartbeatRequest",
     (
-        Field("groupId", "string"),
+        Field("groupId", STRING),
         *_MEMBER,
-        Field("endpointInformationEpoch", "int32"),
-        Field("instanceId", "string", nullable=0),
-        Field("rackId", "string", nullable=0),
-        Field("rebalanceTimeoutMs", "int32"),
-        Field("topology", (Field("epoch", "int32"), Field("subtopologies", Array(SUBTOPOLOGY))), nullable=0),
+        Field("endpointInformationEpoch", INT_32),
+        Field("instanceId", STRING, nullable=0),
+        Field("rackId", STRING, nullable=0),
+        Field("rebalanceTimeoutMs", INT_32),
+        Field("topology", _TOPOLOGY, nullable=0),
         *_CHANGED_TASKS,
-        Field("processId", "string", nullable=0),
+        Field("processId", STRING, nullable=0),
         Field("userEndpoint", ENDPOINT, nullable=0),
-        Field("clientTags", Array(KEY_VALUE), nullable=0),
+        Field("clientTags", List(KEY_VALUE), nullable=0),
         Field("taskOffsets", _TASK_OFFSETS, nullable=0),
         Field("taskEndOffsets", _TASK_OFFSETS, nullable=0),
-        Field("shutdownApplication", "bool"),
+        Field("shutdownApplication", BOOLEAN),
     ),
     latest=1,
 )
 _HEARTBEAT_RESPONSE: Final = Schema(
     "StreamsGroupHeartbeatResponse",
     (
-        Field("throttleTimeMs", "int32"),
+        Field("throttleTimeMs", INT_32),
         *_ERROR,
         *_MEMBER,
-        Field("heartbeatIntervalMs", "int32"),
+        Field("heartbeatIntervalMs", INT_32),
         # Kafka 4.4 calls this one acceptableRecoveryLagLegacy.
-        Field("acceptableRecoveryLag", "int32", until=0),
-        Field("taskOffsetIntervalMs", "int32"),
-        Field("acceptableRecoveryLag", "int64", since=1),
-        Field("status", Array((Field("statusCode", "int8"), Field("statusDetail", "string"))), nullable=0),
+        Field("acceptableRecoveryLag", INT_32, until=0),
+        Field("taskOffsetIntervalMs", INT_32),
+        Field("acceptableRecoveryLag", INT_64, since=1),
+        Field("status", List(_STATUS), nullable=0),
         *_CHANGED_TASKS,
-        Field("topologyDescriptionRequired", "bool", since=1),
-        Field("endpointInformationEpoch", "int32"),
-        Field(
-            "partitionsByUserEndpoint",
-            Array(
-                (
-                    Field("userEndpoint", ENDPOINT),
-                    Field("activePartitions", _TOPIC_PARTITIONS),
-                    Field("standbyPartitions", _TOPIC_PARTITIONS),
-                )
-            ),
-            nullable=0,
-        ),
+        Field("topologyDescriptionRequired", BOOLEAN, since=1),
+        Field("endpointInformationEpoch", INT_32),
+        Field("partitionsByUserEndpoint", List(_ENDPOINT_PARTITIONS), nullable=0),
     ),
     latest=1,
 )
 
-_CONFIGURED_SUBTOPOLOGY: Final = (
-    Field("subtopologyId", "string"),
-    Field("sourceTopics", Array("string")),
-    Field("repartitionSinkTopics", Array("string")),
-    Field("stateChangelogTopics", Array(INTERNAL_TOPIC)),
-    Field("repartitionSourceTopics", Array(INTERNAL_TOPIC)),
+_CONFIGURED_SUBTOPOLOGY: Final = Struct(
+    "Subtopology",
+    Field("subtopologyId", STRING),
+    Field("sourceTopics", List(STRING)),
+    Field("repartitionSinkTopics", List(STRING)),
+    Field("stateChangelogTopics", List(INTERNAL_TOPIC)),
+    Field("repartitionSourceTopics", List(INTERNAL_TOPIC)),
 )
-_DESCRIBED_MEMBER: Final = (
+_DESCRIBED_MEMBER: Final = Struct(
+    "Member",
     *_MEMBER,
-    Field("instanceId", "string", nullable=0),
-    Field("rackId", "string", nullable=0),
-    Field("clientId", "string"),
-    Field("clientHost", "string"),
-    Field("topologyEpoch", "int32"),
-    Field("processId", "string"),
+    Field("instanceId", STRING, nullable=0),
+    Field("rackId", STRING, nullable=0),
+    Field("clientId", STRING),
+    Field("clientHost", STRING),
+    Field("topologyEpoch", INT_32),
+    Field("processId", STRING),
     Field("userEndpoint", ENDPOINT, nullable=0),
-    Field("clientTags", Array(KEY_VALUE)),
+    Field("clientTags", List(KEY_VALUE)),
     Field("taskOffsets", _TASK_OFFSETS),
     Field("taskEndOffsets", _TASK_OFFSETS),
     Field("assignment", _ASSIGNMENT),
     Field("targetAssignment", _ASSIGNMENT),
-    Field("isClassic", "bool"),
+    Field("isClassic", BOOLEAN),
 )
-_NODE: Final = (
-    Field("name", "string"),
-    Field("nodeType", "int8"),
-    Field("sourceTopics", Array("string")),
-    Field("sinkTopic", "string", nullable=0),
-    Field("stores", Array("string")),
-    Field("successors", Array("string")),
+_NODE: Final = Struct(
+    "TopologyDescriptionNode",
+    Field("name", STRING),
+    Field("nodeType", INT_8),
+    Field("sourceTopics", List(STRING)),
+    Field("sinkTopic", STRING, nullable=0),
+    Field("stores", List(STRING)),
+    Field("successors", List(STRING)),
 )
-_TOPOLOGY_DESCRIPTION: Final = (
-    Field("subtopologies", Array((Field("subtopologyId", "string"), Field("nodes", Array(_NODE))))),
-    Field("globalStores", Array((Field("source", _NODE), Field("processor", _NODE)))),
-)
-_DESCRIBED_GROUP: Final = (
-    *_ERROR,
-    Field("groupId", "string"),
-    Field("groupState", "string"),
-    Field("groupEpoch", "int32"),
-    Field("assignmentEpoch", "int32"),
+_TOPOLOGY_DESCRIPTION: Final = Struct(
+    "TopologyDescription",
     Field(
-        "topology",
-        (Field("epoch", "int32"), Field("subtopologies", Array(_CONFIGURED_SUBTOPOLOGY), nullable=0)),
-        nullable=0,
+        "subtopologies",
+        List(Struct("TopologyDescriptionSubtopology", Field("subtopologyId", STRING), Field("nodes", List(_NODE)))),
     ),
-    Field("members", Array(_DESCRIBED_MEMBER)),
-    Field("authorizedOperations", "int32"),
+    Field(
+        "globalStores",
+        List(Struct("TopologyDescriptionGlobalStore", Field("source", _NODE), Field("processor", _NODE))),
+    ),
+)
+_CONFIGURED_TOPOLOGY: Final = Struct(
+    "Topology",
+    Field("epoch", INT_32),
+    Field("subtopologies", List(_CONFIGURED_SUBTOPOLOGY), nullable=0),
+)
+_DESCRIBED_GROUP: Final = Struct(
+    "DescribedGroup",
+    *_ERROR,
+    Field("groupId", STRING),
+    Field("groupState", STRING),
+    Field("groupEpoch", INT_32),
+    Field("assignmentEpoch", INT_32),
+    Field("topology", _CONFIGURED_TOPOLOGY, nullable=0),
+    Field("members", List(_DESCRIBED_MEMBER)),
+    Field("authorizedOperations", INT_32),
     Field("topologyDescription", _TOPOLOGY_DESCRIPTION, since=1, nullable=1),
-    Field("topologyDescriptionStatus", "int8", since=1),
-    Field("assignorName", "string", since=1, nullable=1),
+    Field("topologyDescriptionStatus", INT_8, since=1),
+    Field("assignorName", STRING, since=1, nullable=1),
 )
 _DESCRIBE_REQUEST: Final = Schema(
     "StreamsGroupDescribeRequest",
     (
-        Field("groupIds", Array("string")),
-        Field("includeAuthorizedOperations", "bool"),
-        Field("includeTopologyDescription", "bool", since=1),
+        Field("groupIds", List(STRING)),
+        Field("includeAuthorizedOperations", BOOLEAN),
+        Field("includeTopologyDescription", BOOLEAN, since=1),
     ),
     latest=1,
 )
 _DESCRIBE_RESPONSE: Final = Schema(
     "StreamsGroupDescribeResponse",
-    (Field("throttleTimeMs", "int32"), Field("groups", Array(_DESCRIBED_GROUP))),
+    (Field("throttleTimeMs", INT_32), Field("groups", List(_DESCRIBED_GROUP))),
     latest=1,
 )
 

@@ -17,20 +17,29 @@ from subscription_codec.columns import (
     to_big_endian,
 )
 from subscription_codec.records import HostInfo, HostPartitions, TopicEntry, TopicPartition
+from subscription_codec.wire.structs import Field, Struct
 from subscription_codec.wire.text import ModifiedUtf8, decode_modified_utf8, encode_modified_utf8
-from subscription_codec.wire.types import INT_32, Array, ColumnType, Reader, Struct
+from subscription_codec.wire.types import INT_32, Array, ColumnType, Reader
 
 TOPIC_PARTITION: Final = Struct(
-    "TopicPartition", TopicPartition, single_line=True, topic=ModifiedUtf8(), partition=INT_32
+    "TopicPartition",
+    Field("topic", ModifiedUtf8()),
+    Field("partition", INT_32),
+    make=TopicPartition,
+    single_line=True,
 )
-HOST_INFO: Final = Struct("HostInfo", HostInfo, single_line=True, host=ModifiedUtf8(), port=INT_32)
-HOST_PARTITIONS: Final = Struct("HostPartitions", HostPartitions, host=HOST_INFO, partitions=Array(TOPIC_PARTITION))
+HOST_INFO: Final = Struct(
+    "HostInfo", Field("host", ModifiedUtf8()), Field("port", INT_32), make=HostInfo, single_line=True
+)
+HOST_PARTITIONS: Final = Struct(
+    "HostPartitions", Field("host", HOST_INFO), Field("partitions", Array(TOPIC_PARTITION)), make=HostPartitions
+)
 
 
 class TopicDictionaryType(ColumnType[Sequence[TopicEntry]]):
     """The topic dictionary of an assignment (version 5 and later). Later fields refer to it."""
 
-    inner = Array(Struct("TopicEntry", TopicEntry, topic_index=INT_32, topic=ModifiedUtf8()))
+    inner = Array(Struct("TopicEntry", Field("topic_index", INT_32), Field("topic", ModifiedUtf8()), make=TopicEntry))
 
     def from_wire(self, value: Any, reader: Reader) -> Sequence[TopicEntry]:
         reader.topic_dictionary = value
@@ -64,6 +73,15 @@ class IndexedPartition(NamedTuple):
         return f"topic {self.topic_index}, partition {self.partition}"
 
 
+_INDEXED_PARTITION: Final = Struct(
+    "IndexedPartition",
+    Field("topic_index", INT_32),
+    Field("partition", INT_32),
+    make=IndexedPartition,
+    single_line=True,
+)
+
+
 class IndexedHost(NamedTuple):
     """One host of an assignment of version 5 or later, as on the wire."""
 
@@ -76,12 +94,7 @@ class HostMapType(ColumnType[Sequence[HostPartitions]]):
 
     inner = Array(
         Struct(
-            "IndexedHost",
-            IndexedHost,
-            host=HOST_INFO,
-            partitions=Array(
-                Struct("IndexedPartition", IndexedPartition, single_line=True, topic_index=INT_32, partition=INT_32)
-            ),
+            "IndexedHost", Field("host", HOST_INFO), Field("partitions", Array(_INDEXED_PARTITION)), make=IndexedHost
         )
     )
 

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from typing import Final
 
-from subscription_codec.wire.schema import Array, Field
+from subscription_codec.wire.structs import Field, Struct
+from subscription_codec.wire.text import STRING
+from subscription_codec.wire.types import INT_16, INT_32, UINT_16, List
 
-PARTITIONS: Final = Field("partitions", Array("int32"))
-TASKS: Final = (Field("subtopologyId", "string"), PARTITIONS)
-KEY_VALUE: Final = (Field("key", "string"), Field("value", "string"))
-ENDPOINT: Final = (Field("host", "string"), Field("port", "uint16"))
-INTERNAL_TOPIC: Final = (
-    Field("name", "string"),
-    Field("partitions", "int32"),
-    Field("replicationFactor", "int16"),
-    Field("topicConfigs", Array(KEY_VALUE)),
+PARTITIONS: Final = Field("partitions", List(INT_32))
+TASKS: Final = Struct("TaskIds", Field("subtopologyId", STRING), PARTITIONS)
+KEY_VALUE: Final = Struct("KeyValue", Field("key", STRING), Field("value", STRING))
+ENDPOINT: Final = Struct("Endpoint", Field("host", STRING), Field("port", UINT_16))
+INTERNAL_TOPIC: Final = Struct(
+    "TopicInfo",
+    Field("name", STRING),
+    Field("partitions", INT_32),
+    Field("replicationFactor", INT_16),
+    Field("topicConfigs", List(KEY_VALUE)),
 )
-COPARTITION_GROUP: Final = (
-    Field("sourceTopics", Array("int16")),
-    Field("sourceTopicRegex", Array("int16")),
-    Field("repartitionSourceTopics", Array("int16")),
+COPARTITION_GROUP: Final = Struct(
+    "CopartitionGroup",
+    Field("sourceTopics", List(INT_16)),
+    Field("sourceTopicRegex", List(INT_16)),
+    Field("repartitionSourceTopics", List(INT_16)),
 )
-SUBTOPOLOGY: Final = (
-    Field("subtopologyId", "string"),
-    Field("sourceTopics", Array("string")),
-    Field("sourceTopicRegex", Array("string")),
-    Field("stateChangelogTopics", Array(INTERNAL_TOPIC)),
-    Field("repartitionSinkTopics", Array("string")),
-    Field("repartitionSourceTopics", Array(INTERNAL_TOPIC)),
-    Field("copartitionGroups", Array(COPARTITION_GROUP)),
+SUBTOPOLOGY: Final = Struct(
+    "Subtopology",
+    Field("subtopologyId", STRING),
+    Field("sourceTopics", List(STRING)),
+    Field("sourceTopicRegex", List(STRING)),
+    Field("stateChangelogTopics", List(INTERNAL_TOPIC)),
+    Field("repartitionSinkTopics", List(STRING)),
+    Field("repartitionSourceTopics", List(INTERNAL_TOPIC)),
+    Field("copartitionGroups", List(COPARTITION_GROUP)),
 )

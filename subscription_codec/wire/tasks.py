@@ -22,8 +22,9 @@ from subscription_codec.columns import (
 )
 from subscription_codec.errors import EncodeError
 from subscription_codec.records import TaskId, TaskOffsetSum
+from subscription_codec.wire.structs import Field, Struct
 from subscription_codec.wire.text import Utf8, Utf16, shared_name
-from subscription_codec.wire.types import INT_32, INT_64, Array, ColumnType, Reader, Struct
+from subscription_codec.wire.types import INT_32, INT_64, Array, ColumnType, Reader
 
 
 def _without_topology(task: Any) -> tuple[Any, ...]:
@@ -36,14 +37,24 @@ def _with_topology(task: Any) -> tuple[Any, ...]:
     return tuple(task) if len(task) == 3 else (*task, None)
 
 
+_TASK_NUMBERS: Final = (Field("subtopology", INT_32), Field("partition", INT_32))
 TASK_ID: Final = Struct(
-    "TaskId", TaskId, unpack=_without_topology, from_list=lambda task: list(_without_topology(task)), single_line=True,
-    subtopology=INT_32, partition=INT_32,
-)  # fmt: skip
+    "TaskId",
+    *_TASK_NUMBERS,
+    make=TaskId,
+    unpack=_without_topology,
+    from_list=lambda task: list(_without_topology(task)),
+    single_line=True,
+)
 NAMED_TASK_ID: Final = Struct(
-    "NamedTaskId", TaskId, unpack=_with_topology, from_list=lambda task: list(_with_topology(task)), single_line=True,
-    subtopology=INT_32, partition=INT_32, topology=Utf16(),
-)  # fmt: skip
+    "NamedTaskId",
+    *_TASK_NUMBERS,
+    Field("topology", Utf16()),
+    make=TaskId,
+    unpack=_with_topology,
+    from_list=lambda task: list(_with_topology(task)),
+    single_line=True,
+)
 
 
 class TaskIdsType(ColumnType[Sequence[TaskId]]):
@@ -85,6 +96,11 @@ class PartitionOffsetSum(NamedTuple):
     offset_sum: int
 
 
+_PARTITION_OFFSET_SUM: Final = Struct(
+    "PartitionOffsetSum", Field("partition", INT_32), Field("offset_sum", INT_64), make=PartitionOffsetSum
+)
+
+
 class SubtopologyOffsetSums(NamedTuple):
     """The offset sums of one subtopology (versions 7 to 9)."""
 
@@ -94,16 +110,16 @@ class SubtopologyOffsetSums(NamedTuple):
 
 _JSON_OFFSET_SUM: Final = Struct(
     "TaskOffsetSum",
-    TaskOffsetSum,
+    Field("task", NAMED_TASK_ID),
+    Field("offset_sum", INT_64),
+    make=TaskOffsetSum,
     from_list=lambda value: [value[:-1], *value[-1:]],
-    task=NAMED_TASK_ID,
-    offset_sum=INT_64,
 )
 """The JSON form has the sum in the same list as its task: ``[0, 3, -2]``."""
 
 
 class _OffsetSumsType(ColumnType[Sequence[TaskOffsetSum]]):
-    def from_json(self, value: Any) -> tuple[TaskOffsetSum, ...]:
+    def from_json(self, value: Any) -> Sequence[TaskOffsetSum]:
         return Array(_JSON_OFFSET_SUM).from_json(value)
 
     @staticmethod
@@ -130,9 +146,9 @@ class GroupedOffsetSumsType(_OffsetSumsType):
     inner = Array(
         Struct(
             "SubtopologyOffsetSums",
-            SubtopologyOffsetSums,
-            subtopology=INT_32,
-            sums=Array(Struct("PartitionOffsetSum", PartitionOffsetSum, partition=INT_32, offset_sum=INT_64)),
+            Field("subtopology", INT_32),
+            Field("sums", Array(_PARTITION_OFFSET_SUM)),
+            make=SubtopologyOffsetSums,
         )
     )
 
@@ -188,14 +204,13 @@ class FlatOffsetSumsType(_OffsetSumsType):
     inner = Array(
         Struct(
             "TaskOffsetSum",
-            lambda subtopology, partition, offset_sum, topology: TaskOffsetSum(
+            *_TASK_NUMBERS,
+            Field("offset_sum", INT_64),
+            Field("topology", Utf8(2, nullable=True)),
+            make=lambda subtopology, partition, offset_sum, topology: TaskOffsetSum(
                 TaskId(subtopology, partition, topology and shared_name(topology)), offset_sum
             ),
             unpack=_row_values,
-            subtopology=INT_32,
-            partition=INT_32,
-            offset_sum=INT_64,
-            topology=Utf8(2, nullable=True),
         )
     )
 

@@ -51,6 +51,9 @@ class Utf8(Sized["str | None"]):
         out += text or b""
 
 
+STRING: Final = Utf8(2)
+
+
 class ModifiedUtf8(WireType[str]):
     """uint16 length and *modified* UTF-8 (``DataOutputStream.writeUTF``).
 

@@ -1,22 +1,24 @@
 """Wire types: the encoding of one value. All integers are big-endian and signed, as in Java.
 
-Rule 1: a wire type knows bytes and values, never versions or records (those are in ``layout``).
+Rule 1: a wire type knows bytes and values, never versions or records (those are in ``schema``).
 Rule 2: for any bytes, ``read`` returns a value or raises ``DecodeError``. It checks a count against the bytes that are
 left before it uses the count, so memory stays a small multiple of the input.
 Errors are raised without a path; each container adds its own part (``DecodeError.within``), which costs nothing unless
 there is an error.
 
 This is the reference path of the codec: its errors have the field and the offset. ``codegen`` compiles the fast path
-from the same layouts. Texts are in ``text``, long lists in ``tasks`` and ``hosts``.
+from the same layouts. Texts are in ``text``, structs in ``structs``, long lists in ``tasks`` and ``hosts``.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 from uuid import UUID
 
 from subscription_codec.columns import INT32, Rows
@@ -93,9 +95,9 @@ class WireType(ABC, Generic[T]):
     def write(self, out: bytearray, value: T) -> None:
         """Append one encoded value; ``EncodeError`` if it does not fit."""
 
-    @abstractmethod
     def from_json(self, value: Any) -> T:
-        """Return the value of a JSON form (the inverse of ``json_fields.to_json``)."""
+        """Return the value of a JSON form (the inverse of ``json_fields.to_json``); here the value is that form."""
+        return value  # type: ignore[no-any-return]
 
     def fast_read(self, data: bytes, at: int) -> tuple[T, int]:
         """Decode one value at an offset; return it and its end. Only for a type that ``codegen`` has no source for."""
@@ -135,8 +137,11 @@ class Integer(WireType[int]):
             raise EncodeError(f"needs {kind} of {self.size} bytes, got {value!r}") from None
 
 
+INT_8: Final = Integer(1)
+INT_16: Final = Integer(2)
 INT_32: Final = Integer(4)
 INT_64: Final = Integer(8)
+UINT_16: Final = Integer(2, signed=False)
 
 
 @lru_cache(maxsize=4096)
@@ -164,6 +169,44 @@ class Uuid(WireType[UUID]):
             return UUID(value)
         except (ValueError, AttributeError, TypeError):
             raise EncodeError(f"needs a UUID, got {value!r}") from None
+
+
+class KafkaUuid(WireType[str]):
+    """A UUID; its value is the 22 characters of Kafka's ``Uuid.toString``."""
+
+    name = "uuid"
+    size = 16
+
+    def read(self, reader: Reader) -> str:
+        return base64.urlsafe_b64encode(reader.read_bytes(16))[:22].decode("ascii")
+
+    def write(self, out: bytearray, value: str) -> None:
+        try:
+            raw = base64.urlsafe_b64decode(value + "==")
+        except (TypeError, ValueError, binascii.Error):
+            raw = b""
+        if len(raw) != 16:
+            raise EncodeError(f"needs a UUID of 22 characters, got {value!r}")
+        out += raw
+
+
+class Boolean(WireType[bool]):
+    """One byte; any but 0 is true, as in Java."""
+
+    name = "bool"
+    size = 1
+
+    def read(self, reader: Reader) -> bool:
+        return reader.read_bytes(1) != b"\0"
+
+    def write(self, out: bytearray, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise EncodeError(f"needs true or false, got {value!r}")
+        out.append(value)
+
+
+KAFKA_UUID: Final = KafkaUuid()
+BOOLEAN: Final = Boolean()
 
 
 def read_unsigned_varint(reader: Reader) -> int:
@@ -262,24 +305,32 @@ class Bytes(Sized["bytes | None"]):
         out += value or b""
 
 
-class Array(WireType[Sequence[T]]):
-    """A list: int32 count, then the items. A long list is decoded to rows, if its items may be of different sizes.
+BYTES: Final = Bytes(4)
+
+
+class Array(Sized["Sequence[Any] | None"]):
+    """Items after their count. A long list is decoded to rows, if its items may be of different sizes.
 
     ``most``: the longest list that is read, None if any is.
     """
 
-    size = 4
     MAX_TUPLE: Final = 16
     """A list up to this length is decoded at once, which is faster."""
+    make: ClassVar[type[tuple[Any, ...]] | type[list[Any]]] = tuple
 
-    def __init__(self, item: WireType[T], most: int | None = None) -> None:
+    def __init__(
+        self, item: WireType[Any], length: int = 4, *, nullable: bool = False, most: int | None = None
+    ) -> None:
+        super().__init__(length, nullable=nullable)
         self.item = item
         self.most = most
-        self.may_be_rows = most is None and not isinstance(item, Integer)
+        self.may_be_rows = self.make is tuple and most is None and not isinstance(item, Integer)
         self.name = f"[{item.name}]"
 
-    def read(self, reader: Reader) -> Sequence[T]:
-        at, count = reader.position, reader.read_count(self.item.size)
+    def read(self, reader: Reader) -> Sequence[Any] | None:
+        at, count = reader.position, self.read_length(reader, self.item.size)
+        if count is None:
+            return None
         if self.most is not None and count > self.most:
             raise BadCount(f"{count} items; {self.most} is the most that is read", at)
         read, items, offsets = self.item.read, [], array(INT32)
@@ -292,97 +343,36 @@ class Array(WireType[Sequence[T]]):
                     items.append(item)
         except DecodeError as error:
             raise error.within(f"[{len(offsets) - 1}]") from None
-        return Rows(reader.data, offsets, self._read_at) if in_rows else tuple(items)
+        return Rows(reader.data, offsets, self._read_at) if in_rows else self.make(items)
 
-    def _read_at(self, data: bytes, at: int) -> T:
+    def _read_at(self, data: bytes, at: int) -> Any:
         return self.item.read(Reader(data, at))
 
-    def write(self, out: bytearray, value: Sequence[T]) -> None:
-        try:
-            out += len(value).to_bytes(4, "big")
-        except TypeError:
-            raise EncodeError(f"needs a sequence, got {value!r}") from None
-        for index, item in enumerate(value):
+    def write(self, out: bytearray, value: Sequence[Any] | None) -> None:
+        if not self.write_length(out, value):
+            return
+        for index, item in enumerate(value or ()):
             try:
                 self.item.write(out, item)
             except EncodeError as error:
                 raise error.within(f"[{index}]") from None
 
-    def from_json(self, value: Any) -> tuple[T, ...]:
+    def from_json(self, value: Any) -> Sequence[Any]:
         if not isinstance(value, list):
             raise EncodeError(f"needs a list, got {value!r}")
-        items: list[T] = []
+        items: list[Any] = []
         try:
             for item in value:
                 items.append(self.item.from_json(item))  # noqa: PERF401 - as in read
         except EncodeError as error:
             raise error.within(f"[{len(items)}]") from None
-        return tuple(items)
+        return self.make(items)
 
 
-class Struct(WireType[T]):
-    """Named values one after the other.
+class List(Array):
+    """An array whose value is a list, as in JSON."""
 
-    Args:
-        name: The name on the reference page.
-        make: Returns a ``T`` from the values.
-        unpack: Returns the values of a ``T``; None: a ``T`` is the tuple of them.
-        from_list: Returns the values of the JSON form of a ``T``, which is a list.
-        single_line: ``explain`` shows the value on one line, such as ``0_3`` or ``orders-3``.
-        members: The types of the values, by name.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        make: Callable[..., T],
-        *,
-        unpack: Callable[[Any], Sequence[Any]] | None = None,
-        from_list: Callable[[list[Any]], list[Any]] = list,
-        single_line: bool = False,
-        **members: WireType[Any],
-    ) -> None:
-        self.name = name
-        self.make = make
-        self.unpack = unpack
-        self.from_list = from_list
-        self.single_line = single_line
-        self.members = tuple(members.items())
-        self.size = sum(wire.size for wire in members.values())
-
-    def read(self, reader: Reader) -> T:
-        values: list[Any] = []
-        try:
-            for _, wire in self.members:
-                values.append(wire.read(reader))
-        except DecodeError as error:
-            raise error.within(self.members[len(values)][0]) from None
-        return self.make(*values)
-
-    def write(self, out: bytearray, value: T) -> None:
-        for name, wire, part in self._named_values(value):
-            try:
-                wire.write(out, part)
-            except EncodeError as error:
-                raise error.within(name) from None
-
-    def from_json(self, value: Any) -> T:
-        given = self.from_list(value) if isinstance(value, list) else []
-        if len(given) != len(self.members):
-            raise EncodeError(f"needs [{', '.join(name for name, _ in self.members)}], got {value!r}")
-        values: list[Any] = []
-        try:
-            for (_, wire), part in zip(self.members, given, strict=True):
-                values.append(wire.from_json(part))
-        except EncodeError as error:
-            raise error.within(self.members[len(values)][0]) from None
-        return self.make(*values)
-
-    def _named_values(self, value: Any) -> list[tuple[str, WireType[Any], Any]]:
-        unpacked = value if self.unpack is None or not isinstance(value, tuple | list) else self.unpack(value)
-        if not isinstance(unpacked, tuple | list) or len(unpacked) != len(self.members):
-            raise EncodeError(f"needs ({', '.join(name for name, _ in self.members)}), got {value!r}")
-        return [(name, wire, part) for (name, wire), part in zip(self.members, unpacked, strict=True)]
+    make = list
 
 
 class ColumnType(WireType[T]):

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from subscription_codec.wire.schema import Array, Field, Schema
+from subscription_codec.wire.schema import Schema
+from subscription_codec.wire.structs import Field, Struct
+from subscription_codec.wire.text import Utf8
+from subscription_codec.wire.types import Boolean, Bytes, Integer, KafkaUuid, List
 from tests.java_oracle import Oracle
 from tests.lab.integration.kafka_jars import Unavailable
 
 _TEXTS = ("", "a", "orders-changelog", "pod-3", "é", "日本", "x" * 200)
-_BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
 
 
 def coordinator_oracle(release: str) -> Iterator[Oracle]:
@@ -40,30 +42,32 @@ def _draw_struct(random: Random, fields: tuple[Field, ...], version: int) -> dic
 
 def _draw_field(random: Random, field: Field, version: int) -> Any:
     # Null is the default of a tagged array, which is absent then; that of a tagged struct is an empty one.
-    can_be_null = field.tag is None or isinstance(field.type, tuple)
+    can_be_null = field.tag is None or isinstance(field.wire, Struct)
     nullable = can_be_null and field.nullable is not None and field.nullable <= version
     if nullable and random.random() < 0.3:
         return None
-    value = _draw(random, field.type, version)
+    value = _draw(random, field.wire, version)
     while field.tag is not None and value == []:  # the default of a tagged array
-        value = _draw(random, field.type, version)
+        value = _draw(random, field.wire, version)
     return value
 
 
-def _draw(random: Random, kind: Any, version: int) -> Any:
-    if isinstance(kind, Array):
-        return [_draw(random, kind.item, version) for _ in range(random.choice((0, 1, 1, 2, 5)))]
-    if isinstance(kind, tuple):
-        return _draw_struct(random, kind, version)
-    if kind == "string":
-        return random.choice(_TEXTS)
-    if kind == "bytes":
-        return random.randbytes(random.choice((0, 1, 130)))
-    if kind == "uuid":
-        return urlsafe_b64encode(random.randbytes(16))[:22].decode()
-    if kind == "bool":
-        return random.random() < 0.5
-    if kind == "uint16":
-        return random.getrandbits(16)
-    largest = 1 << _BITS[kind]
-    return random.choice((1, 7, largest - 1, -largest, random.randrange(1, largest)))
+def _draw(random: Random, wire: Any, version: int) -> Any:
+    match wire:
+        case List(item=item):
+            return [_draw(random, item, version) for _ in range(random.choice((0, 1, 1, 2, 5)))]
+        case Struct(fields=fields):
+            return _draw_struct(random, fields, version)
+        case Utf8():
+            return random.choice(_TEXTS)
+        case Bytes():
+            return random.randbytes(random.choice((0, 1, 130)))
+        case KafkaUuid():
+            return urlsafe_b64encode(random.randbytes(16))[:22].decode()
+        case Boolean():
+            return random.random() < 0.5
+        case Integer(size=size, signed=False):
+            return random.getrandbits(8 * size)
+        case Integer(size=size):
+            largest = 1 << 8 * size - 1
+            return random.choice((1, 7, largest - 1, -largest, random.randrange(1, largest)))

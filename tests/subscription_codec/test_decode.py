@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from subscription_codec import (
     Assignment,
+    ClientTag,
     DecodeError,
     FutureAssignment,
     FutureSubscription,
@@ -21,7 +22,8 @@ from subscription_codec import (
     to_fields,
 )
 from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
-from subscription_codec.errors import BadText, BadVersion, TrailingBytes, Truncated
+from subscription_codec.errors import BadCount, BadText, BadVersion, TrailingBytes, Truncated
+from subscription_codec.layout import MAX_CLIENT_TAGS
 from subscription_codec.records import IMMEDIATELY, NO_FOLLOW_UP
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, future_subscriptions, subscriptions
@@ -295,3 +297,11 @@ def test_the_next_rebalance_is_the_number_that_kafka_writes():
 
     assert encode_assignment(at_once).endswith(bytes(8))
     assert encode_assignment(never).endswith(bytes.fromhex("7fffffffffffffff"))
+
+
+def test_more_client_tags_than_a_member_can_have_are_refused():
+    tags = (ClientTag("zone", "a"),) * MAX_CLIENT_TAGS
+    assert tags == decode_subscription(encode_subscription(Subscription(11, 11, client_tags=tags))).client_tags
+
+    with pytest.raises(BadCount, match="client_tags at offset 37: 257 items; 256 is the most that is read"):
+        decode_subscription(encode_subscription(Subscription(11, 11, client_tags=(*tags, tags[0]))))

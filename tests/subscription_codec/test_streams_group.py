@@ -9,7 +9,7 @@ import pytest
 from subscription_codec import DecodeError, EncodeError, FutureVersion
 from subscription_codec.errors import TrailingBytes
 from subscription_codec.streams_group import DESCRIBE, HEARTBEAT, decode_message, encode_message
-from subscription_codec.wire._flexible import UNKNOWN_TAGS
+from subscription_codec.wire.structs import UNKNOWN_TAGS
 from tests.matrix import with_matrix
 from tests.subscription_codec.coordinator_draws import coordinator_oracle, draw_fields
 

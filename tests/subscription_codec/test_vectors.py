@@ -235,8 +235,9 @@ def test_records_that_kafka_cannot_write_are_not_written(rows):
 
 def written(row):
     """Encode the input of the row: from the values for all versions, those of its own version."""
-    known = [field.kafka_name for field in LAYOUTS[row["kind"]].get(row["version"], ())]
-    given = {name: value for name, value in row["input"].items() if name in (*known, "version")}
+    layout = LAYOUTS[row["kind"]].get(row["version"])
+    known = ["version", *([field.name for field in layout.members] if layout else ())]
+    given = {name: value for name, value in row["input"].items() if name in known}
     return ENCODE[row["kind"]](from_fields(row["kind"], given))
 
 

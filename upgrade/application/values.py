@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
@@ -118,7 +117,7 @@ def _check_any_case(key: str, value: str, validator: Mapping[str, Any]) -> None:
 
 
 def _check_list(key: str, values: Sequence[str], validator: Mapping[str, Any]) -> None:
-    """Check each element; since Kafka 4.2 also that there is one, that none is empty, and none there twice."""
+    """Check each element; since Kafka 4.2 also that there is one, and none is empty: it drops repeated ones before."""
     strings = validator["validString"]
     if "isEmptyAllowed" in validator:
         if not values and validator["isEmptyAllowed"] != "true":
@@ -127,8 +126,6 @@ def _check_list(key: str, values: Sequence[str], validator: Mapping[str, Any]) -
                 f"Configuration '{key}' must not be empty. "
                 f"Valid values include: {f'[{_join(known)}]' if known else 'any non-empty value'}"
             )
-        if max(Counter(values).values(), default=0) > 1:
-            raise ConfigException(f"Configuration '{key}' values must not be duplicated.")
         if "" in values:
             raise ConfigException(f"Configuration '{key}' values must not be empty.")
         if not strings["validStrings"]:
@@ -185,9 +182,7 @@ def validator_text(validator: Mapping[str, Any] | None) -> str:
     if name == "ValidList":
         strings = validator["validString"]["validStrings"]
         empty = "" if validator.get("isEmptyAllowed") == "true" or "isEmptyAllowed" not in validator else "not empty, "
-        once = "each once" if "isEmptyAllowed" in validator else ""
-        some = f"some of {_join(strings)}" if strings else "any elements"
-        return f"{empty}{some}{once and ', '}{once}"
+        return empty + (f"some of {_join(strings)}" if strings else "any elements")
     if name == "ListSize":
         return f"at most {validator['maxSize']} elements"
     return {"NonEmptyString": "not empty", "NonNullValidator": "not null"}.get(name, "a check of Kafka's own")

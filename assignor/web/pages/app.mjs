@@ -11,7 +11,7 @@ import { explainArguments, userdataParts } from "./userdata.mjs";
 const $ = (selector, root = document) => root.querySelector(selector);
 const python = new Python(showStep);
 const areas = {
-  upgrade: new FileArea($("[data-files=upgrade]"), { label: "Drop the application here, if you like: configuration (properties, JSON), jars or a folder of classes, the text of Topology#describe().", roles: true }),
+  upgrade: new FileArea($("[data-files=upgrade]"), { label: "Drop the application here, if you like: configuration (properties, YAML, JSON), jars or a folder of classes, the text of Topology#describe().", roles: true }),
   audit: new FileArea($("[data-files=audit]"), { label: "Drop the folders, or the file of a dump, here." }),
 };
 

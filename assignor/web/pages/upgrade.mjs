@@ -50,13 +50,24 @@ function setting(each) {
 function missing(each) {
   const where = each.referred_by.map((by) => [by.library, by.class ?? by.name].filter(Boolean).join(" ")).join(", ");
   const what = [each.class, each.member].filter(Boolean).join("#");
-  return [el("b", {}, each.error), ": ", el("code", {}, what), `: ${each.reason}${where && `; referred to by ${where}`}`];
+  return [el("b", {}, each.error), ": ", el("code", {}, what), `: ${each.reason}${where && `; referred to by ${where}`}${each.replacement ? `; instead: ${each.replacement.instead}` : ""}`];
 }
 
 function hazard(each) {
   return el("details", {},
     el("summary", {}, el("span", { class: `sign ${each.severity}` }, each.severity), ` ${each.applies_to}: ${each.symptom}`),
-    el("div", { class: "facts" }, fact("remedy", each.remedy), fact("from, to", `${each.from}; ${each.to}`), fact("source", each.source), fact("evidence", each.evidence)));
+    el("div", { class: "facts" }, fact("because", (each.because ?? []).join("; ")), fact("decided by", (each.decided_by ?? []).join("; ")), fact("remedy", each.remedy), fact("from, to", `${each.from}; ${each.to}`), fact("source", each.source), fact("evidence", each.evidence)));
+}
+
+/** Return the hazards: those of this application, those that no file decides, and those that do not concern it. */
+function hazards(plan) {
+  const those = (answer) => (plan.hazards ?? []).filter((each) => (each.concerns ?? "unknown") === answer).map(hazard);
+  const no = those("no");
+  return [
+    part("Hazards that concern this application", list(those("yes"), "ul", { class: "plain" })),
+    part("Hazards beyond the metadata", list(those("unknown"), "ul", { class: "plain" })),
+    no.length > 0 && part("Hazards that do not concern it", el("details", {}, el("summary", {}, `${no.length} of the table`), list(no, "ul", { class: "plain" }))),
+  ];
 }
 
 function application(plan) {
@@ -84,7 +95,7 @@ export function planParts(answer, args) {
       plan.configuration.left_out > 0 && el("p", {}, `${plan.configuration.left_out} further keys are not of Kafka Streams.`),
     ]),
     part("Code", list((plan.missing ?? []).map(missing)), application(plan)),
-    part("Hazards beyond the metadata", list((plan.hazards ?? []).map(hazard), "ul", { class: "plain" })),
+    hazards(plan),
     part("Notes", list([...(plan.patch_levels ?? []), ...(plan.notes ?? []), ...(plan.warnings ?? [])].map(String))),
     part("Checked", list(plan.checked ?? [])),
     part("Not checked", list(plan.not_checked ?? [])),

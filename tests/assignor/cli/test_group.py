@@ -13,7 +13,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.cli.group import _cells, _tables, _watch, command
+from assignor.cli.group import _cells, _lookup, _tables, _watch, command
 from assignor.cli.main import cli
 from assignor.errors import MissingExtraError
 from assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
@@ -70,7 +70,7 @@ class Lookup:
 def fixture_lookup(monkeypatch):
     """The class of the lookup, for tests that change its answers; `last` is the last instance."""
     one = type("OneLookup", (Lookup,), {})
-    monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": lambda: one})
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: one})
     monkeypatch.setattr(command, "WATCH_SECONDS", 0.0)
     return one
 
@@ -212,7 +212,7 @@ def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, mo
     def missing():
         raise MissingExtraError("kafka-python is not installed: pip install 'streams-assignor[kafka-python]'")
 
-    monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
 
     assert 0 == run("app", *BROKER).exit_code
     done = run("app", *BROKER, "--client", "kafka-python")

@@ -29,7 +29,6 @@ from subscription_codec import (
 )
 from subscription_codec import consumer_protocol as envelope
 from subscription_codec._explanation import explain_envelope
-from subscription_codec._messages import decode_by_reference, encode_by_reference
 from subscription_codec.columns import task_of
 from subscription_codec.errors import TrailingBytes
 from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
@@ -157,7 +156,7 @@ def paths_agree(kind, encoded, record):
     Where the fast path gives up, the record comes from the reference path and this is vacuous. Where a decoder refuses,
     the reference path refused and the fast path had given up; ``refused_for_a_reason`` checks that.
     """
-    by_reference = decode_by_reference(encoded, layout_of(kind, encoded, record.version)[0])
+    by_reference = layout_of(kind, encoded, record.version)[0].decode_by_reference(encoded)
     if record != by_reference:  # no ``ensure``: the message takes longer to build than the comparison
         raise Broken(f"decoded {record!r}, the reference path {by_reference!r}")
     ensure(topics_of(record) == topics_of(by_reference), "the paths decode different dictionaries")
@@ -171,7 +170,7 @@ def refused_for_a_reason(kind, encoded, supported, record):
         ensure(record is None or (future and isinstance(record, FutureSubscription)), "a record without a layout")
         return
     ensure(not isinstance(record, FutureSubscription), "a known version taken for one from the future")
-    for read in (lambda: found.fast_decode(encoded, version), lambda: decode_by_reference(encoded, found)):
+    for read in (lambda: found.fast_decode(encoded, 0), lambda: found.decode_by_reference(encoded)):
         try:
             made = read()
         except FALLBACK_ERRORS:  # a DecodeError is one of them
@@ -203,7 +202,7 @@ def round_trip(kind, encoded, record, options):
         found = layout_of(kind, once, record.version)[0]
         if isinstance(record, Assignment):  # both paths need a dictionary
             record = with_topic_dictionary(record) if record.version >= FIRST_VERSION_WITH_TOPIC_DICTIONARY else record
-        ensure(encode_by_reference(record, found) == once, "the paths encode different bytes")
+        ensure(found.encode_by_reference(record) == once, "the paths encode different bytes")
 
 
 def fields_say_the_same(kind, encoded, record, options):

@@ -6,7 +6,6 @@ import pytest
 
 from subscription_codec import DecodeError, EncodeError, Subscription, decode_subscription, explain, from_fields
 from subscription_codec.wire import tasks
-from tests.lab.fuzz import checks
 from tests.lab.fuzz.checks import BYTES_AT_ALL, KINDS, Broken, as_java, check, memory_is_bounded
 
 HERE = Path(__file__).parent
@@ -119,8 +118,14 @@ FAULTS = {
     "an offset behind the end": ({"DECODE": {"subscription": raising(DecodeError("x", 99, "x"))}}, Broken),
     "an error without a field": ({"DECODE": {"subscription": raising(DecodeError("x", 0))}}, Broken),
     "a refusal without a reason": ({"DECODE": {"subscription": raising(DecodeError("x", 0, "x"))}}, Broken),
-    "another record from the reference path": ({"decode_by_reference": lambda *_: Subscription()}, Broken),
-    "other bytes from the reference path": ({"encode_by_reference": lambda *_: b""}, Broken),
+    "another record from the reference path": (
+        {"subscription_codec.wire.schema.Layout.decode_by_reference": lambda *_: Subscription()},
+        Broken,
+    ),
+    "other bytes from the reference path": (
+        {"subscription_codec.wire.schema.Layout.encode_by_reference": lambda *_: b""},
+        Broken,
+    ),
     "other bytes than were read": (
         {"ENCODE": {"subscription": lambda _: b""}},
         Broken,
@@ -139,7 +144,7 @@ def test_a_fault_is_noticed(fault, error, monkeypatch):
     """A check that cannot fail checks nothing."""
     check(0, USERDATA, thorough=True, memory=True)
     for name, value in fault.items():
-        monkeypatch.setattr(checks, name, value)
+        monkeypatch.setattr(name if "." in name else f"tests.lab.fuzz.checks.{name}", value)
 
     with pytest.raises(error):
         check(0, USERDATA, thorough=True, memory=True)

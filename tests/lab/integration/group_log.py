@@ -18,14 +18,12 @@ from subscription_codec import (
     decode_subscription,
 )
 from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
-from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, INT_64, Array, Bytes, Reader, Struct
+from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, record_type_number
+from subscription_codec.wire.types import Reader
 
 _TOPIC = "__consumer_offsets"
 _GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
 _SECONDS = 60  # on a quiet machine it takes none
-_NAME, _OPTIONAL_NAME = Utf8(2), Utf8(2, nullable=True)
-_VERSION = 3  # since 2.3, and what 4.x writes
 
 
 class StoredMember(NamedTuple):
@@ -129,30 +127,6 @@ class Generation(NamedTuple):
         )
 
 
-_STORED_MEMBER = Struct(
-    "Seat",
-    StoredMember,
-    member_id=_NAME,
-    group_instance_id=_OPTIONAL_NAME,
-    client_id=_NAME,
-    client_host=_NAME,
-    rebalance_timeout_ms=INT_32,
-    session_timeout_ms=INT_32,
-    subscription=Bytes(4, nullable=True),
-    assignment=Bytes(4, nullable=True),
-)
-_GENERATION = Struct(
-    "Generation",
-    Generation,
-    protocol_type=_NAME,
-    number=INT_32,
-    protocol=_OPTIONAL_NAME,
-    leader=_OPTIONAL_NAME,
-    changed_ms=INT_64,
-    seats=Array(_STORED_MEMBER),
-)
-
-
 def generations(brokers: str, group: str) -> list[Generation]:
     """All generations of a group that have members, oldest first."""
     return [each for _, each in timed_generations(brokers, group)]
@@ -197,12 +171,10 @@ def _as_supported_version(userdata: bytes) -> bytes:
 
 
 def _group_of(key: bytes) -> str | None:
-    reader = Reader(key)
-    return _NAME.read(reader) if reader.read_integer(2) == _GROUP_KEY else None
+    return decode_key(key).group if record_type_number(key) == _GROUP_KEY else None
 
 
 def _generation(value: bytes) -> Generation:
-    reader = Reader(value)
-    version = reader.read_integer(2)
-    assert version == _VERSION, f"GroupMetadataValue version {version}"
-    return _GENERATION.read(reader)
+    fields = decode_value(RECORD_TYPES[_GROUP_KEY], value).fields  # since version 3 (2.3) all that is asked for here
+    members = tuple(StoredMember(*member.values()) for member in fields.pop("members"))
+    return Generation(*fields.values(), members)

@@ -25,13 +25,14 @@ from subscription_codec import (
     to_fields,
     with_topic_dictionary,
 )
-from subscription_codec._messages import decode_by_reference, decode_record, encode_by_reference, encode_record
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS, Field, Layout
+from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
 from subscription_codec.records import TopicEntry
 from subscription_codec.wire.codegen import FALLBACK_ERRORS
 from subscription_codec.wire.hosts import TopicDictionaryType
+from subscription_codec.wire.schema import Layout
+from subscription_codec.wire.structs import Field, Nullable, Struct
 from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import Array, Struct, WireType, read_unsigned_varint, unsigned_varint
+from subscription_codec.wire.types import INT_32, Array, Bytes, List, WireType, read_unsigned_varint, unsigned_varint
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, subscriptions
 from tests.subscription_codec.test_consumer_protocol import member_subscriptions
@@ -64,14 +65,14 @@ def ready(record):
 
 
 def fast_read(encoded, layout):
-    """The record of the fast path. Its version is an argument, because decoders read it to find the layout."""
-    return layout.fast_decode(encoded, int.from_bytes(encoded[: layout[0].wire.size], "big", signed=True))
+    """The record of the fast path."""
+    return layout.fast_decode(encoded, 0)
 
 
 def decode_by_both(encoded, layout):
     """The results of the fast path (None: it gave up) and of the reference path."""
     try:
-        by_reference = decode_by_reference(encoded, layout)
+        by_reference = layout.decode_by_reference(encoded)
     except CodecError:
         by_reference = REFUSED
     try:
@@ -119,14 +120,14 @@ def test_both_paths_agree_about_nulls_and_every_prefix_of_an_envelope(layouts, u
     member = consumer_protocol.ConsumerSubscription(("a", "bc"), userdata, rack_id=rack, version=3)
     encoded, layout = consumer_protocol.encode_consumer_subscription(member), layouts[3]
 
-    assert encode_by_reference(member, consumer_protocol.SUBSCRIPTION_LAYOUTS[3]) == encoded
+    assert consumer_protocol.SUBSCRIPTION_LAYOUTS[3].encode_by_reference(member) == encoded
     assert (userdata, rack) == (fast_read(encoded, layout).user_data, fast_read(encoded, layout).rack_id)
     assert_both_paths_agree(encoded, layout)
     for length in range(2, len(encoded)):
         with pytest.raises(FALLBACK_ERRORS):
             fast_read(encoded[:length], layout)
         with pytest.raises(CodecError):
-            decode_by_reference(encoded[:length], layout)
+            layout.decode_by_reference(encoded[:length])
 
 
 def encoded_by_fast_path(record, layout):
@@ -139,7 +140,7 @@ def encoded_by_fast_path(record, layout):
 
 def encoded_by_reference(record, layout):
     try:
-        return encode_by_reference(record, layout)
+        return layout.encode_by_reference(record)
     except (CodecError, TypeError) as error:
         return error
 
@@ -147,7 +148,7 @@ def encoded_by_reference(record, layout):
 @given(records)
 def test_both_paths_encode_the_same_bytes(record):
     layout = layout_of(record)
-    by_reference = encode_by_reference(ready(record), layout)
+    by_reference = layout.encode_by_reference(ready(record))
 
     assert encoded_by_fast_path(record, layout) in (None, by_reference)
 
@@ -186,9 +187,9 @@ def test_both_paths_agree_about_the_bytes_of_all_jars(kind, version):
             for length in range(len(encoded)):
                 assert_both_paths_agree(encoded[:length], layout)
         if "fields" in row:
-            record = decode_by_reference(encoded, layout)
+            record = layout.decode_by_reference(encoded)
             assert encoded_by_fast_path(record, layout) in (None, encoded)
-            assert encoded == encode_by_reference(record, layout)
+            assert encoded == layout.encode_by_reference(record)
 
 
 NOT_WRITABLE = [
@@ -237,7 +238,7 @@ def test_every_number_of_tasks_survives_both_paths(version, size):
         by_fast_path, by_reference = decode_by_both(encoded, layout)
 
         assert by_reference == by_fast_path
-        assert encode_by_reference(ready(record), layout) == encoded == layout.fast_encode(ready(record))
+        assert layout.encode_by_reference(ready(record)) == encoded == layout.fast_encode(ready(record))
         assert encoded == layout.fast_encode(by_reference if version < 5 else by_fast_path)
         assert getattr(naive, type(record).__name__.lower())(encoded) == to_fields(record) == to_fields(by_fast_path)
 
@@ -257,7 +258,9 @@ def test_the_fast_path_leaves_named_topologies_to_the_reference_path():
 
 def test_the_source_of_the_fast_path_is_readable():
     assert SUBSCRIPTION_LAYOUTS[1].fast_path.source.startswith(
-        "def read(data, version):\n    process_id = cached_uuid(data[4:20])\n"
+        "def read(data, at):\n"
+        '    version = number(data[at:at + 4], "big", signed=True)\n'
+        "    process_id = cached_uuid(data[at + 4:at + 20])\n"
     )
 
 
@@ -286,26 +289,42 @@ class NeedsDictionary(Varint):
         return reader.topic_dictionary[super().read(reader)].topic_index
 
 
-def subscription_with(wire, count=1):
-    """A layout with a new type as a field, in a list of rows, and after the dictionary; and a record of it."""
-    rows = Array(Struct("Row", ClientTag, key=Utf8(2), value=wire))
+def subscription_with(wire, count=1, value=300):
+    """A layout with a type as a field, and in a list of rows; and a record of it."""
+    rows = Array(Struct("Row", Field("key", Utf8(2)), Field("value", wire), make=ClientTag))
     layout = Layout(
-        Subscription,
-        *SUBSCRIPTION_LAYOUTS[1][:1],
-        Field("error_code", "errorCode", wire),
-        Field("client_tags", "clientTags", rows),
+        "Subscription",
+        Field("version", INT_32),
+        Field("errorCode", wire, "error_code"),
+        Field("clientTags", rows, "client_tags"),
+        record=Subscription,
     )
-    tags = tuple(ClientTag(f"k{number}", 300 + number) for number in range(count))
-    return layout, Subscription(12, error_code=1_000, client_tags=tags)
+    tags = tuple(ClientTag(f"k{number}", value) for number in range(count))
+    return layout, Subscription(12, error_code=value, client_tags=tags)
+
+
+UNUSUAL_TYPES = {
+    "varint": (Varint(), 300),
+    "text after a varint": (Utf8(0), "\u00e9"),
+    "bytes after a varint": (Bytes(0, nullable=True), None),
+    "bytes after a short length": (Bytes(2, nullable=True), b"ab"),
+    "bytes that are not null": (Bytes(4), b"ab"),
+    "list with a short count": (Array(INT_32, 2), (1, 2)),
+    "list that can be null": (Array(Utf8(2), nullable=True), None),
+    "list of lists": (List(List(INT_32)), [[1], []]),
+    "struct with tagged fields": (Struct("S", Field("a", INT_32), Field("b", INT_32, tag=3), flexible=True), {"a": 1}),
+    "struct that can be null": (Nullable(Struct("S", Field("a", INT_32))), {"a": 1}),
+}
 
 
 @pytest.mark.parametrize("count", [0, 1, Array.MAX_TUPLE + 1])
-def test_a_type_that_the_fast_path_does_not_know_is_read_and_written_by_it(count):
-    layout, record = subscription_with(Varint(), count)
-    encoded = encode_by_reference(record, layout)
+@pytest.mark.parametrize(("wire", "value"), UNUSUAL_TYPES.values(), ids=UNUSUAL_TYPES)
+def test_a_type_that_the_fast_path_does_not_know_is_read_and_written_by_it(wire, value, count):
+    layout, record = subscription_with(wire, count, value)
+    encoded = layout.encode_by_reference(record)
 
     assert encoded == layout.fast_encode(record)
-    assert record == fast_read(encoded, layout) == decode_record(encoded, layout, 12)
+    assert record == fast_read(encoded, layout) == layout.decode(encoded)
 
 
 @pytest.mark.parametrize(("cut", "where"), [(4, "error_code at offset 4"), (-1, "client_tags[19].value at offset")])
@@ -313,22 +332,23 @@ def test_errors_of_such_a_type_are_those_of_the_reference_path(cut, where):
     layout, record = subscription_with(Varint(), 20)
 
     with pytest.raises(DecodeError, match=re.escape(where)):
-        decode_record(encode_by_reference(record, layout)[:cut], layout, 12)
+        layout.decode(layout.encode_by_reference(record)[:cut])
     with pytest.raises(EncodeError, match="error_code: needs 0 or more, got -1"):
-        encode_record(record._replace(error_code=-1), layout)
+        layout.encode(record._replace(error_code=-1))
 
 
 def test_a_new_type_that_needs_the_dictionary_is_left_to_the_reference_path():
     """A reader of the fast path has no dictionary: it must not take it for an empty one."""
     layout = Layout(
-        Assignment,
-        ASSIGNMENT_LAYOUTS[1][0],
-        Field("topics", "topics", TopicDictionaryType()),
-        Field("error_code", "errCode", NeedsDictionary()),
+        "Assignment",
+        Field("version", INT_32),
+        Field("topics", TopicDictionaryType()),
+        Field("errCode", NeedsDictionary(), "error_code"),
+        record=Assignment,
     )
     topics = (TopicEntry(7, "a"), TopicEntry(8, "b"))
     encoded = (12).to_bytes(4, "big") + b"\0\0\0\2\0\0\0\7\0\1a\0\0\0\x08\0\1b" + b"\1"
 
     with pytest.raises(AttributeError):
         fast_read(encoded, layout)
-    assert topics[1].topic_index == decode_record(encoded, layout, 12).error_code
+    assert topics[1].topic_index == layout.decode(encoded).error_code
