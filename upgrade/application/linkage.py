@@ -33,6 +33,8 @@ from upgrade.application.libraries import Library
 _KAFKA: Final = "org/apache/kafka/"
 _APPLICATION: Final = "application"
 """The place of the application's classes, where those of Kafka have an artifact."""
+_BUILD_TIME: Final = frozenset({"org/springframework/aot/hint/RuntimeHintsRegistrar"})
+"""What implements one of these runs while a native image is made."""
 _NAMED: Final = re.compile(r"L(org/apache/kafka/[^;]+);")
 Find = Callable[[str], ClassFile | None]
 """Returns a class of the application or its libraries."""
@@ -44,6 +46,8 @@ class Referrer:
 
     name: str
     library: Library
+    is_build_time: bool = False
+    """It runs while a native image is made, not in a member."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -52,6 +56,7 @@ class Referrer:
             "class": java_name(self.name),
             "library": known and known.name,
             "version": (known and known.version) or None,
+            **({"build_time": True} if self.is_build_time else {}),
         }
 
 
@@ -107,7 +112,11 @@ class LinkageReport:
     @property
     def new_problems(self) -> tuple[Problem, ...]:
         """What the release that the application leaves has, and the one that it goes to lacks."""
-        return tuple(each for each in self.problems if each.is_new)
+        return tuple(
+            each
+            for each in self.problems
+            if each.is_new and not all(referrer.is_build_time for referrer in each.referred_by)
+        )
 
 
 def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, find: Find) -> LinkageReport:
@@ -126,7 +135,8 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
     signatures: defaultdict[str, list[Referrer]] = defaultdict(list)
     references: set[tuple[str, str, str]] = set()
     for each in classes:
-        referrer = Referrer(each.file.name, each.library)
+        is_build_time = not _BUILD_TIME.isdisjoint(supertypes(after, each.file.name))
+        referrer = Referrer(each.file.name, each.library, is_build_time)
         for reference in each.file.references:
             owner = reference.owner
             if not owner.startswith(_KAFKA) or find(owner):

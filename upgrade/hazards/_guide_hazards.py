@@ -816,16 +816,23 @@ _PEERS: Final = (
         remedy="install libstdc++ (and do not add glibc any more)",
         source="KAFKA-8897",
     ),
-    Hazard(
-        name="native-library-before-3.0",
-        about=HazardSubject.JAVA,
-        severity=Severity.STOPS,
-        **_back((3, 0)),
-        applies_to="stores on disk (RocksDB) on Alpine Linux, s390x, or Apple silicon; before 2.6 on any aarch64",
-        when=ON_DISK & Ask(_MACHINES),
-        symptom="the release has no library for it: UnsatisfiedLinkError",
-        remedy="stay on 3.0 or later on such machines",
-        source="KAFKA-8897, upgrade guide of 3.0",
+    *(
+        Hazard(
+            name=f"native-library-before-{'.'.join(map(str, release))}",
+            about=HazardSubject.JAVA,
+            severity=Severity.STOPS,
+            **_back(release),
+            applies_to=f"stores on disk (RocksDB) on {machines}",
+            when=ON_DISK & Ask(_MACHINES),
+            symptom="the release has no library for it: UnsatisfiedLinkError",
+            remedy=f"stay on {'.'.join(map(str, release))} or later on such machines",
+            source=source,
+        )
+        for release, machines, source in (
+            ((2, 6), "aarch64 with Linux", "KAFKA-9225"),
+            ((3, 0), "Alpine Linux", "KAFKA-8897"),
+            ((3, 2), "s390x or Apple silicon", "KAFKA-13599, KAFKA-13776"),
+        )
     ),
 )
 

@@ -56,7 +56,7 @@ class WrapperLine:
     deletes_stores: bool | None = None
     """Whether closing deletes local stores, unless it is told otherwise; None: it does not decide that."""
     sets: Mapping[str, str] = field(factory=dict, hash=False)
-    """The values that it gives to keys which the application does not set."""
+    """The values that it gives to keys which the application does not set; empty: one of its own configuration."""
 
 
 @cache
@@ -119,9 +119,8 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             & ON_DISK
             & ~(Uses(CLEAN_UP, "CleanupConfig") & Ask("which CleanupConfig you give it")),
             symptom="each close deletes the local stores (KafkaStreams#cleanUp), so each bounced member restores all",
-            remedy="give it CleanupConfig(false, false), with Spring Boot"
-            " spring.kafka.streams.cleanup.on-shutdown=false, in a bounce before the upgrade;"
-            " it is the default since spring-kafka 2.7 and Spring Boot 2.5",
+            remedy="give it CleanupConfig(false, false), or spring.kafka.streams.cleanup.on-shutdown=false of Spring "
+            "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
             source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
         )
     for name, found in wrappers.items():
@@ -132,7 +131,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
                 severity=Severity.CHANGES,
                 applies_to=name,
                 when=HasLibrary((found.library,)),
-                symptom=f"its line was built for Kafka {found.kafka}; what of it does not fit is among the code",
+                symptom=f"its line was built for Kafka {found.kafka}: it may call what is gone (--app)",
                 remedy=_newer(found.library, target),
                 source=f"POM of {found.library} {found.release}",
             )

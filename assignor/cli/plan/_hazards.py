@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
-from attrs import evolve
 
-from assignor.cli.plan.application import ApplicationResult
 from assignor.formats.text import sanitize
 from upgrade import Advice, Release, UpgradeError
-from upgrade.application.evidence import described_topology, setting_facts
-from upgrade.application.live_group import LiveGroup
+from upgrade.application.evidence import described_topology
+from upgrade.errors import quote_input
 from upgrade.hazards import (
     Answer,
-    Application,
     ApplicationTopology,
     JudgedFeatures,
-    JudgedHazard,
     TopologyChange,
     compare_topologies,
-    count_by_severity,
-    judge_features,
     parse_subtopologies,
     static_downgrade,
+    version_number,
 )
 from upgrade.input_values import read_text
-from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, features_of_nodes, guidance
+from upgrade.verdict import TopologyFeature, guidance
 
 topologies_option = click.option(
     "--topologies",
@@ -38,6 +32,29 @@ topologies_option = click.option(
     metavar="OLD NEW",
     help="Two files with Topology#describe() texts: which task ids and changelogs change.",
 )
+
+
+library_option = click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="NAME=VERSION",
+    help="A library of the application that the files do not show, such as spring-kafka=2.6.5. For several, several "
+    "times.",
+)
+
+
+def named_libraries(texts: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=VERSION``.
+
+    Raises:
+        UpgradeError: A text has another form.
+    """
+    found = {name: version for name, _, version in (text.partition("=") for text in texts)}
+    for name, version in found.items():
+        if not name or not version_number(version):
+            raise UpgradeError(f"--library: expected NAME=VERSION such as spring-kafka=2.6.5, got {quote_input(name)}")
+    return found
 
 
 def compare_topology_files(old: Path, new: Path) -> TopologyChange:
@@ -74,65 +91,7 @@ def read_topology(path: Path | None) -> ApplicationTopology | None:
     return described_topology(str(path), text)
 
 
-def facts_of(
-    found: ApplicationResult, topology: ApplicationTopology | None, live: LiveGroup | None = None
-) -> tuple[Application, ...]:
-    """Return what files and the live group show: once, or for each of the conditions that the settings have."""
-    code = found.code.facts if found.code else None
-    configuration = found.configuration
-    settings = setting_facts(configuration.file, configuration.settings) if configuration else (None,)
-    group = live.facts if live else None
-    return tuple(Application(settings=each, code=code, topology=topology, group=group) for each in settings)
-
-
-def features_of(
-    applications: Sequence[Application], topology: ApplicationTopology | None, absent: frozenset[TopologyFeature]
-) -> JudgedFeatures:
-    """Return the features on which the verdict depends, as the files show them.
-
-    Args:
-        applications: What the files show.
-        topology: The topology among them.
-        absent: The features that the application does not have, as the user says.
-
-    Raises:
-        UpgradeError: A file shows whether it has one of them.
-    """
-    found = judge_features(applications)
-    shown = features_of_nodes(topology.nodes) if topology else UNKNOWN_TOPOLOGY
-    if known := sorted(each.value for each in absent & (shown.absent | shown.present)):
-        raise UpgradeError(f"--topology shows whether there are {', '.join(known)}: leave this out of --without")
-    for feature in sorted(absent & found.facts.present - _OF_SETTINGS, key=lambda each: each.value):
-        evidence = "; ".join(found.concerns[feature].evidence)
-        raise UpgradeError(f"{evidence}: leave {feature.value} out of --without")
-    facts = evolve(found.facts, absent=found.facts.absent | absent, present=found.facts.present - absent)
-    return evolve(found, facts=facts)
-
-
-_OF_SETTINGS: Final = frozenset({TopologyFeature.SECOND_THREAD})
-"""What only settings show: an option counts more."""
-
-
 _WORDS: Final = {Answer.YES: "yes", Answer.NO: "no"}
-
-
-def stopping_text(judged: Sequence[JudgedHazard] | None, target: Release) -> str:
-    """Say that members stop, if a hazard that concerns the application stops them; else nothing."""
-    found = next((each.hazard for each in judged or () if each.stops_members), None)
-    return f"members of {target} stop ({found.applies_to}), see below" if found else ""
-
-
-def judged_json(judged: Sequence[JudgedHazard] | None, features: JudgedFeatures) -> dict[str, Any]:
-    """Return the hazards with their answers as plain values; nothing without files."""
-    if judged is None:
-        return {}
-    counted = Counter(each.concern.answer for each in judged)
-    return {
-        "hazards": [each.as_json() for each in judged],
-        "beyond_metadata": count_by_severity(each.hazard for each in judged if each.concern.answer is not Answer.NO),
-        "concerns": {answer.value: counted[answer] for answer in Answer},
-        "features": {feature.value: concern.as_json() for feature, concern in features.concerns.items()},
-    }
 
 
 def feature_lines(features: JudgedFeatures, advice: Advice) -> Iterator[str]:

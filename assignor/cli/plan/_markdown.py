@@ -29,6 +29,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         known = " for the metadata" if rest and plain["verdict"] == "safe" else ""
         yield f"Verdict: **{plain['verdict']}**{known}{_conditions(plain)}{rest and f'; {rest}'}"
         yield ""
+    yield from _list("Settle before the first step", (sanitize(f"- [ ] {each}") for each in plain.get("blocked", ())))
     yield from _before(plain)
     for number, step in enumerate(plain["steps"], 1):
         yield f"- [ ] **{number}.** {step['do']}"
@@ -38,9 +39,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
             yield f"  - way back: {back['verdict']}: {back['how']}"
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("The live group", _live_group(plain.get("live_group")))
-    settings = plain.get("configuration", {}).get("settings", ())
-    notable = (each for each in settings if each["status"] != "fine")
-    yield from _section("Configuration", (f"- [ ] {each['status']}: {_setting(each)}" for each in notable))
+    yield from _section("Configuration", _settings(plain.get("configuration", {}).get("settings", ())))
     yield from _section("Code", (f"- [ ] {_missing(each)}" for each in plain.get("missing", ())))
     yield from _hazards(plain)
     notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
@@ -104,12 +103,19 @@ def _live_group(group: Mapping[str, Any] | None) -> Iterator[str]:
     )
 
 
-def _setting(finding: Mapping[str, Any]) -> str:
-    config = finding["config"]
-    client = f" ({config})" if config not in {None, "streams"} else ""
-    line = (f"line {finding['line']}",) if finding["line"] is not None else ()
-    place = "".join(f"{each}, " for each in (*line, *finding["conditions"])).removesuffix(", ")
-    return sanitize(f"{place and f'{place}: '}{finding['key']}{client}: {finding['text']}")
+def _settings(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each finding that is not fine; what several clients have in common is one."""
+    clients: dict[tuple[str, str], list[str]] = {}
+    for each in findings:
+        if each["status"] != "fine":
+            line = (f"line {each['line']}",) if each["line"] is not None else ()
+            place = ", ".join((*line, *each["conditions"]))
+            clients.setdefault((f"{each['status']}: {place and f'{place}: '}{each['key']}", each["text"]), []).append(
+                each["config"]
+            )
+    for (what, text), configs in clients.items():
+        names = ", ".join(each for each in configs if each not in {None, "streams"})
+        yield sanitize(f"- [ ] {what}{names and f' ({names})'}: {text}")
 
 
 def _missing(problem: Mapping[str, Any]) -> str:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
-from upgrade import Release
 from upgrade.application.api_diff import java_name
-from upgrade.application.code_report import CodeReport, judge_code
+from upgrade.application.code_report import CodeReport
 from upgrade.application.linkage import Problem, Referrer
 from upgrade.application.pinned import MixedArtifacts
 from upgrade.application.replacements import replacement
-from upgrade.application.settings import KnownClasses
-from upgrade.hazards import CodeFacts
 
 _MOST_SHOWN: Final = 3
 
@@ -27,27 +23,6 @@ class CodeResult:
     """The class files of an application, and what of Kafka's they lose."""
 
     found: CodeReport
-
-    @property
-    def facts(self) -> CodeFacts:
-        """What conditions of hazards are compared with."""
-        return self.found.facts
-
-    @property
-    def known_classes(self) -> KnownClasses:
-        """What the class names in settings are compared with."""
-        return self.found.known_classes
-
-    @property
-    def blocked(self) -> str:
-        """Why members do not work; empty if they do, as far as references decide."""
-        if self.found.linkage.new_problems:
-            return f"the code refers to what {self.found.target} lacks, see below"
-        return "Kafka's artifacts in the files do not fit together, see below" if self.found.is_mixed_after else ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return self.found.as_json()
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is lost, one line each, and what could not be seen."""
@@ -91,6 +66,8 @@ class CodeResult:
 
     def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
         known = "" if problem.is_new else "; missing in FROM, too"
+        if all(each.is_build_time for each in problem.referred_by):
+            known = "; only while a native image is made"
         yield view.fact(
             sanitize(
                 f"- {problem.error}: {problem.text}: {problem.reason}{known}; {_referrers(problem.referred_by, view)}"
@@ -122,12 +99,3 @@ def _referrers(found: Sequence[Referrer], view: DisplayOptions) -> str:
     shown = found if view.verbose else found[:1]
     names = ", ".join(f"{each.library} {java_name(each.name)}" for each in shown)
     return f"{names} and {len(found) - 1} more" if len(found) > len(shown) else names
-
-
-def check_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeResult:
-    """Read class files and resolve what of Kafka's they refer to.
-
-    Raises:
-        UpgradeError: A path cannot be read, or Kafka has not published a release.
-    """
-    return CodeResult(judge_code(paths, origin, target))

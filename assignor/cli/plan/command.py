@@ -18,30 +18,32 @@ from assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_rele
 from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
 from assignor.cli.plan._hazards import (
     compare_topology_files,
-    facts_of,
     feature_lines,
-    features_of,
-    judged_json,
+    library_option,
+    named_libraries,
     read_topology,
     static_verdict_lines,
-    stopping_text,
     topologies_option,
 )
 from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan._markdown import runbook
-from assignor.cli.plan.application import ApplicationFiles
+from assignor.cli.plan._sarif import sarif
+from assignor.cli.plan.application import application_parts
 from assignor.cli.plan.application_settings import read_settings
 from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from assignor.cli.plan.text import DO_NOT_ROLL, DisplayOptions, broker_plan_lines, group_plan_lines
-from spark_sim.advice.patch_levels import advise_between, is_same_release
-from upgrade import Plan, Release, UpgradeError
+from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
+from assignor.formats.text import sanitize
+from upgrade import Release, UpgradeError
+from upgrade.application.code_report import judge_code
 from upgrade.application.live_group import LiveGroup
 from upgrade.application.setting_files import Settings
+from upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.hazards import ApplicationTopology, TopologyChange, judge_hazards
+from upgrade.hazards import TopologyChange
+from upgrade.patch_levels import is_same_release
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
     TopologyFeature,
@@ -82,6 +84,7 @@ _MAX_COLUMNS: Final = 120
     help="session.timeout.ms, in seconds.",
 )
 @topologies_option
+@library_option
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
     "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
@@ -122,10 +125,11 @@ _MAX_COLUMNS: Final = 120
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json", "yaml", "markdown"]),
+    type=click.Choice(["text", "json", "yaml", "markdown", "sarif"]),
     default="text",
     show_default=True,
-    help="Form of the output; markdown is a runbook with check boxes.",
+    help="Form of the output; markdown is a runbook with check boxes, sarif has the findings about an application for "
+    "a pull request.",
 )
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
@@ -141,6 +145,7 @@ def plan(
     code: tuple[Path, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
+    libraries: tuple[str, ...],
     output: str,
     verbose: bool,
     **further: Any,
@@ -154,6 +159,10 @@ def plan(
     The first line has the verdict. It is about the metadata of the group; the number of hazards beyond it stands beside
     it. "safe-if" names what the application must not have; --without or --topology answers it. Exit status 1 if the
     topology makes the plan unsafe. Each fact has one line, which a terminal cuts; -v shows all.
+
+    With --config, --app, --topology or --group the hazards are split: those that concern the application, with the
+    line, class or node that shows it; those of which files cannot tell, with what would; and the rest. They answer
+    "safe-if", too. Exit status 1 if a setting, a reference or a hazard stops members for certain.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
@@ -180,6 +189,7 @@ def plan(
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
       streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
+      streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar -o sarif > plan.sarif
       streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
       streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
@@ -198,12 +208,14 @@ def plan(
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
     if brokers and topologies:
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
+    if output == "sarif" and (brokers or protocol.to_protocol):
+        raise click.UsageError("-o sarif is for the upgrade of a Streams group, without --brokers and --to-protocol")
     if not brokers and (mode or level or persistent):
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
-    if brokers and (without or topology or code or protocol.settings_file):
-        raise click.UsageError("--without, --topology, --config and --app are for a Streams group")
+    if brokers and (without or topology or code or libraries or protocol.settings_file):
+        raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
     protocol.check()
     if brokers and protocol.group_name:
         raise click.UsageError("--group is for a Streams group; brokers have none")
@@ -223,28 +235,31 @@ def plan(
             target = resolve_release(to_release, assume)
             origin = resolve_release(from_release, assume) if from_release else None
             if protocol.to_protocol and origin:
-                ends = origin, target
-                found = plan_protocol(*ends, protocol, without=without, topology=topology, offline=offline)
+                found = plan_protocol(origin, target, protocol, without=without, topology=topology, offline=offline)
                 _print_protocol_plan(found, output=output, verbose=verbose)
                 return
-            change = compare_topology_files(*topologies) if topologies else None
-            absent = features_named(without) if without is not None else frozenset[TopologyFeature]()
-            files = ApplicationFiles(protocol.settings_file, code)
-            settings = read_settings(files.settings) if files.settings else None
-            live = _live_group(protocol, settings, assume)
-            options = GroupOptions.of(context, of_a_group, settings, str(files.settings), live)
-            _print_group_plan(
-                origin or options.origin(target),
-                target,
-                options,
-                change,
-                (absent, read_topology(topology)),
-                files,
-                settings,
-                offline=offline,
-                output=output,
-                verbose=verbose,
+            settings = read_settings(protocol.settings_file) if protocol.settings_file else None
+            known = PlannedApplication(
+                settings=settings,
+                settings_source=str(protocol.settings_file),
+                topology=read_topology(topology),
+                group=_live_group(protocol, settings, assume),
+                libraries=named_libraries(libraries),
+                absent=features_named(without) if without is not None else frozenset(),
+                change=compare_topology_files(*topologies) if topologies else None,
             )
+            ends = origin or _origin(known.group, target), target
+            if is_same_release(*ends):
+                if settings or code:
+                    raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
+                notes = list(dict.fromkeys((*ends[0].reading, *target.reading)))
+                _print_same_release(target.release, notes, known.change, offline=offline, output=output)
+                return
+            options = GroupOptions.of(context, of_a_group, known)
+            if code:
+                known = evolve(known, code=judge_code(code, ends[0].release, target.release))
+            planned = plan_for(known, *ends, offline=offline)
+            _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
 
@@ -258,6 +273,15 @@ def _ends(releases: Sequence[str], *, may_be_found: bool) -> tuple[str, str]:
             return "", target
     got = ", ".join(releases) or "none"
     raise click.UsageError(f"expected FROM and TO, or TO with --group and without --to-protocol, got {got}")
+
+
+def _origin(live: LiveGroup | None, target: ResolvedRelease) -> ResolvedRelease:
+    """Return the release that the live group runs; ``ClickException`` if it cannot be told."""
+    assert live  # the command has no FROM only with --group
+    try:
+        return live.origin(target)
+    except UpgradeError as error:
+        raise click.ClickException(sanitize(str(error))) from None
 
 
 def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str | None) -> LiveGroup | None:
@@ -292,75 +316,36 @@ def _print_protocol_plan(found: ProtocolPlan, *, output: str, verbose: bool) -> 
 
 
 def _print_group_plan(
-    origin: ResolvedRelease,
-    target: ResolvedRelease,
-    options: GroupOptions,
-    change: TopologyChange | None,
-    known: tuple[frozenset[TopologyFeature], ApplicationTopology | None],
-    files: ApplicationFiles,
-    settings: Settings | None,
-    *,
-    offline: bool,
-    output: str,
-    verbose: bool,
+    planned: ApplicationPlan, options: GroupOptions, *, offline: bool, output: str, verbose: bool
 ) -> None:
     """Print the plan, and what a group of this size sees of it if its size is given."""
-    if is_same_release(origin, target):
-        if files:
-            raise click.UsageError(f"--config and --app need two releases, got {origin.release} twice")
-        notes = list(dict.fromkeys((*origin.reading, *target.reading)))
-        _print_same_release(origin.release, notes, change, offline=offline, output=output)
-        return
-    application = files.check(origin.release, target.release, settings)
-    absent, topology = known
-    facts = facts_of(application, topology, options.live)
-    features = features_of(facts, topology, absent)
-    advice = advise_between(origin, target, offline=offline, facts=features.facts)
-    advice = evolve(advice, notes=(*advice.notes, *files.notes(origin, target), *options.notes(advice, features)))
-    judged = judge_hazards(advice.hazards, facts, target.release) if any(facts) else None
-    notes = list(advice.notes)
-    checked = advice.checked.with_topologies() if change else advice.checked
-    checked = application.scope(checked)
-    is_rolled = advice.plan is not Plan.OFFLINE
-    is_rolled_apart = change is not None and not change.is_compatible and is_rolled
-    reasons = [
-        DO_NOT_ROLL if is_rolled_apart else "",
-        *application.reasons,
-        *(options.reasons(origin, advice) if is_rolled else ()),
-        stopping_text(judged, target.release),
-    ]
-    blocked, *further_reasons = [each for each in reasons if each] or [""]
-    if blocked:
-        notes = [blocked, *further_reasons, *notes]
-        advice = evolve(advice, notes=(*further_reasons, *advice.notes))
-        advice = evolve(
-            advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
-        )
+    advice = evolve(planned.advice, notes=(*planned.advice.notes, *options.contradicted))
     impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
         )
+    planned = evolve(planned, advice=advice)
+    change = planned.application.change
     if output != "text":
-        further: dict[str, Any] = {"notes": notes, **checked.as_json()}
-        further |= {"topologies": change.as_json()} if change else {}
-        further |= application.as_json() | judged_json(judged, features) | options.as_json()
-        further |= {"group": impact.as_json()} if impact else {}
-        click.echo(_rendered(advice.as_json() | further, output))
+        click.echo(_rendered(planned.as_json() | ({"group": impact.as_json()} if impact else {}), output))
     else:
-        is_static = options.is_static and not offline
         hops = advice.guidance.hops
         view = _view(verbose=verbose)
+        is_static = options.is_static and not offline
         below = static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else ()
         parts = (
-            (*feature_lines(features, advice), *below),
+            (*feature_lines(planned.features, advice), *below),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
-            options.lines(view),
-            *application.parts(view),
+            *application_parts(planned, view),
         )
-        click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked, judged=judged)))
-    if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
+        click.echo(
+            view.show(
+                group_plan_lines(advice, view, planned.checked, parts, blocked=planned.blocked, judged=planned.judged)
+            )
+        )
+    if not planned.is_safe:
         sys.exit(1)
 
 
@@ -374,8 +359,9 @@ def _view(*, verbose: bool) -> DisplayOptions:
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
-    """Return the plain values of a plan as JSON, YAML or as a runbook."""
-    return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
+    """Return the plain values of a plan in another form."""
+    writers = {"markdown": runbook, "sarif": sarif}
+    return writers[output](plain) if output in writers else document(plain, output, indent=2)
 
 
 def _print_same_release(

@@ -21,7 +21,6 @@ from upgrade.planner import PlanStep
 from upgrade.streams_protocol import MigrationStep
 from upgrade.verdict import TopologyFeature, Verdict
 
-DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
 _NUMBERS: Final = ("no", "one", "two", "three", "four")
 _TITLES: Final = {
     Plan.ONE_BOUNCE: "one rolling bounce, no configuration",

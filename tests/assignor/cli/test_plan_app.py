@@ -124,6 +124,14 @@ def test_what_to_call_instead_follows_what_is_lost(run):
     assert "    4.3.1 has addSink(" in text
 
 
+def test_what_only_the_making_of_a_native_image_uses_leaves_the_verdict(run):
+    hints = ClassBytes("A", interfaces=["org/springframework/aot/hint/RuntimeHintsRegistrar"]).makes(GONE)
+    result = run("2.8", "4.3", entries={"A.class": hints.bytes()})
+
+    assert 0 == result.exit_code
+    assert "there is no such class; only while a native image is made; your class A" in result.output
+
+
 def test_copies_signatures_libraries_and_java_have_lines(run):
     copy = {f"x/kafka/{name}.class": b"" for name in ("common/TopicPartition", "clients/CommonClientConfigs")}
     entries = {

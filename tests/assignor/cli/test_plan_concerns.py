@@ -7,12 +7,12 @@ from click.testing import CliRunner
 
 from assignor.cli.plan.command import plan
 from assignor.cli.plan.text import DisplayOptions, group_plan_lines, judged_lines, split_text
-from spark_sim.advice.patch_levels import advise_between
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 from upgrade.application.facts import CodeFact
 from upgrade.hazards import HAZARDS, Answer, Application, Setting, SettingFacts, judge_hazards
 from upgrade.hazards._conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
+from upgrade.patch_levels import advise_between
 from upgrade.releases import resolve_release
 
 STREAMS = "org/apache/kafka/streams/"
@@ -149,6 +149,43 @@ def test_all_of_it_is_shown_with_v(run):
     assert "    shown by: streams.properties does not set session.timeout.ms\n    remedy: set session.timeout" in text
     assert "    decided by: --group (the release of the brokers)\n    remedy: upgrade the brokers first" in text
     assert "\n- processing.guarantee=exactly_once or exactly_once_beta: streams.properties does not set " in text
+
+
+def test_a_library_can_be_named(run):
+    status, text = run("2.6", "4.3", "--library", "spring-kafka=2.6.5", topology=TOPOLOGY, config="state.dir=/data\n")
+    found = json.loads(run("2.6", "4.3", "--json", "--library", "spring-kafka=2.6.5")[1])
+    names = {each["name"]: each["concerns"] for each in found["hazards"]}
+
+    assert 0 == status
+    assert "- changes: spring-kafka 2.6.5: its line was built for Kafka 2.6.1" in text
+    assert ("unknown", "yes") == (names["wrapper-deletes-stores"], names["spring-kafka-links-older-kafka"])
+
+
+@pytest.mark.parametrize("text", ["spring-kafka", "=2.6", "spring-kafka=", "spring-kafka=new"])
+def test_a_library_without_a_version_is_refused(run, text):
+    status, output = run("2.6", "4.3", "--library", text)
+
+    assert 2 == status
+    assert "--library: expected NAME=VERSION such as spring-kafka=2.6.5, got " in " ".join(output.split())
+
+
+def test_a_fat_jar_of_spring_kafka_shows_that_it_deletes_stores(run):
+    library = jar({"org/s/S.class": ClassBytes("org/s/S").calls(STREAMS + "KafkaStreams", "cleanUp").bytes()})
+    own = ClassBytes("com/Orders").calls(STREAMS + "kstream/KGroupedStream", "count").bytes()
+    fat = jar({"BOOT-INF/classes/com/Orders.class": own, "BOOT-INF/lib/spring-kafka-2.6.5.jar": library})
+    _, text = run("2.6", "2.8", config="state.dir=/data\n", code=fat)
+
+    assert (
+        "- waits: spring-kafka 2.6.5, unless you give it a CleanupConfig: each close deletes the local stores" in text
+    )
+    configured = ClassBytes("com/Config").makes("org/springframework/kafka/core/CleanupConfig").bytes()
+    fat = jar({
+        "BOOT-INF/classes/com/Orders.class": own,
+        "BOOT-INF/classes/com/Config.class": configured,
+        "BOOT-INF/lib/spring-kafka-2.6.5.jar": library,
+    })  # fmt: skip
+    _, text = run("2.6", "2.8", config="state.dir=/data\n", code=fat)
+    assert "unless you give it a CleanupConfig: look which CleanupConfig you give it: " in text
 
 
 # -- the terminal

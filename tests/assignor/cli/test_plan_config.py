@@ -62,6 +62,8 @@ def test_the_same_as_json_and_as_a_runbook(run):
     assert found["notes"][0].startswith("members of 4.3.1 do not start")
     assert "## Configuration" in markdown
     assert "- [ ] refused: line 2: processing.guarantee: Invalid value" in markdown
+    assert "Settle before the first step:\n\n- [ ] members of 4.3.1 do not start with the configuration" in markdown
+    assert "- [ ] default changed: ssl.protocol (consumer, producer, admin): not set; " in markdown
     assert "fine" not in markdown.partition("## Configuration")[2].partition("## ")[0]
 
 
@@ -70,7 +72,7 @@ def test_json_and_spring_boot_are_read(run):
     result = run("2.8", "4.3", text=json.dumps(settings), name="application.json")
 
     assert "- refused: line 1: processing.guarantee: " in result.output
-    assert "- 1 further keys of the file are not of Kafka Streams" in result.output
+    assert "- 1 further keys of the file are not read" in result.output
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,9 @@ def test_without_files_one_line_names_the_option():
     lines = CliRunner().invoke(plan, ["3.9", "4.3"]).output.splitlines()
 
     assert "for your application" not in CliRunner().invoke(plan, ["2.0.1", "simulated-4"]).output
-    assert lines[-3].startswith("for your application: --config FILE, --app PATH and --topology FILE say which ")
+    assert lines[-3].startswith(
+        "for your application: --config FILE, --app PATH, --topology FILE and --group NAME say which "
+    )
 
 
 def test_topologies_that_differ_come_first(run, tmp_path):

@@ -89,7 +89,7 @@ class Target:
             {
                 "bootstrap.servers": self.settings["bootstrap.servers"],
                 "transactional.id": f"bench-{uuid4().hex[:8]}",
-                # The broker refuses a transaction while it ends the one before; by default librdkafka then waits 100 ms.
+                # The broker refuses a transaction while the one before ends; librdkafka then waits 100 ms.
                 "retry.backoff.ms": 1,
                 "log_level": 0,
             }

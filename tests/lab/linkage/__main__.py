@@ -16,11 +16,12 @@ RESULTS = Path(__file__).parent / "results.json"
 
 @click.command
 @click.option("--only", default="", help="Artifacts whose coordinates contain this text.")
+@click.option("--target", "targets", multiple=True, default=TARGETS, show_default=True, help="A release to go to.")
 @click.option("--write", is_flag=True, help="Store the results beside this command.")
-def main(only: str, *, write: bool) -> None:
+def main(only: str, targets: tuple[str, ...], *, write: bool) -> None:
     """Compare what --app reports of published libraries with Java's linker. Status 1 if they differ, 2 without jars."""
     chosen = [each for each in ARTIFACTS if only in each]
-    results = [found for target in TARGETS for found in scan(chosen, target)]
+    results = [found for target in targets for found in scan(chosen, target)]
     for each in results:
         click.echo(
             f"{each['artifact']} on {each['target']}: {each['references']} references, {each['reported']} reported, "

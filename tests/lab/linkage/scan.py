@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,11 +16,61 @@ from tests.lab.releases.artifacts import Artifact, copy_artifacts
 from upgrade.application.archive import Archives
 from upgrade.application.class_file import Kind, Reference
 from upgrade.application.code import Code, classes_of_any_release, code_of
-from upgrade.application.linkage import LinkageReport, Referrer, check_references
+from upgrade.application.linkage import LinkageReport, check_references
 from upgrade.releases import RELEASES
 
-TARGETS: Final = ("3.9.2", "4.4.0")
+TARGETS: Final = ("3.0.2", "3.9.2", "4.0.1", "4.4.0")
 ARTIFACTS: Final = (
+    "com.bakdata.kafka:streams-bootstrap-core:3.0.1",
+    "com.github.jcustenborder.kafka.connect:connect-utils:0.7.177",
+    "com.typesafe.akka:akka-stream-kafka_2.13:2.1.1",
+    "com.typesafe.akka:akka-stream-kafka_2.13:3.0.1",
+    "io.apicurio:apicurio-registry-serdes-avro-serde:2.6.5.Final",
+    "io.cloudevents:cloudevents-kafka:2.5.0",
+    "io.confluent.parallelconsumer:parallel-consumer-core:0.5.3.0",
+    "io.debezium:debezium-core:2.7.3.Final",
+    "io.kcache:kcache:4.0.11",
+    "io.micrometer:micrometer-core:1.5.17",
+    "io.micrometer:micrometer-core:1.9.17",
+    "io.micrometer:micrometer-core:1.13.6",
+    "io.micronaut.kafka:micronaut-kafka-streams:5.7.0",
+    "io.opentelemetry.instrumentation:opentelemetry-kafka-clients-2.6:1.32.0-alpha",
+    "io.opentelemetry.instrumentation:opentelemetry-kafka-clients-2.6:2.10.0-alpha",
+    "io.opentelemetry.javaagent:opentelemetry-javaagent:2.10.0",
+    "io.opentracing.contrib:opentracing-kafka-client:0.1.15",
+    "io.opentracing.contrib:opentracing-kafka-streams:0.1.15",
+    "io.projectreactor.kafka:reactor-kafka:1.2.5.RELEASE",
+    "io.projectreactor.kafka:reactor-kafka:1.3.11",
+    "io.projectreactor.kafka:reactor-kafka:1.3.23",
+    "io.quarkus:quarkus-kafka-client:2.16.12.Final",
+    "io.quarkus:quarkus-kafka-streams:2.16.12.Final",
+    "io.quarkus:quarkus-kafka-streams:3.33.2",
+    "io.smallrye.reactive:smallrye-reactive-messaging-kafka:3.22.0",
+    "io.smallrye.reactive:smallrye-reactive-messaging-kafka:4.25.0",
+    "io.strimzi:kafka-oauth-client:0.15.0",
+    "io.vertx:vertx-kafka-client:4.2.7",
+    "io.vertx:vertx-kafka-client:4.5.10",
+    "io.zipkin.brave:brave-instrumentation-kafka-clients:5.12.7",
+    "io.zipkin.brave:brave-instrumentation-kafka-clients:5.16.0",
+    "io.zipkin.brave:brave-instrumentation-kafka-clients:6.0.3",
+    "io.zipkin.brave:brave-instrumentation-kafka-streams:5.12.7",
+    "io.zipkin.brave:brave-instrumentation-kafka-streams:6.0.3",
+    "org.apache.beam:beam-sdks-java-io-kafka:2.60.0",
+    "org.apache.camel:camel-kafka:3.21.0",
+    "org.apache.camel:camel-kafka:4.8.1",
+    "org.apache.flink:flink-connector-kafka:3.3.0-1.20",
+    "org.apache.flink:flink-connector-kafka_2.12:1.14.6",
+    "org.apache.logging.log4j:log4j-core:2.17.2",
+    "org.apache.pekko:pekko-connectors-kafka_2.13:1.0.0",
+    "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.3",
+    "org.apache.storm:storm-kafka-client:2.6.0",
+    "org.axonframework.extensions.kafka:axon-kafka:4.6.0",
+    "org.springframework.cloud:spring-cloud-stream-binder-kafka-streams:3.0.13.RELEASE",
+    "org.springframework.cloud:spring-cloud-stream-binder-kafka-streams:3.2.9",
+    "org.springframework.cloud:spring-cloud-stream-binder-kafka-streams:4.0.4",
+    "org.springframework.cloud:spring-cloud-stream-binder-kafka-streams:5.0.4",
+    "org.springframework.integration:spring-integration-kafka:5.5.20",
+    "org.springframework.integration:spring-integration-kafka:6.3.5",
     "org.springframework.kafka:spring-kafka:2.2.14.RELEASE",
     "org.springframework.kafka:spring-kafka:2.5.17.RELEASE",
     "org.springframework.kafka:spring-kafka:2.7.14",
@@ -29,44 +79,8 @@ ARTIFACTS: Final = (
     "org.springframework.kafka:spring-kafka:3.0.17",
     "org.springframework.kafka:spring-kafka:3.3.9",
     "org.springframework.kafka:spring-kafka:4.0.4",
-    "org.springframework.cloud:spring-cloud-stream-binder-kafka-streams:3.0.13.RELEASE",
-    "org.springframework.cloud:spring-cloud-stream-binder-kafka-streams:4.0.4",
-    "org.springframework.cloud:spring-cloud-stream-binder-kafka-streams:5.0.4",
-    "io.projectreactor.kafka:reactor-kafka:1.2.5.RELEASE",
-    "io.projectreactor.kafka:reactor-kafka:1.3.11",
-    "io.projectreactor.kafka:reactor-kafka:1.3.23",
-    "io.zipkin.brave:brave-instrumentation-kafka-clients:5.12.7",
-    "io.zipkin.brave:brave-instrumentation-kafka-clients:5.16.0",
-    "io.zipkin.brave:brave-instrumentation-kafka-clients:6.0.3",
-    "io.zipkin.brave:brave-instrumentation-kafka-streams:5.12.7",
-    "io.zipkin.brave:brave-instrumentation-kafka-streams:6.0.3",
-    "io.opentelemetry.instrumentation:opentelemetry-kafka-clients-2.6:2.10.0-alpha",
-    "io.opentracing.contrib:opentracing-kafka-client:0.1.15",
-    "io.opentracing.contrib:opentracing-kafka-streams:0.1.15",
-    "io.quarkus:quarkus-kafka-streams:2.16.12.Final",
-    "io.quarkus:quarkus-kafka-streams:3.33.2",
-    "io.quarkus:quarkus-kafka-client:2.16.12.Final",
-    "io.micrometer:micrometer-core:1.5.17",
-    "io.micrometer:micrometer-core:1.13.6",
-    "org.apache.camel:camel-kafka:4.8.1",
-    "io.smallrye.reactive:smallrye-reactive-messaging-kafka:4.25.0",
-    "io.vertx:vertx-kafka-client:4.2.7",
-    "io.vertx:vertx-kafka-client:4.5.10",
-    "com.typesafe.akka:akka-stream-kafka_2.13:2.1.1",
-    "com.typesafe.akka:akka-stream-kafka_2.13:3.0.1",
-    "org.apache.flink:flink-connector-kafka_2.12:1.14.6",
-    "org.apache.flink:flink-connector-kafka:3.3.0-1.20",
-    "io.strimzi:kafka-oauth-client:0.15.0",
+    "org.springframework.kafka:spring-kafka-test:2.8.11",
     "software.amazon.msk:aws-msk-iam-auth:2.2.0",
-    "io.micronaut.kafka:micronaut-kafka-streams:5.7.0",
-    "io.confluent.parallelconsumer:parallel-consumer-core:0.5.3.0",
-    "io.apicurio:apicurio-registry-serdes-avro-serde:2.6.5.Final",
-    "org.springframework.integration:spring-integration-kafka:5.5.20",
-    "org.springframework.integration:spring-integration-kafka:6.3.5",
-    "com.bakdata.kafka:streams-bootstrap-core:3.0.1",
-    "com.github.jcustenborder.kafka.connect:connect-utils:0.7.177",
-    "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.3",
-    "org.apache.beam:beam-sdks-java-io-kafka:2.60.0",
 )
 """Libraries that use Kafka Streams or wrap Kafka's clients, in several versions."""
 _SOURCE: Final = Path(__file__).parent / "java" / "Probes.java"
@@ -122,14 +136,11 @@ def judge(libraries: Sequence[Scanned], scratch: Path) -> Iterator[dict[str, Any
         yield each.compare(answers[str(each.questions)])
 
 
-def _names(referrers: Iterable[Referrer]) -> set[str]:
-    return {each.name for each in referrers}
-
-
 def _extended(archives: Archives) -> set[str]:
     """Return the classes that are extended and are not among the files."""
     parents = {found.superclass for name in archives.names if (found := archives.find(name))}
-    return {each for each in parents if each not in archives.names and not each.startswith((_KAFKA, "java/"))}
+    known = archives.names | classes_of_any_release()
+    return {each for each in parents if each not in known and not each.startswith("java/")}
 
 
 class Scanned:
@@ -192,8 +203,7 @@ class Scanned:
                     seen[name].add(self._failure(reference, answer[1:].split(" ")[0], reported[name]))
         for each in self._classes:
             answer = answers.get(f"load {each.file.name}", "!no answer")
-            if not self._is_signature(answer, each.file.name):
-                seen[each.file.name] |= set(self._loaded(answer, reported[each.file.name]))
+            seen[each.file.name] |= set(self._loaded(answer, each.file.name, reported))
             for reference in each.file.references:
                 if reference.kind is Kind.LAMBDA and self._is_judged(reference):
                     asked += 1
@@ -230,25 +240,21 @@ class Scanned:
                 return what, known  # no member of such a class is reached
         return f"{of_class}{reference.name}{reference.descriptor}", error
 
-    def _is_signature(self, answer: str, name: str) -> bool:
-        """Whether Java misses a class that is reported as one of a signature: it is asked for all members there."""
-        lost = {
-            f"!NoClassDefFoundError {owner}" for owner, those in self.report.signatures.items() if name in _names(those)
-        }
-        return answer in lost
-
-    def _loaded(self, answer: str, reported: set[Failure]) -> Iterator[Failure]:
+    def _loaded(self, answer: str, name: str, reported: Mapping[str, set[Failure]]) -> Iterator[Failure]:
         """Yield what a class cannot be loaded for, or which methods it has no code for."""
-        if answer == "unseen" or not answer:
-            return
+        own = reported[name]
         if answer.startswith("!"):
-            error = answer[1:].split(" ")[0]
-            if not any(known == error for _, known in reported):
+            error, _, message = answer[1:].partition(" ")
+            yield from (each for each in own if each[1] in {error, _ABSTRACT})  # the methods are not reached
+            is_known = any(known == error for _, known in own)
+            if not is_known and not (error == "NoClassDefFoundError" and self._is_reported(message, name, reported)):
                 yield answer, error
-            else:
-                yield from (each for each in reported if each[1] == error)
-            yield from (each for each in reported if each[1] == _ABSTRACT)  # it is not reached
-            return
-        for member in answer.split(" "):
-            known = {what for what, error in reported if error == _ABSTRACT and what.endswith(f"#{member}")}
-            yield from ((what, _ABSTRACT) for what in known or {f"#{member}"})
+        elif answer != "unseen":
+            for member in answer.split():
+                known = {what for what, error in own if error == _ABSTRACT and what.endswith(f"#{member}")}
+                yield from ((what, _ABSTRACT) for what in known or {f"#{member}"})
+
+    def _is_reported(self, owner: str, name: str, reported: Mapping[str, set[Failure]]) -> bool:
+        """Whether a class that Java misses is reported of a signature, or of a class that this one extends."""
+        in_signature = name in {each.name for each in self.report.signatures.get(owner, ())}
+        return in_signature or any((f"{owner}#", "NoClassDefFoundError") in each for each in reported.values())

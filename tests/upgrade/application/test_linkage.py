@@ -243,6 +243,21 @@ def test_a_class_that_only_signatures_name_is_listed_apart():
     assert {GONE: ["A"]} == {name: [each.name for each in those] for name, those in found.signatures.items()}
 
 
+def test_what_only_the_making_of_a_native_image_uses_stops_no_member():
+    """KafkaRuntimeHints of spring-kafka names internal classes; a member never loads it."""
+    hints = ClassBytes("A", interfaces=["org/springframework/aot/hint/RuntimeHintsRegistrar"]).calls(
+        KAFKA_STREAMS, "close"
+    )
+    old, new = (code(of_kafka(KAFKA_STREAMS, **members)) for members in ({"close": PUBLIC}, {}))
+    found = report([hints], new, old)
+
+    assert () == found.new_problems
+    assert {"class": "A", "library": None, "version": None, "build_time": True} == found.problems[0].referred_by[
+        0
+    ].as_json()
+    assert 1 == len(report([hints, ClassBytes("B").calls(KAFKA_STREAMS, "close")], new, old).new_problems)
+
+
 def test_what_was_missing_before_is_not_new():
     written = ClassBytes("A").calls(KAFKA_STREAMS, "close").calls(KAFKA_STREAMS, "open")
     old, new = (code(of_kafka(KAFKA_STREAMS, **members)) for members in ({"close": PUBLIC}, {}))
