@@ -103,7 +103,8 @@ class ApplicationPlan:
         """Return plain values: those of the plan, and keys for each part of the application that is known."""
         known, notes = self.application, [*self.reasons[:1], *self.advice.notes]
         plain: dict[str, Any] = {**self.advice.as_json(), "notes": notes, **self.checked.as_json()}
-        plain["blocked"] = list(self.reasons)
+        if self.reasons or self.judged is not None:
+            plain["blocked"] = list(self.reasons)
         if known.change:
             plain["topologies"] = known.change.as_json()
         if known.settings and self.settings:

@@ -222,7 +222,8 @@ class Sets(Condition):
         """Look for the key in the file, and in what wrappers set."""
         if self.prefixes == EVERYWHERE:
             names = [(prefix + self.key,) for prefix in EVERYWHERE]
-            return _combined([self._of(application, each) for each in names], Answer.YES)
+            present = [each for each in names if application.setting(each)]
+            return _combined([self._of(application, each) for each in present or names[:1]], Answer.YES)
         return self._of(application, tuple(prefix + self.key for prefix in self.prefixes))
 
     def _of(self, application: Application, names: tuple[str, ...]) -> Concern:
@@ -234,7 +235,7 @@ class Sets(Condition):
         wanted = bool(self.values) or self.fits is not None
         value = found.value.strip()
         if wanted and _PLACEHOLDER in value:
-            return _unknown(f"the value of {self.key}, a placeholder at {found.where}")
+            return _unknown(f"what value {self.key} has: {found.where} has a placeholder")
         if value in self.values:
             return _yes(f"{found.where}: {self.key}={value}")
         if wanted and not (self.fits and self.fits(value)):

@@ -86,6 +86,12 @@ def answer(condition, application):
     return condition.concern(application).answer
 
 
+def test_a_key_that_the_file_sets_is_not_called_unset_because_of_its_other_names():
+    found = Sets("a", ("1",), EVERYWHERE).concern(settings(a="2"))
+
+    assert (NO, ("app.properties line 1 does not set a to 1",)) == (found.answer, found.evidence)
+
+
 # -- three values
 
 
@@ -142,7 +148,7 @@ def test_some_conditions_need_no_file():
         (Sets("a"), "${A}", (YES, "app.properties line 1 sets a")),
         (Sets("a", ("1", "2")), "2 ", (YES, "app.properties line 1: a=2")),
         (Sets("a", ("1", "2")), "3", (NO, "app.properties line 1 does not set a to 1 or 2")),
-        (Sets("a", ("1",)), "${A}", (UNKNOWN, "the value of a, a placeholder at app.properties line 1")),
+        (Sets("a", ("1",)), "${A}", (UNKNOWN, "what value a has: app.properties line 1 has a placeholder")),
         (Sets("a", fits=str.isupper, what="in capitals"), "X", (YES, "app.properties line 1 sets a in capitals")),
         (
             Sets("a", fits=str.isupper, what="in capitals"),
