@@ -84,6 +84,13 @@ def test_a_hazard_that_concerns_the_application_can_stop_its_members():
     assert "members of 4.3.1 stop (client.dns.lookup=default), see below" == found.reasons[-1]
 
 
+def test_a_placeholder_of_any_kind_decides_nothing():
+    found = plan_for(settings("processing.guarantee={{ guarantee }}"), "2.8", "4.3")
+    (removed,) = [each.concern for each in found.judged if each.hazard.name == "exactly-once-removed"]
+
+    assert ("unknown", True) == (removed.answer.value, found.is_safe)
+
+
 def test_what_a_user_says_counts_more_than_threads_and_less_than_a_topology():
     threads = evolve(settings("num.stream.threads=2"), absent=frozenset({TopologyFeature.SECOND_THREAD}))
     topology = PlannedApplication(

@@ -9,7 +9,7 @@ from upgrade.application.archive import ApplicationClass, Archives
 from upgrade.application.code import Code, code_of
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
-from upgrade.application.setting_files import Settings, Variant
+from upgrade.application.setting_files import UNKNOWN_VALUE, Settings, Variant, is_placeholder
 from upgrade.hazards import (
     CLEAN_UP,
     CLEAN_UP_CLASSES,
@@ -28,7 +28,11 @@ def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
     """Return the settings of a file, each with its line: once for each of the conditions that the file has."""
     return tuple(
         SettingFacts(
-            source, {key: Setting(value, _place(source, variant, key)) for key, value in variant.values.items()}
+            source,
+            {
+                key: Setting(UNKNOWN_VALUE if is_placeholder(value) else value, _place(source, variant, key))
+                for key, value in variant.values.items()
+            },
         )
         for variant in settings.variants
     )

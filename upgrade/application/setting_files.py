@@ -72,6 +72,8 @@ _QUARKUS_PROFILE: Final = re.compile(r"%\{?([\w,-]+)\}?\.(.+)", re.DOTALL)
 _FUNCTION: Final = re.compile(r"(spring\.cloud\.stream\.kafka\.streams\.binder\.)functions\.([\w-]+)\.(.+)", re.DOTALL)
 CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
 """In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
+_PLACEHOLDER: Final = re.compile(r"[$#%]\{|\{\{|\$\(|<%|@[\w.-]+@|ENC\(")
+"""What a framework, a build or a deployment replaces: Spring, Maven, Helm, Kubernetes, Jasypt, ..."""
 _MAX_DEPTH: Final = 50
 MAX_SETTINGS: Final = 10_000
 MAX_CONDITIONS: Final = 50
@@ -130,6 +132,15 @@ class Settings:
     def of(cls, values: Mapping[str, str]) -> Settings:
         """Return settings that are in no file."""
         return cls((Variant(values=values),))
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether something else decides the value, so that it is not known.
+
+    >>> is_placeholder("${THREADS:4}"), is_placeholder("{{ threads }}"), is_placeholder("4")
+    (True, True, False)
+    """
+    return _PLACEHOLDER.search(value) is not None
 
 
 def setting_of(settings: Mapping[str, str], name: str) -> str | None:

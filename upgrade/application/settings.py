@@ -22,7 +22,7 @@ from upgrade.application.configuration import (
     releases_with,
 )
 from upgrade.application.environment import needs_of
-from upgrade.application.setting_files import Settings, Variant
+from upgrade.application.setting_files import Settings, Variant, is_placeholder
 from upgrade.application.values import is_judged, refusal, refusal_beside
 from upgrade.config_types import parse_end_point
 from upgrade.errors import ConfigException
@@ -79,8 +79,6 @@ _MAX_KEY: Final = 200
 """Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 _MAX_SHOWN: Final = 300
 """Characters of Kafka's message: it has the value, however long that is."""
-_PLACEHOLDER: Final = re.compile(r"[$#%]\{|\{\{|\$\(|<%|@[\w.-]+@|ENC\(")
-"""What a framework, a build or a deployment replaces: Spring, Maven, Helm, Kubernetes, Jasypt, ..."""
 _KAFKA_CLASS: Final = re.compile(r"\borg\.apache\.kafka\.[\w.$]*[\w$]")
 _CLASS_NAME: Final = re.compile(r"[a-zA-Z_$][\w$]*(\.[a-zA-Z_$][\w$]*)*")
 _JAVA: Final = re.compile(r"(?:java|javax|jdk|sun|com/sun)/")
@@ -238,7 +236,7 @@ class _Judge:
             return SettingFinding(key, "", *(lookup or (status, about)))
         if plain in _WITHOUT_DEFINITION:
             undefined = SettingFinding(key, "streams", Effect.UNDECIDED, "the value is a placeholder")
-            if _PLACEHOLDER.search(value):
+            if is_placeholder(value):
                 return undefined
             status, text = self._lookup(plain, (value.strip(),)) or (Effect.FINE, f"{self._target.release} reads it")
             return evolve(undefined, status=status, text=text)
@@ -289,7 +287,7 @@ class _Judge:
             return finding(Effect.NO_EFFECT, "Streams sets it itself")
         if missing := self._missing_class(value):
             return finding(Effect.REFUSED, f"{release} has no class {missing}")
-        if _PLACEHOLDER.search(value):
+        if is_placeholder(value):
             return finding(Effect.UNDECIDED, "the value is a placeholder")
         if refused := self._refusal(plain, config, new, value, RELEASES[release]):
             known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""

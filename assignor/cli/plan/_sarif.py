@@ -142,7 +142,16 @@ def _of_code(problem: Mapping[str, Any], paths: list[str]) -> Iterator[_Finding]
         text = f"{problem['error']}: {name}: {problem['reason']}; {each['class']}{library} refers to it"
         rule, about = f"code-{problem['error']}", f"code that raises {problem['error']} on the new release"
         fingerprint = (name, problem["descriptor"] or "", each["class"])
-        yield _Finding(rule, about, level, text, paths[0], 1, each["class"], fingerprint)
+        yield _Finding(rule, about, level, text, _artifact(paths, each), 1, each["class"], fingerprint)
+
+
+def _artifact(paths: list[str], referrer: Mapping[str, Any]) -> str:
+    """Return the jar or the class file of a class, where it is a file; else the first path that was named."""
+    name = f"{referrer['class'].replace('.', '/')}.class"
+    if referrer["library"]:
+        name = f"{referrer['library']}-{referrer['version']}.jar"
+    found = (Path(path) / name for path in paths)
+    return next((str(each) for each in found if each.is_file()), paths[0])
 
 
 def _of_hazard(hazard: Mapping[str, Any], settings: str, file: str) -> _Finding:

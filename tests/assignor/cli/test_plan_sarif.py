@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner
@@ -68,6 +69,22 @@ def test_each_finding_has_a_rule_a_level_and_a_place(run):
     assert {"from": "2.8.2", "to": "4.3.1", "verdict": "unsafe"} == found["properties"]
     assert {"setting-unknown", "setting-fine", "setting-cannot-be-told"}.isdisjoint(results)
     assert "hunter2" not in json.dumps(found)
+
+
+def test_a_class_of_a_folder_is_named_by_its_file_and_a_library_by_its_jar(run, tmp_path):
+    (tmp_path / "classes/com/example").mkdir(parents=True)
+    (tmp_path / "classes/com/example/A.class").write_bytes((tmp_path / "A.class").read_bytes())
+    (tmp_path / "libraries").mkdir()
+    with ZipFile(tmp_path / "libraries/spring-kafka-2.7.14.jar", "w") as jar:
+        jar.writestr("org/s/S.class", ClassBytes("org/s/S").makes(REMOVED).bytes())
+    found = run("2.8", "4.3", "--app", "classes", "--app", "libraries")
+    uris = {
+        each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for each in found["results"]
+        if each["ruleId"] == "code-NoClassDefFoundError"
+    }
+
+    assert {"classes/com/example/A.class", "libraries/spring-kafka-2.7.14.jar"} == uris
 
 
 def test_rules_and_fingerprints_are_the_same_in_each_run(run, tmp_path):
