@@ -256,6 +256,8 @@ def test_a_thin_jar_has_no_libraries_but_may_name_them(path):
     with Archives([path({**manifest, "A.class": PLAIN})]) as found:
         assert not found.sees_libraries
         assert {"lib/a.jar", "lib/b.jar"} == found.class_path
+    with Archives([path({"lib/x-1.jar": jar(manifest)})]) as found:
+        assert set() == found.class_path
 
 
 def test_the_classes_of_an_artifact_of_kafka_can_be_read(path):
