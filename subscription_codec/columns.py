@@ -350,6 +350,9 @@ class SortedPartitions(RecordSequence[TopicPartition]):
 
     def by_topic(self) -> Iterator[tuple[str, array[int]]]:
         """Yield each topic with its partitions."""
+        if len(self._topics) == 1:
+            yield self._topics[0], self._numbers
+            return
         first = 0
         for topic, end in zip(self._topics, self._ends, strict=True):
             yield topic, self._numbers[first:end]

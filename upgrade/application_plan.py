@@ -6,7 +6,7 @@ It is pure: what is known of the application is read before, and passed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
@@ -56,6 +56,8 @@ class PlannedApplication:
     group: LiveGroup | None = None
     absent: frozenset[TopologyFeature] = frozenset()
     """What it does not have, as a user says."""
+    libraries: Mapping[str, str] = field(factory=dict, hash=False)
+    """The versions of libraries that its files do not show, as a user says."""
     change: TopologyChange | None = None
     """What a new topology changes in the same upgrade."""
 
@@ -64,7 +66,10 @@ class PlannedApplication:
         settings = setting_facts(self.settings_source, self.settings) if self.settings else (None,)
         code = self.code.facts if self.code else None
         group = self.group.facts if self.group else None
-        return tuple(Application(settings=each, code=code, topology=self.topology, group=group) for each in settings)
+        return tuple(
+            Application(settings=each, code=code, topology=self.topology, group=group, libraries=self.libraries)
+            for each in settings
+        )
 
 
 @frozen
@@ -98,7 +103,8 @@ class ApplicationPlan:
         """Return plain values: those of the plan, and keys for each part of the application that is known."""
         known, notes = self.application, [*self.reasons[:1], *self.advice.notes]
         plain: dict[str, Any] = {**self.advice.as_json(), "notes": notes, **self.checked.as_json()}
-        plain["blocked"] = list(self.reasons)
+        if self.reasons or self.judged is not None:
+            plain["blocked"] = list(self.reasons)
         if known.change:
             plain["topologies"] = known.change.as_json()
         if known.settings and self.settings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import chain
@@ -165,7 +165,7 @@ class SubscriptionSeen:
         """Whether bytes follow the last field of version 1, as some releases send them."""
         return self.used_version == 1 and self.userdata is not None and bool(self.userdata.trailing)
 
-    @cached_property
+    @property
     def candidate_releases(self) -> CandidateReleases:
         """The releases that could have sent it."""
         if self.used_version is None or self.consumer_protocol_version is None:
@@ -231,7 +231,7 @@ class InspectedMember:
 
     @rejoin_causes.default
     def _find_rejoin_causes(self) -> tuple[RejoinCause, ...]:
-        return tuple(rejoin_causes(self.subscription, self.assignment))
+        return rejoin_causes(self.subscription, self.assignment)
 
     @property
     def label(self) -> str:
@@ -261,24 +261,26 @@ class InspectedMember:
         return common_rebalance_protocol(found) or UNKNOWN_PROTOCOL
 
 
-def rejoin_causes(sent: SubscriptionSeen, got: AssignmentSeen) -> Iterator[RejoinCause]:
+def rejoin_causes(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[RejoinCause, ...]:
     """Compare what a member sent with what it got, as the member does."""
     used, version = sent.used_version or 0, got.used_version or 0
+    causes: list[RejoinCause] = []  # a generator would cost more than the comparisons
     if version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used):
-        yield RejoinCause.VERSION
+        causes.append(RejoinCause.VERSION)
     if not _holds_all(got.partitions, sent.owned_partitions):
-        yield RejoinCause.REVOKES
+        causes.append(RejoinCause.REVOKES)
     if got.next_rebalance_ms == 0:
-        yield RejoinCause.REQUESTED
-    if _misses_end_point(sent, got):
-        yield RejoinCause.END_POINT
+        causes.append(RejoinCause.REQUESTED)
+    if got.hosts and _misses_end_point(sent, got):
+        causes.append(RejoinCause.END_POINT)
     if unsubscribed_topics(sent, got):
-        yield RejoinCause.NOT_SUBSCRIBED
+        causes.append(RejoinCause.NOT_SUBSCRIBED)
+    return tuple(causes)
 
 
 def _misses_end_point(sent: SubscriptionSeen, got: AssignmentSeen) -> bool:
     """Whether the hosts lack the end point of a member that looks for it. Java: ``verifyHostInfo``, since 2.6."""
-    if not (sent.user_end_point and got.hosts) or (sent.readable_version or 0) < FIRST_VERSION_WITH_OFFSET_SUMS:
+    if not sent.user_end_point or (sent.readable_version or 0) < FIRST_VERSION_WITH_OFFSET_SUMS:
         return False
     try:
         own = parse_end_point(sent.user_end_point)
@@ -291,7 +293,10 @@ def unsubscribed_topics(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[st
     """Return the topics of assigned partitions that the member does not subscribe to."""
     if not sent.topics or not isinstance(got.partitions, SortedPartitions):
         return ()
-    return tuple(sorted({*got.partitions.topics}.difference(sent.topics)))
+    topics = got.partitions.topics
+    if len(topics) == 1 and topics[0] in sent.topics:  # most members read one topic
+        return ()
+    return tuple(sorted({*topics}.difference(sent.topics)))
 
 
 def _holds_all(assigned: Sequence[TopicPartition], owned: SortedPartitions) -> bool:
@@ -327,9 +332,9 @@ def member_name(raw: DescribedGroupMember) -> str:
 def with_unique_names(members: Iterable[InspectedMember]) -> tuple[InspectedMember, ...]:
     """Return the members of a group sorted by client id and member id; the name is the member id if not unique."""
     ordered = sorted(members, key=lambda each: _sort_key(each.described))
-    counts = Counter(member.name for member in ordered)
-    if len(counts) == len(ordered):
+    if len({member.name for member in ordered}) == len(ordered):
         return tuple(ordered)
+    counts = Counter(member.name for member in ordered)
     return tuple(
         member if counts[member.name] == 1 else evolve(member, name=member.described.member_id) for member in ordered
     )

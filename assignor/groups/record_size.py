@@ -16,10 +16,13 @@ _FIXED_FIELDS: Final = 2 + 4 + 8 + 4  # version, generation, time, number of mem
 _TIMEOUTS: Final = 4 + 4
 
 
-def member_record_bytes(member: DescribedGroupMember) -> int:
-    """Return the bytes that one member adds."""
-    names = (member.member_id, member.group_instance_id, member.client_id, member.host)
-    return _string_bytes(*names) + _TIMEOUTS + 4 + len(member.subscription) + 4 + len(member.assignment)
+def member_record_bytes(*members: DescribedGroupMember) -> int:
+    """Return the bytes that members add."""
+    names, size = list[str | None](), len(members) * (_TIMEOUTS + 4 + 4)
+    for member in members:
+        names += (member.member_id, member.group_instance_id, member.client_id, member.host)
+        size += len(member.subscription) + len(member.assignment)
+    return size + _string_bytes(*names)
 
 
 def group_record_bytes(group: DescribedGroup) -> int:
@@ -27,7 +30,7 @@ def group_record_bytes(group: DescribedGroup) -> int:
     leader = max((member.member_id for member in group.members), key=len, default="")
     key = 2 + _string_bytes(group.name)
     head = _FIXED_FIELDS + _string_bytes(group.protocol_type, group.protocol, leader)
-    return _BATCH + _RECORD + key + head + sum(map(member_record_bytes, group.members))
+    return _BATCH + _RECORD + key + head + member_record_bytes(*group.members)
 
 
 def _string_bytes(*texts: str | None) -> int:

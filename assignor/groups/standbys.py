@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 
 from assignor.groups.member import InspectedMember, topology_order
 from subscription_codec import TaskId, TopicPartition
+from subscription_codec.columns import SortedPartitions
 
 T = TypeVar("T")
 
@@ -72,14 +73,25 @@ def partitions_with_multiple_owners(members: Iterable[InspectedMember]) -> Itera
 
 def _repeated(given: Sequence[tuple[str, Sequence[T]]], order: Callable[[T], Any]) -> Iterator[tuple[T, list[str]]]:
     """Merge sorted columns; yield what is there more than once."""
-    count = sum(len(things) for _, things in given)
-    if count <= _FEW and len({*chain.from_iterable(things for _, things in given)}) == count:
+    columns = [things for _, things in given]
+    if sum(map(len, columns)) <= _FEW and _are_different(columns):
         return
     rows = merge(*(zip(things, repeat(name)) for name, things in given), key=lambda row: order(row[0]))
     for thing, same in groupby(rows, key=itemgetter(0)):
         owners = [name for _, name in same]
         if len(owners) > 1:
             yield thing, owners
+
+
+def _are_different(columns: Sequence[Sequence[object]]) -> bool:
+    """Whether nothing is there more than once; decoded partitions are compared without an object for each."""
+    partitions = [things for things in columns if isinstance(things, SortedPartitions)]
+    if len(partitions) < len(columns):
+        return len({*chain.from_iterable(columns)}) == sum(map(len, columns))
+    by_topic: dict[str, set[int]] = {}
+    for topic, numbers in chain.from_iterable(each.by_topic() for each in partitions):
+        by_topic.setdefault(topic, set()).update(numbers)
+    return sum(map(len, by_topic.values())) == sum(map(len, partitions))
 
 
 def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:

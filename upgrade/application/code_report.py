@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_
 from upgrade.application.needs import Need, check_needs
 from upgrade.application.pinned import MixedArtifacts, mixed_artifacts
 from upgrade.application.replacements import overloads, replacement
-from upgrade.application.scala import SCALA_ARTIFACT, scala_versions
+from upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
 from upgrade.application.settings import KnownClasses
 from upgrade.errors import UpgradeError
 from upgrade.hazards import CodeFacts
@@ -71,6 +72,8 @@ class CodeReport:
     """Jars that manifests name and that were not read."""
     suggestions: Mapping[str, tuple[str, ...]]
     """What has no replacement in the table: methods of the same name that the release has, by the text of a problem."""
+    scala_jar: str
+    """The release whose kafka-streams-scala was read; empty if the application does not use it, or TO has none."""
 
     @property
     def blocked(self) -> str:
@@ -91,6 +94,10 @@ class CodeReport:
         found = [_INVISIBLE]
         if not self.known_classes.has_libraries:
             found.append("its libraries: there are none in the files")
+        if self.scala_jar not in {"", self.target}:
+            found.append(
+                f"{SCALA_ARTIFACT} of {self.target}: its jar could not be had, that of {self.scala_jar} was read"
+            )
         if self.class_path:
             found.append(f"{len(self.class_path)} jars that a manifest names, such as {self.class_path[0]}")
         return tuple(found)
@@ -143,7 +150,9 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
             scala = _scala(archives)
             old, new = _code(origin, scala), _code(target, scala)
             linkage = check_references(archives.classes, old, new, archives.find)
-            facts = code_facts(", ".join(map(str, paths)), archives, linkage, origin, target)
+            facts = code_facts(
+                ", ".join(map(str, paths)), archives, linkage, origin, target, partial(_code, scala=scala)
+            )
             mixed = mixed_artifacts(archives)
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
@@ -170,6 +179,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
         needed_java,
         tuple(sorted(archives.class_path)),
         dict(_suggestions(linkage, new)),
+        scala_jar(target, scala) if scala in scala_versions(target) else "",
     )
 
 

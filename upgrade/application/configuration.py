@@ -94,6 +94,16 @@ def _config_key(row: Mapping[str, Any]) -> ReleaseConfigKey:
     return ReleaseConfigKey(**{**row, "default": tuple(default) if isinstance(default, list) else default})
 
 
+@cache
+def keys_of_any_release(config: str) -> frozenset[str]:
+    """Return the keys that some release has.
+
+    >>> "partition.grouper" in keys_of_any_release("streams")
+    True
+    """
+    return frozenset(stored_configuration()["configs"][config])
+
+
 def releases_with(config: str, key: str) -> tuple[str, ...]:
     """List the releases that have a key, oldest first.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from upgrade.application.api_diff import java_name
 from upgrade.application.archive import ApplicationClass, Archives
-from upgrade.application.code import code_of
+from upgrade.application.code import Code, code_of
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
 from upgrade.application.setting_files import Settings, Variant
@@ -49,7 +49,14 @@ def described_topology(source: str, text: str) -> ApplicationTopology:
     return ApplicationTopology(source, parse_topology_description(text, source))
 
 
-def code_facts(source: str, archives: Archives, report: LinkageReport, origin: Release, target: Release) -> CodeFacts:
+def code_facts(
+    source: str,
+    archives: Archives,
+    report: LinkageReport,
+    origin: Release,
+    target: Release,
+    code: Callable[[Release], Code] = code_of,
+) -> CodeFacts:
     """Return what the class files of an application show.
 
     Args:
@@ -58,10 +65,11 @@ def code_facts(source: str, archives: Archives, report: LinkageReport, origin: R
         report: What its references come to in the release that it goes to.
         origin: The release that it leaves.
         target: The release that it goes to.
+        code: Returns the classes of a release, with those for Scala if the application uses them.
     """
     libraries = {each.name: each.version for each in archives.libraries if not each.is_own}
     artifacts = {each.name: each.version for each in archives.artifacts}
-    found = decisive_references(archives.classes, code_of(origin), archives.find)
+    found = decisive_references(archives.classes, code(origin), archives.find)
     own: dict[str, tuple[str, ...]] = {}
     by_libraries: dict[str, tuple[str, ...]] = {}
     for fact, those in found.found.items():
@@ -75,28 +83,28 @@ def code_facts(source: str, archives: Archives, report: LinkageReport, origin: R
         shown=own,
         by_libraries=by_libraries,
         has_libraries=archives.sees_libraries,
-        lacking=tuple(_lacking(archives, report, origin, target)),
+        lacking=tuple(_lacking(archives, report, origin, target, code)),
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
     )
 
 
-def _lacking(archives: Archives, report: LinkageReport, origin: Release, target: Release) -> Iterator[Lacking]:
+def _lacking(
+    archives: Archives, report: LinkageReport, origin: Release, target: Release, code: Callable[[Release], Code]
+) -> Iterator[Lacking]:
     """Yield what the release that the application goes to lacks, with the first release on the way that does."""
     waiting = dict.fromkeys(report.new_problems)
     names = {each.name for found in waiting for each in found.referred_by}
     classes = [each for each in archives.classes if each.file.name in names]
     for release in _lines_between(origin, target):
-        problems = set(_problems(classes, origin, release, archives)) if waiting else set()
+        problems = set(_problems(classes, code(origin), code(release), archives)) if waiting else set()
         for found in [each for each in waiting if each in problems]:
             del waiting[found]
             yield from (Lacking(text, release.number) for text in _sentences(found))
 
 
-def _problems(
-    classes: Iterable[ApplicationClass], origin: Release, release: Release, archives: Archives
-) -> tuple[Problem, ...]:
-    return check_references(classes, code_of(origin), code_of(release), archives.find).new_problems
+def _problems(classes: Iterable[ApplicationClass], old: Code, new: Code, archives: Archives) -> tuple[Problem, ...]:
+    return check_references(classes, old, new, archives.find).new_problems
 
 
 def _sentences(found: Problem) -> Iterator[str]:

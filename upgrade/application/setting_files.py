@@ -17,7 +17,6 @@ from attrs import evolve, field, frozen
 from upgrade.errors import UpgradeError, quote_input
 from upgrade.input_values import parse_property_lines
 
-_FRAMEWORKS: Final = ("spring.", "quarkus.", "kafka-streams.")
 _PREFIXES: Final = (
     "spring.kafka.streams.properties",
     "spring.kafka.properties",
@@ -26,17 +25,39 @@ _PREFIXES: Final = (
     "kafka-streams",
 )
 """From the one that wins to the others."""
+_SPRING_SECURITY: Final[Mapping[str, str]] = {
+    "security.protocol": "security.protocol",
+    "ssl.key-password": "ssl.key.password",
+    "ssl.key-store-certificate-chain": "ssl.keystore.certificate.chain",
+    "ssl.key-store-key": "ssl.keystore.key",
+    "ssl.key-store-location": "ssl.keystore.location",
+    "ssl.key-store-password": "ssl.keystore.password",
+    "ssl.key-store-type": "ssl.keystore.type",
+    "ssl.protocol": "ssl.protocol",
+    "ssl.trust-store-certificates": "ssl.truststore.certificates",
+    "ssl.trust-store-location": "ssl.truststore.location",
+    "ssl.trust-store-password": "ssl.truststore.password",
+    "ssl.trust-store-type": "ssl.truststore.type",
+}
+"""Of Spring Boot, for all clients (``spring.kafka``) and for Streams (``spring.kafka.streams``)."""
 _NAMES: Final[Mapping[str, str]] = {
     "spring.kafka.streams.application-id": "application.id",
     "spring.kafka.streams.bootstrap-servers": "bootstrap.servers",
-    "spring.kafka.bootstrap-servers": "bootstrap.servers",
     "spring.kafka.streams.client-id": "client.id",
     "spring.kafka.streams.replication-factor": "replication.factor",
     "spring.kafka.streams.state-dir": "state.dir",
+    "spring.kafka.bootstrap-servers": "bootstrap.servers",
+    "spring.kafka.client-id": "client.id",
+    **{f"spring.kafka.streams.{name}": key for name, key in _SPRING_SECURITY.items()},
+    **{f"spring.kafka.{name}": key for name, key in _SPRING_SECURITY.items()},
     "spring.cloud.stream.kafka.streams.binder.application-id": "application.id",
     "spring.cloud.stream.kafka.streams.binder.brokers": "bootstrap.servers",
     "quarkus.kafka-streams.application-id": "application.id",
+    "quarkus.kafka-streams.application-server": "application.server",
     "quarkus.kafka-streams.bootstrap-servers": "bootstrap.servers",
+    "quarkus.kafka-streams.sasl.jaas-config": "sasl.jaas.config",
+    "quarkus.kafka-streams.sasl.mechanism": "sasl.mechanism",
+    "quarkus.kafka-streams.security.protocol": "security.protocol",
 }
 """Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
 _ACTIVATION: Final[Mapping[str, str]] = {
@@ -52,6 +73,9 @@ _FUNCTION: Final = re.compile(r"(spring\.cloud\.stream\.kafka\.streams\.binder\.
 CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
 """In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
 _MAX_DEPTH: Final = 50
+MAX_SETTINGS: Final = 10_000
+MAX_CONDITIONS: Final = 50
+"""Each is judged with all settings that hold with it."""
 _MAX_VALUES: Final = 100_000
 """Values, names and lists in a document: aliases of YAML may stand for any number of them."""
 MAX_YAML_BYTES: Final = 1 << 20
@@ -95,7 +119,7 @@ class Settings:
     framework: bool = False
     """Whether they were written in a form of Spring Boot or Quarkus."""
     left_out: int = 0
-    """How many further keys of such a file are none of Kafka Streams."""
+    """How many further keys of such a file are not read: those of the framework and of the application."""
 
     @property
     def values(self) -> Mapping[str, str]:
@@ -121,7 +145,7 @@ def parse_settings(text: str, suffix: str) -> Settings:
     """Read the text of a file whose name ends with ``.json``, ``.yaml``, ``.yml``, or else of properties.
 
     Raises:
-        UpgradeError: It is of another form, or needs PyYAML.
+        UpgradeError: It is of another form, has too much, or needs PyYAML.
 
     >>> parse_settings("acks=all", ".properties").values
     {'acks': 'all'}
@@ -132,13 +156,19 @@ def parse_settings(text: str, suffix: str) -> Settings:
 def kafka_settings(entries: Iterable[Entry]) -> Settings:
     """Return the settings of Kafka in the entries of a file; the last of equal keys wins, as in Java.
 
+    Raises:
+        UpgradeError: There are too many.
+
     >>> entries = [Entry("spring.kafka.streams.properties.acks", "all", 1), Entry("server.port", "80", 2)]
     >>> kafka_settings(entries).left_out
     1
     """
     given = [_with_conditions(each) for each in _of_documents(entries)]
-    framework = any(each.key.startswith(_FRAMEWORKS) for each in given)
+    framework = any(_is_read(each.key) for each in given)
     conditions = dict.fromkeys([(), *(each.conditions for each in given)])
+    if len(given) > MAX_SETTINGS or len(conditions) > MAX_CONDITIONS:
+        limits = f"{MAX_SETTINGS:,} settings and {MAX_CONDITIONS} profiles and functions"
+        raise UpgradeError(f"expected at most {limits}, got {len(given):,} and {len(conditions) - 1}")
     variants = []
     for each in conditions:
         active = {entry.key: entry for entry in given if set(entry.conditions) <= set(each)}

@@ -14,10 +14,16 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from upgrade.application.code import Code, classes_of_any_release
-from upgrade.application.configuration import CONFIGS, Configuration, ReleaseConfigKey, releases_with
+from upgrade.application.configuration import (
+    CONFIGS,
+    Configuration,
+    ReleaseConfigKey,
+    keys_of_any_release,
+    releases_with,
+)
 from upgrade.application.environment import needs_of
 from upgrade.application.setting_files import Settings, Variant
-from upgrade.application.values import is_judged, refusal
+from upgrade.application.values import is_judged, refusal, refusal_beside
 from upgrade.config_types import parse_end_point
 from upgrade.errors import ConfigException
 from upgrade.redaction import hide_credentials
@@ -69,6 +75,8 @@ _SECRET: Final = re.compile(
     r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
 )
 _NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
+_MAX_KEY: Final = 200
+"""Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 _MAX_SHOWN: Final = 300
 """Characters of Kafka's message: it has the value, however long that is."""
 _PLACEHOLDER: Final = re.compile(r"[$#%]\{|\{\{|\$\(|<%|@[\w.-]+@|ENC\(")
@@ -109,11 +117,8 @@ _IGNORED: Final[Mapping[str, str]] = {
 }
 _EXACTLY_ONCE: Final = "EOS"
 _GUARANTEE: Final = "processing.guarantee"
-_OVERRIDES: Final[Mapping[str, str]] = {
-    "consumer": "CONSUMER_DEFAULT_OVERRIDES",
-    "producer": "PRODUCER_DEFAULT_OVERRIDES",
-    "admin": "ADMIN_CLIENT_OVERRIDES",
-}
+_PASSED: Final[Mapping[str, str]] = {"consumer": "main.consumer", "producer": "producer", "admin": "admin"}
+"""The names in ``Configuration.overrides`` of what Streams passes to each client."""
 
 
 @frozen
@@ -212,6 +217,7 @@ class _Judge:
         application: KnownClasses | None,
     ) -> None:
         self._settings, self._lines = variant.values, variant.lines
+        self._places = {key: place for place, key in enumerate(variant.values, 1)}
         self._origin, self._target, self._code, self._application = origin, target, code, application
 
     def findings(self) -> Iterator[SettingFinding]:
@@ -243,7 +249,9 @@ class _Judge:
         ]
         if not found:
             return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
-        return min(found, key=lambda each: _ORDER[each.status])
+        # What a client does not get from a key, Streams itself may read: group.protocol.
+        effective = [each for each in found if each.status is not Effect.NO_EFFECT]
+        return min(effective or found, key=lambda each: _ORDER[each.status])
 
     def not_set(self) -> Iterator[SettingFinding]:
         """Yield the keys that are not set and have another default, or none any more."""
@@ -265,7 +273,7 @@ class _Judge:
         """Return an unknown key if it looks like one: a line that has gone wrong may begin with a password."""
         if _NAME.fullmatch(key):
             return key
-        return f"key {list(self._settings).index(key) + 1} of the file"
+        return f"key {self._places[key]} of the file"
 
     def _in_config(self, key: str, plain: str, config: str, value: str) -> SettingFinding:
         old, new = (self._keys(each, config).get(plain) for each in (self._origin, self._target))
@@ -283,8 +291,8 @@ class _Judge:
             return finding(Effect.REFUSED, f"{release} has no class {missing}")
         if _PLACEHOLDER.search(value):
             return finding(Effect.UNDECIDED, "the value is a placeholder")
-        if refused := _refused(plain, new, value, RELEASES[release]):
-            known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, old, value) else ""
+        if refused := self._refusal(plain, config, new, value, RELEASES[release]):
+            known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""
             words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
             return finding(Effect.REFUSED, words + known)
         if need := self._need(plain, config):
@@ -321,8 +329,15 @@ class _Judge:
             if key.startswith(prefix)
         }
 
-    def _was_refused(self, plain: str, old: ReleaseConfigKey | None, value: str) -> bool:
-        return old is not None and _refused(plain, old, value, RELEASES[self._origin.release]) is not None
+    def _was_refused(self, plain: str, config: str, old: ReleaseConfigKey | None, value: str) -> bool:
+        release = RELEASES[self._origin.release]
+        return old is not None and self._refusal(plain, config, old, value, release) is not None
+
+    def _refusal(self, plain: str, config: str, known: ReleaseConfigKey, value: str, release: Release) -> str | None:
+        """Return what a member says of a value with which it does not start; each thread has an id of its own."""
+        passed = f"{value.strip()}-1" if plain == "group.instance.id" else value
+        refused = _refused(plain, known, value, release)
+        return refused or refusal_beside(plain, passed, self._of_client(config), release.number)
 
     def _missing_class(self, value: str) -> str:
         """Return the first class of Kafka in a value that TO lacks; only its name is shown, also of a secret."""
@@ -358,19 +373,24 @@ class _Judge:
 
     def _ignored(self, config: str) -> frozenset[str]:
         """Return the keys of a client that Streams sets itself."""
-        exactly_once = self._settings.get(_GUARANTEE, "").strip().startswith("exactly_once")
         names = (name for name, client in _IGNORED.items() if client == config)
-        keys = (self._target.overrides.get(name, ()) for name in names if exactly_once or _EXACTLY_ONCE not in name)
+        used = (name for name in names if self._is_exactly_once or _EXACTLY_ONCE not in name)
+        keys = (self._target.overrides.get(name, ()) for name in used)
         return _SET_BY_STREAMS.get(config, frozenset()).union(*keys)
+
+    @property
+    def _is_exactly_once(self) -> bool:
+        return self._settings.get(_GUARANTEE, "").strip().startswith("exactly_once")
 
     @staticmethod
     def _keys(configuration: Configuration, config: str) -> Mapping[str, ReleaseConfigKey]:
         return configuration.configs.get(config, {})
 
     def _default(self, configuration: Configuration, config: str, key: str) -> str:
-        overrides = configuration.overrides.get(_OVERRIDES.get(config, ""), {})
-        if isinstance(overrides, Mapping) and key in overrides:
-            return overrides[key]
+        suffix = " (exactly once)" if self._is_exactly_once else ""
+        passed = configuration.overrides.get(f"{_PASSED.get(config)}{suffix}", {})
+        if isinstance(passed, Mapping) and key in passed:
+            return passed[key]
         known = configuration.configs[config][key]
         return "one of the machine" if known.varies else known.default_text
 
@@ -431,13 +451,14 @@ def _homes_of_kafka() -> frozenset[str]:
 
 def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
     """Say which releases have a key that neither release has, or that its end is a key."""
-    for config in configs:
-        if found := releases_with(config, key):
-            return f"neither release has it; {found[0]} to {found[-1]} had it"
-    _, *parts = key.split(".")
+    known = {config: keys_of_any_release(config) for config in configs}
+    if found := next((config for config, keys in known.items() if key in keys), None):
+        releases = releases_with(found, key)
+        return f"neither release has it; {releases[0]} to {releases[-1]} had it"
+    _, *parts = key.split(".") if len(key) <= _MAX_KEY else [key]
     for start in range(len(parts) - 1):
         end = ".".join(parts[start:])
-        if any(releases_with(config, end) for config in configs):
+        if any(end in keys for keys in known.values()):
             return f"not a key of Kafka, but {end} is one: this file has it below a name that is not known here"
     return "not a key of Kafka: one of the application or its framework, or misspelt"
 

@@ -11,6 +11,7 @@ from upgrade.hazards._application import (
     Lacking,
     Setting,
     SettingFacts,
+    version_number,
 )
 from upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
 from upgrade.hazards._conditions import Answer, Concern, Condition
@@ -82,6 +83,7 @@ __all__ = [
     "scope_of",
     "source_of",
     "static_downgrade",
+    "version_number",
     "way_back",
     "wrapper_lines",
 ]

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from upgrade.hazards._application import Application, GroupFacts, Number, version_number
 from upgrade.topology_description import DescribedNode
 
+_UNSET: Final = " does not set "
 _PLACEHOLDER: Final = "${"
 _CONFIG: Final = "--config"
 _APP: Final = "--app"
@@ -87,7 +88,16 @@ def join_concerns(answer: Answer, parts: Iterable[Concern]) -> Concern:
     found = list(parts)
     if answer is Answer.UNKNOWN:
         return _unknown(*dict.fromkeys(text for each in found for text in each.decided_by))
-    return Concern(answer, tuple(dict.fromkeys(text for each in found for text in each.evidence)))
+    return Concern(answer, _without_repeats(dict.fromkeys(text for each in found for text in each.evidence)))
+
+
+def _without_repeats(evidence: Iterable[str]) -> tuple[str, ...]:
+    """Return what shows something, with the keys that a file does not set in one text."""
+    found: dict[str, list[str]] = {}
+    for text in evidence:
+        source, unset, key = text.partition(_UNSET)
+        found.setdefault(f"{source}{unset}" if unset else text, []).append(key)
+    return tuple(f"{text}{' or '.join(keys)}" if any(keys) else text for text, keys in found.items())
 
 
 def any_concern(found: list[Concern]) -> Concern:
@@ -212,7 +222,8 @@ class Sets(Condition):
         """Look for the key in the file, and in what wrappers set."""
         if self.prefixes == EVERYWHERE:
             names = [(prefix + self.key,) for prefix in EVERYWHERE]
-            return _combined([self._of(application, each) for each in names], Answer.YES)
+            present = [each for each in names if application.setting(each)]
+            return _combined([self._of(application, each) for each in present or names[:1]], Answer.YES)
         return self._of(application, tuple(prefix + self.key for prefix in self.prefixes))
 
     def _of(self, application: Application, names: tuple[str, ...]) -> Concern:
@@ -220,11 +231,11 @@ class Sets(Condition):
         if found is None:
             if application.settings is None:
                 return _unknown(f"{_CONFIG} ({self.key})")
-            return _no(f"{application.settings.source} does not set {self.key}")
+            return _no(f"{application.settings.source}{_UNSET}{self.key}")
         wanted = bool(self.values) or self.fits is not None
         value = found.value.strip()
         if wanted and _PLACEHOLDER in value:
-            return _unknown(f"the value of {self.key}, a placeholder at {found.where}")
+            return _unknown(f"what value {self.key} has: {found.where} has a placeholder")
         if value in self.values:
             return _yes(f"{found.where}: {self.key}={value}")
         if wanted and not (self.fits and self.fits(value)):
@@ -329,10 +340,17 @@ class Brokers(Condition):
         found = application.group.brokers if application.group else None
         if found is None:
             return _unknown(f"{_GROUP} (the release of the brokers)")
+        if any(self._is_inside(each) for each in found):
+            return _unknown("which patch release the brokers have")
         oldest, newest = found
         fits = self.since <= newest and (not self.before or oldest < self.before)
         text = " to ".join(dict.fromkeys(".".join(map(str, each)) for each in found))
         return (_yes if fits else _no)(f"the brokers are of {text}")
+
+    def _is_inside(self, number: Number) -> bool:
+        """Whether a limit is inside a line of which the patch release is not known."""
+        limits = (limit for limit in (self.since, self.before) if len(limit) > len(number))
+        return any(limit[: len(number)] == number for limit in limits)
 
 
 @frozen

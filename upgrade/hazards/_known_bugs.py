@@ -1,4 +1,4 @@
-"""Fixed bugs of Kafka Streams that an upgrade can meet: data loss, hangs and crashes of the release that it leads to.
+"""Fixed bugs of Kafka Streams and of the clients that it runs: data loss, hangs and crashes of the release of TO.
 
 A bug with ``applies_to`` makes a hazard of its own; another one names the rows that have it, or why it needs none.
 Sources: Kafka's issues, as numbered; their fix versions, and the release notes of the releases named.
@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.hazards._conditions import EVERYWHERE, Always, Ask, Brokers, Condition, Sets, Uses
+from upgrade.hazards._conditions import EVERYWHERE, PRODUCER, Always, Ask, Brokers, Condition, Sets, Uses
 from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from upgrade.hazards._usual_conditions import (
     BUILT_WITH_PROPERTIES,
@@ -20,11 +20,13 @@ from upgrade.hazards._usual_conditions import (
     EXACTLY_ONCE_V2,
     FOREIGN_KEY_JOINS,
     GLOBAL_TABLES,
+    IDEMPOTENCE_IS_OFF,
     ON_DISK,
     OPTIMIZED,
     OUTER_JOINS,
     PUNCTUATORS,
     REPARTITION_TOPICS,
+    SASL,
     SEVERAL_THREADS,
     STANDBYS,
     STORES,
@@ -95,6 +97,10 @@ _BYTE_BUFFERS: Final = setting("default.key.serde", _BYTE_BUFFER_SERDE) | settin
 )
 _CHANGED_THREADS: Final = Uses("threads-changed", "KafkaStreams#addStreamThread") | (
     Uses("new-uncaught-exception-handler", "StreamsUncaughtExceptionHandler") & Ask("whether it replaces threads")
+)
+
+_KERBEROS: Final = SASL & (
+    setting("sasl.mechanism", "GSSAPI", prefixes=EVERYWHERE) | ~setting("sasl.mechanism", prefixes=EVERYWHERE)
 )
 
 KNOWN_BUGS: Final = (
@@ -610,5 +616,111 @@ KNOWN_BUGS: Final = (
         applies_to="exactly-once processing with stores",
         when=EXACTLY_ONCE & STORES,
         symptom="a checkpoint of the restoration stays, so that a killed member trusts what was not committed",
+    ),
+    # -- bugs of the clients that Streams runs; releases with the fix by the tags that have its commit
+    KnownBug(
+        issue="KAFKA-6768",
+        affected=ReleaseRange((0, 11), (2, 0)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="exactly-once processing",
+        when=EXACTLY_ONCE,
+        symptom="a producer with requests that wait can hang in close(), and so can a member that is bounced",
+    ),
+    KnownBug(
+        issue="KAFKA-7280",
+        affected=ReleaseRange((1, 1), (2, 1), ((2, 0, 1),)),
+        about=HazardSubject.MEMBERSHIP,
+        new_only=True,
+        applies_to="all members",
+        when=Always("every member"),
+        symptom="rarely, the heartbeat thread of a consumer breaks the fetch session of another thread: "
+        "ConcurrentModificationException ends it",
+    ),
+    KnownBug(
+        issue="KAFKA-7890",
+        affected=ReleaseRange((2, 1), (2, 1, 1)),
+        about=HazardSubject.BROKERS,
+        new_only=True,
+        applies_to="brokers whose host names change",
+        when=Ask("whether a broker keeps its id and changes its host name"),
+        symptom="clients go on to connect to the old address",
+    ),
+    KnownBug(
+        issue="KAFKA-8104",
+        affected=ReleaseRange((0, 10, 1), (2, 4)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="members that leave by max.poll.interval.ms while they rejoin",
+        when=Ask("whether threads exceed max.poll.interval.ms"),
+        symptom="the consumer loses its generation between two threads: IllegalStateException, and the thread ends "
+        "instead of rejoining",
+    ),
+    KnownBug(
+        issue="KAFKA-8950",
+        affected=ReleaseRange((2, 3), (2, 3, 1)),
+        about=HazardSubject.MEMBERSHIP,
+        new_only=True,
+        applies_to="all members",
+        when=Always("every member"),
+        symptom="after a broker disconnects, a consumer can stop to fetch from it for ever: a task stands still",
+    ),
+    KnownBug(
+        issue="KAFKA-10727",
+        affected=ReleaseRange(before=(2, 8), backports=((2, 6, 3), (2, 7, 2))),
+        about=HazardSubject.CONFIGURATION,
+        applies_to="SASL with Kerberos",
+        when=_KERBEROS,
+        symptom="while a ticket is renewed, a client can get an AuthenticationException, which ends its thread",
+    ),
+    KnownBug(
+        issue="KAFKA-10793",
+        affected=ReleaseRange((0, 10, 1), (2, 8), ((2, 6, 2), (2, 7, 1))),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="all members",
+        when=Always("every member"),
+        symptom="after a coordinator has moved, a consumer can wait for ever for the answer of a request that failed: "
+        "it never comes back to the group",
+    ),
+    KnownBug(
+        issue="KAFKA-12257",
+        affected=ReleaseRange((2, 2), (3, 0), ((2, 8, 2),)),
+        about=HazardSubject.BROKERS,
+        applies_to="topics that are deleted and created again while members run (the reset tool, for one)",
+        when=Ask("whether topics are deleted and created again while members run"),
+        symptom="clients refuse the metadata of the new topic, as its leader epoch is lower: it stays unread",
+    ),
+    KnownBug(
+        issue="KAFKA-12870",
+        affected=ReleaseRange((0, 11), (3, 0), ((2, 8, 1),)),
+        severity=Severity.WAITS,
+        about=HazardSubject.CONFIGURATION,
+        applies_to="exactly-once processing",
+        when=EXACTLY_ONCE,
+        symptom="after a commit linger.ms has no effect: producers send more and smaller batches",
+    ),
+    KnownBug(
+        issue="KAFKA-14303",
+        affected=ReleaseRange((3, 3), (3, 3, 2)),
+        about=HazardSubject.CONFIGURATION,
+        applies_to="producer.batch.size=0, and records without keys",
+        when=setting("batch.size", "0", prefixes=PRODUCER) & Ask("whether records have no keys"),
+        symptom="send() never returns",
+    ),
+    KnownBug(
+        issue="KAFKA-14417",
+        affected=ReleaseRange((0, 11), (3, 4), ((3, 3, 2),)),
+        about=HazardSubject.BROKERS,
+        applies_to="exactly-once processing or idempotent producers, and brokers of 3.0 to 3.3.1",
+        when=(EXACTLY_ONCE | ~IDEMPOTENCE_IS_OFF) & Brokers((3, 0), (3, 3, 2)),
+        symptom="a broker that is slow to give a producer its id ends the producer: TimeoutException is taken as fatal",
+    ),
+    KnownBug(
+        issue="KAFKA-16226",
+        affected=ReleaseRange((3, 6, 1), (3, 8), ((3, 6, 2), (3, 7, 1))),
+        severity=Severity.WAITS,
+        about=HazardSubject.CONFIGURATION,
+        new_only=True,
+        applies_to="producers that write to many partitions",
+        when=Ask("to how many partitions your producers write"),
+        symptom="threads of a producer wait for each other, so that throughput is lower",
     ),
 )

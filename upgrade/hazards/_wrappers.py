@@ -56,7 +56,7 @@ class WrapperLine:
     deletes_stores: bool | None = None
     """Whether closing deletes local stores, unless it is told otherwise; None: it does not decide that."""
     sets: Mapping[str, str] = field(factory=dict, hash=False)
-    """The values that it gives to keys which the application does not set."""
+    """The values that it gives to keys which the application does not set; empty: one of its own configuration."""
 
 
 @cache
@@ -131,7 +131,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
                 severity=Severity.CHANGES,
                 applies_to=name,
                 when=HasLibrary((found.library,)),
-                symptom=f"its line was built for Kafka {found.kafka}; what of it does not fit is among the code",
+                symptom=f"its line was built for Kafka {found.kafka}: it may call what is gone (--app)",
                 remedy=_newer(found.library, target),
                 source=f"POM of {found.library} {found.release}",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +11,7 @@ import click
 from assignor.formats.text import sanitize
 from upgrade import Advice, Release, UpgradeError
 from upgrade.application.evidence import described_topology
+from upgrade.errors import quote_input
 from upgrade.hazards import (
     Answer,
     ApplicationTopology,
@@ -19,6 +20,7 @@ from upgrade.hazards import (
     compare_topologies,
     parse_subtopologies,
     static_downgrade,
+    version_number,
 )
 from upgrade.input_values import read_text
 from upgrade.verdict import TopologyFeature, guidance
@@ -30,6 +32,29 @@ topologies_option = click.option(
     metavar="OLD NEW",
     help="Two files with Topology#describe() texts: which task ids and changelogs change.",
 )
+
+
+library_option = click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="NAME=VERSION",
+    help="A library of the application that the files do not show, such as spring-kafka=2.6.5. For several, several "
+    "times.",
+)
+
+
+def named_libraries(texts: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=VERSION``.
+
+    Raises:
+        UpgradeError: A text has another form.
+    """
+    found = {name: version for name, _, version in (text.partition("=") for text in texts)}
+    for name, version in found.items():
+        if not name or not version_number(version):
+            raise UpgradeError(f"--library: expected NAME=VERSION such as spring-kafka=2.6.5, got {quote_input(name)}")
+    return found
 
 
 def compare_topology_files(old: Path, new: Path) -> TopologyChange:

@@ -37,7 +37,7 @@ class ConfigurationResult:
             name = f"{place and f'{place}: '}{key}{clients and f' ({clients})'}"
             yield view.fact(sanitize(f"- {status}: {name}: {text}"))
         if self.settings.left_out:
-            yield f"- {self.settings.left_out} further keys of the file are not of Kafka Streams"
+            yield f"- {self.settings.left_out} further keys of the file are not read"
 
 
 def read_settings(path: Path) -> Settings:

@@ -19,6 +19,8 @@ from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, option
 from assignor.cli.plan._hazards import (
     compare_topology_files,
     feature_lines,
+    library_option,
+    named_libraries,
     read_topology,
     static_verdict_lines,
     topologies_option,
@@ -82,6 +84,7 @@ _MAX_COLUMNS: Final = 120
     help="session.timeout.ms, in seconds.",
 )
 @topologies_option
+@library_option
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
     "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
@@ -142,6 +145,7 @@ def plan(
     code: tuple[Path, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
+    libraries: tuple[str, ...],
     output: str,
     verbose: bool,
     **further: Any,
@@ -155,6 +159,10 @@ def plan(
     The first line has the verdict. It is about the metadata of the group; the number of hazards beyond it stands beside
     it. "safe-if" names what the application must not have; --without or --topology answers it. Exit status 1 if the
     topology makes the plan unsafe. Each fact has one line, which a terminal cuts; -v shows all.
+
+    With --config, --app, --topology or --group the hazards are split: those that concern the application, with the
+    line, class or node that shows it; those of which files cannot tell, with what would; and the rest. They answer
+    "safe-if", too. Exit status 1 if a setting, a reference or a hazard stops members for certain.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
@@ -206,8 +214,8 @@ def plan(
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
-    if brokers and (without or topology or code or protocol.settings_file):
-        raise click.UsageError("--without, --topology, --config and --app are for a Streams group")
+    if brokers and (without or topology or code or libraries or protocol.settings_file):
+        raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
     protocol.check()
     if brokers and protocol.group_name:
         raise click.UsageError("--group is for a Streams group; brokers have none")
@@ -236,6 +244,7 @@ def plan(
                 settings_source=str(protocol.settings_file),
                 topology=read_topology(topology),
                 group=_live_group(protocol, settings, assume),
+                libraries=named_libraries(libraries),
                 absent=features_named(without) if without is not None else frozenset(),
                 change=compare_topology_files(*topologies) if topologies else None,
             )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sized
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -191,10 +191,9 @@ class RecordFetcher(TaskRebalanceListener):
         if self.buffer.ready:
             return
         buffer = self.buffer
-        with self._nothing_lost(buffer.received):
-            received = buffer.receive(self.consumer.consume, buffer.batch_size, 0)
+        self._read(buffer.receive, buffer.received, buffer.batch_size, 0)
         # A plain consumer loses the one record of an interrupted poll, too.
-        if received or buffer.receive_one(self.consumer.poll, min(seconds, WAIT_SECONDS)):
+        if buffer.received or buffer.receive_one(self.consumer.poll, min(seconds, WAIT_SECONDS)):
             buffer.fill()
             self._note_places(buffer.ready)
             buffer.fit_batch()
@@ -204,12 +203,12 @@ class RecordFetcher(TaskRebalanceListener):
         self.fetch_count += 1
         self._assign_remaining()
         buffer = self.buffer
+        if not buffer.ready:
+            buffer.finish_batch()  # that of the last call is not to be in memory beside the next records
         if buffer.ready:
             buffer.take(number, into)
             return
-        buffer.finish_batch()
-        with self._nothing_lost(into) as before:
-            buffer.pass_on(self.consumer.consume, number, min(seconds, WAIT_SECONDS), into)
+        before = self._read(buffer.pass_on, into, number, min(seconds, WAIT_SECONDS), into)
         self._note_places(into)
         if buffer.counting:
             buffer.count_returned(self._moved_since(before) if before else next_offsets(into))
@@ -223,20 +222,21 @@ class RecordFetcher(TaskRebalanceListener):
         if len(self.tasks) > _MANY_PARTITIONS:
             self._places.update(next_offsets(messages))
 
-    @contextmanager
-    def _nothing_lost(self, received: Sized) -> Iterator[list[TopicPartition]]:
-        """Read again what librdkafka drops in a call that a signal handler ends: the call itself runs the handler.
+    def _read(self, receive: Callable[..., object], received: Sized, *arguments: Any) -> list[TopicPartition]:
+        """Let ``receive`` move records of librdkafka to ``received``; read again what librdkafka drops.
 
-        ``received`` is where its records go. Yields the positions before; of none if there are many partitions.
+        It does so in a call that a signal handler ends, which the call itself runs. Returns the positions before; of
+        none if there are many partitions.
         """
         before = self._read_positions() if len(self.tasks) <= _MANY_PARTITIONS else []
         count = len(received)
         try:
-            yield before
+            receive(self.consumer.consume, *arguments)
         except BaseException:
             if len(received) == count:
                 self._go_back(before)
             raise
+        return before
 
     def _go_back(self, before: Iterable[TopicPartition]) -> None:
         self._places.update((partition_key(then), then.offset) for then in before if then.offset >= 0)

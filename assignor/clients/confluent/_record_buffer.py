@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial
-from itertools import chain, islice, repeat, starmap
+from itertools import islice, repeat, starmap
 from operator import is_not
 from threading import RLock
 from typing import Any, Final
@@ -66,10 +66,9 @@ class RecordBuffer:
         self._received: deque[Message] = deque()  # not in `_batch` yet
         self._paused: dict[PartitionKey, list[Message]] = {}
 
-    def receive(self, read: Callable[[int, float], Iterable[Message]], number: int, seconds: float) -> bool:
-        """Take what a call of librdkafka returns; return whether there is anything."""
-        self._received.extend(chain.from_iterable(map(read, (number,), (seconds,))))
-        return bool(self._received)
+    def receive(self, read: Callable[[int, float], Iterable[Message]], number: int, seconds: float) -> None:
+        """Take what a call of librdkafka returns."""
+        self._received.extend(*map(read, (number,), (seconds,)))
 
     def receive_one(self, poll: Callable[[float], Message | None], seconds: float) -> bool:
         """Take the message that a call of librdkafka may return; return whether there is anything."""
@@ -86,8 +85,8 @@ class RecordBuffer:
         self._replace(self._pending(), self._paused)
 
     def finish_batch(self) -> None:
-        """Let go of the batch, of which all was returned: what is read next is not to be in memory beside it."""
-        if self._batch:
+        """Let go of the batch, of which all was returned, and make a batch of what an interrupted call has received."""
+        if self._batch or self._received:
             self._replace(self._pending(), self._paused)
 
     def pass_on(

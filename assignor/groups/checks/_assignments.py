@@ -56,7 +56,8 @@ def end_point_missing(view: GroupView) -> Iterator[Match]:
 def not_subscribed(view: GroupView) -> Iterator[Match]:
     """Members with partitions of topics that they do not subscribe to: the leader runs another topology."""
     for member in view.members:
-        if topics := unsubscribed_topics(member.subscription, member.assignment):
+        if RejoinCause.NOT_SUBSCRIBED in member.rejoin_causes:
+            topics = unsubscribed_topics(member.subscription, member.assignment)
             yield Match({"name": member.name, "topics": topics}, [member.name])
 
 

@@ -73,15 +73,15 @@ def unreadable(view: GroupView) -> Iterator[Match]:
 
 def same_process(view: GroupView) -> Iterator[Match]:
     """One process id on several hosts."""
-    processes: dict[object, list[InspectedMember]] = defaultdict(list)
+    processes: dict[int, list[InspectedMember]] = defaultdict(list)
     for member in view.members:
         if member.subscription.process_id is not None:
-            processes[member.subscription.process_id].append(member)
-    for process_id, members in processes.items():
+            processes[member.subscription.process_id.int].append(member)
+    for members in [members for members in processes.values() if len(members) > 1]:
         hosts = [*dict.fromkeys([member.described.host for member in members])]
         if len(hosts) > 1:
             names = names_of(sorted(members, key=lambda member: hosts.index(member.described.host)))
-            yield Match({"process_id": process_id, "hosts": hosts}, names)
+            yield Match({"process_id": members[0].subscription.process_id, "hosts": hosts}, names)
 
 
 def large(view: GroupView) -> Iterator[Match]:

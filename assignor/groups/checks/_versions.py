@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from assignor.groups.check import GroupView, Match, names_of
@@ -53,7 +52,11 @@ def _is_below_probing(member: InspectedMember) -> bool:
 
 def upgrade_from(view: GroupView) -> Iterator[Match]:
     """Members that certainly have ``upgrade.from`` set."""
-    pinned = [member for member in view.members if member.subscription.candidate_releases.certainly_pinned]
+    pinned = [
+        member
+        for member in view.members
+        if _is_below_probing(member) and member.subscription.candidate_releases.certainly_pinned
+    ]
     if pinned:
         known = {*names_of(pinned)}
         others = any(_is_below_probing(member) for member in view.members if member.name not in known)
@@ -90,9 +93,10 @@ def could_speak_more(view: GroupView) -> Iterator[Match]:
 
 def mixed_protocols(view: GroupView) -> Iterator[Match]:
     """Eager members beside cooperative ones."""
-    found: dict[str, list[InspectedMember]] = defaultdict(list)
-    for member in view.members:
-        found[member.rebalance_protocol].append(member)
-    if found["eager"] and found["cooperative"]:
-        eager, cooperative = names_of(found["eager"]), names_of(found["cooperative"])
+    protocols = [member.rebalance_protocol for member in view.members]
+    if "eager" in protocols and "cooperative" in protocols:
+        eager, cooperative = (
+            [member.name for member, spoken in zip(view.members, protocols, strict=True) if spoken == protocol]
+            for protocol in ("eager", "cooperative")
+        )
         yield Match({"eager": eager, "cooperative": cooperative}, eager)

@@ -66,10 +66,10 @@ class MemberLifetimes:
     def _take(self, after: Generation) -> None:
         before, self._last = self._last, after.members
         for name, member in after.members.items():
-            sent, last = _sent_versions(member), before.get(name)
-            if sent["used_version"] is None or (last is not None and _sent_versions(last) == sent):
+            versions, last = _sent_versions(member), before.get(name)
+            if versions[0] is None or (last is not None and _sent_versions(last) == versions):
                 continue
-            known = self._versions.setdefault(name, [])
+            sent, known = _as_columns(versions), self._versions.setdefault(name, [])
             if not known or not sent.items() <= known[-1].items():
                 known.append({"from_generation": after.number, "from_time": after.time, **sent})
 
@@ -94,16 +94,20 @@ class MemberLifetimes:
             "last_time": time,
             "began": began,
             "ended": ended,
-            **_sent_versions(member),
+            **_as_columns(_sent_versions(member)),
             "versions": self._versions.pop(name, []),
             "releases": member.releases,
             "topics": list(member.topics),
         }
 
 
-def _sent_versions(member: GroupMember) -> Row:
+def _sent_versions(member: GroupMember) -> tuple[int | None, int | None]:
     sent = member.subscription
-    return {"used_version": sent.used_version, "supported_version": sent.supported_version}
+    return sent.used_version, sent.supported_version
+
+
+def _as_columns(versions: tuple[int | None, int | None]) -> Row:
+    return dict(zip(("used_version", "supported_version"), versions, strict=True))
 
 
 _Interval = tuple[str, str, str]
@@ -181,7 +185,7 @@ def _moves(
             ("active", last.active if last else _NONE, member.active),
             ("standby", last.standby if last else _NONE, member.standby),
         ):
-            if was is not now:
+            if was is not now and was != now:
                 ended += [(task, role, member_id) for task in sorted(was - now)]
                 begun += [((task, role, member_id), member.name) for task in sorted(now - was)]
     for member_id, last in before.items():

@@ -225,7 +225,7 @@ def _generation_row(change: GenerationChange, cause: Cause, moved: list[str]) ->
         "used_versions": after.used_versions,
         "supported_versions": after.supported_versions,
         "probing": any(map(_is_probed, members)),
-        "rejoins": sum(member.is_about_to_rejoin for member in members),
+        "rejoins": sum(map(bool, [member.rejoin_causes for member in members])),
         "next_rebalance_ms": min(scheduled, default=None),
         "tasks": len(after.owners),
         "tasks_moved": len(moved),

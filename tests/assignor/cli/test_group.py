@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
@@ -405,13 +406,15 @@ def test_a_transient_problem_that_ends_is_no_problem(run, lookup):
 
 
 def test_a_transient_problem_that_lasts_is_a_problem(run, lookup, monkeypatch):
-    monkeypatch.setattr(_watch, "CONFIRM_SECONDS", 0.2)
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    clock.sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)
+    monkeypatch.setattr(_watch, "time", clock)
     lookup.answers = (LAST_STEP,)
 
-    done = run("app", *BROKER, "--check", "--interval", "0.1")
+    done = run("app", *BROKER, "--check", "--interval", "4")
 
     assert 1 == done.exit_code
-    assert 3 <= len(lookup.last.asked)
+    assert 4 == len(lookup.last.asked), "looks after 0, 4, 8 and 12 seconds"
 
 
 # -- is my upgrade stuck? --------------------------------------------------------------------------------------------

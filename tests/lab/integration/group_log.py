@@ -62,7 +62,7 @@ class StoredMember(NamedTuple):
     def rejoin_causes(self) -> tuple[RejoinCause, ...]:
         """Why it rejoins as soon as it has this assignment."""
         sent, got = subscription_seen(self.subscription, streams=True), assignment_seen(self.assignment, streams=True)
-        return tuple(rejoin_causes(sent, got))
+        return rejoin_causes(sent, got)
 
     @property
     def standbys(self) -> set[str]:

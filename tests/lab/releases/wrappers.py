@@ -42,7 +42,7 @@ class WrapperSource:
     clean_up: str = ""
     """The class whose constructor says whether local state is deleted when Kafka Streams is closed."""
     sets: Mapping[str, str] = field(factory=dict)
-    """The values that it gives to keys which the application does not set."""
+    """The values that it gives to keys which the application does not set; empty: one of its own configuration."""
     set_by: str = ""
     """The class that does."""
 
@@ -72,7 +72,7 @@ SOURCES: Final = (
         "spring-cloud-stream-binder-kafka-streams",
         "org.springframework.cloud",
         ("2.1.4.RELEASE", "3.0.13.RELEASE", "3.1.6", "4.0.5", "4.2.1", "5.0.4"),
-        sets={"default.key.serde": _BYTE_ARRAYS, "default.value.serde": _BYTE_ARRAYS},
+        sets={"default.key.serde": _BYTE_ARRAYS, "default.value.serde": _BYTE_ARRAYS, "replication.factor": ""},
         set_by="KafkaStreamsBinderSupportAutoConfiguration.class",
     ),
     WrapperSource(

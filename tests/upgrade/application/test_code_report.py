@@ -39,6 +39,10 @@ def test_the_scala_api_is_that_of_the_scala_in_the_files(judged):
     assert set() == missing(judged(of_2_13))
     assert {"StreamsBuilder"} == missing(judged(of_2_12))
     assert set() == missing(judged({"A.class": scala()}))  # a thin jar does not say
+    assert "kafka-streams-scala of 4.4.0: its jar could not be had, that of 4.3.1 was read" in judged(of_2_13).not_seen
+    assert not [each for each in judged(of_2_13, target="4.1.0").not_seen if "scala" in each]
+    (lacking,) = {each.since for each in judged(of_2_12).facts.lacking}
+    assert (4, 0, 0) == lacking
 
 
 def test_a_member_without_a_row_has_the_methods_of_its_name(judged):

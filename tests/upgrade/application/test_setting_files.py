@@ -66,8 +66,32 @@ def test_the_forms_of_spring_boot_and_quarkus_are_read():
     assert 5 == spring.variants[0].lines["acks"]
     assert (True, 2) == (spring.framework, spring.left_out)
     assert {"acks": "all"} == of_framework(("kafka-streams.acks", "all"), ("quarkus.log.level", "X")).values
+    assert {"ssl.keystore.type": "PEM", "security.protocol": "SSL"} == of_framework(
+        ("spring.kafka.ssl.keyStoreType", "JKS"),
+        ("spring.kafka.streams.ssl.key-store-type", "PEM"),
+        ("spring.kafka.security.protocol", "SSL"),
+    ).values
     assert {"acks": "all"} == of_framework(("acks", "1"), ("acks", "all"), ("client.id", None)).values
     assert {"a": "1"} == Settings.of({"a": "1"}).values
+
+
+def test_a_plain_file_with_a_key_of_a_framework_is_a_plain_file():
+    found = of_framework(("acks", "all"), ("spring.datasource.password", "hunter2"), ("quarkus.log.level", "X"))
+
+    assert (False, 0, "all") == (found.framework, found.left_out, found.values["acks"])
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [(f"key.{number}", "") for number in range(10_001)],
+        [(f"%p{number}.kafka-streams.acks", "all") for number in range(50)],
+    ],
+    ids=["settings", "profiles"],
+)
+def test_a_file_with_more_than_any_application_has_is_refused(pairs):
+    with pytest.raises(UpgradeError, match="expected at most 10,000 settings and 50 profiles and functions, got "):
+        of_framework(*pairs)
 
 
 SPRING = """\

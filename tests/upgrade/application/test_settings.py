@@ -79,6 +79,8 @@ def finding(key, value, origin="2.8", target="4.3", **further):
             "the value is a placeholder",
         ),
         ("sasl.jaas.config", "com.sun.security.auth.module.Krb5LoginModule required;", Effect.FINE, "accepts it"),
+        ("group.protocol", "streams", Effect.FINE, "accepts it"),
+        ("consumer.group.protocol", "consumer", Effect.NO_EFFECT, "Streams sets it itself"),
         ("topology.optimization", "all", Effect.FINE, "accepts it"),
         ("topology.optimization", "a,b", Effect.UNDECIDED, "Kafka checks the value with code of its own"),
         ("topic.cleanup.policy", "compact", Effect.UNDECIDED, "a setting of internal topics"),
@@ -191,6 +193,16 @@ def test_defaults_that_changed_are_named_where_they_are_not_set():
     ]
 
 
+def test_a_default_is_that_of_a_client_of_streams():
+    """Without exactly-once the default of retries changed; with it Streams sets its own."""
+    found, exactly_once = (
+        {(each.config, each.key) for each in judged(settings, "0.11", "2.8").findings if each.status is Effect.DEFAULT}
+        for settings in ({}, {"processing.guarantee": "exactly_once"})
+    )
+
+    assert {("producer", "retries")} == found - exactly_once
+
+
 def test_a_required_key_is_missing_where_it_was_not_required_before():
     old, new = (configuration_of(RELEASES[name]) for name in ("4.3.0", "4.3.1"))
     streams = {**old.configs["streams"]}
@@ -253,3 +265,44 @@ def test_each_successor_is_a_key_where_the_old_one_is_gone_or_deprecated():
             if release.is_released
             for streams in [configuration_of(release).configs["streams"]]
         ), old
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "further", "words"),
+    [
+        ("group.instance.id", "pod_1", {}, ""),
+        (
+            "main.consumer.group.instance.id",
+            "pod 1",
+            {},
+            "Group instance id is invalid: 'pod 1-1' contains one or more",
+        ),
+        ("consumer.group.remote.assignor", "uniform", {}, "group.remote.assignor cannot be set when group.protocol="),
+        ("consumer.group.remote.assignor", "", {}, ""),
+        ("producer.max.in.flight.requests.per.connection", "5", {}, ""),
+        ("producer.max.in.flight.requests.per.connection", "6", {}, "must be set to at most 5. Current value is 6."),
+        ("max.in.flight.requests.per.connection", "6", {"producer.enable.idempotence": "false"}, ""),
+        ("rack.aware.assignment.tags", "zone", {"client.tag.zone": "a"}, ""),
+        ("rack.aware.assignment.tags", "", {}, ""),
+        (
+            "rack.aware.assignment.tags",
+            "zone,rack",
+            {"client.tag.zone": "a"},
+            "Invalid value [zone, rack] for configuration rack.aware.assignment.tags: Contains invalid value [rack] ",
+        ),
+    ],
+)
+def test_a_value_can_be_refused_because_of_others_or_by_code(key, value, further, words):
+    status, text = finding(key, value, **further)
+
+    assert (Effect.REFUSED if words else Effect.FINE) is status
+    assert words in text
+
+
+def test_what_only_the_new_release_refuses_is_not_refused_by_the_old_one():
+    assert finding("producer.max.in.flight.requests.per.connection", "6")[1].endswith("Current value is 6.")
+    assert finding("group.instance.id", "a b", "2.8", "3.2")[1] == (
+        "Group instance id \"a b-1\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and "
+        "'-'; 2.8.2 refuses it, too"
+    )
+    assert Effect.FINE is finding("producer.max.in.flight.requests.per.connection", "6", "2.8", "3.9")[0]

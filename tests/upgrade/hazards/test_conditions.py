@@ -86,6 +86,12 @@ def answer(condition, application):
     return condition.concern(application).answer
 
 
+def test_a_key_that_the_file_sets_is_not_called_unset_because_of_its_other_names():
+    found = Sets("a", ("1",), EVERYWHERE).concern(settings(a="2"))
+
+    assert (NO, ("app.properties line 1 does not set a to 1",)) == (found.answer, found.evidence)
+
+
 # -- three values
 
 
@@ -142,7 +148,7 @@ def test_some_conditions_need_no_file():
         (Sets("a"), "${A}", (YES, "app.properties line 1 sets a")),
         (Sets("a", ("1", "2")), "2 ", (YES, "app.properties line 1: a=2")),
         (Sets("a", ("1", "2")), "3", (NO, "app.properties line 1 does not set a to 1 or 2")),
-        (Sets("a", ("1",)), "${A}", (UNKNOWN, "the value of a, a placeholder at app.properties line 1")),
+        (Sets("a", ("1",)), "${A}", (UNKNOWN, "what value a has: app.properties line 1 has a placeholder")),
         (Sets("a", fits=str.isupper, what="in capitals"), "X", (YES, "app.properties line 1 sets a in capitals")),
         (
             Sets("a", fits=str.isupper, what="in capitals"),
@@ -182,6 +188,12 @@ def test_without_a_file_a_setting_is_unknown_unless_a_wrapper_sets_it():
 
     assert Concern(UNKNOWN, decided_by=("--config (a)",)) == Sets("a").concern(NOBODY)
     assert "spring-kafka 2.6.5 sets a" == Sets("a").concern(wrapped).evidence[0]
+
+
+def test_keys_that_a_file_does_not_set_are_one_text():
+    found = (Sets("a") | Known(NO, "it") | Sets("b") | Sets("c")).concern(settings())
+
+    assert ("app.properties does not set a or b or c", "it") == found.evidence
 
 
 def test_a_file_wins_over_a_wrapper():
@@ -267,6 +279,14 @@ def test_one_broker_of_these_releases_is_enough(brokers, expected):
 
     assert expected is found.answer
     assert found.evidence[0].startswith("the brokers are of ")
+
+
+@pytest.mark.parametrize(
+    ("brokers", "expected"),
+    [(((4, 2), (4, 2)), UNKNOWN), (((4, 1), (4, 2)), UNKNOWN), (((4, 2, 1), (4, 2, 1)), NO), (((4, 3), (4, 3)), NO)],
+)
+def test_a_line_of_brokers_does_not_say_which_patch_release_they_have(brokers, expected):
+    assert expected is answer(Brokers((4, 2), (4, 2, 1)), group(brokers=brokers))
 
 
 def test_brokers_that_nobody_saw_are_unknown():

@@ -1,10 +1,12 @@
 """Hazards that the tables of jars and POMs imply: their ranges are those of the tables, for every published release."""
 
+import json
+from functools import cache
+
 import pytest
 
-from upgrade.application.api_diff import resolve_member
+from upgrade.application._stored import CODE, expand, place_of, stored_text
 from upgrade.application.class_file import ABSTRACT
-from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
 from upgrade.application.dependencies import dependencies_of, java_level, natives_of
 from upgrade.application.environment import environment_of
@@ -58,19 +60,38 @@ def gone(present):
     return lambda release: not present(release) and any(present(each) for each in KAFKA if each.number < release.number)
 
 
-def has_class(name):
-    return lambda release: STREAMS + name in code_of(release)
+@cache
+def rows(owner):
+    """The rows of a class of Streams as they are stored: member (empty for the class), descriptor, flags, places."""
+    header, *lines = stored_text(CODE).split("\n")
+    sets = [frozenset(expand(ranges)) for ranges in json.loads(header)]
+    first = next(at for at, line in enumerate(lines) if line.startswith(f"{STREAMS}{owner} "))
+    found = []
+    for line in lines[first:]:
+        name, *words, flags, number = line.split(" ")
+        if name not in {"", STREAMS + owner}:
+            return found
+        member, descriptor = ("", "") if name else words
+        found.append((member, descriptor, int(flags, 16), sets[int(number)]))
+    raise AssertionError(owner)
+
+
+def has_class(owner):
+    return has_member(owner, "")
 
 
 def has_member(owner, name, descriptor=None, *, abstract=False):
+    """Whether a release declares a member, with any descriptor or with one."""
+
     def answer(release):
-        code = code_of(release)
-        if STREAMS + owner not in code:
-            return False
-        if descriptor is None:
-            return any(member == name for member, _ in code[STREAMS + owner].members)
-        found = resolve_member(code, STREAMS + owner, (name, descriptor))
-        return bool(found.owner) and (not abstract or bool(found.flags & ABSTRACT))
+        place = place_of(release.name)
+        return any(
+            place in places
+            and member == name
+            and descriptor in {None, signature}
+            and (not abstract or flags & ABSTRACT)
+            for member, signature, flags, places in rows(owner)
+        )
 
     return answer
 

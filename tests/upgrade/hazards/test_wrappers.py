@@ -83,6 +83,17 @@ def test_the_binder_sets_default_serdes():
     )
 
 
+@pytest.mark.parametrize(("version", "expected"), [("3.0.1", NO), ("2.1.1", YES)])
+def test_the_binder_sets_a_replication_factor_since_3_0(version, expected):
+    found = judged(
+        application({"spring-cloud-stream-binder-kafka-streams": version}),
+        "replication-factor-of-brokers",
+        target="3.0",
+    )
+
+    assert expected is found["replication-factor-of-brokers"].concern.answer
+
+
 @pytest.mark.parametrize(
     ("version", "shown", "expected"),
     [
