@@ -131,7 +131,7 @@ class Archives:
         self.relocated: dict[str, tuple[str, Library]] = {}
         """The folders of copies of Kafka under another package, with the artifact and the library that has it."""
         self.class_path: set[str] = set()
-        """Further jars that manifests name; they are not read."""
+        """Further jars that manifests of the application name; they are not read."""
         self.damaged: list[str] = []
         """Class files and jars that cannot be read."""
         self.seen = 0
@@ -237,7 +237,8 @@ class Archives:
             return
         self.artifacts += (KafkaArtifact(*each) for each in origin.kafka)
         self.libraries |= {origin.library, *origin.bundled.values()}
-        self.class_path.update(origin.class_path)
+        if origin.library.is_own:  # those of libraries are often left over from their own build
+            self.class_path.update(origin.class_path)
         copies = tuple(self._copies([each.filename for each in entries], origin))
         for each in entries:
             if each.filename.endswith(_CLASSES):

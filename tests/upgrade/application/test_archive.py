@@ -1,7 +1,9 @@
 """Jars, jars inside them, and folders; damaged and hostile ones."""
 
+import random
 import tracemalloc
 import zipfile
+from contextlib import suppress
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -254,6 +256,8 @@ def test_a_thin_jar_has_no_libraries_but_may_name_them(path):
     with Archives([path({**manifest, "A.class": PLAIN})]) as found:
         assert not found.sees_libraries
         assert {"lib/a.jar", "lib/b.jar"} == found.class_path
+    with Archives([path({"lib/x-1.jar": jar(manifest)})]) as found:
+        assert set() == found.class_path
 
 
 def test_the_classes_of_an_artifact_of_kafka_can_be_read(path):
@@ -350,6 +354,19 @@ def test_a_class_whose_code_is_damaged_is_named(path):
         assert ["A.class"] == found.damaged[:1]
         assert found.damaged[1].endswith("B.class")
         assert [] == names(found)
+
+
+def test_a_damaged_jar_is_read_or_refused(path):
+    """Four thousand damaged copies of a library did not end it in any other way (seed 1, 2026-11-26)."""
+    draws = random.Random(1)
+    inner = jar({"B.class": ClassBytes("B", KAFKA).lambda_of("F", "apply", "()V").bytes()})
+    whole = jar({"META-INF/MANIFEST.MF": MULTI_RELEASE, "A.class": USER, "lib/b-1.jar": inner})
+    for _ in range(300):
+        content = bytearray(whole)
+        for _ in range(draws.choice((1, 3, 20))):
+            content[draws.randrange(len(content))] = draws.randrange(256)
+        with suppress(InvalidInput), Archives([path(bytes(content))]) as found:
+            assert found.seen < 3
 
 
 def test_a_library_is_named_by_its_manifest_if_its_file_has_no_version(path):
