@@ -31,10 +31,12 @@ class AssignmentConfigs:
     @classmethod
     def of(cls, config: StreamsConfig) -> AssignmentConfigs:
         """Return the part of a member's configuration that task assignors use."""
-        return cls.of_keys({each.metadata["key"]: getattr(config, each.name) for each in attrs.fields(StreamsConfig)})
+        return cls.of_keys(
+            {field.metadata["key"]: getattr(config, field.name) for field in attrs.fields(StreamsConfig)}
+        )
 
     @classmethod
     def of_keys(cls, values: Mapping[str, Any]) -> AssignmentConfigs:
         """Return a configuration from dotted names, with the defaults for those that are missing."""
-        names = {each.metadata["key"]: each.name for each in attrs.fields(cls)}
+        names = {field.metadata["key"]: field.name for field in attrs.fields(cls)}
         return cls(**{names[key]: value for key, value in values.items() if key in names})

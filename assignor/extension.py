@@ -50,7 +50,7 @@ class ClientExtension(Extension, Protocol):
         ...
 
     def close(self) -> None:
-        """The membership has ended."""
+        """Release what ``attach`` has taken: the membership has ended."""
         ...
 
 

@@ -186,5 +186,5 @@ async def await_if_needed(answer: _T | Awaitable[_T]) -> _T:
     return await answer if inspect.isawaitable(answer) else answer
 
 
-def _only_in(one: PartitionsByTask, other: PartitionsByTask) -> PartitionsByTask:
-    return {task: partitions for task, partitions in one.items() if other.get(task) != partitions}
+def _only_in(tasks: PartitionsByTask, other: PartitionsByTask) -> PartitionsByTask:
+    return {task: partitions for task, partitions in tasks.items() if other.get(task) != partitions}

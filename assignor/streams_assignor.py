@@ -93,7 +93,7 @@ class StreamsAssignor:
             behaviour=release.behaviour,
             cooperative=cooperative and release.rebalance_protocol(config.upgrade_from) == "cooperative",
             stateful_subtopologies=frozenset(
-                number for number, each in enumerate(topology.subtopologies) if each.stateful
+                number for number, subtopology in enumerate(topology.subtopologies) if subtopology.stateful
             ),
             end_point=config.application_server,
             client_tags=config.client_tags,
@@ -164,9 +164,9 @@ class StreamsAssignor:
         ``cluster`` may be just the number of partitions of each topic. ``plan`` is the one of these partitions, if the
         leader has asked for it. Raises ``FatalError`` if no member can get an assignment.
         """
-        known = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
+        snapshot = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
         merge = self._extension.merge if self._extension else leader.send_nothing
-        answered = leader.perform_assignment(self._settings, known, subscriptions, plan, merge)
+        answered = leader.perform_assignment(self._settings, snapshot, subscriptions, plan, merge)
         self._completes = answered.completes
         return answered.assignments
 

@@ -175,9 +175,9 @@ def _random_clients(
 ) -> dict[UUID, KafkaStreamsState]:
     active: dict[UUID, set[TaskId]] = {process: set() for process in processes}
     standby: dict[UUID, set[TaskId]] = {process: set() for process in processes}
-    known = chance.choice([0.0, 0.5, 1.0])  # a new group, any group, one that had everything
-    for task in [*tasks, TaskId(7, 0)] if known else []:
-        if chance.random() < known:
+    chance_to_own = chance.choice([0.0, 0.5, 1.0])  # a new group, any group, one that had everything
+    for task in [*tasks, TaskId(7, 0)] if chance_to_own else []:
+        if chance.random() < chance_to_own:
             active[chance.choice(processes)].add(task)
         if chance.random() < 0.1:
             active[chance.choice(processes)].add(task)  # perhaps claimed twice
@@ -269,8 +269,8 @@ class _Checker:
             raise self._error(STATE_UNCHANGED, "it changed the state that it was given", before)
         if not isinstance(answer, TaskAssignment):
             raise self._error(RETURNS_ASSIGNMENT, f"it returned {type(answer).__name__}", state)
-        for name, what in _violations(state, answer, self.standbys):
-            raise self._error(name, what, state)
+        for name, problem in _violations(state, answer, self.standbys):
+            raise self._error(name, problem, state)
         return answer
 
     def _check_spread(self, state: ApplicationState, answer: TaskAssignment) -> None:
@@ -317,10 +317,10 @@ def _violations(state: ApplicationState, answer: TaskAssignment, standbys: bool)
         yield NO_EXTRA_STANDBYS, f"{extra} more than configured, and {state.configs.max_warmup_replicas} may warm up"
 
 
-def _difference(one: TaskAssignment, other: TaskAssignment, follow_ups: bool = True) -> str:
+def _difference(earlier: TaskAssignment, other: TaskAssignment, follow_ups: bool = True) -> str:
     """Describe the first difference; empty if there is none."""
-    for process in sorted(one.assignments, key=java_uuid_order):
-        before, after = one.assignments[process], other.assignments[process]
+    for process in sorted(earlier.assignments, key=java_uuid_order):
+        before, after = earlier.assignments[process], other.assignments[process]
         for role in ("active", "standby"):
             had, has = getattr(before, role), getattr(after, role)
             if had != has:
@@ -379,4 +379,4 @@ def _membership_changes(state: ApplicationState, chance: Random) -> list[Applica
         lags=dict.fromkeys(sorted(state.stateful), END_OFFSET_SUM),
     )
     joined = {**clients, new.process_id: new}
-    return [evolve(state, clients=each) for each in (left, joined) if each]
+    return [evolve(state, clients=clients) for clients in (left, joined) if clients]

@@ -84,7 +84,7 @@ def _checked_configs(configs: object) -> dict[str, dict[str, str]]:
         raise UsageError(f"expected a dictionary of topic names and configurations, got a {type(configs).__name__}")
     for topic, config in configs.items():
         if not isinstance(config, Mapping) or not all(
-            isinstance(each, str) for pair in config.items() for each in pair
+            isinstance(text, str) for pair in config.items() for text in pair
         ):
             raise UsageError(f"expected a dictionary of texts as the configuration of topic {topic!r}, got {config!r}")
     return {topic: dict(config) for topic, config in configs.items()}
@@ -93,13 +93,13 @@ def _checked_configs(configs: object) -> dict[str, dict[str, str]]:
 def _checked_subtopologies(subtopologies: object) -> list[Subtopology]:
     if isinstance(subtopologies, str) or not isinstance(subtopologies, Iterable):
         raise UsageError(f"expected several subtopologies, got a {type(subtopologies).__name__}: {_USAGE}")
-    found = list(subtopologies)
-    for each in found:
-        if not isinstance(each, Subtopology):
-            raise UsageError(f"expected subtopologies, got a {type(each).__name__} as one of them: {_USAGE}")
-    if not found:
+    checked = list(subtopologies)
+    for subtopology in checked:
+        if not isinstance(subtopology, Subtopology):
+            raise UsageError(f"expected subtopologies, got a {type(subtopology).__name__} as one of them: {_USAGE}")
+    if not checked:
         raise UsageError(f"expected at least one subtopology, got none: {_USAGE}")
-    return found
+    return checked
 
 
 @frozen(kw_only=True)
@@ -212,7 +212,7 @@ class Topology:
     @cached_property
     def repartition_topics(self) -> tuple[str, ...]:
         """The internal topics between subtopologies."""
-        return tuple(sorted({topic for each in self.subtopologies for topic in each.repartition_sources}))
+        return tuple(sorted({topic for subtopology in self.subtopologies for topic in subtopology.repartition_sources}))
 
     @cached_property
     def external_topics(self) -> tuple[str, ...]:
@@ -222,7 +222,7 @@ class Topology:
     @cached_property
     def internal_topics(self) -> tuple[str, ...]:
         """The topics that a leader creates. Their numbers of partitions are part of the input of an assignment."""
-        changelogs = {topic for each in self.subtopologies for topic in each.non_source_changelogs}
+        changelogs = {topic for subtopology in self.subtopologies for topic in subtopology.non_source_changelogs}
         return tuple(sorted(changelogs.union(self.repartition_topics)))
 
     def tasks(self, partitions: Mapping[str, int]) -> InputPartitionsByTask:
@@ -236,11 +236,11 @@ class Topology:
         >>> {str(task): list(map(str, inputs)) for task, inputs in tasks.items()}
         {'0_0': ['a-0', 'b-0'], '0_1': ['a-1']}
         """
-        known = self.with_repartition_topics(partitions)
-        sizes = self._task_counts(known)
+        counts = self.with_repartition_topics(partitions)
+        sizes = self._task_counts(counts)
         return {
             TaskId(number, partition): tuple(
-                [TopicPartition(topic, partition) for topic in subtopology.inputs if partition < known[topic]]
+                [TopicPartition(topic, partition) for topic in subtopology.inputs if partition < counts[topic]]
             )
             for number, subtopology in enumerate(self.subtopologies)
             for partition in range(sizes.get(number, 0))
@@ -264,7 +264,7 @@ class Topology:
         {'in': 4, 'a': 4}
         """
         fixed = {**self.repartition_counts, **partitions}
-        writers = {topic: found for topic, found in self._writers.items() if topic not in fixed}
+        writers = {topic: subtopologies for topic, subtopologies in self._writers.items() if topic not in fixed}
         counts = _propagate_counts(fixed, writers)
         while unsure := [topic for topic in writers if topic in counts and not _has_all_inputs(writers[topic], counts)]:
             for topic in unsure:
@@ -282,12 +282,12 @@ class Topology:
                 counts[topic] = max(counts.get(topic, 0), size)
         return counts
 
-    def _task_counts(self, known: Mapping[str, int]) -> dict[int, int]:
+    def _task_counts(self, counts: Mapping[str, int]) -> dict[int, int]:
         """Return the number of tasks of each subtopology that has all its sources."""
         return {
-            number: max(known[topic] for topic in subtopology.inputs)
+            number: max(counts[topic] for topic in subtopology.inputs)
             for number, subtopology in enumerate(self.subtopologies)
-            if _has_all_inputs([subtopology], known)
+            if _has_all_inputs([subtopology], counts)
         }
 
     @cached_property
@@ -301,8 +301,8 @@ class Topology:
         return writers
 
 
-def _has_all_inputs(readers: Iterable[Subtopology], known: Mapping[str, int]) -> bool:
-    return all(topic in known for reader in readers for topic in reader.inputs)
+def _has_all_inputs(readers: Iterable[Subtopology], counts: Mapping[str, int]) -> bool:
+    return all(topic in counts for reader in readers for topic in reader.inputs)
 
 
 def _propagate_counts(fixed: Mapping[str, int], writers: Mapping[str, list[Subtopology]]) -> dict[str, int]:
@@ -314,11 +314,11 @@ def _propagate_counts(fixed: Mapping[str, int], writers: Mapping[str, list[Subto
     """
     counts = dict(fixed)
     while True:
-        found = {
+        propagated = {
             topic: max(counts[source] for writer in them for source in writer.inputs if source in counts)
             for topic, them in writers.items()
             if any(source in counts for writer in them for source in writer.inputs)
         }
-        if found.items() <= counts.items():
+        if propagated.items() <= counts.items():
             return counts
-        counts |= found
+        counts |= propagated

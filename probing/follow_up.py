@@ -30,7 +30,7 @@ class FollowUp:
     at_ms: int = NO_FOLLOW_UP
     """Milliseconds since 1970, ``IMMEDIATELY`` or ``NO_FOLLOW_UP``."""
     reason: FollowUpReason | None = None
-    """None: no follow-up rebalance."""
+    """Why the member asks for a follow-up rebalance; None if it does not."""
 
 
 def schedule_follow_up(
@@ -81,8 +81,8 @@ class RejoinHistory:
     repeats: int = 0
     """The rejoins in a row after which the member had what it had had before."""
 
-    def after(self, reason: enum.Enum, found: object) -> RejoinHistory:
-        """Return the history once the member asks again; ``found`` stands for what it has now.
+    def after(self, reason: enum.Enum, current: object) -> RejoinHistory:
+        """Return the history once the member asks again; ``current`` stands for what it has now.
 
         >>> from probing import FollowUpReason
         >>> history = RejoinHistory()
@@ -92,8 +92,10 @@ class RejoinHistory:
         (4, 2.0)
         """
         seen = self.seen if reason is self.reason else ()
-        repeats = self.repeats + 1 if found in seen else 0
-        return RejoinHistory(reason, (*(each for each in seen if each != found), found)[-_REMEMBERED:], repeats)
+        repeats = self.repeats + 1 if current in seen else 0
+        return RejoinHistory(
+            reason, (*(earlier for earlier in seen if earlier != current), current)[-_REMEMBERED:], repeats
+        )
 
     @property
     def wait_seconds(self) -> float:

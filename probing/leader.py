@@ -98,15 +98,19 @@ def decide(
     (3, 3, 'EMPTY')
     """
     future = frozenset(member for member, versions in members.items() if versions.used_version > supported_version)
-    known = [versions for member, versions in members.items() if member not in future]
+    known_members = [versions for member, versions in members.items() if member not in future]
     _check_decodable(rules, supported_version, members.values())
     failed = set(failed_preconditions) - {Precondition.VERSIONS}
-    if future and min((each.used_version for each in known), default=supported_version) < EARLIEST_PROBEABLE_VERSION:
+    if (
+        future
+        and min((versions.used_version for versions in known_members), default=supported_version)
+        < EARLIEST_PROBEABLE_VERSION
+    ):
         failed.add(Precondition.VERSIONS)
     for check in rules.preconditions:
         if check in failed and supported_version >= _CHECKED_SINCE.get(check, 0):
             return _error_decision(rules, supported_version, members, future, check)
-    candidates = _candidate_versions(supported_version, known, members.values())
+    candidates = _candidate_versions(supported_version, known_members, members.values())
     supported = candidates[rules.supported_version]
     regular = VersionAnswer(
         candidates[rules.version], supported, rules.content_while_probing if future else AssignmentContent.REGULAR
@@ -134,16 +138,16 @@ def _check_decodable(rules: LeaderRules, supported_version: int, members: Iterab
 
 
 def _candidate_versions(
-    supported_version: int, known: Sequence[MemberVersions], members: Iterable[MemberVersions]
+    supported_version: int, known_members: Sequence[MemberVersions], members: Iterable[MemberVersions]
 ) -> Mapping[VersionSource, int]:
     """Return the version of each source; each is at most the leader's supported version."""
     own = supported_version
     return {
         VersionSource.OWN_SUPPORTED: own,
-        VersionSource.LOWEST_USED_KNOWN: min([own, *(each.used_version for each in known)]),
-        VersionSource.LOWEST_USED: min([own, *(each.used_version for each in members)]),
-        VersionSource.LOWEST_SUPPORTED_KNOWN: min([own, *(each.supported_version for each in known)]),
-        VersionSource.LOWEST_SUPPORTED: min([own, *(each.supported_version for each in members)]),
+        VersionSource.LOWEST_USED_KNOWN: min([own, *(versions.used_version for versions in known_members)]),
+        VersionSource.LOWEST_USED: min([own, *(versions.used_version for versions in members)]),
+        VersionSource.LOWEST_SUPPORTED_KNOWN: min([own, *(versions.supported_version for versions in known_members)]),
+        VersionSource.LOWEST_SUPPORTED: min([own, *(versions.supported_version for versions in members)]),
     }
 
 
@@ -170,7 +174,7 @@ def _error_decision(
             f"a member sent a version above {supported_version} and another one below {EARLIEST_PROBEABLE_VERSION}"
         )
         raise RemoteProtocolError(message, "IllegalStateException")
-    answered = [each for each in members if rules.answers_future_members or each not in future_members]
+    answered = [member for member in members if rules.answers_future_members or member not in future_members]
     return _answer_with_error(supported_version, answered, _ERROR_CODES[check], future_members)
 
 

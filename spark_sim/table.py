@@ -36,7 +36,7 @@ class Column:
         """The type in Spark SQL."""
         if isinstance(self.type, str):
             return self.type.upper()
-        return f"ARRAY<STRUCT<{', '.join(each.ddl(': ') for each in self.type)}>>"
+        return f"ARRAY<STRUCT<{', '.join(column.ddl(': ') for column in self.type)}>>"
 
     def ddl(self, separator: str = " ") -> str:
         """Return the column as Spark SQL defines it."""
@@ -51,7 +51,7 @@ class Column:
 
 @frozen
 class Table:
-    """One table."""
+    """A table with its columns, as code, schema and documentation know it."""
 
     name: str
     comment: str
@@ -61,7 +61,7 @@ class Table:
 
     def ddl(self) -> str:
         """Return the schema as Spark SQL reads it."""
-        return ", ".join(each.ddl() for each in self.columns)
+        return ", ".join(column.ddl() for column in self.columns)
 
     def arrow(self) -> pa.Schema:
         """Return the schema as Arrow has it; a comment is metadata of its field."""
@@ -87,7 +87,7 @@ class Table:
 
     def markdown(self) -> str:
         """Return the tables of columns for the documentation; each array of structs has one of its own."""
-        head = f"`{self.name}`: {self.comment} Key: {', '.join(f'`{each}`' for each in self.key)}."
+        head = f"`{self.name}`: {self.comment} Key: {', '.join(f'`{name}`' for name in self.key)}."
         parts = [head, _markdown(self.columns)]
         waiting = list(self.columns)
         while waiting:
@@ -99,19 +99,19 @@ class Table:
 
 
 def _checked_row(where: str, columns: tuple[Column, ...], values: Mapping[str, Any]) -> Row:
-    if unknown := sorted(values.keys() - {each.name for each in columns}):
+    if unknown := sorted(values.keys() - {column.name for column in columns}):
         raise TypeError(f"the table {where} has no column {', '.join(unknown)}")
-    if lacking := [each.name for each in columns if not each.is_nullable and values.get(each.name) is None]:
+    if lacking := [column.name for column in columns if not column.is_nullable and values.get(column.name) is None]:
         raise TypeError(f"a row of the table {where} lacks {', '.join(lacking)}")
-    for each in columns:
-        if isinstance(each.type, tuple):
-            for element in values[each.name]:
-                _checked_row(f"{where}.{each.name}", each.type, element)
-    return {each.name: values.get(each.name) for each in columns}
+    for column in columns:
+        if isinstance(column.type, tuple):
+            for element in values[column.name]:
+                _checked_row(f"{where}.{column.name}", column.type, element)
+    return {column.name: values.get(column.name) for column in columns}
 
 
 def _markdown(columns: Iterable[Column]) -> str:
-    rows = [f"| `{each.name}` | {each.documented_type} | {each.comment} |" for each in columns]
+    rows = [f"| `{column.name}` | {column.documented_type} | {column.comment} |" for column in columns]
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 
@@ -190,24 +190,27 @@ def field_columns(row_type: type) -> tuple[Column, ...]:
     Raises:
         TypeError: A field says neither that it is a column nor that it is none.
     """
-    return tuple(Column(name, each.type, each.comment, each.is_nullable) for name, each in _declared(row_type).items())
+    return tuple(
+        Column(name, declared.type, declared.comment, declared.is_nullable)
+        for name, declared in _declared(row_type).items()
+    )
 
 
 def _declared(row_type: type) -> dict[str, _FieldColumn]:
     declared = {}
-    for each in fields(row_type):
-        if _COLUMN not in each.metadata:
-            raise TypeError(f"expected {row_type.__name__}.{each.name} to be a column() or to have NO_COLUMN")
-        if each.metadata[_COLUMN] is not None:
-            declared[each.name] = each.metadata[_COLUMN]
+    for member in fields(row_type):
+        if _COLUMN not in member.metadata:
+            raise TypeError(f"expected {row_type.__name__}.{member.name} to be a column() or to have NO_COLUMN")
+        if member.metadata[_COLUMN] is not None:
+            declared[member.name] = member.metadata[_COLUMN]
     return declared
 
 
 def row_of(instance: Any, names: Collection[str] | None = None) -> Row:
     """Return the columns of an instance, or those with these names."""
     return {
-        name: each.write(getattr(instance, name)) if each.write else getattr(instance, name)
-        for name, each in _declared(type(instance)).items()
+        name: column.write(getattr(instance, name)) if column.write else getattr(instance, name)
+        for name, column in _declared(type(instance)).items()
         if names is None or name in names
     }
 
@@ -219,7 +222,7 @@ def values_of(row_type: type, row: Mapping[str, Any], names: Collection[str] | N
         KeyError: The row lacks a column.
     """
     return {
-        name: each.read(row[name]) if each.read else row[name]
-        for name, each in _declared(row_type).items()
+        name: column.read(row[name]) if column.read else row[name]
+        for name, column in _declared(row_type).items()
         if names is None or name in names
     }

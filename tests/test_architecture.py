@@ -251,6 +251,7 @@ def test_processes_are_started_only_where_it_is_known_how_they_end():
 
     assert found | pools == {
         "assignor/demo/_member_process.py",  # the member stops when its standard input ends
+        "assignor/web/build.py",  # asks npm for one package, for at most ten minutes
         "spark_sim/sweep/spark/java.py",  # asks `java` for its version, for at most a minute
         "spark_sim/worker_pool.py",  # the worker exits when its parent does
     }

@@ -1,4 +1,11 @@
-"""Releases and upgrades of Kafka Streams: how each release behaves, and which steps of an upgrade are safe."""
+"""Releases and upgrades of Kafka Streams: how each release behaves, and which steps of an upgrade are safe.
+
+What is about the files of an application is loaded at its first use: members need none of it.
+"""
+
+import importlib
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from upgrade.errors import ConfigException, UnknownRelease, UpgradeError
 from upgrade.planner import Advice, advise
@@ -6,12 +13,19 @@ from upgrade.plans import Plan, Upgrade
 from upgrade.releases import OURS, SIMULATED, Release, number_of, release_named
 from upgrade.streams_config import StreamsConfig, StreamsSettings, as_streams_config
 
+if TYPE_CHECKING:
+    from upgrade.application.code_report import judge_code
+    from upgrade.application.setting_files import parse_settings
+    from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
+
 __all__ = [
     "OURS",
     "SIMULATED",
     "Advice",
+    "ApplicationPlan",
     "ConfigException",
     "Plan",
+    "PlannedApplication",
     "Release",
     "StreamsConfig",
     "StreamsSettings",
@@ -20,6 +34,25 @@ __all__ = [
     "UpgradeError",
     "advise",
     "as_streams_config",
+    "judge_code",
     "number_of",
+    "parse_settings",
+    "plan_for",
     "release_named",
 ]
+
+_LATE: Final = MappingProxyType(
+    {
+        "ApplicationPlan": "upgrade.application_plan",
+        "PlannedApplication": "upgrade.application_plan",
+        "judge_code": "upgrade.application.code_report",
+        "parse_settings": "upgrade.application.setting_files",
+        "plan_for": "upgrade.application_plan",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATE[name]), name)

@@ -274,6 +274,17 @@ class ResolvedRelease:
         taken = (f"{self.given} can be {self.span}; it is taken for {first}",)
         return (*self.reading, *(taken if self.is_open else ()))
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Say whose jars stand for it in the tables, if it is not named as Kafka names its releases.
+
+        >>> resolve_release("7.6.1-ccs").tables
+        ('7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0',)
+        """
+        first = self.release.assumed_like or self.release.name
+        compared = f"settings and classes are compared with those of Apache Kafka {first}"
+        return (f"{self.given}: {compared}",) if self.reading else ()
+
 
 def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
     """Find a release by its name (``2.0.1``), its line (``2.0``: the newest of it) or a spelling of either.

@@ -55,15 +55,15 @@ def _member_row(number: Any, leader: Any, member: JsonNode, reading: DecodeOptio
         "client_id": member.value("client_id"),
         "subscription": _decode_field("member-subscription", member.value("subscription"), reading),
         # A generation without a completed SyncGroup has empty assignments.
-        "assignment": _decode_field("member-assignment", given, reading)
-        if (given := member.value("assignment"))
+        "assignment": _decode_field("member-assignment", assignment, reading)
+        if (assignment := member.value("assignment"))
         else None,
     }
 
 
-def _decode_field(kind: str, given: object, reading: DecodeOptions) -> dict[str, Any]:
+def _decode_field(kind: str, value: object, reading: DecodeOptions) -> dict[str, Any]:
     try:
-        return decode_or_error(kind, parse_hex(given), reading)
+        return decode_or_error(kind, parse_hex(value), reading)
     except BadLine as error:
         return error_object(error)
 
@@ -71,14 +71,14 @@ def _decode_field(kind: str, given: object, reading: DecodeOptions) -> dict[str,
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
-def print_capture(name: str, found: Iterable[CapturedGeneration]) -> None:
+def print_capture(name: str, generations: Iterable[CapturedGeneration]) -> None:
     """Print the tables of a capture."""
-    SafeConsole(highlight=False).print(Text(printable(name)), render_capture(found))
+    SafeConsole(highlight=False).print(Text(printable(name)), render_capture(generations))
 
 
-def render_capture(found: Iterable[CapturedGeneration]) -> Group:
+def render_capture(generations: Iterable[CapturedGeneration]) -> Group:
     """Render a table per generation; fits 120 columns."""
-    return Group(*(_table(generation) if generation.rows else _title(generation) for generation in found))
+    return Group(*(_table(generation) if generation.rows else _title(generation) for generation in generations))
 
 
 class _UserdataCell(NamedTuple):

@@ -1,9 +1,9 @@
-"""``release A --diff B``: the configuration and the public API of two releases, from the tables of their jars."""
+"""``release A --diff B``: configuration, API, libraries and environment of two releases, from tables of their jars."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from attrs import frozen
@@ -14,15 +14,53 @@ from upgrade.application.code import code_of
 from upgrade.application.configuration import (
     ConfigChange,
     ConfigurationDiff,
+    OverrideChange,
     ReleaseConfigKey,
     compare_configurations,
     configuration_of,
 )
+from upgrade.application.dependencies import DependenciesDiff, Dependency, DependencyChange, compare_dependencies
+from upgrade.application.environment import (
+    ALL_VARIABLES,
+    EnvironmentChange,
+    EnvironmentEntry,
+    compare_environments,
+)
+from upgrade.application.scala import scala_jar, scala_versions
 from upgrade.application.values import validator_text
 from upgrade.releases import Release
 
 _FACTS: Final = {"validator": "accepts", "varies": "default depends on the machine"}
+_CLIENT_CONSTANTS: Final = ("ADMIN_", "CONSUMER_", "PRODUCER_")
+_EXACTLY_ONCE: Final = " (exactly once)"
+_OVERRIDES: Final = "_OVERRIDES"
+_SCALA: Final = "org/apache/kafka/streams/scala/"
 _SIGNS: Final = {"added": "+", "added, abstract": "+", "removed": "-"}
+
+
+@frozen
+class ScalaDiff:
+    """What differs between the public APIs of two releases for one version of Scala."""
+
+    version: str
+    jars: tuple[str, str]
+    """The releases whose jars were read."""
+    api: tuple[ApiChange, ...]
+
+    @classmethod
+    def between(cls, origin: Release, target: Release) -> ScalaDiff | None:
+        """Compare two releases for the newest version of Scala that both have; None if there is none."""
+        both = [version for version in scala_versions(origin) if version in scala_versions(target)]
+        if not both:
+            return None
+        version = both[-1]
+        changes = compare_api(code_of(origin, version), code_of(target, version))
+        jars = scala_jar(origin, version), scala_jar(target, version)
+        return cls(version, jars, tuple(each for each in changes if each.owner.startswith(_SCALA)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"version": self.version, "jars": list(self.jars), "api": [each.as_json() for each in self.api]}
 
 
 @frozen
@@ -33,12 +71,22 @@ class ReleaseDiff:
     target: Release
     configuration: ConfigurationDiff
     api: tuple[ApiChange, ...]
+    scala: ScalaDiff | None
+    dependencies: DependenciesDiff
+    environment: tuple[EnvironmentChange, ...]
 
     @classmethod
     def between(cls, origin: Release, target: Release) -> ReleaseDiff:
         """Compare two releases of Kafka; ``NoTable`` for others."""
-        configurations = compare_configurations(configuration_of(origin), configuration_of(target))
-        return cls(origin, target, configurations, compare_api(code_of(origin), code_of(target)))
+        return cls(
+            origin,
+            target,
+            compare_configurations(configuration_of(origin), configuration_of(target)),
+            compare_api(code_of(origin), code_of(target)),
+            ScalaDiff.between(origin, target),
+            compare_dependencies(origin, target),
+            compare_environments(origin, target),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -48,23 +96,98 @@ class ReleaseDiff:
             "configuration": [each.as_json() for each in self.configuration.keys],
             "overrides": [each.as_json() for each in self.configuration.overrides],
             "api": [each.as_json() for each in self.api],
+            "scala": self.scala and self.scala.as_json(),
+            "dependencies": self.dependencies.as_json(),
+            "environment": [each.as_json() for each in self.environment],
         }
 
     def lines(self) -> Iterator[str]:
         """Write it as text."""
         keys, overrides = self.configuration.keys, self.configuration.overrides
-        counted = Counter(each.as_json()["change"] for each in keys)
+        counted = Counter(key.as_json()["change"] for key in keys)
         yield f"{self.origin} to {self.target}"
         yield ""
         yield f"configuration: {_counts(counted) or 'no difference'}"
         yield from map(_key_line, keys)
-        if overrides:
+        if lines := list(_override_lines(overrides)):
             yield ""
-            yield f"what Streams sets for its clients: {count(len(overrides), 'difference')}"
-            yield from (f"  ~ {each.constant}: {_value(each.old)} -> {_value(each.new)}" for each in overrides)
+            yield f"what Streams sets for its clients and topics: {count(len(lines), 'difference')}"
+            yield from lines
         yield ""
-        yield f"public API: {_counts(Counter(each.change for each in self.api)) or 'no difference'}"
-        yield from (f"  {_SIGNS.get(each.change, '~')} {each.text}{_word(each.change)}" for each in self.api)
+        yield from _dependency_lines(self.dependencies)
+        yield ""
+        yield f"environment: {count(len(self.environment), 'difference') if self.environment else 'no difference'}"
+        yield from map(_environment_line, self.environment)
+        yield ""
+        yield from _api_lines("public API", self.api)
+        yield ""
+        yield from self._scala_lines()
+
+    def _scala_lines(self) -> Iterator[str]:
+        if self.scala is None:
+            versions = (", ".join(scala_versions(each)) or "none" for each in (self.origin, self.target))
+            yield f"public API for Scala: no version of Scala in common ({' -> '.join(versions)})"
+            return
+        yield from _api_lines(f"public API for Scala {self.scala.version}", self.scala.api)
+        for release, jar in zip((self.origin, self.target), self.scala.jars, strict=True):
+            if jar != release.name:
+                yield f"  note: the jar of {jar} is read, as that of {release.name} could not be had"
+
+
+def _api_lines(title: str, changes: Sequence[ApiChange]) -> Iterator[str]:
+    yield f"{title}: {_counts(Counter(each.change for each in changes)) or 'no difference'}"
+    yield from (f"  {_SIGNS.get(each.change, '~')} {each.text}{_word(each.change)}" for each in changes)
+
+
+def _dependency_lines(found: DependenciesDiff) -> Iterator[str]:
+    counted = Counter(
+        "added" if each.old is None else "removed" if each.new is None else "changed" for each in found.libraries
+    )
+    yield f"libraries: {_counts(counted) or 'no difference'}"
+    for name in found.artifacts_removed:
+        yield f"  - {name}: the release has no such artifact, or needs none"
+    for name in found.artifacts_added:
+        yield f"  + {name}: an artifact of the release"
+    yield from map(_library_line, found.libraries)
+    for java in found.java:
+        yield f"  ~ Java of {java.name}: {java.old} -> {java.new}"
+    for natives in found.natives:
+        signed = [f"+ {each}" for each in sorted(natives.added)] + [f"- {each}" for each in sorted(natives.removed)]
+        yield f"  ~ native code of {natives.library}: {', '.join(signed)}"
+
+
+def _library_line(change: DependencyChange) -> str:
+    name = f"{change.artifact}: {change.library}"
+    if change.old is None or change.new is None:
+        return f"  - {name}" if change.new is None else f"  + {name} {_library(change.new)}"
+    same = _scope(change.old) == _scope(change.new)
+    return f"  ~ {name} {change.old.version if same else _library(change.old)} -> {_library(change.new)}"
+
+
+def _library(library: Dependency) -> str:
+    return f"{library.version} ({_scope(library)})"
+
+
+def _scope(library: Dependency) -> str:
+    return f"{library.scope}, optional" if library.is_optional else library.scope
+
+
+def _environment_line(change: EnvironmentChange) -> str:
+    entry = change.new or change.old
+    assert entry is not None
+    kind = "system property" if entry.is_property else "environment variable"
+    name = f"{kind} {change.name}" if change.name != ALL_VARIABLES else "all environment variables"
+    if change.old is None or change.new is None:
+        return f"  - {name}" if change.new is None else f"  + {name}{_defaults(change.new)}"
+    return f"  ~ {name}: {_default_text(change.old)} -> {_default_text(change.new)}"
+
+
+def _defaults(entry: EnvironmentEntry) -> str:
+    return f" ({_default_text(entry)})" if entry.defaults else ""
+
+
+def _default_text(entry: EnvironmentEntry) -> str:
+    return f"default {' or '.join(map(_value, entry.defaults))}" if entry.defaults else "no default"
 
 
 def _counts(counted: Counter[str]) -> str:
@@ -85,6 +208,31 @@ def _key_line(change: ConfigChange) -> str:
     return f"  ~ {name}: {'; '.join(facts)}"
 
 
+def _override_lines(changes: Sequence[OverrideChange]) -> Iterator[str]:
+    """Write what differs, once: constants about clients are in what the clients get."""
+    found = {each.constant: _override_text(each) for each in changes}
+    for name, text in found.items():
+        is_of_client = name.startswith(_CLIENT_CONSTANTS) and name.endswith(_OVERRIDES)
+        is_repeated = name.endswith(_EXACTLY_ONCE) and found.get(name.removesuffix(_EXACTLY_ONCE)) == text
+        if not is_of_client and not is_repeated:
+            yield f"  ~ {name}: {text}"
+
+
+def _override_text(change: OverrideChange) -> str:
+    old, new = change.old, change.new
+    if isinstance(old, tuple) or isinstance(new, tuple):
+        return f"{_value(old)} -> {_value(new)}"
+    old, new = old or {}, new or {}
+    keys = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return ", ".join(_entry_text(key, old.get(key), new.get(key)) for key in keys)
+
+
+def _entry_text(key: str, old: str | None, new: str | None) -> str:
+    if old is None or new is None:
+        return f"+ {key}={new}" if old is None else f"- {key}={old}"
+    return f"{key}={old} -> {new}"
+
+
 def _new_key(key: ReleaseConfigKey) -> str:
     return f"{key.type}, {'required' if key.required else f'default {key.default_text}'}"
 
@@ -99,7 +247,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_value(each)}" for name, each in value.items())
+        return ", ".join(f"{name}={_value(part)}" for name, part in value.items())
     if isinstance(value, tuple | list):
         return _list(value)
     return "none" if value is None else str(value) or '""'

@@ -20,9 +20,9 @@ REMOTE: Final = click.option(
 )
 
 
-def _parse_settings(_context: click.Context, _param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    pairs = {name: value for name, _, value in (each.partition("=") for each in given)}
-    if wrong := [each for each in given if "=" not in each or not each.startswith("spark.")]:
+def _parse_settings(_context: click.Context, _param: click.Parameter, settings: tuple[str, ...]) -> dict[str, str]:
+    pairs = {name: value for name, _, value in (setting.partition("=") for setting in settings)}
+    if wrong := [setting for setting in settings if "=" not in setting or not setting.startswith("spark.")]:
         name, _, _ = wrong[0].replace(" ", "=").partition("=")  # without the value, which may be a secret
         raise click.BadParameter(f"expected spark.NAME=VALUE, got {name} in another form")
     return pairs

@@ -102,7 +102,7 @@ def _assignment_json(group: _AssignmentInput, explain: bool) -> dict[str, Any]:
         state = evolve(state, configs=evolve(state.configs, rack_aware_assignment_strategy="none"))
     assigned = _task_assignor(group).assign(state, reasons=reasons if explain else None).assignments
     follow_up = group.assignor == "fallback-prior" or any(
-        each.follow_up_rebalance_ms is not None for each in assigned.values()
+        assignment.follow_up_rebalance_ms is not None for assignment in assigned.values()
     )
     result: dict[str, Any] = {"followup": follow_up}
     if ignored:
@@ -114,8 +114,8 @@ def _assignment_json(group: _AssignmentInput, explain: bool) -> dict[str, Any]:
     if explain:
         placed = sorted(
             (task, role, str(process), reasons[task, process])
-            for process, given in assigned.items()
-            for role, tasks in (("active", given.active), ("standby", given.standby))
+            for process, assignment in assigned.items()
+            for role, tasks in (("active", assignment.active), ("standby", assignment.standby))
             for task in tasks
         )
         result["reasons"] = [
@@ -131,30 +131,32 @@ def _task_pairs(tasks: Iterable[TaskId]) -> list[list[int]]:
 
 def _text(result: Mapping[str, Any]) -> str:
     rows = [("task", "role", "client", "why")]
-    rows += [(str(TaskId(*each["task"])), each["role"], each["client"], each["why"]) for each in result["reasons"]]
+    rows += [
+        (str(TaskId(*reason["task"])), reason["role"], reason["client"], reason["why"]) for reason in result["reasons"]
+    ]
     followup = "wanted, to look whether others can take over" if result["followup"] else "not wanted"
     ignored = [f"racks do not count: {result['racksIgnored']}"] if "racksIgnored" in result else []
     return "\n".join([format_table(rows), *ignored, f"follow-up rebalance: {followup}", ""])
 
 
 def _parse_input(line: str) -> _AssignmentInput:
-    given = json_object(line)
-    if given.get("assignor") not in tuple(BUILT_IN):
-        raise BadLine(f"expected 'assignor' to be {', '.join(BUILT_IN)}, got {given.get('assignor')!r}")
-    if not isinstance(given.get("release"), str | None):
-        raise BadLine(f"expected 'release' to be text, such as \"3.9.2\", got {given['release']!r}")
-    for tag in _field(given, "tags", list, []):
+    fields = json_object(line)
+    if fields.get("assignor") not in tuple(BUILT_IN):
+        raise BadLine(f"expected 'assignor' to be {', '.join(BUILT_IN)}, got {fields.get('assignor')!r}")
+    if not isinstance(fields.get("release"), str | None):
+        raise BadLine(f"expected 'release' to be text, such as \"3.9.2\", got {fields['release']!r}")
+    for tag in _field(fields, "tags", list, []):
         _text_in(tag, "tags")
-    config = AssignmentConfigs.of_keys({key: given[name] for name, key in CONFIGURATION.items() if name in given})
-    clients = [_parse_process(each) for each in _field(given, "clients", list)]
+    config = AssignmentConfigs.of_keys({key: fields[name] for name, key in CONFIGURATION.items() if name in fields})
+    clients = [_parse_process(client) for client in _field(fields, "clients", list)]
     if len({client.process_id for client in clients}) < len(clients):
         raise BadLine("two clients have the same id")
-    tasks, stateful = _parse_tasks(given, "tasks", required=True), frozenset(_parse_tasks(given, "stateful"))
-    if given["assignor"] == "high-availability":
+    tasks, stateful = _parse_tasks(fields, "tasks", required=True), frozenset(_parse_tasks(fields, "stateful"))
+    if fields["assignor"] == "high-availability":
         tasks = [*tasks, *stateful]
     partition_racks: dict[TopicPartition, list[str | None]] = {}
-    inputs = _parse_replicas(given, "racks", partition_racks)
-    changelogs = _parse_replicas(given, "changelogRacks", partition_racks)
+    inputs = _parse_replicas(fields, "racks", partition_racks)
+    changelogs = _parse_replicas(fields, "changelogRacks", partition_racks)
     infos = {
         task: TaskInfo(stateful=task in stateful, partitions=inputs.get(task, ()), changelogs=changelogs.get(task, ()))
         for task in tasks
@@ -165,46 +167,46 @@ def _parse_input(line: str) -> _AssignmentInput:
         configs=config,
         partition_racks=partition_racks,
     )
-    return _AssignmentInput(given["assignor"], given.get("release"), state)
+    return _AssignmentInput(fields["assignor"], fields.get("release"), state)
 
 
-def _parse_process(given: Any) -> KafkaStreamsState:
-    if not isinstance(given, dict):
-        raise BadLine(f"expected a client to be an object, got {given!r}")
-    name = _field(given, "id", str)
+def _parse_process(client: Any) -> KafkaStreamsState:
+    if not isinstance(client, dict):
+        raise BadLine(f"expected a client to be an object, got {client!r}")
+    name = _field(client, "id", str)
     try:
         process_id = UUID(name)
     except ValueError:
         raise BadLine(f"expected the 'id' of a client to be a UUID, got {name!r}") from None
-    capacity = _field(given, "capacity", int, 1)
+    capacity = _field(client, "capacity", int, 1)
     if capacity < 1:
         raise BadLine(f"expected the 'capacity' of a client to be its number of members, got {capacity}")
     return KafkaStreamsState(
         process_id=process_id,
         num_processing_threads=capacity,
-        previous_active_tasks=_parse_tasks(given, "prevActive"),
-        previous_standby_tasks=_parse_tasks(given, "prevStandby"),
-        lags={TaskId(subtopology, partition): lag for subtopology, partition, lag in _int_rows(given, "lags", 3)},
-        client_tags={key: str(value) for key, value in _field(given, "tags", dict, {}).items()},
-        member_rack_ids=tuple(_parse_member_racks(given)),
+        previous_active_tasks=_parse_tasks(client, "prevActive"),
+        previous_standby_tasks=_parse_tasks(client, "prevStandby"),
+        lags={TaskId(subtopology, partition): lag for subtopology, partition, lag in _int_rows(client, "lags", 3)},
+        client_tags={key: str(value) for key, value in _field(client, "tags", dict, {}).items()},
+        member_rack_ids=tuple(_parse_member_racks(client)),
     )
 
 
 def _parse_member_racks(client: Mapping[str, Any]) -> list[str | None]:
     racks = client.get("rack")
     racks = racks if isinstance(racks, list) else [racks]
-    return [_checked_rack(each, "'rack' of a client") for each in racks]
+    return [_checked_rack(rack, "'rack' of a client") for rack in racks]
 
 
 def _parse_replicas(
-    given: Mapping[str, Any], key: str, partition_racks: dict[TopicPartition, list[str | None]]
+    fields: Mapping[str, Any], key: str, partition_racks: dict[TopicPartition, list[str | None]]
 ) -> dict[TaskId, tuple[TopicPartition, ...]]:
     """Parse rows of a task and, for each of its partitions, the racks of the replicas; add those to the racks.
 
     The partitions get made-up names.
     """
     partitions: dict[TaskId, tuple[TopicPartition, ...]] = {}
-    for row in _field(given, key, list, []):
+    for row in _field(fields, key, list, []):
         if not isinstance(row, list) or [*map(type, row)] != [int, int, list] or not {*map(type, row[2])} <= {list}:
             shape = "[subtopology, partition, [[rack, ...] for each of its partitions]]"
             raise BadLine(f"expected {key!r} to hold lists {shape}, got {row!r}")
@@ -221,12 +223,12 @@ def _checked_rack(value: Any, where: str) -> str | None:
     return value
 
 
-def _parse_tasks(given: Mapping[str, Any], key: str, *, required: bool = False) -> list[TaskId]:
-    return [TaskId(subtopology, partition) for subtopology, partition in _int_rows(given, key, 2, required=required)]
+def _parse_tasks(fields: Mapping[str, Any], key: str, *, required: bool = False) -> list[TaskId]:
+    return [TaskId(subtopology, partition) for subtopology, partition in _int_rows(fields, key, 2, required=required)]
 
 
-def _int_rows(given: Mapping[str, Any], key: str, how_many: int, *, required: bool = False) -> list[list[int]]:
-    rows: list[Any] = _field(given, key, list, None if required else [])
+def _int_rows(fields: Mapping[str, Any], key: str, how_many: int, *, required: bool = False) -> list[list[int]]:
+    rows: list[Any] = _field(fields, key, list, None if required else [])
     for row in rows:
         if not isinstance(row, list) or len(row) != how_many or {int} != set(map(type, row)):
             raise BadLine(f"expected {key!r} to hold lists of {how_many} numbers, got {row!r}")
@@ -239,8 +241,8 @@ def _text_in(value: Any, key: str) -> str:
     return value
 
 
-def _field(given: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:
-    value = given.get(key, default)
+def _field(fields: Mapping[str, Any], key: str, kind: type, default: Any = None) -> Any:
+    value = fields.get(key, default)
     if not isinstance(value, kind):
         raise BadLine(f"expected {key!r} to be of type {kind.__name__}, got {value!r}")
     return value

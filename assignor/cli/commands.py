@@ -24,6 +24,12 @@ COMMANDS: Final = {
         _PLAN,
         "none; it reads neither file nor network.",
     ),
+    "web": LazyCommand(
+        "assignor.cli.web:web",
+        "The same in a web page that reads files and uploads none.",
+        _PLAN,
+        "the files of the page are in memory, 20 MB; npm has ten minutes to fetch Python for browsers.",
+    ),
     "group": LazyCommand(
         "assignor.cli.group.command:group",
         "A live group: versions, tasks, upgrade status, findings.",

@@ -90,13 +90,13 @@ def _verdict_on(path: Path, assume: str | None, assumed: list[str]) -> Conforman
     try:
         capture = Capture.parse(_text(path))
         renamed = {step: _assuming(step, assume, assumed) for step in capture.steps}
-        renamed |= {each.step: _assuming(each.step, assume, assumed) for each in capture.snapshots}
+        renamed |= {snapshot.step: _assuming(snapshot.step, assume, assumed) for snapshot in capture.snapshots}
         steps = tuple(renamed[step] for step in capture.steps)
         return judge(
             evolve(
                 capture,
                 steps=steps,
-                snapshots=tuple(evolve(each, step=renamed[each.step]) for each in capture.snapshots),
+                snapshots=tuple(evolve(snapshot, step=renamed[snapshot.step]) for snapshot in capture.snapshots),
             )
         )
     except InvalidCapture as error:
@@ -115,11 +115,11 @@ def _assuming(step: str, assume: str | None, assumed: list[str]) -> str:
     """
     name, comma, settings = step.partition(",")
     try:
-        found = resolve_release(name, assume)
+        resolved = resolve_release(name, assume)
     except UpgradeError:  # its place in the capture is part of the error that follows
         return step
-    assumed += found.notes if found.is_open else assumptions_of(found.release) or found.notes
-    return f"{found.release.spelling}{comma}{settings}" if found.release.assumed_like else step
+    assumed += resolved.notes if resolved.is_open else assumptions_of(resolved.release) or resolved.notes
+    return f"{resolved.release.spelling}{comma}{settings}" if resolved.release.assumed_like else step
 
 
 def _as_json(result: ConformanceVerdict | str) -> dict[str, Any]:
@@ -134,10 +134,10 @@ def _name(path: Path) -> str:
 
 def _text(path: Path) -> str:
     if path == _STDIN:
-        given: bytes = read_all(sys.stdin.buffer, "stdin", MAX_CAPTURE_BYTES)
+        content: bytes = read_all(sys.stdin.buffer, "stdin", MAX_CAPTURE_BYTES)
     else:
-        given = read_input(path, MAX_CAPTURE_BYTES)
-    return given.decode("utf-8", "replace")
+        content = read_input(path, MAX_CAPTURE_BYTES)
+    return content.decode("utf-8", "replace")
 
 
 # -- text ------------------------------------------------------------------------------------------------------------
@@ -202,10 +202,10 @@ def _difference_lines(name: str, verdict: ConformanceVerdict) -> Iterator[str]:
     number = run.differences[0].generation
     what = "differs" if verdict.complete else "is incomplete: no inferred steps explain the difference"
     yield f"\n{printable(name)} {what} in generation {number}, {replay}:"
-    found = [difference for difference in run.differences if difference.generation == number]
-    for difference in found:
+    differences = [difference for difference in run.differences if difference.generation == number]
+    for difference in differences:
         yield f"  {printable(str(difference))}"
-    for why in dict.fromkeys(difference.why for difference in found if difference.why):
+    for why in dict.fromkeys(difference.why for difference in differences if difference.why):
         yield f"  because {printable(why)}"
     yield from (
         line for generation in run.generations if generation.number == number for line in _generation_lines(generation)
@@ -217,12 +217,12 @@ def _verbose_lines(name: str, verdict: ConformanceVerdict) -> Iterator[str]:
     for generation in verdict.step_by_step.generations:
         yield from _generation_lines(generation)
         yield from (f"  {printable(note)}" for note in generation.notes)
-    for each in verdict.failures:
-        failure = each.failure
+    for observed_failure in verdict.failures:
+        failure = observed_failure.failure
         step = failure.incarnation.started_as.text if failure.incarnation.started_as else "?"
         bug = f" ({_about(failure.bug)})" if failure.bug else ""
         line = f"{failure.incarnation} ({step}) fails in generation {failure.generation}: {failure.reason}{bug}"
-        line += f"; in the capture {each.observed}"
+        line += f"; in the capture {observed_failure.observed}"
         yield f"  {printable(line)}"
     for instance, step in verdict.unexplained_failures:
         yield f"  instance {instance} ({printable(step)}) ended for a reason outside the protocol"
@@ -232,7 +232,7 @@ def _about(bug: str) -> str:
     """Return the name of a known bug with its issue."""
     from spark_sim.regressions.known_bugs import BUGS
 
-    return f"{bug}, {next(each.issue for each in BUGS if each.name == bug)}"
+    return f"{bug}, {next(known_bug.issue for known_bug in BUGS if known_bug.name == bug)}"
 
 
 def _generation_lines(generation: GenerationReplay) -> Iterator[str]:
@@ -249,8 +249,8 @@ def _member_row(part: MemberReplay) -> Sequence[str]:
     from spark_sim.conformance.messages import AssignmentMessage
     from spark_sim.model.events import format_tasks
 
-    def tasks(got: Any) -> str:
-        return format_tasks(got.partitions_by_task) if isinstance(got, AssignmentMessage) else "?"
+    def tasks(message: Any) -> str:
+        return format_tasks(message.partitions_by_task) if isinstance(message, AssignmentMessage) else "?"
 
     return (
         part.incarnation.name + (" (leader)" if part.is_leader else ""),

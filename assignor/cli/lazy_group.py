@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
 
     @property
     def limits(self) -> Mapping[str, str]:
-        """The limits of each command."""
+        """The limits that apply to each command."""
         return {name: command.limits for name, command in self._lazy_commands.items()}
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -132,7 +132,7 @@ def run_script(cli: click.Command) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
     if COMPLETION_VARIABLE not in os.environ:  # click writes completions as bytes
-        sys.stdout, sys.stderr = (SafeStream(each) if each else each for each in (sys.stdout, sys.stderr))
+        sys.stdout, sys.stderr = (SafeStream(stream) if stream else stream for stream in (sys.stdout, sys.stderr))
     try:
         _require_text(sys.argv[1:])
         status = cli.main(prog_name="streams-assignor", standalone_mode=False)
@@ -158,11 +158,11 @@ def _open_closed_streams() -> None:
 
 def _require_text(arguments: Sequence[str]) -> None:
     """Refuse bytes that are no UTF-8, as in old names of files: no name in Kafka and no path in PyArrow has them."""
-    for each in arguments:
+    for argument in arguments:
         try:
-            each.encode()
+            argument.encode()
         except UnicodeEncodeError:
-            raise click.UsageError(f"expected arguments in UTF-8, got {os.fsencode(each)!r}") from None
+            raise click.UsageError(f"expected arguments in UTF-8, got {os.fsencode(argument)!r}") from None
 
 
 def _for_people(message: str) -> str:

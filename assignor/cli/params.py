@@ -93,8 +93,8 @@ def complete_release(_context: click.Context, _parameter: click.Parameter, incom
     """Complete a release or a line of releases; the newest come first."""
     from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
-    found = {**NEWEST_OF_LINE, **{name: each for name, each in RELEASES.items() if each.is_released}}
-    names = [name for name, each in sorted(found.items(), key=lambda pair: pair[1].number, reverse=True)]
+    releases = {**NEWEST_OF_LINE, **{name: release for name, release in RELEASES.items() if release.is_released}}
+    names = [name for name, release in sorted(releases.items(), key=lambda pair: pair[1].number, reverse=True)]
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -145,9 +145,9 @@ class Duration(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read a duration."""
-        found = _DURATION.fullmatch(str(value))
+        match = _DURATION.fullmatch(str(value))
         try:
-            parts = {unit: float(number) for unit, number in found.groupdict().items() if number} if found else {}
+            parts = {unit: float(number) for unit, number in match.groupdict().items() if number} if match else {}
         except ValueError:
             parts = {}
         if not parts:
@@ -163,10 +163,10 @@ class Seconds(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Refuse ``nan``."""
-        found = super().convert(value, param, ctx)
-        if math.isnan(found):
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
             self.fail(f"expected a number of seconds, got {value!r}", param, ctx)
-        return found
+        return seconds
 
 
 def cluster_settings(context: click.Context, servers: str | None, file: Path | None) -> tuple[str, CommandConfig]:

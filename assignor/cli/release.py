@@ -24,7 +24,7 @@ from upgrade.releases import Release, ResolvedRelease, resolve_release
     "other",
     metavar="RELEASE",
     shell_complete=complete_release,
-    help="Print what differs in RELEASE: configuration keys, defaults, and the public API of the jars.",
+    help="Print what differs in RELEASE: configuration keys, public API, libraries, Java and environment.",
 )
 @ASSUME
 @output_options("one object")
@@ -56,12 +56,12 @@ def release(name: str, other: str | None, assume: str | None, output: str) -> No
 def _print_diff(origin: ResolvedRelease, target: ResolvedRelease, output: str) -> None:
     from assignor.cli._release_diff import ReleaseDiff  # its tables are read when they are needed
 
-    found = ReleaseDiff.between(origin.release, target.release)
-    notes = list(dict.fromkeys((*origin.notes, *target.notes)))
+    diff = ReleaseDiff.between(origin.release, target.release)
+    notes = list(dict.fromkeys((*origin.notes, *target.notes, *origin.tables, *target.tables)))
     if output != "text":
-        click.echo(document({**found.as_json(), "notes": notes}, output, indent=2))
+        click.echo(document({**diff.as_json(), "notes": notes}, output, indent=2))
         return
-    head, *rest = found.lines()
+    head, *rest = diff.lines()
     click.echo("\n".join((head, *(f"note: {note}" for note in notes), *rest)))
 
 
@@ -71,44 +71,46 @@ def release_facts(resolved: ResolvedRelease) -> dict[str, Any]:
     >>> release_facts(resolve_release("cp-7.6"))["release"]
     '3.6.0'
     """
-    found = resolved.release
-    behaviour = found.behaviour
+    release = resolved.release
+    behaviour = release.behaviour
     return {
-        "release": found.name,
-        "notes": [*resolved.notes, *([found.note] if found.note and found.note not in resolved.notes else [])],
-        "line": found.line,
-        "confluent_platform": [line for line, kafka in CONFLUENT_PLATFORM.items() if kafka == found.line],
-        "metadata_version": found.supported_version,
-        "version_probing": found.is_probeable,
-        "rule_set": found.rule_set,
-        "rebalance_protocols": list(found.rebalance_protocols),
+        "release": release.name,
+        "notes": [*resolved.notes, *([release.note] if release.note and release.note not in resolved.notes else [])],
+        "line": release.line,
+        "confluent_platform": [line for line, kafka in CONFLUENT_PLATFORM.items() if kafka == release.line],
+        "metadata_version": release.supported_version,
+        "version_probing": release.is_probeable,
+        "rule_set": release.rule_set,
+        "rebalance_protocols": list(release.rebalance_protocols),
         "upgrade_from": {
-            value: [effect.name.lower() for effect in found.upgrade_from_effects(value)]
-            for value in found.upgrade_from
-            if found.can_start_with(value)
+            value: [effect.name.lower() for effect in release.upgrade_from_effects(value)]
+            for value in release.upgrade_from
+            if release.can_start_with(value)
         },
-        "leaves_on_close": found.leaves_on_close,
-        "task_assignor": found.task_assignor,
+        "leaves_on_close": release.leaves_on_close,
+        "task_assignor": release.task_assignor,
         "client_tags": behaviour.client_tags,
         "rack_strategies": list(behaviour.rack_strategies),
-        "broker_level": _broker_level(found),
-        "bugs": [{"name": bug.name, "issue": bug.issue, "description": bug.description} for bug in _bugs_around(found)],
+        "broker_level": _broker_level(release),
+        "bugs": [
+            {"name": bug.name, "issue": bug.issue, "description": bug.description} for bug in _bugs_around(release)
+        ],
     }
 
 
-def _bugs_around(found: Release) -> Iterator[RegressionBug]:
+def _bugs_around(release: Release) -> Iterator[RegressionBug]:
     """Yield the bugs that an upgrade from or to the release can show."""
     with mutants_registered():  # some rows of the table have a mutant as origin or target
         for bug in BUGS:
             pairs = (pair for releases in bug.affected for pair in releases.pairs())
-            if any(found in pair and all(each.is_released for each in pair) for pair in pairs):
+            if any(release in pair and all(tested.is_released for tested in pair) for pair in pairs):
                 yield bug
 
 
-def _broker_level(found: Release) -> str | None:
+def _broker_level(release: Release) -> str | None:
     """The newest inter.broker.protocol.version or metadata.version of these brokers; None if it is not known."""
     try:
-        return broker_release(found.name).newest.name if found.kafka_name else None
+        return broker_release(release.name).newest.name if release.kafka_name else None
     except UnknownRelease:
         return None
 

@@ -144,11 +144,11 @@ def _assuming(scenario: str, assume: str | None) -> str:
     spellings = {}
     for name in sorted({match[0] for match in _RELEASE.finditer(scenario)}):
         try:
-            found = resolve_release(name, assume)
+            resolved = resolve_release(name, assume)
         except UpgradeError:  # a broker's release before 0.10, or an error that names its place in the scenario
             continue
-        spellings[name] = found.release.spelling if found.notes else name
-        for note in found.notes if found.is_open else assumptions_of(found.release) or found.notes:
+        spellings[name] = resolved.release.spelling if resolved.notes else name
+        for note in resolved.notes if resolved.is_open else assumptions_of(resolved.release) or resolved.notes:
             click.echo(f"note: {note}", err=True)
     return _RELEASE.sub(lambda match: spellings.get(match[0], match[0]), scenario)
 

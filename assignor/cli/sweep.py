@@ -199,17 +199,17 @@ def sweep(
         raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
     how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}
     how |= {"page": page_of} if renderer.has_page else {}
-    found = _run_sweep(suite, out, console, **how)
+    finished = _run_sweep(suite, out, console, **how)
     folder, where = local_folder(out), f"Results in {hide_credentials(out)}"
     if folder is not None:
         where = f"Results in {folder / suite.main_file}"
         if renderer.has_page:
             where += f", tables in {folder}, page for the browser {folder / REPORT}"
     if output != "text":
-        print_file(suite.files[suite.main_file](found.results), output)
-        print_judgement(console, judgement := renderer.judge(found.results))
+        print_file(suite.files[suite.main_file](finished.results), output)
+        print_judgement(console, judgement := renderer.judge(finished.results))
     else:
-        judgement = renderer.show(console, found.results)
+        judgement = renderer.show(console, finished.results)
     console.print(where, soft_wrap=True)
     exit_unless(judgement.good)
 
@@ -242,33 +242,35 @@ def _slice(suite: Suite, part: str) -> Suite:
     number, _, count = part.partition("/")
     try:
         slices = parse_number(count, least=1)
-        found = suite.slice(parse_number(number, least=1, most=slices), slices)
+        sliced = suite.slice(parse_number(number, least=1, most=slices), slices)
     except InvalidInput:
         raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part[:40]}") from None
-    if not found.units:
+    if not sliced.units:
         raise WrongUsage(f"--slice {part} has none of the {len(suite.units):,} work units")
-    return found
+    return sliced
 
 
 def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> Suite:
     """Return what is to be swept; options that contradict each other are wrong usage."""
     context = click.get_current_context()
-    given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    chosen_names = {
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
     if preset:
-        _leave_out(given - HOW_TO_RUN - {"preset"}, f"--preset {preset} defines what to sweep")
+        _leave_out(chosen_names - HOW_TO_RUN - {"preset"}, f"--preset {preset} defines what to sweep")
         from spark_sim.sweep.presets import PRESETS
 
         return PRESETS[preset].suite(preset)
-    if "yes" in given:
+    if "yes" in chosen_names:
         raise WrongUsage("--yes belongs to --preset")
     if brokers:
-        return _broker_suite(given, faults, **chosen)
+        return _broker_suite(chosen_names, faults, **chosen)
     if chosen["matrix"] == HISTORY:
-        _leave_out(given - REGRESSION_OPTIONS, f"--matrix {HISTORY} defines what to search for")
+        _leave_out(chosen_names - REGRESSION_OPTIONS, f"--matrix {HISTORY} defines what to search for")
         from spark_sim.sweep.suites import regression_suite
 
         return regression_suite()
-    if "faults" in given:
+    if "faults" in chosen_names:
         raise WrongUsage("--faults belongs to --brokers; of a group say --crashes and --rebalance-timeouts")
     return _upgrade_suite(**chosen)
 
@@ -280,7 +282,7 @@ def _leave_out(unused: set[str], why: str) -> None:
 
 
 def _broker_suite(
-    given: set[str],
+    chosen_names: set[str],
     faults: int,
     *,
     origin: str | None,
@@ -289,7 +291,7 @@ def _broker_suite(
     members: int,
     **_of_groups: Any,
 ) -> Suite:
-    if given & GROUP_OPTIONS or bool(origin) != bool(target) or (assume and not origin):
+    if chosen_names & GROUP_OPTIONS or bool(origin) != bool(target) or (assume and not origin):
         raise WrongUsage(
             "with --brokers say --from RELEASE and --to RELEASE (and --assume), or neither of them, and no other part "
             "of a group"
@@ -299,12 +301,12 @@ def _broker_suite(
     if not (origin and target):
         return broker_suite((), nodes=members, faults=faults)
     ends = [broker_release(name, assume) for name in (origin, target)]
-    for each in ends:
-        assumed = [f"{each} is assumed to behave like {each.assumed_like}"] if each.assumed_like else []
-        for note in (*each.reading, *assumed):
+    for release in ends:
+        assumed = [f"{release} is assumed to behave like {release.assumed_like}"] if release.assumed_like else []
+        for note in (*release.reading, *assumed):
             click.echo(f"note: {note}", err=True)
     first, last = (
-        each.spelling if each.assumed_like else name for each, name in zip(ends, (origin, target), strict=True)
+        release.spelling if release.assumed_like else name for release, name in zip(ends, (origin, target), strict=True)
     )
     return broker_suite([(first, last)], nodes=members, faults=faults)
 

@@ -66,7 +66,7 @@ class InputFile(click.File):
     """A file, a pipe or - for standard input; a pipe without a writer is at its end, and not waited for."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Open it as text."""
+        """Open the file as text."""
         if value == "-":
             return super().convert(value, param, ctx)
         try:
@@ -141,11 +141,11 @@ def encode(as_release: str | None, jsonl: bool) -> None:
     """  # noqa: D301 - click reads the backspace character
 
     def converted(line: str) -> dict[str, Any]:
-        given = json_object(line)
-        if given.get("kind") not in METADATA_KINDS or not isinstance(given.get("fields"), dict):
+        fields = json_object(line)
+        if fields.get("kind") not in METADATA_KINDS or not isinstance(fields.get("fields"), dict):
             kinds = "|".join(f'"{kind}"' for kind in METADATA_KINDS)
             raise BadLine(f'expected {{"kind": {kinds}, "fields": {{...}}}}')
-        return {"hex": encode_from_json(given["kind"], given["fields"], as_release).hex()}
+        return {"hex": encode_from_json(fields["kind"], fields["fields"], as_release).hex()}
 
     sys.exit(int(_convert_lines(stdin_lines(), converted, jsonl) and not jsonl))
 
@@ -199,15 +199,15 @@ def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading
     from assignor.cli import _captures  # imports rich, which lines do not need
 
     try:
-        found = _captures.parse_capture(first + _rest(file), reading)
+        generations = _captures.parse_capture(first + _rest(file), reading)
     except _captures.InvalidCapture as error:
         raise click.UsageError(f"{file.name}: expected {_captures.EXPECTED} or {_LINE_FORMATS}; {error}") from error
-    rows = [row for generation in found for row in generation.rows]
+    rows = [row for generation in generations for row in generation.rows]
     if jsonl or not sys.stdout.isatty():
         for row in rows:
             click.echo(json.dumps(row))
     else:
-        _captures.print_capture(file.name, found)
+        _captures.print_capture(file.name, generations)
     return any(has_error(row[message] or {}) for row in rows for message in ("subscription", "assignment"))
 
 
@@ -247,35 +247,38 @@ _DETECTED_KINDS: Final = ("subscription", "assignment")
 
 
 def _parse_line(line: str, kind: str | None) -> tuple[str, bytes]:
-    given = json_object(line) if _is_json(line) else {}
-    its_kind = given.get("kind", kind)
+    fields = json_object(line) if _is_json(line) else {}
+    its_kind = fields.get("kind", kind)
     if its_kind not in METADATA_KINDS:
-        which = "subscription or assignment, or one of them with member- in front"
-        raise BadLine(f"expected kind {which} (in the line or as --kind), got {its_kind!r}")
-    return its_kind, _bytes_of(line, given)
+        kinds = "subscription or assignment, or one of them with member- in front"
+        raise BadLine(f"expected kind {kinds} (in the line or as --kind), got {its_kind!r}")
+    return its_kind, _bytes_of(line, fields)
 
 
-def _bytes_of(line: str, given: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a line; ``given`` is its JSON object, empty for a line of hex or base64."""
-    if not given:
+def _bytes_of(line: str, fields: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a line; ``fields`` is its JSON object, empty for a line of hex or base64."""
+    if not fields:
         return parse_bytes(line)
     for key, read in _ENCODINGS.items():
-        if key in given:
-            return read(given[key])
+        if key in fields:
+            return read(fields[key])
     raise BadLine(f"expected {' or '.join(map(repr, _ENCODINGS))} in the line")
 
 
 def _parse_line_of_any_kind(line: str, kind: str | None, supported: int) -> tuple[str, bytes]:
     """Parse a line; without a kind, detect it and print what it is. Raises ``BadLine`` if the bytes fit no kind."""
-    given = json_object(line) if _is_json(line) else {}
-    if kind is not None or given.get("kind") is not None:
+    fields = json_object(line) if _is_json(line) else {}
+    if kind is not None or fields.get("kind") is not None:
         return _parse_line(line, kind)
-    encoded = _bytes_of(line, given)
-    results = {each: decode_or_error(each, encoded, DecodeOptions(supported, True)) for each in _DETECTED_KINDS}
-    problems = {each: _misfit(result) for each, result in results.items()}
-    fitting = [each for each, problem in problems.items() if not problem]
+    encoded = _bytes_of(line, fields)
+    results = {
+        tried_kind: decode_or_error(tried_kind, encoded, DecodeOptions(supported, True))
+        for tried_kind in _DETECTED_KINDS
+    }
+    problems = {tried_kind: _misfit(result) for tried_kind, result in results.items()}
+    fitting = [tried_kind for tried_kind, problem in problems.items() if not problem]
     if not fitting:
-        errors = "; ".join(f"as {each}: {problem}" for each, problem in problems.items())
+        errors = "; ".join(f"as {tried_kind}: {problem}" for tried_kind, problem in problems.items())
         raise BadLine(f"expected a kind that these {len(encoded)} bytes fit, name one with --kind ({errors})")
     click.echo(f"read as {fitting[0]}" + (f"; the bytes fit --kind {fitting[1]} too" if fitting[1:] else ""))
     return fitting[0], encoded
@@ -285,9 +288,9 @@ def _misfit(result: dict[str, Any]) -> str:
     """Say why bytes are not of a kind; empty if they may be. Any number of bytes fits a version that no release has."""
     if has_error(result):
         return str(result.get("message"))
-    for found in (result, result.get("fields", {}).get("userData")):
-        if isinstance(found, Mapping) and found.get("future") and found["version"] > LATEST_SUPPORTED_VERSION:
-            return f"version {found['version']}, which no release has (up to {LATEST_SUPPORTED_VERSION})"
+    for decoded in (result, result.get("fields", {}).get("userData")):
+        if isinstance(decoded, Mapping) and decoded.get("future") and decoded["version"] > LATEST_SUPPORTED_VERSION:
+            return f"version {decoded['version']}, which no release has (up to {LATEST_SUPPORTED_VERSION})"
     return ""
 
 
@@ -295,9 +298,9 @@ def _is_json(line: str) -> bool:
     return line.lstrip().startswith("{")
 
 
-def _format_parts(found: Iterable[AnnotatedField]) -> str:
+def _format_parts(parts: Iterable[AnnotatedField]) -> str:
     rows = [("offset", "bytes", "field", "value")]
-    rows += [(str(part.offset), _format_bytes(part.raw), part.field, printable(part.value)) for part in found]
+    rows += [(str(part.offset), _format_bytes(part.raw), part.field, printable(part.value)) for part in parts]
     return format_table(rows, numeric_columns=1)
 
 

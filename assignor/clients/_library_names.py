@@ -21,9 +21,9 @@ def instances_have(kind: type, name: str) -> bool:
 
     Tracing tools wrap constructors, so the function that they wrap counts.
     """
-    constructors = (unwrap(vars(each)["__init__"]) for each in kind.__mro__ if "__init__" in vars(each))
+    constructors = (unwrap(vars(base)["__init__"]) for base in kind.__mro__ if "__init__" in vars(base))
     return hasattr(kind, name) or any(
-        name in each.__code__.co_names for each in constructors if isinstance(each, FunctionType)
+        name in constructor.__code__.co_names for constructor in constructors if isinstance(constructor, FunctionType)
     )
 
 

@@ -41,10 +41,10 @@ def warn_unless_closed(client: Any, name: str, abandon: Callable[[], object] = l
 
 def weakly(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that calls a method while its object exists, and does not keep the object."""
-    found = WeakMethod(method)
+    reference = WeakMethod(method)
 
     def call(*arguments: Any, **named: Any) -> Any:
-        return None if (alive := found()) is None else alive(*arguments, **named)
+        return None if (alive := reference()) is None else alive(*arguments, **named)
 
     return call
 

@@ -58,10 +58,10 @@ def hide_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, **hidden}
 
 
-def unknown_settings(given: Iterable[str], known: Iterable[str]) -> str:
+def unknown_settings(names: Iterable[str], allowed: Iterable[str]) -> str:
     """Return the names that are not known, each with the closest known one; empty if there are none."""
-    known = list(known)
+    allowed = list(allowed)
     return ", ".join(
-        f"{name} (did you mean {close[0]}?)" if (close := get_close_matches(name, known, n=1)) else name
-        for name in sorted(set(given).difference(known))
+        f"{name} (did you mean {close[0]}?)" if (close := get_close_matches(name, allowed, n=1)) else name
+        for name in sorted(set(names).difference(allowed))
     )

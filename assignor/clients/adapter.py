@@ -477,7 +477,7 @@ def _content(received: ReceivedAssignment) -> int:
 
 
 def _sizes_by_member(encoded: Mapping[str, bytes]) -> dict[str, int]:
-    return {member: len(each) for member, each in encoded.items()}
+    return {member: len(content) for member, content in encoded.items()}
 
 
 def partition_counts(cluster: ClusterMetadata, topics: Iterable[str]) -> dict[str, int]:
@@ -485,5 +485,5 @@ def partition_counts(cluster: ClusterMetadata, topics: Iterable[str]) -> dict[st
 
     kafka-python and aiokafka look up the other topics by themselves, and rejoin when they know more.
     """
-    found = {topic: cluster.partitions_for_topic(topic) for topic in topics}
-    return {topic: len(partitions) for topic, partitions in found.items() if partitions}
+    partitions_by_topic = {topic: cluster.partitions_for_topic(topic) for topic in topics}
+    return {topic: len(partitions) for topic, partitions in partitions_by_topic.items() if partitions}

@@ -63,8 +63,9 @@ def run_member(settings: MemberSettings, emit: Observer, stopping: Flag) -> bool
 
     streams = _assignor(settings, observe)
     config = CommandConfig.read(settings.command_config) if settings.command_config else CommandConfig()
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
-    logging.getLogger("assignor").addHandler(logging.NullHandler())  # likewise; keeps standard error empty
+    # Errors arrive as exceptions and events, so standard error stays empty.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    logging.getLogger("assignor").addHandler(logging.NullHandler())
     emit(MemberStarted(settings.release, settings.upgrade_from, str(streams.assignor.member.process_id)))
     try:
         consumer = _consumer(settings, config, streams)

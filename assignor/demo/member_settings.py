@@ -35,6 +35,6 @@ class MemberSettings:
         return [
             argument
             for name, value in given.items()
-            for one in (value if isinstance(value, tuple) else (value,))
-            for argument in (f"--{name.replace('_', '-')}", str(one))
+            for item in (value if isinstance(value, tuple) else (value,))
+            for argument in (f"--{name.replace('_', '-')}", str(item))
         ]

@@ -46,7 +46,7 @@ class MemberStatus:
     name: str
 
     process: str = "stopped"
-    """starting, running, stopping or stopped"""
+    """The state of the process: starting, running, stopping or stopped."""
 
     release: str = ""
     upgrade_from: str | None = None
@@ -58,7 +58,7 @@ class MemberStatus:
     standby: tuple[str, ...] = ()
     rejoining: bool = True
     processed: int = 0
-    """Records since the last assignment."""
+    """The number of records that it has processed since the last assignment."""
 
     def after(self, event: EventLine) -> MemberStatus:
         """Return the status after an event."""
@@ -91,10 +91,10 @@ class TimelineEntry:
     """Something that happened to a member or to the group."""
 
     seconds: float
-    """Since the beginning."""
+    """The time since the beginning of the bounce."""
 
     member: str
-    """Empty: the whole group."""
+    """The name of the member; empty if the line is about the whole group."""
 
     event: EventLine
     """A line of the member, or ``starting``, ``step``, ``step_finished`` or ``records_finished`` of the bounce."""
@@ -120,9 +120,9 @@ def event_text(event: EventLine) -> str:
             return f"subscribes with version {used}, supports {supported}"
         case {"event": "assigned", "generation": generation, "version": version, "supported": supported}:
             role = "leads" if event["leader"] else "follows"
-            known = f", supported {supported}" if supported > 0 else ""
+            newest = f", supported {supported}" if supported > 0 else ""
             owned = " ".join(event["active"]) or "nothing"
-            return f"{role} generation {generation}, version {version}{known}: owns {owned}"
+            return f"{role} generation {generation}, version {version}{newest}: owns {owned}"
         case {"event": "rejoin"}:
             return "rejoins immediately to change its version"
         case {"event": "failed", "error": error}:
@@ -218,10 +218,10 @@ class ProcessedOffsets:
 
 @frozen(kw_only=True)
 class BounceSettings:
-    """What to bounce."""
+    """The group to bounce, and how."""
 
     bootstrap_servers: str | None = None
-    """None: an embedded cluster."""
+    """The brokers; None starts an embedded cluster."""
 
     members: int = 3
     partitions: int = 6
@@ -279,5 +279,5 @@ class BounceSummary:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        timeline = [{"seconds": each.seconds, "member": each.member, "what": each.text} for each in self.timeline]
+        timeline = [{"seconds": line.seconds, "member": line.member, "what": line.text} for line in self.timeline]
         return {**asdict(evolve(self, timeline=())), "timeline": timeline}

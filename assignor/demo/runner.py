@@ -84,7 +84,7 @@ class BounceRunner:
 
     @property
     def seconds(self) -> float:
-        """Time since the beginning."""
+        """The time since the beginning of the bounce."""
         return time.monotonic() - self._start
 
     @property

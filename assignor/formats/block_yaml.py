@@ -28,15 +28,15 @@ def to_yaml(value: Any) -> str:
 
 def _lines(value: Any) -> Iterator[str]:
     if isinstance(value, dict) and value:
-        for key, each in value.items():
-            if _is_block(each):
+        for key, item in value.items():
+            if _is_block(item):
                 yield f"{_scalar(key)}:"
-                yield from (f"  {line}" for line in _lines(each))
+                yield from (f"  {line}" for line in _lines(item))
             else:
-                yield f"{_scalar(key)}: {_scalar(each)}"
+                yield f"{_scalar(key)}: {_scalar(item)}"
     elif isinstance(value, list | tuple) and value:
-        for each in value:
-            first, *rest = _lines(each)
+        for item in value:
+            first, *rest = _lines(item)
             yield f"- {first}"
             yield from (f"  {line}" for line in rest)
     else:
@@ -51,4 +51,4 @@ def _scalar(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
         return value
     written = json.dumps(value, ensure_ascii=False)
-    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in written)
+    return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in written)

@@ -20,19 +20,19 @@ class SafeConsole(Console):
 
     def _get_file(self) -> IO[str]:
         """Return the stream, without the escapes that would hit this console's own control characters."""
-        found: Any = _FILE.fget(self)
-        return found.stream if isinstance(found, SafeStream) else found
+        file: Any = _FILE.fget(self)
+        return file.stream if isinstance(file, SafeStream) else file
 
     file = property(_get_file, _FILE.fset)
 
     def _get_size(self) -> ConsoleDimensions:
         """Return the size of the terminal; of a width of nothing, nothing of a text would be printed."""
-        found: Any = _SIZE.fget(self)
-        return ConsoleDimensions(max(_LEAST_WIDTH, found.width), found.height)
+        size: Any = _SIZE.fget(self)
+        return ConsoleDimensions(max(_LEAST_WIDTH, size.width), size.height)
 
     size = property(_get_size, _SIZE.fset)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render with escapes in all text."""
-        for each in super().render(renderable, options):
-            yield each if each.control else Segment(without_controls(each.text), each.style)
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(without_controls(segment.text), segment.style)

@@ -14,7 +14,7 @@ class Gauge(NamedTuple):
     name: str
     help: str
     samples: list[tuple[Mapping[str, str], int]]
-    """Labels and value."""
+    """The labels and the value of each sample."""
 
 
 def exposition(gauges: Iterable[Gauge]) -> str:

@@ -49,10 +49,12 @@ def shown_steps(wait: Callable[[Event, float], bool] = Event.wait) -> Iterator[N
             due += min(due, MOST_SECONDS)
 
     thread = Thread(target=print_steps, daemon=True)
-    thread.start()
+    with suppress(RuntimeError):  # Python in a browser has no threads, and no lines
+        thread.start()
     try:
         yield
     finally:
         step("")
         ended.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()

@@ -27,7 +27,7 @@ def without_controls(text: str) -> str:
     >>> print(without_controls("orders\x1b[31m\n"), end="")
     orders\u001b[31m
     """
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class SafeStream:
@@ -62,7 +62,10 @@ def sanitize(message: str) -> str:
     >>> print(sanitize("unknown release \x1b[31m"))
     unknown release \x1b[31m
     """
-    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in truncate(message))
+    return "".join(
+        character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
+        for character in truncate(message)
+    )
 
 
 def join_names(things: Iterable[object], limit: int = 5) -> str:

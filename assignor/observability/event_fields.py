@@ -41,7 +41,7 @@ class EventField(NamedTuple):
     """Takes the event; returns what JSON can hold."""
 
     log: str | None
-    """Log field; None: not logged."""
+    """The name of the field in a log line; None if the value is not logged."""
 
     key: str | None = None
     """JSON key; None: not in the JSON line."""
@@ -76,7 +76,7 @@ def _task_names(tasks: Iterable[TaskId]) -> list[str]:
 
 
 def _partitions(tasks: PartitionsByTask) -> set[str]:
-    return {f"{each.topic}-{each.partition}" for partitions in tasks.values() for each in partitions}
+    return {f"{partition.topic}-{partition.partition}" for partitions in tasks.values() for partition in partitions}
 
 
 def _error_line(event: MemberFailed) -> str:
@@ -187,7 +187,9 @@ EVENT_FIELDS: Final[Mapping[type[Event], EventFormat]] = {
 }
 
 LINE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    each.line: tuple(field.key for field in each.fields if field.key) for each in EVENT_FIELDS.values() if each.line
+    line_fields.line: tuple(field.key for field in line_fields.fields if field.key)
+    for line_fields in EVENT_FIELDS.values()
+    if line_fields.line
 }
 """JSON keys of each event that has a JSON line, beside ``event`` and ``time``."""
 

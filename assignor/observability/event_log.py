@@ -41,8 +41,8 @@ def format_line(fields: Mapping[str, Any]) -> str:
     >>> format_line({"event": "tasks_changed", "assigned": ["0_1", "0_2"], "revoked": [], "at_ms": None})
     'tasks_changed assigned=0_1,0_2'
     """
-    known = {key: value for key, value in fields.items() if key != "event" and value not in (None, [])}
-    return " ".join([fields["event"], *(f"{key}={_format_value(value)}" for key, value in known.items())])
+    shown = {key: value for key, value in fields.items() if key != "event" and value not in (None, [])}
+    return " ".join([fields["event"], *(f"{key}={_format_value(value)}" for key, value in shown.items())])
 
 
 def _format_value(value: object) -> str:

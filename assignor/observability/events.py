@@ -54,10 +54,10 @@ class AssignmentComputed:
     """The member, as the leader, computed the assignments of its group."""
 
     subscription_sizes: dict[str, int]
-    """Bytes by member id."""
+    """The size in bytes, by member id."""
 
     assignment_sizes: dict[str, int]
-    """Bytes by member id."""
+    """The size in bytes, by member id."""
 
     seconds: float
 
@@ -90,7 +90,7 @@ class AssignmentReceived:
     """The member took an assignment. If it rejoins immediately, the group has not settled."""
 
     reason: JoinReason | FollowUpReason
-    """Why it joined."""
+    """Why the member joined."""
 
     generation: int
 
@@ -99,7 +99,7 @@ class AssignmentReceived:
     is_leader: bool
 
     group_version: int
-    """Version of the assignment."""
+    """The metadata version of the assignment."""
 
     group_supported_version: int
     """Highest version that all members support, as the leader encoded it; -1 if the version is too old for it."""
@@ -158,7 +158,7 @@ class RejoinDelayed:
     """How many rejoins in a row have changed nothing."""
 
     seconds: float
-    """How long it waits."""
+    """How long the member waits."""
 
 
 @frozen
@@ -255,7 +255,7 @@ def combine_observers(*observers: Observer) -> Observer:
     isolated = [isolate_errors(observer) for observer in observers]
 
     def observe(event: Event) -> None:
-        for each in isolated:
-            each(event)
+        for observer in isolated:
+            observer(event)
 
     return observe

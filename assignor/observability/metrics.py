@@ -41,7 +41,7 @@ class InstrumentKind(enum.Enum):
 
 @frozen
 class Metric:
-    """A row of the table."""
+    """One metric, as a row of the table of metrics."""
 
     name: str
     kind: InstrumentKind
@@ -50,7 +50,7 @@ class Metric:
     attributes: tuple[str, ...] = ()
     jmx_name: str = ""
     bucket_bounds: tuple[float, ...] = ()
-    """Only of histograms."""
+    """The upper bounds of the buckets; only histograms have some."""
 
 
 _FAST_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)

@@ -140,11 +140,11 @@ class StreamsGroupMember:
             endpoint_epoch=response["endpointInformationEpoch"],
             statuses=self.statuses
             if statuses is None
-            else tuple(Status(each["statusCode"], each["statusDetail"]) for each in statuses),
+            else tuple(Status(status["statusCode"], status["statusDetail"]) for status in statuses),
         )
         if self.state not in _TAKES_ASSIGNMENT:
             return member
-        ready = all(status_rule(each["statusCode"]).group_ready for each in statuses or ())
+        ready = all(status_rule(status["statusCode"]).group_ready for status in statuses or ())
         tasks = [response[role] for role in TASK_FIELDS]
         if None not in tasks:
             active, standby, warm_up = map(decode_tasks, tasks)

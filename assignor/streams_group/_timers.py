@@ -39,7 +39,7 @@ class HeartbeatTimer:
         return self.backoff_ends_ms if member.heartbeat_is_urgent else max(self.interval_ends_ms, self.backoff_ends_ms)
 
     def on_sent(self, now_ms: int) -> HeartbeatTimer:
-        """A heartbeat was sent."""
+        """Return the timer after a heartbeat was sent."""
         return evolve(self, interval_ends_ms=now_ms + self.interval_ms)
 
     def on_answered(self, sent_ms: int, interval_ms: int) -> HeartbeatTimer:

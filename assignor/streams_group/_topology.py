@@ -32,13 +32,13 @@ def topology_fields(topology: Topology, replication_factor: int = BROKER_DEFAULT
     """
     groups = _in_set_order([frozenset(group) for group in topology.copartition_groups])
     subtopologies = [
-        _subtopology(str(number), each, topology, groups, replication_factor)
-        for number, each in enumerate(topology.subtopologies)
+        _subtopology(str(number), subtopology, topology, groups, replication_factor)
+        for number, subtopology in enumerate(topology.subtopologies)
     ]
     # Java sorts the ids as texts.
     return {
         "epoch": TOPOLOGY_EPOCH,
-        "subtopologies": sorted(subtopologies, key=lambda each: str(each["subtopologyId"])),
+        "subtopologies": sorted(subtopologies, key=lambda subtopology: str(subtopology["subtopologyId"])),
     }
 
 
@@ -62,10 +62,10 @@ def _subtopology(
         "subtopologyId": name,
         "sourceTopics": sources,
         "sourceTopicRegex": [],
-        "stateChangelogTopics": [topic(each, CHANGELOG_CONFIG) for each in subtopology.changelogs],
-        "repartitionSinkTopics": [each for each in subtopology.repartition_sinks if each in internal],
+        "stateChangelogTopics": [topic(changelog, CHANGELOG_CONFIG) for changelog in subtopology.changelogs],
+        "repartitionSinkTopics": [sink for sink in subtopology.repartition_sinks if sink in internal],
         "repartitionSourceTopics": [
-            topic(each, REPARTITION_CONFIG, topology.repartition_counts.get(each, 0)) for each in repartition
+            topic(name, REPARTITION_CONFIG, topology.repartition_counts.get(name, 0)) for name in repartition
         ],
         "copartitionGroups": [
             _copartition_group(group, sources, repartition) for group in groups if group <= {*sources, *repartition}

@@ -93,7 +93,7 @@ def _task_fields(tasks: Iterable[TaskId]) -> list[dict[str, Any]]:
     partitions: dict[int, list[int]] = {}
     for task in sorted(tasks):
         partitions.setdefault(task.subtopology, []).append(task.partition)
-    return [{"subtopologyId": str(number), "partitions": found} for number, found in partitions.items()]
+    return [{"subtopologyId": str(number), "partitions": numbers} for number, numbers in partitions.items()]
 
 
 def decode_tasks(fields: Sequence[Mapping[str, Any]]) -> frozenset[TaskId]:
@@ -107,9 +107,9 @@ def decode_tasks(fields: Sequence[Mapping[str, Any]]) -> frozenset[TaskId]:
     """
     return frozenset(
         TaskId(number, partition)
-        for each in fields
-        for number in (parse_number(each["subtopologyId"]),)
-        for partition in each["partitions"]
+        for subtopology in fields
+        for number in (parse_number(subtopology["subtopologyId"]),)
+        for partition in subtopology["partitions"]
     )
 
 

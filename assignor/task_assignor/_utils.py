@@ -109,7 +109,7 @@ def optimize_rack_aware_standby_tasks(
     traffic_cost: int | None = None,
     non_overlap_cost: int | None = None,
 ) -> TaskAssignment:
-    """Move standbys likewise; with client tags, no task loses different tags.
+    """Move standbys at the least cost (``rack_aware``); with client tags, no task loses different tags.
 
     Both strategies are equal here. Java: ``optimizeRackAwareStandbyTasks``.
     """

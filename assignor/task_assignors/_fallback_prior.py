@@ -3,7 +3,7 @@
 Kafka uses it if the lags are unknown because the end offsets could not be read. How it works. (1) Every task stays with
 the process that had it active, however unbalanced that is. (2) The number of other tasks of each process is decided
 next, as balanced as possible (``quotas.distribute``). (3) Within that, tasks go to processes that had them as a
-standby; (4) the rest goes to the least loaded processes, in task order. (5) Standbys stay likewise, unless their
+standby; (4) the rest goes to the least loaded processes, in task order. (5) Standbys stay where they were, unless their
 process has as many tasks as members while another one is less loaded; never with their active task.
 
 Kafka iterates over Java hash maps here, and prefers processes where a task shares a process with new tasks. Here, ties

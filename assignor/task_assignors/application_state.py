@@ -65,11 +65,11 @@ class KafkaStreamsState:
     num_processing_threads: int = 1
     """The number of its members, at least 1."""
     consumer_client_ids: tuple[str, ...] = field(default=(), converter=_sorted_names)
-    """Its members, sorted."""
+    """The client ids of its members, sorted."""
     previous_active_tasks: frozenset[TaskId] = field(default=frozenset(), converter=frozen_tasks)
     """The active tasks that it reports. Another process may report them too, and a task may no longer exist."""
     previous_standby_tasks: frozenset[TaskId] = field(default=frozenset(), converter=frozen_tasks)
-    """The standbys that it reports, likewise."""
+    """The standbys that it reports. Another process may report them too, and a task may no longer exist."""
     lags: Mapping[TaskId, int] = EMPTY
     """The records that it would have to restore of each stateful task, ``LATEST_OFFSET`` (-2) for a task that it runs
     now, or ``UNKNOWN_LAG`` (-3).
@@ -78,7 +78,7 @@ class KafkaStreamsState:
     for that, below their own: ``ChainMap(own, shared)``.
     """
     client_tags: Mapping[str, str] = EMPTY
-    """Its ``client.tag.*``."""
+    """The values of its settings ``client.tag.*``, by key."""
     host_info: HostInfo | None = None
     """Where it serves interactive queries; None if it does not."""
     rack_id: str | None = None
@@ -145,7 +145,7 @@ class ApplicationState:
 
 def task_infos(topology: Topology, tasks: Mapping[TaskId, tuple[TopicPartition, ...]]) -> dict[TaskId, TaskInfo]:
     """Describe the tasks of a topology, given the input partitions of each."""
-    changelogs = [each.changelogs for each in topology.subtopologies]
+    changelogs = [subtopology.changelogs for subtopology in topology.subtopologies]
     return {
         task: TaskInfo(
             stateful=bool(topics := changelogs[task.subtopology]),

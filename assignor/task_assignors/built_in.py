@@ -39,7 +39,7 @@ FALLBACK_PRIOR: Final = FallbackPriorTaskAssignor()
 """``assignor.task_assignors._fallback_prior``: every process keeps its tasks, and the group rebalances again soon."""
 
 BUILT_IN: Final[Mapping[str, BuiltInTaskAssignor]] = {
-    each.name: each for each in (STICKY, HIGH_AVAILABILITY, FALLBACK_PRIOR)
+    assignor.name: assignor for assignor in (STICKY, HIGH_AVAILABILITY, FALLBACK_PRIOR)
 }
 """The built-in task assignors by name."""
 

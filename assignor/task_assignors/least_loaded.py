@@ -28,22 +28,22 @@ class LeastLoadedHeap:
 
     def least(self, accept: Callable[[int], bool] = lambda _client: True) -> int:
         """Return the least loaded accepted process; there has to be one."""
-        found = self.first(accept)
-        if found is None:
+        client = self.first(accept)
+        if client is None:
             raise LookupError("no process is accepted; this should never happen")
-        return found
+        return client
 
     def first(self, accept: Callable[[int], bool]) -> int | None:
         """Return the least loaded accepted process, or None; O(k log n) for k rejected processes."""
         aside: list[tuple[Any, int]] = []
-        found = None
-        while self._heap and found is None:
+        accepted = None
+        while self._heap and accepted is None:
             entry = key, process = heappop(self._heap)
             if key != self.key(process) or (aside and aside[-1] == entry):
                 continue  # outdated, or there twice
             aside.append(entry)
             if accept(process):
-                found = process
+                accepted = process
         for entry in aside:
             heappush(self._heap, entry)
-        return found
+        return accepted

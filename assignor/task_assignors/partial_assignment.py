@@ -74,7 +74,7 @@ class PartialAssignment:
     def of(
         cls, processes: Sequence[KafkaStreamsState], tasks: Sequence[TaskId], record_reasons: bool
     ) -> PartialAssignment:
-        """Start with nothing assigned."""
+        """Return an assignment in which no task is assigned."""
         return cls(
             processes,
             tasks,

@@ -23,7 +23,7 @@ from attrs import frozen
 
 @frozen
 class Quotas:
-    """Limits for each process."""
+    """The numbers of tasks that each process gets at least and at most."""
 
     minimum: list[int]
     """The smallest number of tasks."""

@@ -17,7 +17,7 @@ from subscription_codec import StreamsAssignorError, TaskId
 
 
 class ActiveAndStandbyError(StreamsAssignorError, ValueError):
-    """A process has a task both active and as a standby (Java: ``IllegalStateException``, raised likewise)."""
+    """A process has a task both active and as a standby; Java raises an ``IllegalStateException`` at the same place."""
 
 
 @frozen

@@ -7,20 +7,53 @@ from functools import partial
 from typing import Final
 
 from blocks.markdown import NOT_THERE, table
-from upgrade.hazards import HAZARDS, KNOWN_BUGS, Guide, Rule, Severity, guide_entries
+from upgrade.hazards import (
+    HAZARDS,
+    KNOWN_BUGS,
+    Application,
+    Guide,
+    Hazard,
+    Rule,
+    Severity,
+    guide_entries,
+    wrapper_lines,
+)
 
 
 def hazards() -> str:
     """List every row of the table."""
-    head = ("name", "severity", "from", "to", "applies to", "symptom", "remedy", "source", "evidence")
+    head = ("name", "severity", "from", "to", "applies to", "decided by", "symptom", "remedy", "source", "evidence")
     return table(
         head,
         (
             (
-                *(f"`{row.name}`", row.severity.value, row.origins, row.targets, row.applies_to, row.words),
+                *(f"`{row.name}`", row.severity.value, row.origins, row.targets, row.applies_to, _decided_by(row)),
+                row.words,
                 *(row.remedy, row.source, row.evidence),
             )
             for row in HAZARDS
+        ),
+    )
+
+
+def _decided_by(row: Hazard) -> str:
+    """Say what decides whether a row concerns an application of which nothing is known."""
+    found = row.when.concern(Application())
+    return "; ".join(found.decided_by or found.evidence)
+
+
+def wrappers() -> str:
+    """List what wrappers do by themselves."""
+    head = ("library", "line", "read", "Kafka", "calls for every application", "close deletes stores", "sets")
+    return table(
+        head,
+        (
+            (
+                *(row.library, row.line, row.release, row.kafka or NOT_THERE, ", ".join(row.shows) or NOT_THERE),
+                NOT_THERE if row.deletes_stores is None else ("yes" if row.deletes_stores else "no"),
+                ", ".join(f"`{key}`" for key in row.sets) or NOT_THERE,
+            )
+            for row in wrapper_lines().values()
         ),
     )
 
@@ -67,6 +100,7 @@ def _answer(rows: Iterable[str], reason: str) -> str:
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "hazards": hazards,
+    "wrappers": wrappers,
     "severities": severities,
     "guide entries of streams": partial(entries, Guide.STREAMS),
     "guide entries of upgrade": partial(entries, Guide.UPGRADE),

@@ -156,22 +156,22 @@ class Impact:
 
         Simulation knows more: a static member that is back in time gets its old assignment, whatever its release.
         """
-        return all(each.exploration.safe for each in self.explored_hops) and not any(
-            each.violation for each in self.measured_hops
+        return all(hop.exploration.safe for hop in self.explored_hops) and not any(
+            hop.violation for hop in self.measured_hops
         )
 
     @property
     def verdict(self) -> str:
         """``unsafe`` if something is violated; ``error`` or ``unknown`` if an exploration failed or was cut short."""
-        if any(each.violation for each in self.measured_hops):
+        if any(hop.violation for hop in self.measured_hops):
             return UNSAFE
-        found = {upgrade_result(each.exploration).explored_verdict for each in self.explored_hops}
-        return next((each for each in (UNSAFE, ERROR, UNKNOWN) if each in found), SAFE)
+        verdicts = {upgrade_result(hop.exploration).explored_verdict for hop in self.explored_hops}
+        return next((verdict for verdict in (UNSAFE, ERROR, UNKNOWN) if verdict in verdicts), SAFE)
 
     def _assumptions(self) -> Iterator[str]:
         yield from ASSUMPTIONS
         yield EPHEMERAL_ASSUMPTION if self.group.workload.ephemeral else PERSISTENT_ASSUMPTION
-        if any(_draws(each.exploration.cell.upgrade, self.group) > 1 for each in self.explored_hops):
+        if any(_draws(hop.exploration.cell.upgrade, self.group) > 1 for hop in self.explored_hops):
             yield DRAWN_ASSUMPTION
         if self.group.workload.static:
             yield STATIC_MEMBERSHIP_ASSUMPTION
@@ -183,8 +183,8 @@ class Impact:
             "members": self.group.members,
             "tasks": self.group.tasks,
             "sample": {"members": played.members, "tasks": played.tasks} if played != self.group else None,
-            "explored": [each.as_json() for each in self.explored_hops],
-            "measured": [asdict(each) for each in self.measured_hops],
+            "explored": [hop.as_json() for hop in self.explored_hops],
+            "measured": [asdict(hop) for hop in self.measured_hops],
             "assumed": [*self._assumptions()],
             "broker_limit_bytes": MAX_GROUP_METADATA_BYTES,
         }
@@ -194,7 +194,7 @@ def estimate_impact(hops: Iterable[Upgrade], group: GroupProfile) -> Impact:
     """Explore and measure every hop of a plan."""
     wanted = list(hops)
     checked = tuple(_explore_hop(hop, min(group.members, MAX_EXPLORED_MEMBERS)) for hop in wanted)
-    return Impact(group, checked, tuple(each for hop in wanted for each in _measure_hop(hop, group)))
+    return Impact(group, checked, tuple(measured for hop in wanted for measured in _measure_hop(hop, group)))
 
 
 def _explore_hop(hop: Upgrade, members: int) -> ExploredHop:
@@ -205,8 +205,8 @@ def _explore_hop(hop: Upgrade, members: int) -> ExploredHop:
 def _safe_alternative(hop: Upgrade) -> UpgradePath:
     """Return the simplest safe path for the pair of a hop; explored with three members, in a second or two."""
     results = [
-        upgrade_result(explore(UpgradeCell(each, wait_for_quiescence=True)))
-        for each in all_plans(hop.origin, hop.target)
+        upgrade_result(explore(UpgradeCell(plan, wait_for_quiescence=True)))
+        for plan in all_plans(hop.origin, hop.target)
     ]
     return derive_guide(results)[hop.origin, hop.target].path
 
@@ -216,29 +216,29 @@ def _safe_alternative(hop: Upgrade) -> UpgradePath:
 
 def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
     played = group.played
-    whole_sizes = [_first_generation_bytes(each, group) for each in _instances(hop)] if played != group else []
-    for mode, how in _restart_modes(hop).items():
+    whole_sizes = [_first_generation_bytes(instance, group) for instance in _instances(hop)] if played != group else []
+    for mode, restart in _restart_modes(hop).items():
         scenario = _scenario(hop, played, mode)
         runs = [_play(scenario, seed) for seed in range(_draws(hop, played))]
-        worst = max(runs, key=lambda each: (sum(each.unowned_ms.values()), sum(each.gaps_ms)))
-        broken = next((violation for each in runs for violation in each.violations), None)
-        sizes = whole_sizes or [(each.member_bytes, each.group_bytes) for each in runs]
+        worst = max(runs, key=lambda run: (sum(run.unowned_ms.values()), sum(run.gaps_ms)))
+        broken = next((violation for run in runs for violation in run.violations), None)
+        sizes = whole_sizes or [(run.member_bytes, run.group_bytes) for run in runs]
         yield MeasuredHop(
             hop.origin.name,
             hop.target.name,
             hop.plan.value,
-            how,
+            restart,
             max(map(_rebalances, runs)),
-            max(each.moved_tasks for each in runs),
+            max(run.moved_tasks for run in runs),
             len(worst.gaps_ms),
             _scale_to_session_timeout(max(worst.gaps_ms, default=0), group),
             _scale_to_session_timeout(sum(worst.gaps_ms), group),
             _scale_to_session_timeout(sum(worst.unowned_ms.values()), group),
-            _scale_to_session_timeout(max(max(each.unowned_ms.values(), default=0) for each in runs), group),
+            _scale_to_session_timeout(max(max(run.unowned_ms.values(), default=0) for run in runs), group),
             max(member for member, _ in sizes),
             max(whole for _, whole in sizes),
             least_rebalances=min(map(_rebalances, runs)),
-            least_moved=min(each.moved_tasks for each in runs),
+            least_moved=min(run.moved_tasks for run in runs),
             violation=f"{broken.property} ({broken.text})" if broken else None,
             example=str(scenario) if broken else None,
         )
@@ -248,7 +248,7 @@ def _instances(hop: Upgrade) -> list[Instance]:
     """Return what the members run as, one after the other."""
     if hop.plan is Plan.OFFLINE:
         return [Instance(hop.origin), Instance(hop.target)]
-    return [Instance(hop.origin), *(Instance(each.release, each.upgrade_from) for each in hop.rounds)]
+    return [Instance(hop.origin), *(Instance(round_.release, round_.upgrade_from) for round_ in hop.rounds)]
 
 
 def _first_generation_bytes(instance: Instance, group: GroupProfile) -> tuple[int, int]:
@@ -271,8 +271,8 @@ def _rebalances(simulation: MeasuredSimulation) -> int:
 
 def _draws(hop: Upgrade, group: GroupProfile) -> int:
     """Return how often a hop is played: once if all processes keep their ids."""
-    releases = (hop.origin, *(each.release for each in hop.rounds))
-    if group.workload.has_persistent_state and all(each.behaviour.keeps_process_id for each in releases):
+    releases = (hop.origin, *(round_.release for round_ in hop.rounds))
+    if group.workload.has_persistent_state and all(release.behaviour.keeps_process_id for release in releases):
         return 1
     return DRAWS if group.members * len(group.workload.partitions_by_task) <= _MOST_DRAWN else 2
 
@@ -286,10 +286,10 @@ def _restart_modes(hop: Upgrade) -> dict[str, str]:
     """Return the restart modes: members that send LeaveGroup on close always do, and others never."""
     if hop.plan is Plan.OFFLINE:
         return {"": "all members stop, and start when their sessions have timed out"}
-    leaves = [each.leaves_on_close for each in (hop.origin, hop.target)]
+    leaves = [release.leaves_on_close for release in (hop.origin, hop.target)]
     return {
-        mode: how
-        for mode, how in RESTART_MODES.items()
+        mode: text
+        for mode, text in RESTART_MODES.items()
         if (mode == "leave" and any(leaves)) or (mode != "leave" and not all(leaves))
     }
 

@@ -111,8 +111,8 @@ class PairGuide:
     @property
     def by_metadata(self) -> UpgradePath | None:
         """The path if it is neither the way nor the one under conditions: the metadata allows it, and no guide."""
-        known = {path_text(self.way), path_text(self.if_met)}
-        return None if str(self.path) in known else self.path
+        shown_paths = {path_text(self.way), path_text(self.if_met)}
+        return None if str(self.path) in shown_paths else self.path
 
     @property
     def sign(self) -> str:
@@ -132,15 +132,15 @@ def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, PairGuide]:
     for result in results:
         cells[result.upgrade.origin, result.upgrade.target].append(result)
     hops = {pair: hop for pair, cell in cells.items() if (hop := _cheapest_safe_plan(cell)) is not None}
-    found = dict(_shortest_paths(hops))
-    swept = {each.upgrade: each.explored_verdict for cell in cells.values() for each in cell}
+    paths = dict(_shortest_paths(hops))
+    swept = {result.upgrade: result.explored_verdict for cell in cells.values() for result in cell}
     advised = {pair: guidance(*pair) for pair in cells}
     return {
         pair: PairGuide(
-            UpgradePath(*pair, found.get(pair, ())),
+            UpgradePath(*pair, paths.get(pair, ())),
             advised[pair],
-            next((each for each in cell if _is_plain_bounce(each) and not each.holds), None),
-            tuple(each for each in obstacles(*pair) if each in RECORD_FORMAT_CHANGES),
+            next((result for result in cell if _is_plain_bounce(result) and not result.holds), None),
+            tuple(obstacle for obstacle in obstacles(*pair) if obstacle in RECORD_FORMAT_CHANGES),
             _worst_verdict(advised[pair], swept),
         )
         for pair, cell in cells.items()
@@ -149,8 +149,8 @@ def derive_guide(results: Iterable[UpgradeResult]) -> dict[Pair, PairGuide]:
 
 def _worst_verdict(advised: Guidance, swept: Mapping[Upgrade, str]) -> str:
     """Return the verdict of an advised way; a hop that the sweep has explored can only worsen it."""
-    found = {swept.get(hop) for hop in (*advised.hops, *advised.if_met)}
-    return next((each for each in (UNSAFE, ERROR, UNKNOWN) if each in found), advised.verdict.value)
+    verdicts = {swept.get(hop) for hop in (*advised.hops, *advised.if_met)}
+    return next((verdict for verdict in (UNSAFE, ERROR, UNKNOWN) if verdict in verdicts), advised.verdict.value)
 
 
 def _is_plain_bounce(result: UpgradeResult) -> bool:
@@ -162,7 +162,11 @@ def _cheapest_safe_plan(cell: Iterable[UpgradeResult]) -> UpgradeResult | None:
 
     A single bounce with a configuration that is never removed is a mistake and no plan, even where it is safe.
     """
-    plans = [each for each in cell if each.holds and (_is_plain_bounce(each) or each.upgrade.plan is Plan.TWO_BOUNCES)]
+    plans = [
+        result
+        for result in cell
+        if result.holds and (_is_plain_bounce(result) or result.upgrade.plan is Plan.TWO_BOUNCES)
+    ]
     return min(plans, key=_plan_cost, default=None)
 
 
@@ -240,17 +244,17 @@ def guide_differences(entries: Mapping[Pair, PairGuide]) -> list[GuideDifference
 
 def _difference_reason(pair: Pair, entry: PairGuide) -> DifferenceReason | None:
     origin, target = pair
-    found = set(obstacles(*pair))
-    if found and found <= RECORD_FORMAT_CHANGES.keys() and entry.path.bounces == 1:
+    pair_obstacles = set(obstacles(*pair))
+    if pair_obstacles and pair_obstacles <= RECORD_FORMAT_CHANGES.keys() and entry.path.bounces == 1:
         return DifferenceReason.FORMATS
     if is_downgrade(*pair):
-        if Obstacle.OVERSHOT in found:
+        if Obstacle.OVERSHOT in pair_obstacles:
             return DifferenceReason.BACK_PUSHED
-        if Obstacle.VERSION in found or not target.is_probeable:
+        if Obstacle.VERSION in pair_obstacles or not target.is_probeable:
             return DifferenceReason.BACK
     elif target.rule_set == KAFKA_8649_RULE_SET and origin.supported_version < target.supported_version:
         return DifferenceReason.PUSHED
-    elif Obstacle.VERSION in found and entry.path.via:
+    elif Obstacle.VERSION in pair_obstacles and entry.path.via:
         return DifferenceReason.FIXED_BRIDGE
     return None
 
@@ -270,5 +274,5 @@ def entry_json(entry: PairGuide) -> dict[str, Any]:
         "if_met": path_text(entry.if_met) if entry.if_met else None,
         "by_metadata": entry.by_metadata and str(entry.by_metadata),
         "otherwise": otherwise and {"property": otherwise.property, "example": otherwise.example},
-        "not_seen": [each.value for each in entry.unseen_obstacles],
+        "not_seen": [obstacle.value for obstacle in entry.unseen_obstacles],
     }

@@ -29,7 +29,7 @@ _ORDER: Final = (
     ("generations", "descending"),
     ("group", "ascending"),
 )
-"""Those that need attention first."""
+"""The order of the groups: those that need attention come first."""
 _NOT_SHOWN: Final = ("problems", "notices", "is_trace")
 
 
@@ -147,7 +147,7 @@ def _dicts(table: pa.Table, *others: str) -> Iterator[dict[str, Any]]:
 
 
 @define
-class _KeptRows:
+class KeptRows:
     """What the summary of a group needs of the rows that were kept."""
 
     causes: Counter[str] = field(factory=Counter)
@@ -161,36 +161,37 @@ class _KeptRows:
         elif table == FINDINGS.name:
             self.findings.append({name: value for name, value in row.items() if name != "group"})
 
+    def summary(self, group: GroupSummary) -> dict[str, Any]:
+        """Return the summary of a group of which all rows were taken: that of ``audit.json``, and ``is_trace``."""
+        return {
+            "group": group.group,
+            "type": group.type,
+            "generations": self.causes.total(),
+            "members": group.members,
+            "last_state": group.state,
+            "last_time": group.last_time,
+            "causes": dict(self.causes.most_common()),
+            "findings": self.findings,
+            "is_trace": group.is_trace,
+        }
+
 
 @define
 class SummaryBuilder:
     """Makes the summaries of the groups of a partition, as their rows and then their histories are complete."""
 
-    _rows: dict[str, _KeptRows] = field(factory=dict)
+    _rows: dict[str, KeptRows] = field(factory=dict)
     """The rows of groups whose history is not complete yet."""
     _waiting: list[dict[str, Any]] = field(factory=list)
     _tables: list[Any] = field(factory=list)
 
     def add_row(self, table: str, row: Row) -> None:
         """Take a row of a group."""
-        self._rows.setdefault(row["group"], _KeptRows()).add(table, row)
+        self._rows.setdefault(row["group"], KeptRows()).add(table, row)
 
     def complete(self, group: GroupSummary) -> None:
         """Take a group of which all rows were taken."""
-        rows = self._rows.pop(group.group, _KeptRows())
-        self._waiting.append(
-            {
-                "group": group.group,
-                "type": group.type,
-                "generations": rows.causes.total(),
-                "members": group.members,
-                "last_state": group.state,
-                "last_time": group.last_time,
-                "causes": dict(rows.causes.most_common()),
-                "findings": rows.findings,
-                "is_trace": group.is_trace,
-            }
-        )
+        self._waiting.append(self._rows.pop(group.group, KeptRows()).summary(group))
         if len(self._waiting) >= _ROWS:
             self._flush()
 
@@ -217,12 +218,12 @@ def _one_each(lives: pa.Table) -> pa.Table:
     counts = names.value_counts()
     repeated = pc.is_in(names, value_set=counts.filter(pc.greater(counts.field("counts"), 1)).field("values"))
     in_order = lives.filter(repeated).sort_by("group")  # the sort is stable
-    found = (reduce(_joined, same) for _, same in groupby(_dicts(in_order, "is_trace"), itemgetter("group")))
+    found = (reduce(joined_lives, same) for _, same in groupby(_dicts(in_order, "is_trace"), itemgetter("group")))
     joined = iter(lambda: list(islice(found, _ROWS)), [])
     return pa.concat_tables([lives.filter(pc.invert(repeated)), *map(group_table, joined)])
 
 
-def _joined(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def joined_lives(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return the summary of two lives: the sums, and the state of the later one, unless only tombstones are left."""
     causes = Counter(before["causes"]) + Counter(after["causes"])
     return {

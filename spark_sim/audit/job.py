@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +39,7 @@ INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
 NOT_VERIFIED: Final = "not verified"
 SUMMARY_FILE: Final = "audit.json"
 REPORT_FILE: Final = "report.html"
-_SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
+SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
 RESULTS: Final = Results(
     "audit",
     {
@@ -49,6 +49,15 @@ RESULTS: Final = Results(
     {**TABLES, CONFORMANCE.name: CONFORMANCE},
 )
 """What an audit writes. The summary is last: where it is, all others are of the same audit."""
+
+
+def is_complete(counts: Iterable[str]) -> bool:
+    """Return whether all that a source has was read and understood, by the names of what was counted.
+
+    >>> is_complete(["batches", "GroupMetadata"]), is_complete(["batches", "checksum_mismatches"])
+    (True, False)
+    """
+    return not any(name in INCOMPLETE or name.startswith(UNKNOWN_TYPE) for name in counts)
 
 
 @frozen
@@ -74,12 +83,12 @@ class Audit:
     @property
     def is_complete(self) -> bool:
         """Whether all that the source has was read and understood, as far as it can be known."""
-        return not any(name in INCOMPLETE or name.startswith(UNKNOWN_TYPE) for name in self.records)
+        return is_complete(self.records)
 
     def write_json(self, write: Callable[[str], Any]) -> None:
         """Write the content of ``audit.json`` piece by piece: as one text it takes 2 KB for each group."""
         head = {
-            **_SCHEMA,
+            **SCHEMA,
             "source": self.source,
             "complete": self.is_complete,
             "checksums": "verified" if self.has_checksums else NOT_VERIFIED,

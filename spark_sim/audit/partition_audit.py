@@ -153,7 +153,7 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
         stack.enter_context(_rare_collections())
         writers = _Writers(out, f"{source.name}.parquet", stack)
         keeps_all = kept.keeps_all
-        for table, row in _rows(source.records(reader, reads_commits=kept.reads_commits), histories):
+        for table, row in rows_of(source.records(reader, reads_commits=kept.reads_commits), histories):
             if keeps_all or kept.keeps(table, row):
                 writers.add(table, row)
                 if table in _SUMMED_UP:
@@ -180,9 +180,10 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _rows(
+def rows_of(
     records: Iterator[tuple[int, LogRecord | RecordColumns]], histories: defaultdict[int, PartitionHistory]
 ) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of records with the numbers of their partitions, whose histories are in ``histories``."""
     for number, found in groupby(records, itemgetter(0)):
         yield from histories[number].read(map(itemgetter(1), found))
     for history in histories.values():

@@ -25,7 +25,10 @@ from upgrade.cluster.features.metadata_log import (
 from upgrade.errors import FeatureError
 
 METADATA_LEVELS: Mapping[int, FeatureLevel] = {
-    level.number: level for each in CATALOGS.values() for level in each.levels[METADATA_VERSION] if level.is_production
+    level.number: level
+    for catalog in CATALOGS.values()
+    for level in catalog.levels[METADATA_VERSION]
+    if level.is_production
 }
 """The released levels of metadata.version by number."""
 
@@ -72,12 +75,12 @@ def _feature_level(entry: LogEntry) -> int:
 
 def _records_of_level(before: int, after: int) -> Iterator[MetadataRecord]:
     """Yield the records of a level: one topic in the newest format, and the new record types."""
-    known = [level for number, level in sorted(METADATA_LEVELS.items()) if number <= after]
-    fields = tuple(RecordField(level.name, level.number, tagged=not level.did_metadata_change) for level in known)
+    levels = [level for number, level in sorted(METADATA_LEVELS.items()) if number <= after]
+    fields = tuple(RecordField(level.name, level.number, tagged=not level.did_metadata_change) for level in levels)
     yield MetadataRecord(TOPIC, "orders", 0, fields)
     yield from (
         MetadataRecord(f"type of {level.name}", "1", level.number)
-        for level in known
+        for level in levels
         if level.did_metadata_change and level.number > before
     )
 
@@ -110,7 +113,7 @@ def downgrade_losses(dialect: Dialect, entries: tuple[LogEntry, ...], start: int
         entry, earlier = entries[place], replay_log(dialect, entries[:place])
         if 0 < (level := _feature_level(entry)) < earlier.level:
             had, has = _contents(earlier), _contents(replay_log(dialect, entries[: place + 1]))
-            newer = frozenset(what for what, since in had.items() if since > level)
+            newer = frozenset(key for key, since in had.items() if since > level)
             yield DowngradeLoss(earlier.level, level, entry.unsafe, frozenset(had.keys() - has.keys()), newer)
 
 
@@ -119,7 +122,7 @@ def _contents(loader: MetadataLoader) -> dict[str, int]:
     records = loader.state.values()
     types = {record.type: record.since for record in records}
     fields = {
-        f"{record.type}.{each.name}": each.since for record in records for each in record.fields if not each.tagged
+        f"{record.type}.{field.name}": field.since for record in records for field in record.fields if not field.tagged
     }
     return types | fields
 

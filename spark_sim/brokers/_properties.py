@@ -50,9 +50,9 @@ def eventually(state: ClusterState) -> Iterator[Violation]:
             yield Violation(ALL_NODES_IN_CLUSTER, process.name, f"as {process.release} it did not get into the cluster")
     if state.group:
         level = state.cluster.level_of(state.group.feature)
-        for name, known in state.group.levels.items():
-            if known > level:
-                text = f"uses {state.group.feature} {known}, and finalized is {level or 'none'}"
+        for name, used_level in state.group.levels.items():
+            if used_level > level:
+                text = f"uses {state.group.feature} {used_level}, and finalized is {level or 'none'}"
                 yield Violation(GROUP_NOT_AHEAD, name, text)
 
 

@@ -45,8 +45,8 @@ class WatchingGroup:
     def with_answer(self, answer: FeatureMetadata) -> WatchingGroup:
         """Return the group after a broker's answer to the leader; a new level causes a rebalance."""
         observed = NewestFeatures()
-        for each in filter(None, (self.newest_answer, answer)):
-            observed.observe(each)
+        for seen in filter(None, (self.newest_answer, answer)):
+            observed.observe(seen)
         newest = observed.newest(answer.listener)
         level = newest.finalized.get(self.feature, 0) if newest else 0
         after = evolve(self, newest_answer=newest)
@@ -55,7 +55,7 @@ class WatchingGroup:
 
     def with_member_restarted(self, name: str) -> WatchingGroup:
         """Return the group after a restart of a member without its state, and the rebalance that it causes."""
-        others = {each: level for each, level in self.levels.items() if each != name}
+        others = {member: level for member, level in self.levels.items() if member != name}
         newest = None if name == self.leader else self.newest_answer
         return rebalance(WatchingGroup(self.feature, {**others, name: 0}, newest), 0)
 

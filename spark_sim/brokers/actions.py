@@ -176,7 +176,7 @@ def _request_update(state: ClusterState, step: ClusterStep, intent: DowngradeInt
 
 def update_code(dialect: Dialect, intent: DowngradeIntent) -> int:
     """Return the code of an intent in a request; KIP-584 has one code for safe and unsafe downgrades."""
-    codes = {known: code for code, known in dialect.kinds.items()}
+    codes = {kind: code for code, kind in dialect.kinds.items()}
     return codes.get(intent, codes[DowngradeIntent.SAFE])
 
 
@@ -207,9 +207,9 @@ def _query_features(state: ClusterState, step: ClusterStep) -> ClusterState:
     if state.group is None or broker is None or not state.nodes[name].running:
         raise ScenarioError(f"{name} does not answer: expected a running broker")
     answer = state.feature_caches.api_versions_response(broker)
-    known = answer.finalized.get(state.group.feature, 0)
+    level = answer.finalized.get(state.group.feature, 0)
     answered = state.with_event(
-        EventKind.DESCRIBED, name, f"answers with {state.group.feature} {known or 'none'} (epoch {answer.epoch})"
+        EventKind.DESCRIBED, name, f"answers with {state.group.feature} {level or 'none'} (epoch {answer.epoch})"
     )
     return _with_group(answered, state.group.with_answer(answer))
 

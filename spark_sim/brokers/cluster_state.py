@@ -96,8 +96,8 @@ class ClusterState:
 
     def in_cluster(self, process: NodeState) -> bool:
         """Whether a node is running and registered in each of its roles."""
-        known = [self.cluster.brokers] * process.is_broker + [self.cluster.controllers] * process.is_controller
-        return process.running and all(process.id in group and group[process.id].live for group in known)
+        registrations = [self.cluster.brokers] * process.is_broker + [self.cluster.controllers] * process.is_controller
+        return process.running and all(process.id in group and group[process.id].live for group in registrations)
 
     def node_by_id(self, number: int) -> NodeState:
         """Return the node with an id."""
@@ -105,9 +105,9 @@ class ClusterState:
 
     # -- the next state ------------------------------------------------------------------------------------------
 
-    def with_event(self, kind: EventKind, who: str, text: str) -> ClusterState:
+    def with_event(self, kind: EventKind, node: str, text: str) -> ClusterState:
         """Return the state with one more event."""
-        return evolve(self, events=(*self.events, TraceEvent(kind, who, text)))
+        return evolve(self, events=(*self.events, TraceEvent(kind, node, text)))
 
     def with_nodes(self, *processes: NodeState) -> ClusterState:
         """Return the state with replaced or added nodes."""
@@ -148,7 +148,7 @@ def _without_node(cluster: FeatureCluster, number: int) -> FeatureCluster:
     """Stop a node in all its roles. A broker stays registered, except in ZooKeeper, where its znode is ephemeral."""
 
     def stopped(group: Iterable[tuple[int, FeatureNode]]) -> dict[int, FeatureNode]:
-        return {each: evolve(node, live=node.live and each != number) for each, node in group}
+        return {node_id: evolve(node, live=node.live and node_id != number) for node_id, node in group}
 
     brokers = stopped(cluster.brokers.items())
     if cluster.in_zookeeper:
@@ -157,7 +157,7 @@ def _without_node(cluster: FeatureCluster, number: int) -> FeatureCluster:
         cluster,
         brokers=brokers,
         controllers=stopped(cluster.controllers.items()),
-        registering={each: node for each, node in cluster.registering.items() if each != number},
+        registering={node_id: node for node_id, node in cluster.registering.items() if node_id != number},
         active=None if cluster.active == number else cluster.active,
     )
 
@@ -181,13 +181,16 @@ def unsettled_state(scenario: BrokerScenario) -> ClusterState:
         for name, release in scenario.nodes
     }
     nodes = {
-        each.name: FeatureNode(each.id, supported_ranges(each.release, scenario.dialect)) for each in processes.values()
+        process.name: FeatureNode(process.id, supported_ranges(process.release, scenario.dialect))
+        for process in processes.values()
     }
     for name, node in nodes.items():
         for feature, level in unsupported_levels(node, levels).items():
             raise ScenarioError(f"{name}@{processes[name].release} does not support {level_text((feature, level))}")
-    voters = {each.id: nodes[each.name] for each in processes.values() if each.is_controller and not in_zookeeper}
-    brokers = {each.id: nodes[each.name] for each in processes.values() if each.is_broker}
+    voters = {
+        process.id: nodes[process.name] for process in processes.values() if process.is_controller and not in_zookeeper
+    }
+    brokers = {process.id: nodes[process.name] for process in processes.values() if process.is_broker}
     quorum: Any = voters.keys()  # mypy does not infer what frozenset accepts as a converter
     cluster = FeatureCluster(
         dialect=scenario.dialect,

@@ -200,7 +200,7 @@ def _group_key(group: WatchingGroup | None) -> tuple[Any, ...]:
 def _node_key(state: ClusterState, name: str) -> tuple[Any, ...]:
     p = state.nodes[name]
     cluster = state.cluster
-    known = [
+    knowledge = [
         (node.live, node.supports[METADATA_VERSION]) if node else ()
         for node in (group.get(p.id) for group in (cluster.brokers, cluster.registering, cluster.controllers))
     ]
@@ -217,7 +217,7 @@ def _node_key(state: ClusterState, name: str) -> tuple[Any, ...]:
             p.loaded_entries,
             p.snapshot_entries,
         ),
-        *known,
+        *knowledge,
         p.id == cluster.active,
         (copy.epoch, tuple(copy.finalized.items())) if copy and state.group else (),
     )
@@ -241,5 +241,5 @@ def _merge_restarts(steps: deque[ClusterStep]) -> Iterator[ClusterStep]:
         yield first
 
 
-def _names(each: ClusterStep) -> list[str]:
-    return [name for name, _ in each.nodes]
+def _names(step: ClusterStep) -> list[str]:
+    return [name for name, _ in step.nodes]

@@ -67,18 +67,18 @@ class RollingRestart:
 
     def done(self, state: ClusterState, pair: ReleasePair) -> bool:
         """Whether all nodes run the release."""
-        return all(each.running and each.release == self._wanted_release(pair) for each in original_nodes(state))
+        return all(node.running and node.release == self._wanted_release(pair) for node in original_nodes(state))
 
     def next_steps(self, state: ClusterState, pair: ReleasePair) -> Iterator[ClusterStep]:
         """Yield a stop for each node if all are running, else a start for each stopped node."""
         to = self._wanted_release(pair)
-        down = [each for each in original_nodes(state) if not each.running]
-        for each in down:
-            yield make_step("start", each.name, to=to if each.release != to else None)
-            if each.crashed and each.release != to:
-                yield make_step("start", each.name)
+        down = [node for node in original_nodes(state) if not node.running]
+        for node in down:
+            yield make_step("start", node.name, to=to if node.release != to else None)
+            if node.crashed and node.release != to:
+                yield make_step("start", node.name)
         if not down:
-            yield from (make_step("stop", each.name) for each in original_nodes(state) if each.release != to)
+            yield from (make_step("stop", node.name) for node in original_nodes(state) if node.release != to)
         if self.tries_to_finalize:
             yield make_step("finalize", level=pair.target_level)
 
@@ -101,7 +101,7 @@ class ChangeLevel:
         reached = state.cluster.level_of(METADATA_VERSION) == self._wanted_level(pair)[1]
         waits = self.verb == "downgrade" and self.wait_for_quiescence
         return reached and (
-            not waits or all(each.loaded_entries == len(state.log.entries) for each in original_nodes(state))
+            not waits or all(node.loaded_entries == len(state.log.entries) for node in original_nodes(state))
         )
 
     def next_steps(self, state: ClusterState, pair: ReleasePair) -> Iterator[ClusterStep]:
@@ -109,12 +109,12 @@ class ChangeLevel:
         yield from restarts_of_stopped_nodes(state)
         if state.cluster.level_of(METADATA_VERSION) != self._wanted_level(pair)[1]:
             yield make_step(self.verb, level=self._wanted_level(pair), mode=self.mode)
-        for each in state.nodes.values():
-            if not each.original and each.release != pair.target:
-                if each.running:
-                    yield make_step("stop", each.name)
-                elif each.id in state.cluster.brokers:
-                    yield make_step("unregister", each.name)
+        for node in state.nodes.values():
+            if not node.original and node.release != pair.target:
+                if node.running:
+                    yield make_step("stop", node.name)
+                elif node.id in state.cluster.brokers:
+                    yield make_step("unregister", node.name)
 
     def _wanted_level(self, pair: ReleasePair) -> Level:
         return pair.target_level if self.verb == "finalize" else pair.origin_level
@@ -128,19 +128,19 @@ class AwaitSnapshots:
 
     def done(self, state: ClusterState, _pair: ReleasePair) -> bool:
         """Whether the last snapshot of every node is up to date."""
-        return all(each.running and each.snapshot_entries == len(state.log.entries) for each in original_nodes(state))
+        return all(node.running and node.snapshot_entries == len(state.log.entries) for node in original_nodes(state))
 
     def next_steps(self, state: ClusterState, _pair: ReleasePair) -> Iterator[ClusterStep]:
-        """Yield the snapshot."""
+        """Yield the step that writes snapshots."""
         yield from restarts_of_stopped_nodes(state)
         yield ClusterStep("snapshot")
 
 
 def original_nodes(state: ClusterState) -> list[NodeState]:
     """Return the nodes of the scenario's head."""
-    return [each for each in state.nodes.values() if each.original]
+    return [node for node in state.nodes.values() if node.original]
 
 
 def restarts_of_stopped_nodes(state: ClusterState) -> Iterator[ClusterStep]:
     """Yield a start for each stopped node, with its release."""
-    return (make_step("start", each.name) for each in original_nodes(state) if not each.running)
+    return (make_step("start", node.name) for node in original_nodes(state) if not node.running)

@@ -48,12 +48,12 @@ def parse_scenario(line: str) -> BrokerScenario:
     """
     head, *rest = line.split("|")
     scenario = _parse_head(head)
-    known = [name for name, _ in scenario.nodes]
+    node_names = [name for name, _ in scenario.nodes]
     steps = []
     for text in rest:
-        made = _parse_step(text, known, watched=bool(scenario.watched_feature))
+        made = _parse_step(text, node_names, watched=bool(scenario.watched_feature))
         steps.append(made)
-        known += [name for name, _ in made.nodes if made.adds_nodes]
+        node_names += [name for name, _ in made.nodes if made.adds_nodes]
     return evolve(scenario, steps=tuple(steps))
 
 
@@ -95,11 +95,11 @@ def _check_roles(scenario: BrokerScenario) -> None:
         raise ScenarioError("expected at least one controller, such as 1@3.9.2 or c1@3.9.2, got only brokers")
 
 
-def _parse_node(word: str, known: Sequence[str]) -> tuple[str, BrokerRelease]:
+def _parse_node(word: str, node_names: Sequence[str]) -> tuple[str, BrokerRelease]:
     name, at, release = word.partition("@")
     if not at or not _NODE_NAME.fullmatch(name):
         raise ScenarioError(f"expected NODE@RELEASE such as 1@3.9.2, c1@3.9.2 or b1@3.9.2, got {word!r}")
-    if node_id(name) in map(node_id, known):
+    if node_id(name) in map(node_id, node_names):
         raise ScenarioError(f"expected nodes with different numbers, got {node_id(name)} twice")
     return name, kraft_release(release)
 
@@ -136,12 +136,12 @@ def _parse_level(word: str) -> Level:
 # -- steps -----------------------------------------------------------------------------------------------------------
 
 
-def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterStep:
+def _parse_step(text: str, node_names: Sequence[str], *, watched: bool) -> ClusterStep:
     verb, mode, words = parse_verb(text, VERBS)
     operands = VERBS[verb].operands
     match operands:
         case BrokerOperands.RACE:
-            return _parse_race([mode, *words] if mode else words, known)
+            return _parse_race([mode, *words] if mode else words, node_names)
         case BrokerOperands.NOTHING:
             if words:
                 raise ScenarioError(f"expected nothing after {verb}, got {_quoted(words)}")
@@ -153,7 +153,7 @@ def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterSte
                 verb, tuple((_parse_member(word, watched=watched), None) for word in _nonempty(verb, words))
             )
         case BrokerOperands.NEW_NODES:
-            return ClusterStep(verb, _parse_new_nodes(_nonempty(verb, words), known))
+            return ClusterStep(verb, _parse_new_nodes(_nonempty(verb, words), node_names))
         case BrokerOperands.NODE:
             words = [_single(verb, words)]
     if verb == "ask" and not watched:
@@ -161,11 +161,13 @@ def _parse_step(text: str, known: Sequence[str], *, watched: bool) -> ClusterSte
     has_release = HAS_RELEASE.get(operands, False)
     return ClusterStep(
         verb,
-        tuple(parse_target(word, verb, "node", known, has_release, kraft_release) for word in _nonempty(verb, words)),
+        tuple(
+            parse_target(word, verb, "node", node_names, has_release, kraft_release) for word in _nonempty(verb, words)
+        ),
     )
 
 
-def _parse_race(words: list[str], known: Sequence[str]) -> ClusterStep:
+def _parse_race(words: list[str], node_names: Sequence[str]) -> ClusterStep:
     if words.count("finalize") != 1:
         raise ScenarioError(f"expected race N@R finalize L or race finalize L N@R, got {_quoted(words)}")
     new_nodes = [word for word in words if "@" in word]
@@ -176,22 +178,22 @@ def _parse_race(words: list[str], known: Sequence[str]) -> ClusterStep:
         raise ScenarioError(f"expected race N@R finalize L or race finalize L N@R, got {_quoted(words)}")
     return ClusterStep(
         "race",
-        _parse_new_nodes(_nonempty("race", new_nodes), known),
+        _parse_new_nodes(_nonempty("race", new_nodes), node_names),
         _parse_levels("finalize", levels),
         "" if first else "after",
     )
 
 
-def _parse_new_nodes(words: Iterable[str], known: Sequence[str]) -> tuple[tuple[str, BrokerRelease], ...]:
-    found: list[tuple[str, BrokerRelease]] = []
+def _parse_new_nodes(words: Iterable[str], node_names: Sequence[str]) -> tuple[tuple[str, BrokerRelease], ...]:
+    nodes: list[tuple[str, BrokerRelease]] = []
     for word in words:
-        name, release = _parse_node(word, [*known, *(name for name, _ in found)])
+        name, release = _parse_node(word, [*node_names, *(name for name, _ in nodes)])
         if name.startswith("c"):
             raise ScenarioError(
                 f"expected a broker such as 4@3.9.2, as the controllers of a cluster are fixed, got {word!r}"
             )
-        found.append((name, release))
-    return tuple(found)
+        nodes.append((name, release))
+    return tuple(nodes)
 
 
 def _parse_member(word: str, *, watched: bool) -> str:
@@ -212,10 +214,10 @@ def _single(what: str, words: Sequence[str]) -> str:
     return words[0]
 
 
-def _one_of(what: str, words: Sequence[str], known: Iterable[str]) -> str:
+def _one_of(what: str, words: Sequence[str], allowed: Iterable[str]) -> str:
     word = _single(what, words)
-    if word not in known:
-        raise ScenarioError(f"expected one of {', '.join(known)} after {what}, got {word!r}")
+    if word not in allowed:
+        raise ScenarioError(f"expected one of {', '.join(allowed)} after {what}, got {word!r}")
     return word
 
 

@@ -46,10 +46,10 @@ class OperatorPlan:
         while phase_index < len(self.phases) and self.phases[phase_index].done(state, pair):
             phase_index += 1
         if phase_index == len(self.phases):
-            yield from ((each, phase_index) for each in restarts_of_stopped_nodes(state))
+            yield from ((step, phase_index) for step in restarts_of_stopped_nodes(state))
             return
         phase = self.phases[phase_index]
-        yield from ((each, phase_index) for each in phase.next_steps(state, pair))
+        yield from ((step, phase_index) for step in phase.next_steps(state, pair))
         if phase.may_stop_early:
             yield from self.next_steps(state, pair, phase_index + 1)
 
@@ -111,10 +111,10 @@ PLANS: Final[Mapping[str, OperatorPlan]] = {plan.name: plan for plan in _PLANS}
 
 def fault_steps(state: ClusterState, pair: ReleasePair, plan: OperatorPlan) -> Iterator[ClusterStep]:
     """Yield the faults that can occur."""
-    for each in state.running_nodes:
-        yield make_step("crash", each.name)
-        if not each.stale:
-            yield make_step("stale", each.name)
+    for node in state.running_nodes:
+        yield make_step("crash", node.name)
+        if not node.stale:
+            yield make_step("stale", node.name)
     if OLD_BROKER not in state.nodes:
         yield make_step("register", OLD_BROKER, to=pair.origin)
     if plan.with_watching_group:
@@ -130,11 +130,11 @@ def race_steps(state: ClusterState, pair: ReleasePair, request: ClusterStep) -> 
 
 def background_steps(state: ClusterState) -> Iterator[ClusterStep]:
     """Yield what may happen at any time: a restart, the end of staleness, a request of the group's leader."""
-    for each in state.nodes.values():
-        if each.crashed and not each.original:
-            yield make_step("start", each.name)
-    for each in state.running_nodes:
-        if each.stale:
-            yield make_step("fresh", each.name)
-        if state.group and each.id in state.cluster.brokers:
-            yield make_step("ask", each.name)
+    for node in state.nodes.values():
+        if node.crashed and not node.original:
+            yield make_step("start", node.name)
+    for node in state.running_nodes:
+        if node.stale:
+            yield make_step("fresh", node.name)
+        if state.group and node.id in state.cluster.brokers:
+            yield make_step("ask", node.name)

@@ -120,7 +120,9 @@ def sync(state: GroupState, member: SimulatedMember) -> None:
 
 def _unsubscribed_topics(member: SimulatedMember, received: ReceivedAssignment) -> list[str]:
     """Return the assigned topics that a member does not subscribe to, as the leader runs another topology."""
-    return sorted({each.topic for each in received.partitions}.difference(member.assignor.topology.source_topics))
+    return sorted(
+        {partition.topic for partition in received.partitions}.difference(member.assignor.topology.source_topics)
+    )
 
 
 def _refuse_assignment(state: GroupState, member: SimulatedMember, before: Member, topics: list[str]) -> None:
@@ -146,11 +148,11 @@ def _follow_up(state: GroupState, member: SimulatedMember, received: ReceivedAss
         return
     member.rejoin_needed = True
     member.rejoin_reason = received.follow_up
-    how = received.rejoin.name.lower().replace("_", " ")
+    text = received.rejoin.name.lower().replace("_", " ")
     if received.follow_up is FollowUpReason.VERSION:
-        state.log("rejoins", member.name, member.assignor.used_version, how)
+        state.log("rejoins", member.name, member.assignor.used_version, text)
     else:
-        state.log("follows", member.name, received.follow_up.value if received.follow_up else "-", how)
+        state.log("follows", member.name, received.follow_up.value if received.follow_up else "-", text)
     if received.rejoin is RejoinMode.LEAVE_AND_JOIN:
         member.leave_before_rejoin = True
 
@@ -250,7 +252,7 @@ def _expire(state: GroupState, member: SimulatedMember) -> None:
 
 
 def _orphaned_ids_of(state: GroupState, member: SimulatedMember) -> list[str]:
-    return [each for each in state.orphaned_ids if each.rpartition("-")[0] == member.name]
+    return [member_id for member_id in state.orphaned_ids if member_id.rpartition("-")[0] == member.name]
 
 
 ACTIONS: Final[Mapping[str, ProtocolAction]] = {
@@ -260,4 +262,4 @@ ACTIONS: Final[Mapping[str, ProtocolAction]] = {
     "expire": ProtocolAction(_why_not_expire, _expire, by_member=False),
     "late": ProtocolAction(_why_not_late, expire_rebalance_timeout),
 }
-"""Verb => protocol action."""
+"""The protocol action of each verb."""

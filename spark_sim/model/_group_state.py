@@ -161,9 +161,11 @@ def _stored_tasks(state: GroupState, member: SimulatedMember) -> frozenset[TaskI
     first thread also those that no thread has open.
     """
     threads = state.process_members(member)
-    stored = NO_TASKS.union(*(each.stored_tasks for each in threads))
+    stored = NO_TASKS.union(*(thread.stored_tasks for thread in threads))
     if member.reports_whole_state_dir:
         return stored
-    if member is not next(each for each in threads if each.running):
+    if member is not next(thread for thread in threads if thread.running):
         return stored & member.assigned_tasks
-    return stored - NO_TASKS.union(*(each.assigned_tasks for each in threads if each.running and each is not member))
+    return stored - NO_TASKS.union(
+        *(thread.assigned_tasks for thread in threads if thread.running and thread is not member)
+    )

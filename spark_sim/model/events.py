@@ -11,10 +11,10 @@ from subscription_codec import TaskId
 
 
 class GroupEvent(NamedTuple):
-    """One event."""
+    """One event of a simulated group."""
 
     at: int
-    """Simulated time in ms."""
+    """The simulated time in milliseconds."""
     generation: int
     kind: str
     """A key of ``EVENT_TEMPLATES``."""

@@ -77,15 +77,15 @@ class MemoizedAssignor(StreamsAssignor):
 
     def _memoized(self, arguments: Hashable, size: int, compute: Callable[[], T]) -> T:
         key = (self._settings, self._member, self._completes, arguments)
-        known = _memo.get(key)
-        if known is None:
-            known = compute(), self._member, self._completes
+        entry = _memo.get(key)
+        if entry is None:
+            entry = compute(), self._member, self._completes
             if size <= MAX_ENTRY_BYTES:
                 if len(_memo) >= MAX_ENTRIES:
                     clear_memo()
-                _memo[key] = known
+                _memo[key] = entry
         result: T
-        result, self._member, self._completes = known
+        result, self._member, self._completes = entry
         return result
 
 

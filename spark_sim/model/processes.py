@@ -110,7 +110,7 @@ def request_shutdown(state: GroupState, process: str) -> None:
     Raises:
         ScenarioError: Its release does not know the request.
     """
-    member = next((each for each in state.running_members if each.process == process), None)
+    member = next((running for running in state.running_members if running.process == process), None)
     if member is None:
         return
     release = member.instance.release

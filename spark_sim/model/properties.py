@@ -61,14 +61,14 @@ def _check_replicas(
     """Find standbys without a local state store, and active tasks that another process has caught up."""
     if received.standby and not (state.workload.standbys or state.workload.lag):
         had = frozenset(before.stored).union(
-            *(each.stored_tasks for each in state.process_members(member) if each is not member)
+            *(thread.stored_tasks for thread in state.process_members(member) if thread is not member)
         )
         for task in sorted(received.standby.keys() - had):
             yield Violation(NO_UNREQUESTED_STANDBY, member.name, f"standby of {task}, which it never had")
     if state.workload.lag and state.leader_balances_by_lag:
         for task in sorted(received.active.keys() - before.previous_active - caught_up_tasks(state, member)):
             if better := sorted(
-                {each.process for each in state.running_members if task in caught_up_tasks(state, each)}
+                {running.process for running in state.running_members if task in caught_up_tasks(state, running)}
             ):
                 yield Violation(
                     CAUGHT_UP_OWNER, member.name, f"has to restore {task}, although {better[0]} has all of it"
@@ -101,9 +101,12 @@ def _check_every_task_owned(state: GroupState) -> Iterator[Violation]:
 
 def _check_every_partition_read(state: GroupState) -> Iterator[Violation]:
     """Find partitions that a member subscribes to and that no member has been assigned."""
-    topics = {topic for each in state.running_members for topic in each.assignor.topology.external_topics}
+    topics = {topic for running in state.running_members for topic in running.assignor.topology.external_topics}
     read = {
-        place for each in state.running_members if each.owned_tasks for place in each.assignor.member.owned_partitions
+        place
+        for running in state.running_members
+        if running.owned_tasks
+        for place in running.assignor.member.owned_partitions
     }
     unread = sorted(
         topic

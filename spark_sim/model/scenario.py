@@ -170,7 +170,7 @@ class Instance:
 
 @frozen
 class Step:
-    """One step."""
+    """One step of a scenario: a verb and what it is about."""
 
     verb: str
     members: tuple[tuple[str, Instance | None], ...] = ()
@@ -225,7 +225,7 @@ class Scenario:
 
     @property
     def head(self) -> str:
-        """The line before its steps."""
+        """The part of the line before the steps."""
         members = " ".join(f"{name}@{instance}" for name, instance in self.members)
         return members if self.workload == DEFAULT_WORKLOAD else f"{members} | with {self.workload}"
 
@@ -238,17 +238,19 @@ class Scenario:
     @property
     def instances(self) -> Iterator[Instance]:
         """Everything that a process is started as."""
-        for _, instance in (*self.members, *(each for step in self.steps for each in step.members)):
+        for _, instance in (*self.members, *(added for step in self.steps for added in step.members)):
             if instance is not None:
                 yield instance
 
     def with_instances(self, replaced: Callable[[Instance], Instance]) -> Scenario:
         """Return the scenario with another instance for each."""
         steps = (
-            evolve(step, members=tuple((name, each and replaced(each)) for name, each in step.members))
+            evolve(step, members=tuple((name, instance and replaced(instance)) for name, instance in step.members))
             for step in self.steps
         )
-        return evolve(self, members=tuple((name, replaced(each)) for name, each in self.members), steps=tuple(steps))
+        return evolve(
+            self, members=tuple((name, replaced(instance)) for name, instance in self.members), steps=tuple(steps)
+        )
 
     def __str__(self) -> str:
         return " | ".join([self.head, *map(str, self.steps)])
@@ -294,13 +296,15 @@ def _parse_step(text: str, processes: tuple[str, ...], workload: Workload) -> St
             raise ScenarioError(f"expected {f'{verb} {mode}'.strip()} without anything behind, got {text.strip()!r}")
         return Step(verb, mode=mode)
     if not words or (takes is Operands.LEADER and len(words) > 1):
-        what = "topics" if takes is Operands.TOPICS else takes.value if takes is Operands.LEADER else "members"
-        raise ScenarioError(f"expected {what} after {verb}, got {text.strip()!r}")
-    known = _known_names(takes, processes, workload)
+        noun = "topics" if takes is Operands.TOPICS else takes.value if takes is Operands.LEADER else "members"
+        raise ScenarioError(f"expected {noun} after {verb}, got {text.strip()!r}")
+    allowed = _known_names(takes, processes, workload)
     if takes is Operands.LEADER and (number := _ID_NUMBER.search(words[0])):
-        known = tuple(name + number[0] for name in known)
+        allowed = tuple(name + number[0] for name in allowed)
     kind, has_release = "source topic" if takes is Operands.TOPICS else "member", _HAS_RELEASE.get(takes, False)
-    return Step(verb, tuple(parse_target(word, verb, kind, known, has_release, Instance.parse) for word in words), mode)
+    return Step(
+        verb, tuple(parse_target(word, verb, kind, allowed, has_release, Instance.parse) for word in words), mode
+    )
 
 
 def _known_names(operands: Operands, processes: tuple[str, ...], workload: Workload) -> tuple[str, ...]:
@@ -324,7 +328,7 @@ def parse_verb(text: str, verbs: Mapping[str, Verb[Any]]) -> tuple[str, str, lis
 
 
 def parse_target(
-    word: str, verb: str, kind: str, known: Sequence[str], has_release: bool | None, parse_release: Callable[[str], R]
+    word: str, verb: str, kind: str, allowed: Sequence[str], has_release: bool | None, parse_release: Callable[[str], R]
 ) -> tuple[str, R | None]:
     """Parse ``NAME`` or ``NAME>RELEASE``.
 
@@ -332,13 +336,13 @@ def parse_target(
         word: What to parse.
         verb: The verb of the step, for messages.
         kind: What it names, for messages.
-        known: The names that there are.
+        allowed: The names that there are.
         has_release: Whether a release follows the name; None if it may.
         parse_release: Parses the release.
     """
     name, arrow, release = word.partition(">")
-    if name not in known:
-        raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(known)}{_missing_bar(word)}")
+    if name not in allowed:
+        raise ScenarioError(f"no {kind} {name!r} in this scenario, only {', '.join(allowed)}{_missing_bar(word)}")
     if not arrow and has_release:
         raise ScenarioError(f"expected {verb} {name}>RELEASE, got {word!r}")
     if arrow and has_release is False:

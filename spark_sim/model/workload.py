@@ -73,7 +73,7 @@ class Workload:
 
     def member_names(self, process: str) -> tuple[str, ...]:
         """Return the names of a process's members: its own name, or one with a number for each of several threads."""
-        return (process,) if self.threads == 1 else tuple(f"{process}.{each + 1}" for each in range(self.threads))
+        return (process,) if self.threads == 1 else tuple(f"{process}.{thread + 1}" for thread in range(self.threads))
 
     @property
     def stream_topology(self) -> Topology:
@@ -83,7 +83,7 @@ class Workload:
     @property
     def has_persistent_state(self) -> bool:
         """Whether a process finds its state stores again when it starts."""
-        return not self.ephemeral and any(each.stateful for each in self.stream_topology.subtopologies)
+        return not self.ephemeral and any(subtopology.stateful for subtopology in self.stream_topology.subtopologies)
 
     @cached_property
     def partition_counts(self) -> dict[str, int]:
@@ -122,7 +122,7 @@ def _parse_setting(word: str) -> tuple[str, Any]:
     if name == "topology" and value in TOPOLOGIES:
         return name, value
     if name not in SETTING_RANGES:
-        accepted = (*(f"{each}=NUMBER" for each in SETTING_RANGES), f"topology={'|'.join(TOPOLOGIES)}", *_FLAGS)
+        accepted = (*(f"{setting}=NUMBER" for setting in SETTING_RANGES), f"topology={'|'.join(TOPOLOGIES)}", *_FLAGS)
         raise UpgradeError(f"expected some of {', '.join(accepted)} after with, got {word!r}")
     least, most = SETTING_RANGES[name]
     if not (value.isascii() and value.isdigit() and len(value) < 10 and least <= int(value) <= most):

@@ -85,7 +85,7 @@ class UpgradeCell:
         """The instance sequence of each member."""
         if self.custom_sequences:
             return self.custom_sequences
-        rounds = [Instance(each.release, each.upgrade_from) for each in self.upgrade.rounds[: self.rounds]]
+        rounds = [Instance(round_.release, round_.upgrade_from) for round_ in self.upgrade.rounds[: self.rounds]]
         usual = (Instance(self.upgrade.origin), *rounds)
         if self.deviation is not OperatorDeviation.MISTAKEN:
             return (usual,) * self.members

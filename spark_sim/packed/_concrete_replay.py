@@ -38,10 +38,12 @@ def both_kinds_of_restart(scenario: Scenario) -> tuple[Scenario, ...]:
 def replay_confirms(scenario: Scenario, violated_property: str) -> bool:
     """Whether a scenario can be played with simulated members, and violates a property with them too."""
     try:
-        simulations = [Simulation(each).run() for each in both_kinds_of_restart(scenario)]
+        simulations = [Simulation(variant).run() for variant in both_kinds_of_restart(scenario)]
     except ScenarioError:
         return False
-    return any(violation.property == violated_property for each in simulations for violation in each.violations)
+    return any(
+        violation.property == violated_property for simulation in simulations for violation in simulation.violations
+    )
 
 
 def replay_for_second_owner(scenario: Scenario) -> Scenario | None:
@@ -61,7 +63,7 @@ def _replay_for_second_owner(scenario: Scenario) -> Scenario | None:
     except ScenarioError:
         return None
     taken: list[Step] = []
-    for member in sorted(simulation.running_members, key=lambda each: each.cooperative):
+    for member in sorted(simulation.running_members, key=lambda member: member.cooperative):
         take = GroupAction("take", member.name)
         if take not in simulation.enabled_actions():
             continue

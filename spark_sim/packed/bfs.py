@@ -132,8 +132,8 @@ def _expand_all(graph: PackedGraph, number: int, max_states: int) -> int:
                 labels(label + count)
             for change, label, after, prepares, elects in others:
                 if prepares and not prepared_states:
-                    prepared_states = [join_pending[each] for each in process_states]
-                    prepared_key = sum([join_pending_weight[each] for each in process_states], key)
+                    prepared_states = [join_pending[process_state] for process_state in process_states]
+                    prepared_key = sum([join_pending_weight[process_state] for process_state in process_states], key)
                 after_states = list(prepared_states if prepares else process_states)
                 after_states[process_states.index(process_state)] = after
                 after_states.sort()

@@ -102,7 +102,7 @@ class Encoding(ProcessTable):
             )
             for course in self._sequence_numbers()
         ]
-        order = [leader, *(each for each in range(len(states)) if each != leader)]
+        order = [leader, *(instance for instance in range(len(states)) if instance != leader)]
         # All members join together; a leader that joins alone would start a generation by itself.
         for member in order:
             state = self.process_states.values[states[member]]
@@ -131,9 +131,9 @@ class Encoding(ProcessTable):
 
         The same property as that of ``spark_sim.model.properties``, which reads it off real members.
         """
-        found = [self.process_states.values[number] for number in states]
-        common = min(self.protocol_table.initial_sent_version(self.instance_of(state)) for state in found)
-        for state in found:
+        process_states = [self.process_states.values[number] for number in states]
+        common = min(self.protocol_table.initial_sent_version(self.instance_of(state)) for state in process_states)
+        for state in process_states:
             used = self.protocol_table.used_version(state.version)
             if state.payload != common or (common >= EARLIEST_PROBEABLE_VERSION and used != common):
                 text = f"sends version {used} and got {state.payload}, but all can speak {common}"
@@ -176,7 +176,7 @@ class Encoding(ProcessTable):
 
     def _elections(self, number: int) -> list[tuple[int, int]]:
         elected = [self.state_number(state) for state in elected_states(self.process_states.values[number])]
-        return [(self.weights[each] - self.weights[number], each) for each in elected]
+        return [(self.weights[process_state] - self.weights[number], process_state) for process_state in elected]
 
     def key_delta(self, action: PackedAction) -> int:
         """Return what an action adds to a key, after what preparing a rebalance adds."""
@@ -197,8 +197,10 @@ class Encoding(ProcessTable):
         """Whether the leader may assign tasks that members keep, because its release does not know them (KIP-429)."""
         if not self.checks_single_owner:
             return False
-        found = [self.process_states.values[number] for number in states]
-        leader = next(state for state in found if state.leads and state.running)
+        process_states = [self.process_states.values[number] for number in states]
+        leader = next(state for state in process_states if state.leads and state.running)
         if self.protocol_table.withholds_owned_tasks(self.instance_of(leader)):
             return False
-        return any(state.keeps_tasks for state in found) and sum(state.is_member for state in found) > 1
+        return (
+            any(state.keeps_tasks for state in process_states) and sum(state.is_member for state in process_states) > 1
+        )

@@ -70,13 +70,15 @@ def equivalence_class(cell: UpgradeCell) -> Hashable:
         return NOT_STARTED
     sequences = dict.fromkeys(cell.instance_sequences)
     behaviours = [[behaviour_key(instance) for instance in sequence] for sequence in sequences]
-    instances = [each for sequence in behaviours for each in sequence]
+    instances = [instance for sequence in behaviours for instance in sequence]
     # If some members keep tasks that other leaders do not know of, tasks matter, and so do the task assignors.
-    checks_tasks = any(each.cooperative for each in instances) and not all(
-        each.withholds_owned_tasks for each in instances
+    checks_tasks = any(instance.cooperative for instance in instances) and not all(
+        instance.withholds_owned_tasks for instance in instances
     )
     behaviour_since = (
-        [[each.release.behaviour.task_columns for each in sequence] for sequence in sequences] if checks_tasks else []
+        [[instance.release.behaviour.task_columns for instance in sequence] for sequence in sequences]
+        if checks_tasks
+        else []
     )
     return (
         tuple(map(tuple, behaviours)),

@@ -130,7 +130,7 @@ def _not_started(error: ConfigException) -> Counterexample:
 
 def _counterexamples(graph: PackedGraph, cycle_state: int | None, *, confirm: bool) -> Iterator[Counterexample]:
     """Yield a shortest counterexample of each property that does not hold."""
-    for name in dict.fromkeys(each.violation.property for each in graph.violations):
+    for name in dict.fromkeys(state_violation.violation.property for state_violation in graph.violations):
         counterexample = _counterexample(graph, name, confirm=confirm)
         if counterexample:
             yield counterexample
@@ -142,7 +142,14 @@ def _counterexamples(graph: PackedGraph, cycle_state: int | None, *, confirm: bo
 
 
 def _counterexample(graph: PackedGraph, violated_property: str, *, confirm: bool) -> Counterexample | None:
-    first = next((each for each in graph.violations if each.violation.property == violated_property), None)
+    first = next(
+        (
+            state_violation
+            for state_violation in graph.violations
+            if state_violation.violation.property == violated_property
+        ),
+        None,
+    )
     if first is None:
         return None
     scenario = scenario_to(graph, first.state, *([first.action] if first.action else []))

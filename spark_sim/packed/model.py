@@ -63,10 +63,10 @@ class PackedModel:
         self, state: PackedState, action: PackedAction, count: int
     ) -> Iterator[Transition[PackedState, PackedAction]]:
         electors = self._after(state, action).process_states
-        for each in dict.fromkeys(electors):
-            for _, elected in self.encoding.elections[each]:
-                chosen = action._replace(elects=(each, elected))
-                label = edge_label(action) + count * electors.count(each)
+        for elector in dict.fromkeys(electors):
+            for _, elected in self.encoding.elections[elector]:
+                chosen = action._replace(elects=(elector, elected))
+                label = edge_label(action) + count * electors.count(elector)
                 yield Transition(chosen, self._after(state, chosen), label)
 
     def _lead(self, state: PackedState) -> Iterator[Transition[PackedState, PackedAction]]:
@@ -87,5 +87,5 @@ class PackedModel:
 
     def violations(self, state: PackedState, *, terminal: bool) -> Iterable[Violation]:
         """Return what does not hold eventually; what does not hold always is a transition without a next state."""
-        found = self.encoding.check_eventually(state.process_states) if terminal else None
-        return () if found is None else (found,)
+        violation = self.encoding.check_eventually(state.process_states) if terminal else None
+        return () if violation is None else (violation,)

@@ -72,7 +72,7 @@ def as_scenario(graph: PackedGraph, initial_state: int, actions: Iterable[Packed
     """Return a schedule as a scenario, with names for its members."""
     group = NamedGroup.at(graph.encoding, graph.initial_states[initial_state][0])
     members = tuple((name, group.instance(member)) for member, name in enumerate(ascii_uppercase[: len(group.states)]))
-    steps = [each for action in actions for each in group.apply(action)]
+    steps = [step for action in actions for step in group.apply(action)]
     return Scenario(members, (make_step("hold"), *steps))
 
 

@@ -19,7 +19,8 @@ def upgrade_result(explored: ExplorationResult) -> UpgradeResult:
     """
     cell = explored.cell
     counterexamples = sorted(
-        explored.counterexamples, key=lambda each: (each.confirmed is not False, len(each.example))
+        explored.counterexamples,
+        key=lambda counterexample: (counterexample.confirmed is not False, len(counterexample.example)),
     )
     worst = counterexamples[0] if counterexamples else None
     if worst is None and not explored.complete:

@@ -33,8 +33,8 @@ SUMMARY_MASK: Final = (1 << GROUP_FIELD_BITS + _TALLY_BITS * _TALLY_COUNT) - 1
 _ONES: Final = sum(1 << _TALLY_BITS * place for place in range(_TALLY_COUNT))
 
 
-def _faults_left(group: int, one: int) -> int:
-    return group // one & (1 << _WIDTHS[one]) - 1
+def _faults_left(group: int, unit: int) -> int:
+    return group // unit & (1 << _WIDTHS[unit]) - 1
 
 
 def saturate(tallies: int) -> int:
@@ -43,8 +43,8 @@ def saturate(tallies: int) -> int:
     Args:
         tallies: The tallies of a summary, without the group fields.
     """
-    many = (tallies >> 1 | tallies >> 2 | tallies >> 3 | tallies >> 4 | tallies >> 5) & _ONES
-    return many << 1 | tallies & _ONES & ~many
+    at_least_two = (tallies >> 1 | tallies >> 2 | tallies >> 3 | tallies >> 4 | tallies >> 5) & _ONES
+    return at_least_two << 1 | tallies & _ONES & ~at_least_two
 
 
 # No named tuples: the two halves of a view must not be equal if their numbers are.

@@ -105,13 +105,13 @@ def _enabled_steps(search: CoarseSearch, state: Simulation) -> Iterator[Step]:
         onward = search.instance_sequence[place + 1 : place + 2]
         if state.is_process_running(name):
             yield make_step("stop", name)
-            for each in (instance, *onward):
-                yield make_step("bounce", name, instance=each, mode="fast")
+            for next_instance in (instance, *onward):
+                yield make_step("bounce", name, instance=next_instance, mode="fast")
             if instance.release.number >= SHUTDOWN_REQUEST_SINCE:
                 yield make_step("shutdown", name)
         else:
             yield make_step("start", name)
-            yield from (make_step("start", name, instance=each) for each in onward)
+            yield from (make_step("start", name, instance=next_instance) for next_instance in onward)
     if "lose" not in before:
         yield make_step("lose", min(search.workload.stream_topology.external_topics))
 
@@ -119,7 +119,9 @@ def _enabled_steps(search: CoarseSearch, state: Simulation) -> Iterator[Step]:
 def _violation_message(simulation: Simulation, search: CoarseSearch) -> str | None:
     """Return the text of the wanted violation; None if the simulation does not have it."""
     simulation.finish()
-    found = (
-        each for each in (*simulation.violations, *simulation.remarks) if each.property == search.violated_property
+    violations = (
+        violation
+        for violation in (*simulation.violations, *simulation.remarks)
+        if violation.property == search.violated_property
     )
-    return next((str(each) for each in found if search.error_code in {"", each.code}), None)
+    return next((str(violation) for violation in violations if search.error_code in {"", violation.code}), None)

@@ -32,11 +32,11 @@ def never_completed(graph: PackedGraph) -> str | None:
     packed = graph.encoding
     best = packed.cell.upgrade.target
     for state in graph.terminal_states:
-        found = [packed.process_states.values[number] for number in graph.process_states[state]]
-        versions = {part.payload for part in found}
+        process_states = [packed.process_states.values[number] for number in graph.process_states[state]]
+        versions = {part.payload for part in process_states}
         protocols = {
             packed.protocol_table.cooperative(packed.instance_sequences[part.sequence][part.rounds_done])
-            for part in found
+            for part in process_states
         }
         if versions == {best.supported_version} and protocols == {best.rebalance_protocol() == "cooperative"}:
             return None

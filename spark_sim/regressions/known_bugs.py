@@ -64,7 +64,7 @@ class ReleasePairs:
     """``upgrade.from`` of the group before the upgrade."""
 
     def pairs(self) -> Iterator[tuple[Release, Release]]:
-        """Yield the pairs."""
+        """Yield each pair of an origin and a target."""
         yield from product(_releases(self.origins), _releases(self.targets))
 
     def upgrade(self, origin: Release, target: Release) -> Upgrade:
@@ -76,7 +76,7 @@ class ReleasePairs:
         """Return the release and configuration of a member before and after each bounce."""
         rounds = self.upgrade(origin, target).rounds[: 1 if self.never_removed else None]
         return Instance(origin, self.initial_upgrade_from), *(
-            Instance(each.release, each.upgrade_from) for each in rounds
+            Instance(round_.release, round_.upgrade_from) for round_ in rounds
         )
 
     def __str__(self) -> str:
@@ -94,7 +94,9 @@ def _releases(text: str) -> Iterator[Release]:
         first, dots, last = word.partition("..")
         if dots:
             low, high = release_named(first).number, release_named(last).number
-            yield from (each for each in RELEASES.values() if each.is_released and low <= each.number <= high)
+            yield from (
+                release for release in RELEASES.values() if release.is_released and low <= release.number <= high
+            )
         else:
             yield release_named(first)
 
@@ -123,8 +125,8 @@ def _releases_with(behaves: Callable[[ReleaseBehaviour], bool]) -> str:
     >>> _releases_with(lambda row: row.fails_on_missing_lag)
     '2.6.0..3.0.2'
     """
-    released = [each for each in RELEASES.values() if each.is_released]
-    runs = ([*group] for has, group in groupby(released, lambda each: behaves(each.behaviour)) if has)
+    released = [release for release in RELEASES.values() if release.is_released]
+    runs = ([*group] for has, group in groupby(released, lambda release: behaves(release.behaviour)) if has)
     return " ".join(run[0].name + (f"..{run[-1].name}" if len(run) > 1 else "") for run in runs)
 
 

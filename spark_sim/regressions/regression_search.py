@@ -131,8 +131,8 @@ class RegressionSearch:
     def equivalence_class(self) -> Hashable:
         """A key that is equal for searches with equal results."""
         seen = [
-            (behaviour_key(each), each.release.behaviour.task_columns, _supports_shutdown(each.release))
-            for each in self.instance_sequence
+            (behaviour_key(instance), instance.release.behaviour.task_columns, _supports_shutdown(instance.release))
+            for instance in self.instance_sequence
         ]
         return (
             self.bug.name,
@@ -150,14 +150,14 @@ def _supports_shutdown(release: Release) -> bool:
 
 def regression_searches(*, every: bool = False) -> Iterator[RegressionSearch]:
     """Yield the searches: of each bug one affected and one fixed pair, or ``every`` pair with a different result."""
-    known: set[Hashable] = set()
+    searched: set[Hashable] = set()
     for bug in BUGS:
         for affected, some in ((True, bug.affected), (False, bug.fixed)):
-            found = [RegressionSearch(bug, ways, *pair, affected) for ways in some for pair in ways.pairs()]
-            for each in found if every else found[:1]:
-                if each.equivalence_class not in known:
-                    known.add(each.equivalence_class)
-                    yield each
+            searches = [RegressionSearch(bug, ways, *pair, affected) for ways in some for pair in ways.pairs()]
+            for search in searches if every else searches[:1]:
+                if search.equivalence_class not in searched:
+                    searched.add(search.equivalence_class)
+                    yield search
 
 
 def run_search(search: RegressionSearch, *, steps: int = MAX_STEPS) -> RegressionResult:
@@ -174,12 +174,12 @@ def run_search(search: RegressionSearch, *, steps: int = MAX_STEPS) -> Regressio
 def _coarse(wanted: RegressionSearch, steps: int) -> RegressionResult:
     bug = wanted.bug
     workload = Workload.parse(bug.workload.split()) if bug.workload else DEFAULT_WORKLOAD
-    found = coarse_bfs(
+    outcome = coarse_bfs(
         CoarseSearch(wanted.instance_sequence, bug.violated_property, bug.error_code, workload, bug.members, steps)
     )
-    if found.example is None:
-        return wanted.result(None, schedules=found.schedules, states=None)
-    return wanted.result(found.message, found.example, schedules=found.schedules, states=None, confirmed=True)
+    if outcome.example is None:
+        return wanted.result(None, schedules=outcome.schedules, states=None)
+    return wanted.result(outcome.message, outcome.example, schedules=outcome.schedules, states=None, confirmed=True)
 
 
 def _terminal(wanted: RegressionSearch) -> RegressionResult:
@@ -191,26 +191,26 @@ def _terminal(wanted: RegressionSearch) -> RegressionResult:
 
 def _exhaustive(wanted: RegressionSearch) -> RegressionResult:
     """Search without faults first: such an example is simpler."""
-    found = _exhaustive_with(wanted, evolve(wanted.cell, faults=FaultBudget(0, 0)))
-    return found if found.message else _exhaustive_with(wanted, wanted.cell)
+    without_faults = _exhaustive_with(wanted, evolve(wanted.cell, faults=FaultBudget(0, 0)))
+    return without_faults if without_faults.message else _exhaustive_with(wanted, wanted.cell)
 
 
 def _exhaustive_with(wanted: RegressionSearch, cell: UpgradeCell) -> RegressionResult:
     bug = wanted.bug
     explored = explore(cell)
-    found = partial(wanted.result, schedules=explored.schedules, states=explored.states)
+    result_of = partial(wanted.result, schedules=explored.schedules, states=explored.states)
     broken = (
-        each
-        for each in explored.counterexamples
-        if each.property == bug.violated_property and bug.error_code in {"", each.code}
+        counterexample
+        for counterexample in explored.counterexamples
+        if counterexample.property == bug.violated_property and bug.error_code in {"", counterexample.code}
     )
-    for each in broken:
-        if not each.example:
-            return found(each.text, _not_started_example(cell))
+    for counterexample in broken:
+        if not counterexample.example:
+            return result_of(counterexample.text, _not_started_example(cell))
         if bug.violated_property == REBALANCING_TERMINATES:
-            return found(each.text, cycle_scenario(bfs(Encoding(cell))))
-        return found(each.text, each.example, confirmed=each.confirmed)
-    return found(None)
+            return result_of(counterexample.text, cycle_scenario(bfs(Encoding(cell))))
+        return result_of(counterexample.text, counterexample.example, confirmed=counterexample.confirmed)
+    return result_of(None)
 
 
 def _not_started_example(cell: UpgradeCell) -> str:

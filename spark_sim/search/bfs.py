@@ -62,7 +62,7 @@ def _expand_state(
 ) -> int:
     """Add the transitions of one state; none if it violates a property."""
     model, state, first = graph.model, graph.state(number), len(graph.labels)
-    broken = [StateViolation(number, each, None) for each in model.violations(state, terminal=False)]
+    broken = [StateViolation(number, violation, None) for violation in model.violations(state, terminal=False)]
     if broken:
         graph.closed_states.append(number)
     else:
@@ -72,7 +72,7 @@ def _expand_state(
             _add_edge(graph, number, transition)
         if model.is_terminal(state, graph.labels[first:]):
             graph.terminal_states.append(number)
-            broken = [StateViolation(number, each, None) for each in model.violations(state, terminal=True)]
+            broken = [StateViolation(number, violation, None) for violation in model.violations(state, terminal=True)]
     graph.violations += broken
     graph.edge_offsets.append(len(graph.targets))
     graph.state_counts.append(graph.state_count + 1)

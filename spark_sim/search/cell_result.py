@@ -22,7 +22,7 @@ from upgrade.plans import Plan, Upgrade
 from upgrade.releases import release_named
 from upgrade.verdict import Verdict, topology_conditions
 
-SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR = (each.value for each in Verdict)
+SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR = (verdict.value for verdict in Verdict)
 HOLDS: Final = frozenset({SAFE, SAFE_IF})
 """The verdicts of cells in which every state was explored and nothing is violated."""
 INCOMPLETE: Final = "every schedule was explored"
@@ -40,21 +40,21 @@ _NOT_OF_THE_UPGRADE: Final[Mapping[str | None, str]] = {
 """Violations that say nothing of the upgrade, and their verdicts."""
 
 
-def _add_schedules(one: int | None, other: int | None) -> int | None:
+def _add_schedules(schedules: int | None, other: int | None) -> int | None:
     """Add two numbers of schedules; None (without end) plus anything is None."""
-    return None if one is None or other is None else one + other
+    return None if schedules is None or other is None else schedules + other
 
 
 def _frozen(names: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    return {**one, **other}
+def _union(values: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    return {**values, **other}
 
 
-def _one_or_other(one: Any, other: Any) -> Any:
-    return other if one is None else one
+def _one_or_other(value: Any, other: Any) -> Any:
+    return other if value is None else value
 
 
 _MERGE: Final = "merge"
@@ -153,11 +153,17 @@ class CellResult(ABC):
 
     def merge(self, other: Self) -> Self:
         """Merge two results of the same cell; the order does not matter."""
-        candidates = [each for each in (self, other) if each.property is not None]
+        candidates = [result for result in (self, other) if result.property is not None]
         best = min(
-            candidates, key=lambda each: (not each.example, len(str(each.example)), str(each.example)), default=self
+            candidates,
+            key=lambda result: (not result.example, len(str(result.example)), str(result.example)),
+            default=self,
         )
-        rules = {each.name: each.metadata[_MERGE] for each in fields(type(self)) if _MERGE in each.metadata}
+        rules = {
+            result_field.name: result_field.metadata[_MERGE]
+            for result_field in fields(type(self))
+            if _MERGE in result_field.metadata
+        }
         values = {name: rule(getattr(self, name), getattr(other, name)) for name, rule in rules.items()}
         return evolve(best, cell=self.cell, **values)
 
@@ -176,11 +182,11 @@ class CellResult(ABC):
     def columns(cls, names: Collection[str] | None = None) -> tuple[Column, ...]:
         """Return the columns of results, or those with these names."""
         columns = (*cls.computed_columns, *field_columns(cls))
-        return tuple(each for each in columns if names is None or each.name in names)
+        return tuple(column for column in columns if names is None or column.name in names)
 
     def row(self, names: Collection[str] | None = None) -> Row:
         """Return the value of each of the ``columns``."""
-        computed = (each.name for each in self.computed_columns if names is None or each.name in names)
+        computed = (column.name for column in self.computed_columns if names is None or column.name in names)
         values = {name: getattr(self, name) for name in computed} | row_of(self, names)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -241,14 +247,14 @@ class UpgradeResult(CellResult):
 
     @property
     def upgrade(self) -> Upgrade:
-        """The cell."""
+        """The upgrade that was explored."""
         return self.cell
 
     @property
     def verdict(self) -> str:
         """The verdict of the exploration; ``safe-if`` if record formats that it does not see depend on the topology."""
-        found = self.explored_verdict
-        return SAFE_IF if found == SAFE and self.conditions else found
+        explored = self.explored_verdict
+        return SAFE_IF if explored == SAFE and self.conditions else explored
 
     @property
     def explored_verdict(self) -> str:
@@ -258,7 +264,7 @@ class UpgradeResult(CellResult):
     @property
     def conditions(self) -> tuple[str, ...]:
         """What the topology must not have, whatever the exploration finds."""
-        return tuple(each.condition for each in topology_conditions(self.cell))
+        return tuple(feature.condition for feature in topology_conditions(self.cell))
 
     @property
     def title(self) -> str:
@@ -284,7 +290,7 @@ class UpgradeResult(CellResult):
             self,
             cell=upgrade,
             example=self.example and Recast(self.cell, upgrade).line(self.example),
-            deviations={name: each.for_upgrade(upgrade) for name, each in self.deviations.items()},
+            deviations={name: deviation.for_upgrade(upgrade) for name, deviation in self.deviations.items()},
         )
 
     def cell_row(self) -> Row:
@@ -321,17 +327,17 @@ class UpgradeResult(CellResult):
             "to_release": upgrade.target.name,
             "faults": self.faults,
             "schedule_class_count": len(self.schedule_classes),
-            "deviations": {name: each.row(DEVIATION_COLUMNS) for name, each in self.deviations.items()},
-            "note": "; ".join(each.note for each in (upgrade.origin, upgrade.target) if each.note) or None,
+            "deviations": {name: deviation.row(DEVIATION_COLUMNS) for name, deviation in self.deviations.items()},
+            "note": "; ".join(release.note for release in (upgrade.origin, upgrade.target) if release.note) or None,
         }
 
     def to_json(self) -> str:
         """Return what ``of_json`` reads."""
-        deviations = {name: each.row(DEVIATION_COLUMNS) for name, each in self.deviations.items()}
+        deviations = {name: deviation.row(DEVIATION_COLUMNS) for name, deviation in self.deviations.items()}
         return json.dumps(self.row() | {"deviations": deviations}, ensure_ascii=False)
 
     @classmethod
     def of_json(cls, cell: Upgrade, plain: Mapping[str, Any]) -> UpgradeResult:
         """Return the result of ``to_json``, which is parsed already."""
-        deviations = {name: cls.of_row(cell, each, DEVIATION_COLUMNS) for name, each in plain["deviations"].items()}
+        deviations = {name: cls.of_row(cell, row, DEVIATION_COLUMNS) for name, row in plain["deviations"].items()}
         return evolve(cls.of_row(cell, dict(plain)), deviations=deviations)

@@ -23,14 +23,14 @@ def find_cycle_state(graph: StateGraph[Any, Any], in_degree: Sequence[int]) -> i
     for start in range(1, graph.state_count + 1):
         if in_degree[start] <= 0:
             continue
-        known, waiting = {start}, [start]
+        reached, waiting = {start}, [start]
         while waiting:
             state = waiting.pop()
             for target in graph.targets[graph.edge_offsets[state] : graph.edge_offsets[state + 1]]:
                 if target == start:
                     return start
-                if in_degree[target] > 0 and target not in known:
-                    known.add(target)
+                if in_degree[target] > 0 and target not in reached:
+                    reached.add(target)
                     waiting.append(target)
     raise AssertionError("a graph without a topological order has a cycle")
 
@@ -40,13 +40,13 @@ def cycle_from(graph: StateGraph[S, A], start: int) -> list[A]:
     actions: dict[int, list[A]] = {start: []}
     waiting = [start]
     for state in waiting:  # grows during the loop
-        for each in graph.model.transitions(graph.state(state)):
-            target = graph.target_of(each)
-            if each.label & EXTERNAL_ACTION:
+        for transition in graph.model.transitions(graph.state(state)):
+            target = graph.target_of(transition)
+            if transition.label & EXTERNAL_ACTION:
                 continue
             if target == start:
-                return [*actions[state], each.action]
-            if target not in actions and each.state is not None:
-                actions[target] = [*actions[state], each.action]
+                return [*actions[state], transition.action]
+            if target not in actions and transition.state is not None:
+                actions[target] = [*actions[state], transition.action]
                 waiting.append(target)
     return []

@@ -41,12 +41,13 @@ class Edge(NamedTuple):
 class StateGraph(Generic[S, A]):
     """The states that a search has reached, and the transitions between them.
 
-    The edges of state i are ``targets[edge_offsets[i]:edge_offsets[i + 1]]``, and their labels likewise.
+    The edges of state i are ``targets[edge_offsets[i]:edge_offsets[i + 1]]``; their labels are at the same places of
+    ``labels``.
     """
 
     model: Model[S, A]
     numbers_by_key: dict[Hashable, int] = Factory(lambda: {-1: FAILED_STATE})
-    """Canonical key => number."""
+    """The number of the state with each canonical key."""
     state_counts: array[int] = Factory(lambda: array("i"))
     """Number i => how many states (``FAILED_STATE`` included) were known when state i had been expanded."""
     initial_states: dict[int, list[int]] = Factory(dict)
@@ -73,9 +74,9 @@ class StateGraph(Generic[S, A]):
 
     def state(self, number: int) -> S:
         """Return the state with a number."""
-        found = self._states[number]
-        assert found is not None
-        return found
+        state = self._states[number]
+        assert state is not None
+        return state
 
     def number_of(self, state: S) -> int:
         """Return the number of a state that is known; ``KeyError`` if it is not."""
@@ -115,6 +116,6 @@ def path_to(graph: StateGraph[S, A], number: int) -> tuple[int, list[A]]:
     actions = []
     while before := graph.predecessor(number):
         transitions = graph.model.transitions(graph.state(before))
-        actions.append(next(each.action for each in transitions if graph.target_of(each) == number))
+        actions.append(next(transition.action for transition in transitions if graph.target_of(transition) == number))
         number = before
     return number, actions[::-1]

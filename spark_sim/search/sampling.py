@@ -58,9 +58,9 @@ class SampleBatch:
     upgrade: Upgrade
     number: int
     count: int
-    """The schedules."""
+    """How many schedules are drawn."""
     members: int = 3
-    """The members of the group."""
+    """How many members the group has."""
     seed: int = 0
     workload: Workload = DEFAULT_WORKLOAD
 
@@ -134,7 +134,10 @@ def _full_schedule(
 def _window_schedule(
     upgrade: Upgrade, names: Sequence[str], election_rule: str, mode: str, random: Random
 ) -> tuple[tuple[int, int], bool, Scenario]:
-    instances = [Instance(upgrade.origin), *(Instance(each.release, each.upgrade_from) for each in upgrade.rounds)]
+    instances = [
+        Instance(upgrade.origin),
+        *(Instance(round_.release, round_.upgrade_from) for round_ in upgrade.rounds),
+    ]
     round_ = random.randrange(len(upgrade.rounds))
     before, after = instances[round_], instances[round_ + 1]
     done = random.randint(0, len(names) - WINDOW_SIZE)

@@ -57,8 +57,8 @@ def make_schedule(
             ),
         )
     bounces = [
-        make_step("bounce", name, instance=Instance(each.release, each.upgrade_from), mode=restart_mode)
-        for each, order in zip(upgrade.rounds, (first_round, second_round), strict=False)
+        make_step("bounce", name, instance=Instance(round_.release, round_.upgrade_from), mode=restart_mode)
+        for round_, order in zip(upgrade.rounds, (first_round, second_round), strict=False)
         for name in order
     ]
     return Scenario(members, (Step("elect", mode=election_rule), *bounces))

@@ -31,8 +31,8 @@ def shrink_scenario(scenario: Scenario) -> Scenario:
     while place:
         place -= 1
         shorter = evolve(scenario, steps=scenario.steps[:place] + scenario.steps[place + 1 :])
-        found = first_violation(shorter)
-        if first and found and first.property == found.property:
+        remaining = first_violation(shorter)
+        if first and remaining and first.property == remaining.property:
             scenario = shorter
     return scenario
 
@@ -45,5 +45,5 @@ def shrink_example(result: UpgradeResult) -> UpgradeResult:
     if any(step.verb == "hold" for step in scenario.steps):
         return result  # exploration finds the shortest ways, and no move of those can be left out
     smallest = shrink_scenario(scenario)
-    found = first_violation(smallest)
-    return evolve(result, example=str(smallest), message=str(found) if found else result.message)
+    violation = first_violation(smallest)
+    return evolve(result, example=str(smallest), message=str(violation) if violation else result.message)

@@ -32,7 +32,7 @@ def apply_step(world: World, step: GroupStep) -> World:
         ScenarioError: The step is not possible now.
     """
     if step not in possible_steps(world, step.verb):
-        names = sorted({each.name for each in possible_steps(world, step.verb)})
+        names = sorted({possible.name for possible in possible_steps(world, step.verb)})
         expected = ", ".join(names) or "another step"
         raise ScenarioError(f"{step} is not possible here: expected {expected}, got {step.name or step.verb}")
     return apply_possible_step(world, step)

@@ -29,7 +29,7 @@ GROUP_ID_NOT_FOUND: Final = 69
 FENCED_MEMBER_EPOCH: Final = 110
 
 STALE_TOPOLOGY: Final = 0
-"""A status, not an error."""
+"""The code of a status; statuses are no errors."""
 
 
 @frozen
@@ -54,7 +54,9 @@ class GroupTopology:
     @property
     def tasks(self) -> frozenset[TaskId]:
         """All tasks."""
-        return frozenset(TaskId(number, each) for number, count in enumerate(self.partitions) for each in range(count))
+        return frozenset(
+            TaskId(number, partition) for number, count in enumerate(self.partitions) for partition in range(count)
+        )
 
     @property
     def stateful_tasks(self) -> frozenset[TaskId]:
@@ -84,7 +86,7 @@ class HeartbeatRequest:
 
 @frozen
 class HeartbeatResponse:
-    """Its answer."""
+    """The answer of the coordinator to a heartbeat."""
 
     member_epoch: int
     tasks: TasksTuple | None = None
@@ -107,7 +109,7 @@ class HeartbeatResponse:
 
 
 class _Refused(Exception):
-    """A heartbeat gets an error."""
+    """A heartbeat that the coordinator answers with an error."""
 
     def __init__(self, error: int, message: str) -> None:
         super().__init__(message)
@@ -225,8 +227,8 @@ def target_assignment(group: StreamsGroup, updated: CoordinatorMember, config: G
     Java iterates over a hash map of random member ids: every order is possible. Here it is the order of the names.
     """
     members = sorted({**group.members, updated.member_id: updated}.items())
-    known = tuple((name, member.process_id, group.targets.get(name, NO_TASKS)) for name, member in members)
-    return dict(_assign(known, config))
+    previous = tuple((name, member.process_id, group.targets.get(name, NO_TASKS)) for name, member in members)
+    return dict(_assign(previous, config))
 
 
 @lru_cache(maxsize=100_000)
@@ -234,9 +236,9 @@ def _assign(
     members: tuple[tuple[str, str, TasksTuple], ...], config: GroupConfig
 ) -> tuple[tuple[str, TasksTuple], ...]:
     specs = {name: _member_spec(process_id, target) for name, process_id, target in members}
-    found = assign(GroupSpec(specs, config.num_standby_replicas), config.topology, release=config.rules.assignor)
+    assignment = assign(GroupSpec(specs, config.num_standby_replicas), config.topology, release=config.rules.assignor)
     return tuple(
-        (name, _target(each, doubles_tasks=config.rules.doubles_tasks)) for name, each in found.members.items()
+        (name, _target(tasks, doubles_tasks=config.rules.doubles_tasks)) for name, tasks in assignment.members.items()
     )
 
 

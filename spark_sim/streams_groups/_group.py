@@ -84,13 +84,13 @@ class StreamsGroup:
 
     def active_process(self, task: TaskId) -> str | None:
         """Return the process that holds an active task."""
-        return next((each.process_id for each in self.members.values() if task in each.held.active), None)
+        return next((member.process_id for member in self.members.values() if task in member.held.active), None)
 
     def has_replica(self, process_id: str, task: TaskId) -> bool:
         """Whether a process holds a task as standby or warm-up."""
         return any(
-            each.process_id == process_id and (task in each.held.standby or task in each.held.warm_up)
-            for each in self.members.values()
+            member.process_id == process_id and (task in member.held.standby or task in member.held.warm_up)
+            for member in self.members.values()
         )
 
     def replay(self, records: Iterable[Record]) -> StreamsGroup:
@@ -103,16 +103,16 @@ class StreamsGroup:
     @property
     def records(self) -> tuple[Record, ...]:
         """What compaction leaves of the group's records."""
-        found = [Record(RecordKind.GROUP_METADATA, value=self.epoch)] if self.epoch else []
+        records = [Record(RecordKind.GROUP_METADATA, value=self.epoch)] if self.epoch else []
         if self.topology_epoch is not None:
-            found.append(Record(RecordKind.TOPOLOGY, value=self.topology_epoch))
+            records.append(Record(RecordKind.TOPOLOGY, value=self.topology_epoch))
         for name, member in self.members.items():
-            found.append(Record(RecordKind.MEMBER_METADATA, name, (member.process_id, member.topology_epoch)))
-            found.append(Record(RecordKind.CURRENT_ASSIGNMENT, name, member))
-        found += [Record(RecordKind.TARGET_ASSIGNMENT, name, tasks) for name, tasks in self.targets.items()]
+            records.append(Record(RecordKind.MEMBER_METADATA, name, (member.process_id, member.topology_epoch)))
+            records.append(Record(RecordKind.CURRENT_ASSIGNMENT, name, member))
+        records += [Record(RecordKind.TARGET_ASSIGNMENT, name, tasks) for name, tasks in self.targets.items()]
         if self.assignment_epoch:
-            found.append(Record(RecordKind.TARGET_ASSIGNMENT_METADATA, value=self.assignment_epoch))
-        return tuple(found)
+            records.append(Record(RecordKind.TARGET_ASSIGNMENT_METADATA, value=self.assignment_epoch))
+        return tuple(records)
 
 
 NO_GROUP: Final = StreamsGroup()

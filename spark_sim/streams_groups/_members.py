@@ -55,7 +55,7 @@ class SimulatedThread:
 
     @property
     def tasks(self) -> TasksTuple:
-        """What the application has."""
+        """The active, standby and warm-up tasks that the application has."""
         tasks = TasksTuple.of_client(None if self.client is None else self.client.current)
         if not self.rules.checks_duplicates:
             return tasks
@@ -114,7 +114,7 @@ class SimulatedThread:
         return self if self.client is None else evolve(self._with_client(self.client.on_disconnect()), response=None)
 
     def received(self, response: HeartbeatResponse) -> SimulatedThread:
-        """Take an answer."""
+        """Return the thread after an answer of the coordinator."""
         if self.client is None:
             return self
         return evolve(self._with_client(self.client.on_response(response.fields())), response=None)

@@ -164,9 +164,9 @@ class GroupModel:
         settled = terminal or self.cell.settles
         return self._checked(chain(always(state.world), eventually(state.world) if settled else ()))
 
-    def _checked(self, found: Iterable[Violation]) -> list[Violation]:
+    def _checked(self, violations: Iterable[Violation]) -> list[Violation]:
         """Return the first violation of a property of the cell."""
-        return list(islice((each for each in found if each.property in self.cell.properties), 1))
+        return list(islice((violation for violation in violations if violation.property in self.cell.properties), 1))
 
     def _transition(
         self, state: SearchState, step: GroupStep, then: SearchState, label: int
@@ -177,7 +177,7 @@ class GroupModel:
             taken = [(step, after), *settling(after)]
             for number, (_, world) in enumerate(taken, 1):
                 for violation in self._checked(always(world)):
-                    return Transition(tuple(each for each, _ in taken[:number]), None, 1 | label, violation)
+                    return Transition(tuple(step for step, _ in taken[:number]), None, 1 | label, violation)
             after, steps = taken[-1][1], (step, _SETTLE)
         if STANDBY_STAYS in self.cell.properties and after.group.targets != before.group.targets:
             for violation in moved_standbys(before, after):
@@ -189,11 +189,11 @@ def explore(cell: GroupCell, max_states: int = MAX_STATES) -> GroupExploration:
     """Explore all states of a cell; ``max_states`` as in ``bfs``."""
     graph = bfs(GroupModel(cell), max_states)
     examples: dict[str, GroupCounterexample] = {}
-    for each in graph.violations:
-        if each.violation.property not in examples:
-            last = () if each.action is None else each.action
-            examples[each.violation.property] = GroupCounterexample(
-                each.violation, _scenario_to(cell, graph, each.state, last)
+    for state_violation in graph.violations:
+        if state_violation.violation.property not in examples:
+            last = () if state_violation.action is None else state_violation.action
+            examples[state_violation.violation.property] = GroupCounterexample(
+                state_violation.violation, _scenario_to(cell, graph, state_violation.state, last)
             )
     paths = count_paths(graph) if graph.complete else None
     if paths is not None and paths.cycle_state and REBALANCING_TERMINATES in cell.properties:

@@ -87,26 +87,26 @@ def moved_standbys(before: World, after: World) -> Iterator[Violation]:
 
 
 def _waits(world: World, member: SimulatedThread) -> str:
-    client, known = member.client, world.group.members.get(member.member_id)
+    client, registered = member.client, world.group.members.get(member.member_id)
     if client is None or client.state is not StreamsMemberState.STABLE:
         return f"stays {'' if client is None else client.state.name}"
-    if known is None:
+    if registered is None:
         return "is not a member of the group"
-    if not known.is_reconciled_to(world.group.epoch):
-        return f"stays {known.state.name} in epoch {known.epoch}, the group is in {world.group.epoch}"
+    if not registered.is_reconciled_to(world.group.epoch):
+        return f"stays {registered.state.name} in epoch {registered.epoch}, the group is in {world.group.epoch}"
     target = world.group.targets.get(member.member_id, NO_TASKS)
     return "" if member.tasks == target else f"has {member.tasks}, the coordinator has assigned {target}"
 
 
 def _shared_tasks(world: World) -> Iterator[Violation]:
     group, rules = world.group, world.config.rules
-    for one, other in combinations(world.members.values(), 2):
-        for task in sorted(one.running & other.running):
-            members = [member for member in (one, other) if member.member_id in group.members]
-            text = f"{task} is also processed by {one.name}"
+    for thread, other in combinations(world.members.values(), 2):
+        for task in sorted(thread.running & other.running):
+            members = [member for member in (thread, other) if member.member_id in group.members]
+            text = f"{task} is also processed by {thread.name}"
             if len(members) == 2:
                 yield Violation(SINGLE_OWNER, other.name, text)
-            if all(_commits(world, member, task) for member in (one, other)):
+            if all(_commits(world, member, task) for member in (thread, other)):
                 yield Violation(
                     SINGLE_COMMITTER, other.name, f"{text}, and both can commit, by the rules of {rules.release}"
                 )
@@ -154,26 +154,26 @@ def _copies(tasks: TasksTuple) -> list[TaskId]:
 
 
 def _copies_by_process(world: World) -> dict[str, Counter[TaskId]]:
-    found: dict[str, Counter[TaskId]] = {}
+    copies: dict[str, Counter[TaskId]] = {}
     for name, target in world.group.targets.items():
-        found.setdefault(world.group.members[name].process_id, Counter()).update(_copies(target))
-    return found
+        copies.setdefault(world.group.members[name].process_id, Counter()).update(_copies(target))
+    return copies
 
 
 def _tasks_by_process(world: World) -> dict[str, TasksTuple]:
-    found: dict[str, TasksTuple] = {}
+    tasks: dict[str, TasksTuple] = {}
     for name, target in world.group.targets.items():
         process = world.group.members[name].process_id
-        found[process] = found.get(process, NO_TASKS) | target
-    return found
+        tasks[process] = tasks.get(process, NO_TASKS) | target
+    return tasks
 
 
 def _standby_processes(world: World) -> dict[TaskId, frozenset[str]]:
-    found: dict[TaskId, frozenset[str]] = {}
+    processes: dict[TaskId, frozenset[str]] = {}
     for process, tasks in _tasks_by_process(world).items():
         for task in tasks.standby:
-            found[task] = found.get(task, frozenset()) | {process}
-    return found
+            processes[task] = processes.get(task, frozenset()) | {process}
+    return processes
 
 
 def _load(world: World, process: str) -> float:

@@ -66,7 +66,7 @@ def _with_tasks(
     assigned: TasksTuple,
     pending_revocation: TasksTuple,
 ) -> CoordinatorMember:
-    known = dict(member.assignment_epochs)
+    epochs = dict(member.assignment_epochs)
     held = assigned.active | pending_revocation.active
     return evolve(
         member,
@@ -75,5 +75,5 @@ def _with_tasks(
         previous_epoch=member.epoch,
         assigned=assigned,
         pending_revocation=pending_revocation,
-        assignment_epochs=frozenset((task, known.get(task, target_epoch)) for task in held),
+        assignment_epochs=frozenset((task, epochs.get(task, target_epoch)) for task in held),
     )

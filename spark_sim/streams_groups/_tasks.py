@@ -81,10 +81,10 @@ def partitions_by_subtopology(tasks: Iterable[TaskId]) -> dict[str, frozenset[in
     >>> partitions_by_subtopology([TaskId(0, 1), TaskId(0, 2)])
     {'0': frozenset({1, 2})}
     """
-    found: dict[str, set[int]] = {}
+    by_subtopology: dict[str, set[int]] = {}
     for task in sorted(tasks):
-        found.setdefault(str(task.subtopology), set()).add(task.partition)
-    return {subtopology: frozenset(partitions) for subtopology, partitions in found.items()}
+        by_subtopology.setdefault(str(task.subtopology), set()).add(task.partition)
+    return {subtopology: frozenset(partitions) for subtopology, partitions in by_subtopology.items()}
 
 
 def tasks_of(partitions: Mapping[str, Iterable[int]]) -> frozenset[TaskId]:
@@ -93,7 +93,9 @@ def tasks_of(partitions: Mapping[str, Iterable[int]]) -> frozenset[TaskId]:
     >>> sorted(map(str, tasks_of({"1": {0, 2}})))
     ['1_0', '1_2']
     """
-    return frozenset(TaskId(int(each), number) for each, numbers in partitions.items() for number in numbers)
+    return frozenset(
+        TaskId(int(subtopology), number) for subtopology, numbers in partitions.items() for number in numbers
+    )
 
 
 def owned_tasks(fields: Sequence[frozenset[TaskId] | None]) -> TasksTuple | None:

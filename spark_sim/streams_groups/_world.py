@@ -42,11 +42,15 @@ class World:
         """Return a member id that nothing refers to; Java draws a random one."""
         used = {*self.group.members, *(request.member_id for request in self.late)}
         used |= {member.member_id for member in self.members.values()}
-        return next(each for each in (f"{name}#{number}" for number in range(1, len(used) + 2)) if each not in used)
+        return next(
+            member_id
+            for member_id in (f"{name}#{number}" for number in range(1, len(used) + 2))
+            if member_id not in used
+        )
 
     def member_with_id(self, member_id: str) -> SimulatedThread | None:
         """Return the running member with a member id; None for an earlier start of a member."""
-        return next((each for each in self.members.values() if each.member_id == member_id), None)
+        return next((member for member in self.members.values() if member.member_id == member_id), None)
 
     @cached_property
     def key(self) -> Hashable:
@@ -65,7 +69,7 @@ class World:
             shift(group.epoch),
             shift(group.assignment_epoch),
             group.topology_epoch,
-            frozenset((name, _group_member_key(each, shift)) for name, each in group.members.items()),
+            frozenset((name, _group_member_key(member, shift)) for name, member in group.members.items()),
             frozenset(group.targets.items()),
             frozenset((evolve(request, member_epoch=shift(request.member_epoch))) for request in self.late),
             self.classic_members,
@@ -74,13 +78,13 @@ class World:
 
     def _epochs(self) -> list[int]:
         group = self.group
-        found = [group.epoch, group.assignment_epoch, *(request.member_epoch for request in self.late)]
-        for each in group.members.values():
-            found += [each.epoch, each.previous_epoch, *(epoch for _, epoch in each.assignment_epochs)]
-        for member in self.members.values():
-            found.append(member.client.epoch if member.client else 0)
-            found.append(member.response.member_epoch if member.response else 0)
-        return found
+        epochs = [group.epoch, group.assignment_epoch, *(request.member_epoch for request in self.late)]
+        for member in group.members.values():
+            epochs += [member.epoch, member.previous_epoch, *(epoch for _, epoch in member.assignment_epochs)]
+        for thread in self.members.values():
+            epochs.append(thread.client.epoch if thread.client else 0)
+            epochs.append(thread.response.member_epoch if thread.response else 0)
+        return epochs
 
 
 def initial_world(scenario: GroupScenario) -> World:

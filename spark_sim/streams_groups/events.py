@@ -57,7 +57,7 @@ def trace_run(scenario: GroupScenario) -> TracedRun:
     violations: dict[Violation, None] = {}
     for step in scenario.steps:
         after = apply_step(world, step)
-        new = [each for each in always(after) if each not in violations]
+        new = [violation for violation in always(after) if violation not in violations]
         violations.update(dict.fromkeys(new))
         steps.append((step, (*_changes(world, after), *_violation_events(new))))
         world = after
@@ -68,7 +68,10 @@ def trace_run(scenario: GroupScenario) -> TracedRun:
 
 def _violation_events(violations: Sequence[Violation]) -> Iterator[GroupTraceEvent]:
     """Yield the events of violations."""
-    return (GroupTraceEvent("violation", each.member, f"{each.property}: {each.text}") for each in violations)
+    return (
+        GroupTraceEvent("violation", violation.member, f"{violation.property}: {violation.text}")
+        for violation in violations
+    )
 
 
 def _changes(before: World, after: World) -> Iterator[GroupTraceEvent]:
@@ -79,11 +82,15 @@ def _changes(before: World, after: World) -> Iterator[GroupTraceEvent]:
     for member_id, target in after.group.targets.items():
         if target != before.group.targets.get(member_id, NO_TASKS):
             yield GroupTraceEvent("target", member_id, f"has the target {target}")
-    for member_id, known in after.group.members.items():
+    for member_id, registered in after.group.members.items():
         old = before.group.members.get(member_id)
-        if old is None or (old.state, old.assigned, old.epoch) != (known.state, known.assigned, known.epoch):
-            text = f"is {known.state.name} in epoch {known.epoch}, assigned {known.assigned}"
-            revoking = f", has to revoke {known.pending_revocation}" if known.pending_revocation else ""
+        if old is None or (old.state, old.assigned, old.epoch) != (
+            registered.state,
+            registered.assigned,
+            registered.epoch,
+        ):
+            text = f"is {registered.state.name} in epoch {registered.epoch}, assigned {registered.assigned}"
+            revoking = f", has to revoke {registered.pending_revocation}" if registered.pending_revocation else ""
             yield GroupTraceEvent("coordinator", member_id, f"{text}{revoking}")
     for name, member in after.members.items():
         if member.tasks != before.members[name].tasks:

@@ -32,8 +32,8 @@ def parse_scenario(line: str) -> GroupScenario:
     """
     head, *rest = line.split("|")
     scenario = _parse_head(head)
-    known = [name for name, _ in scenario.members]
-    return evolve(scenario, steps=tuple(_parse_step(text, known) for text in rest))
+    member_names = [name for name, _ in scenario.members]
+    return evolve(scenario, steps=tuple(_parse_step(text, member_names) for text in rest))
 
 
 def _parse_head(head: str) -> GroupScenario:
@@ -50,11 +50,11 @@ def _parse_head(head: str) -> GroupScenario:
     )
 
 
-def _parse_member(word: str, known: Sequence[str]) -> tuple[str, str]:
+def _parse_member(word: str, member_names: Sequence[str]) -> tuple[str, str]:
     name, at, release = word.partition("@")
     if not at or not _MEMBER_NAME.fullmatch(name):
         raise ScenarioError(f"expected MEMBER@RELEASE such as A@4.3.1 or A.2@4.3.1, got {word!r}")
-    if name in known:
+    if name in member_names:
         raise ScenarioError(f"expected different members, got {name} twice")
     return name, rules_of(release).release
 
@@ -68,10 +68,10 @@ def _with_options(scenario: GroupScenario, words: Iterable[str]) -> GroupScenari
                 f"expected tasks=, standbys=, stateless= or classic= after the group's release, got {word!r}"
             )
         values[option] = value
-    partitions = tuple(_number("tasks", each) for each in values["tasks"].split("+"))
+    partitions = tuple(_number("tasks", number) for number in values["tasks"].split("+"))
     if not 0 < sum(partitions) <= MAX_TASKS or 0 in partitions:
         raise ScenarioError(f"expected 1 to {MAX_TASKS} tasks such as tasks=2+1, got tasks={values['tasks']}")
-    stateless = {_number("stateless", each) for each in values["stateless"].split(",") if each}
+    stateless = {_number("stateless", number) for number in values["stateless"].split(",") if number}
     if stateless - set(range(len(partitions))):
         raise ScenarioError(f"expected subtopologies below {len(partitions)}, got stateless={values['stateless']}")
     stateful = tuple(number not in stateless for number in range(len(partitions)))
@@ -83,7 +83,7 @@ def _with_options(scenario: GroupScenario, words: Iterable[str]) -> GroupScenari
     )
 
 
-def _parse_step(text: str, known: Sequence[str]) -> GroupStep:
+def _parse_step(text: str, member_names: Sequence[str]) -> GroupStep:
     verb, _, words = parse_verb(text, VERBS)
     operands = VERBS[verb].operands
     if operands is StreamsGroupOperands.NOTHING:
@@ -96,8 +96,8 @@ def _parse_step(text: str, known: Sequence[str]) -> GroupStep:
     if operands is StreamsGroupOperands.MEMBER_ID:
         matched = _MEMBER_ID.fullmatch(name)
         name = matched[1] if matched else ""
-    if name not in known:
-        raise ScenarioError(f"expected {operands.value} of {', '.join(known)} after {verb}, got {words[0]!r}")
+    if name not in member_names:
+        raise ScenarioError(f"expected {operands.value} of {', '.join(member_names)} after {verb}, got {words[0]!r}")
     return GroupStep(verb, words[0])
 
 

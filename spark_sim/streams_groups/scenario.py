@@ -64,7 +64,7 @@ VERBS: Final[Mapping[str, Verb[StreamsGroupOperands]]] = {
     "failover": make_verb(StreamsGroupOperands.NOTHING, "another broker becomes the coordinator and loads the records"),
     "settle": make_verb(StreamsGroupOperands.NOTHING, "the protocol goes on until nothing changes"),
 }
-"""The steps."""
+"""The verbs of steps."""
 
 FAULTS: Final = (
     *("crash", "stall", "lose-request", "lose-response", "slow-response", "delay", "silence", "linger", "failover"),
@@ -112,7 +112,7 @@ class GroupScenario:
         words += ["group", self.coordinator, f"tasks={'+'.join(map(str, self.topology.partitions))}"]
         words += [f"standbys={self.num_standby_replicas}"] if self.num_standby_replicas else []
         words += [f"classic={self.classic_members}"] if self.classic_members else []
-        stateless = [str(number) for number, each in enumerate(self.topology.stateful) if not each]
+        stateless = [str(number) for number, is_stateful in enumerate(self.topology.stateful) if not is_stateful]
         return " ".join([*words, *([f"stateless={','.join(stateless)}"] if stateless else [])])
 
     def __str__(self) -> str:

@@ -48,4 +48,4 @@ def _available_cores() -> int:
 
 
 def _commit_batch(folder: Path, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
-    return [found for task in tasks for found in commit_task(task, folder)]
+    return [committed for task in tasks for committed in commit_task(task, folder)]

@@ -35,8 +35,8 @@ class RegressionUnit(WorkUnit):
 
     @property
     def key(self) -> str:
-        """A short name."""
-        return "".join(each if each.isalnum() or each in ".-" else "-" for each in str(self.cell))
+        """A name that files and tables use."""
+        return "".join(character if character.isalnum() or character in ".-" else "-" for character in str(self.cell))
 
     @property
     def cost(self) -> float:

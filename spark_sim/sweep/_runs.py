@@ -107,8 +107,8 @@ def run_with_shared_prefixes(scenarios: Iterable[Scenario]) -> Iterator[Measured
         if not played or played[0][1].scenario.head != scenario.head:
             played = [(None, MeasuredSimulation(scenario).begin())]
         common = 0
-        for (known, _), wanted in zip(played[1:], scenario.steps, strict=False):
-            if known != wanted:
+        for (step, _), wanted in zip(played[1:], scenario.steps, strict=False):
+            if step != wanted:
                 break
             common += 1
         del played[common + 1 :]

@@ -123,23 +123,23 @@ class BrokerUnit(WorkUnit):
         return trace_broker_scenario(parse_scenario(example))
 
 
-def broker_result(key: BrokerCellKey, found: BrokerExploration) -> BrokerCellResult:
+def broker_result(key: BrokerCellKey, explored: BrokerExploration) -> BrokerCellResult:
     """Return the result of an exploration."""
-    violation = found.violation
+    violation = explored.violation
     return BrokerCellResult(
         key,
-        states=found.states,
-        transitions=found.transitions,
-        schedules=found.schedules,
-        terminal_states=found.terminal_states,
-        completed=found.completed,
-        refused_requests=found.refused_requests,
-        rejected_nodes=found.rejected_nodes,
-        violations=found.violating_states,
+        states=explored.states,
+        transitions=explored.transitions,
+        schedules=explored.schedules,
+        terminal_states=explored.terminal_states,
+        completed=explored.completed,
+        refused_requests=explored.refused_requests,
+        rejected_nodes=explored.rejected_nodes,
+        violations=explored.violating_states,
         property=violation.property if violation else None,
         message=str(violation) if violation else None,
-        example=str(found.example) if found.example else None,
-        stalled_example=str(found.stalled_example) if found.stalled_example else None,
+        example=str(explored.example) if explored.example else None,
+        stalled_example=str(explored.stalled_example) if explored.stalled_example else None,
     )
 
 

@@ -43,21 +43,26 @@ def merge_results(upgrades: Iterable[Upgrade], results: Iterable[UpgradeResult])
     """Return one result for each upgrade, merged from the results of its class; an empty one if there are none."""
     by_class: dict[Hashable, UpgradeResult] = {}
     deviations: dict[Hashable, UpgradeResult] = {}
-    for each in results:
-        if each.deviations:
-            deviations |= {deviation_class(each.upgrade, DEVIATIONS_BY_NAME[name]): each for name in each.deviations}
+    for result in results:
+        if result.deviations:
+            deviations |= {
+                deviation_class(result.upgrade, DEVIATIONS_BY_NAME[name]): result for name in result.deviations
+            }
             continue
-        key = upgrade_class(each.upgrade)
-        by_class[key] = by_class[key].merge(each) if key in by_class else each
+        key = upgrade_class(result.upgrade)
+        by_class[key] = by_class[key].merge(result) if key in by_class else result
     wanted = ((upgrade, upgrade_class(upgrade)) for upgrade in upgrades)
     plain = (
         by_class[key].for_upgrade(upgrade) if key in by_class else UpgradeResult(upgrade) for upgrade, key in wanted
     )
-    return [_with_deviations(each, deviations) for each in plain]
+    return [_with_deviations(result, deviations) for result in plain]
 
 
 def _with_deviations(result: UpgradeResult, by_class: dict[Hashable, UpgradeResult]) -> UpgradeResult:
     upgrade = result.upgrade
-    classes = [deviation_class(upgrade, each) for each in possible_deviations(upgrade)] if by_class else []
-    found = [by_class[each].for_upgrade(upgrade).deviations for each in classes if each in by_class]
-    return evolve(result, deviations={name: each for column in found for name, each in column.items()})
+    classes = [deviation_class(upgrade, deviation) for deviation in possible_deviations(upgrade)] if by_class else []
+    columns = [by_class[class_].for_upgrade(upgrade).deviations for class_ in classes if class_ in by_class]
+    return evolve(
+        result,
+        deviations={name: result_of_deviation for column in columns for name, result_of_deviation in column.items()},
+    )

@@ -84,7 +84,7 @@ def is_own_in_table(table: Table, path: str, file: IO[bytes]) -> bool:
 
 
 def _has_columns(table: Table, suffix: str, head: bytes, file: IO[bytes]) -> bool:
-    names = [each.name for each in table.columns if not each.is_nullable]
+    names = [column.name for column in table.columns if not column.is_nullable]
     if suffix == ".orc":
         return {*names} <= _orc_columns(file)
     if suffix == ".json":

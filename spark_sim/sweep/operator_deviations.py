@@ -14,10 +14,10 @@ from spark_sim.packed.equivalence import all_instances_start
 from upgrade.plans import Plan, Upgrade
 
 DEVIATION_NAMES: Final[Mapping[OperatorDeviation, str]] = {
-    each: each.name.lower() for each in OperatorDeviation if each is not OperatorDeviation.NONE
+    deviation: deviation.name.lower() for deviation in OperatorDeviation if deviation is not OperatorDeviation.NONE
 }
 """The names of deviations in results."""
-DEVIATIONS_BY_NAME: Final = {name: each for each, name in DEVIATION_NAMES.items()}
+DEVIATIONS_BY_NAME: Final = {name: deviation for deviation, name in DEVIATION_NAMES.items()}
 DEVIATION_DESCRIPTIONS: Final = {
     DEVIATION_NAMES[OperatorDeviation.NEVER_REMOVED]: "upgrade.from is never removed",
     DEVIATION_NAMES[OperatorDeviation.INTERRUPTED]: "the upgrade ends anywhere",

@@ -54,7 +54,7 @@ class Preset:
     """The number of runs if schedules are sampled, over all equivalence classes together."""
 
     def suite(self, name: str) -> Suite:
-        """Return the sweep."""
+        """Return the suite that the preset sweeps."""
         upgrades = MATRICES[self.matrix]()
         config = self.config
         if self.runs_in_all:
@@ -121,8 +121,8 @@ def predicted_transitions(unit: ExhaustiveUnit) -> tuple[int, float]:
     more = max(0, cell.members - PILOT_MEMBERS)
     growth = (GROWTH_WITH_WAITING if cell.wait_for_quiescence else GROWTH_PER_MEMBER) ** more
     pilot = evolve(cell, members=cell.members - more)
-    found = explore(pilot, confirm=False, max_states=max(1_000, int(MAX_STATES / growth)))
-    return found.transitions, min(found.transitions * growth, TRANSITIONS_PER_STATE * MAX_STATES)
+    explored = explore(pilot, confirm=False, max_states=max(1_000, int(MAX_STATES / growth)))
+    return explored.transitions, min(explored.transitions * growth, TRANSITIONS_PER_STATE * MAX_STATES)
 
 
 def core_time(seconds: float) -> str:

@@ -123,7 +123,7 @@ def upgrade_suite(name: str, upgrades: Iterable[Upgrade], config: SweepConfig | 
 
 def _upgrade_classes(deviations: bool, upgrade: Upgrade) -> tuple[Hashable, ...]:
     deviating = possible_deviations(upgrade) if deviations else ()
-    return upgrade_class(upgrade), *(deviation_class(upgrade, each) for each in deviating)
+    return upgrade_class(upgrade), *(deviation_class(upgrade, deviation) for deviation in deviating)
 
 
 def _guide_json(results: Sequence[Any]) -> str:
@@ -138,7 +138,7 @@ def broker_suite(pairs: Iterable[tuple[str, str]] = (), *, nodes: int = 3, fault
     """
     pairs = tuple(pairs)
     keys = tuple(key for pair in pairs or all_line_pairs() for key in cell_keys(*pair, nodes=nodes, faults=faults))
-    how_far = {"pairs": [list(each) for each in pairs], "nodes": nodes, "faults": faults}
+    how_far = {"pairs": [list(pair) for pair in pairs], "nodes": nodes, "faults": faults}
     return Suite(
         BROKER_SUITE, BROKER_SUITE, tuple(map(BrokerUnit, keys)), keys, _in_order, _FILES[BROKER_SUITE], how_far
     )
@@ -160,11 +160,11 @@ def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
 
 
 def _history_json(results: Sequence[Any]) -> str:
-    return json.dumps([each.as_record() for each in results], indent=1) + "\n"
+    return json.dumps([result.as_record() for result in results], indent=1) + "\n"
 
 
 def _matrix_json(results: Sequence[Any]) -> str:
-    return json_lines(each.as_record() for each in results)
+    return json_lines(result.as_record() for result in results)
 
 
 def json_lines(records: Iterable[Any]) -> str:
@@ -173,7 +173,7 @@ def json_lines(records: Iterable[Any]) -> str:
     >>> json_lines([{"a": 1}, {"a": 2}])
     '[\n{"a": 1},\n{"a": 2}\n]\n'
     """
-    return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in records) + "\n]\n"
+    return "[\n" + ",\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n]\n"
 
 
 _FILES: Final[Mapping[str, Mapping[str, Callable[[Sequence[Any]], str]]]] = {
@@ -184,7 +184,7 @@ _FILES: Final[Mapping[str, Mapping[str, Callable[[Sequence[Any]], str]]]] = {
 
 
 def _in_order(cells: Sequence[Any], results: Iterable[CellResult]) -> list[CellResult]:
-    by_cell = {each.cell: each for each in results}
+    by_cell = {result.cell: result for result in results}
     return [by_cell[cell] for cell in cells if cell in by_cell]
 
 
@@ -229,26 +229,26 @@ def upgrades_between(
         UpgradeError: A release is unknown, or does not start with this ``upgrade.from``.
     """
     takes_value = plan or Plan.TWO_BOUNCES.value
-    found = tuple(
+    upgrades = tuple(
         evolve(
-            each,
-            upgrade_from=upgrade_from if upgrade_from and each.plan.value == takes_value else each.upgrade_from,
+            upgrade,
+            upgrade_from=upgrade_from if upgrade_from and upgrade.plan.value == takes_value else upgrade.upgrade_from,
             labels=(origin, target),
         )
-        for each in kip_268_plans(resolve_release(origin).release, resolve_release(target).release)
-        if plan in (None, each.plan.value)
+        for upgrade in kip_268_plans(resolve_release(origin).release, resolve_release(target).release)
+        if plan in (None, upgrade.plan.value)
     )
-    for each in found:
-        _check_starts(each)
-    return found
+    for upgrade in upgrades:
+        _check_starts(upgrade)
+    return upgrades
 
 
 def _check_starts(upgrade: Upgrade) -> None:
-    for each in upgrade.rounds:
-        outcome = each.release.startup_outcome(each.upgrade_from)
+    for round_ in upgrade.rounds:
+        outcome = round_.release.startup_outcome(round_.upgrade_from)
         if outcome.exception:
             raise UpgradeError(
-                f"{each.release} does not start with upgrade.from={each.upgrade_from}: "
+                f"{round_.release} does not start with upgrade.from={round_.upgrade_from}: "
                 f"{outcome.exception}: {outcome.text}"
             )
 
@@ -285,14 +285,14 @@ def table_rows(
             for example in counterexample_of(results[key])
         }
     return kind_rows(
-        suite.kind, expanded, lambda cell: [of_class.get(each, []) for each in suite.classes_of(cell)], unit_traces
+        suite.kind, expanded, lambda cell: [of_class.get(class_, []) for class_ in suite.classes_of(cell)], unit_traces
     )
 
 
 def counterexample_of(result: CellResult) -> list[str]:
     """Return the counterexample of a unit; there is at most one."""
     deviating = getattr(result, "deviations", {}).values()
-    return [each.example for each in (result, *deviating) if each.example]
+    return [violating.example for violating in (result, *deviating) if violating.example]
 
 
 # -- finished sweeps -------------------------------------------------------------------------------------------------

@@ -229,25 +229,25 @@ class _Work:
     @property
     def pending(self) -> list[tuple[str, WorkUnit]]:
         """The units that are not committed."""
-        return [each for each in self.units.items() if each[0] not in self.committed]
+        return [item for item in self.units.items() if item[0] not in self.committed]
 
     def commit(self, results: Iterable[tuple[str, str]]) -> None:
         """Take over results as they are stored."""
         for key, text in results:
             unit = self.units[key]
             try:
-                found = unit.result_type.of_json(unit.cell, parse_json(text))
+                result = unit.result_type.of_json(unit.cell, parse_json(text))
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 why = f"{error}; --fresh begins anew"
                 raise ResultFolderError(f"the table of units is damaged at {key}: {why}") from None
-            self.committed[key] = found
-            self.runs += found.runs
+            self.committed[key] = result
+            self.runs += result.runs
 
     def tasks(self) -> list[tuple[float, UnitTask]]:
         """Cut the pending units into tasks, each with its cost, the costliest last."""
-        cut = cut_into_tasks(self.pending, lambda each: each[1].cost)
+        cut = cut_into_tasks(self.pending, lambda item: item[1].cost)
         tasks = [UnitTask(self.sweep_id, self.suite.description, units) for units in cut]
-        return sorted(((task.cost, task) for task in tasks), key=lambda each: each[0])
+        return sorted(((task.cost, task) for task in tasks), key=lambda pair: pair[0])
 
 
 def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
@@ -256,9 +256,9 @@ def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
     if others and work.sweep_id not in others:
         theirs, ours = _description(next(iter(others.values())), out), json.loads(work.suite.description)
         names = [name for name in ours if theirs.get(name) != ours[name]] or ["sweep"]
-        what = ", ".join(f"{name} {theirs.get(name)} and not {ours[name]}" for name in names)
+        differences = ", ".join(f"{name} {theirs.get(name)} and not {ours[name]}" for name in names)
         raise ResultFolderError(
-            f"{out} holds another sweep ({what}): take another --out, or --fresh to throw that one away"
+            f"{out} holds another sweep ({differences}): take another --out, or --fresh to throw that one away"
         )
 
 
@@ -357,7 +357,7 @@ def _exports(suite: Suite, finished: FinishedSweep, page: Page | None) -> Iterat
 
 def _write_tables(store: TableStore, work: _Work, target: TableStore | None = None) -> FinishedSweep:
     """Make the tables of the units, and read the results from them."""
-    violating = [key for key, each in work.committed.items() if counterexample_of(each)]
+    violating = [key for key, result in work.committed.items() if counterexample_of(result)]
     traces = {row["unit_key"]: row["trace"] for row in store.units(["trace"], violating)}
     target = target or store
     target.write(table_rows(work.suite, work.units, work.committed, traces), store)

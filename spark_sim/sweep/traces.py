@@ -65,8 +65,8 @@ class Trace(Generic[E]):
             "violations": [asdict(violation) for violation in self.violations],
             **self.details,
             "steps": [
-                {"step": each.step, "meaning": each.meaning, "events": [event.as_json() for event in each.events]}
-                for each in self.steps
+                {"step": step.step, "meaning": step.meaning, "events": [event.as_json() for event in step.events]}
+                for step in self.steps
             ],
         }
 
@@ -162,7 +162,7 @@ def _initial_description(scenario: BrokerScenario) -> str:
 def trace_rows(steps: Iterable[TraceStep[Any]]) -> list[dict[str, Any]]:
     """Return the steps as rows of a table (``tables.schema``)."""
     return [
-        {"step": each.step, "meaning": each.meaning, "events": list(map(_event_row, each.events))} for each in steps
+        {"step": step.step, "meaning": step.meaning, "events": list(map(_event_row, step.events))} for step in steps
     ]
 
 
@@ -184,7 +184,7 @@ def recast_rows(rows: Iterable[Mapping[str, Any]], scenario: Scenario, shown: Sc
     steps = [{**first, "step": shown.head}]
     for row, step in zip(middle, shown.steps, strict=True):
         steps.append({**row, "step": str(step), "meaning": step.description})
-    return [{**each, "events": [_recast_event(event, names) for event in each["events"]]} for each in (*steps, last)]
+    return [{**row, "events": [_recast_event(event, names) for event in row["events"]]} for row in (*steps, last)]
 
 
 def _recast_event(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -205,4 +205,4 @@ def group_event(row: Mapping[str, Any]) -> GroupEvent:
 
 def group_steps(rows: Iterable[Mapping[str, Any]]) -> tuple[TraceStep[GroupEvent], ...]:
     """Return the steps of rows of a group's scenario."""
-    return tuple(TraceStep(each["step"], each["meaning"], tuple(map(group_event, each["events"]))) for each in rows)
+    return tuple(TraceStep(row["step"], row["meaning"], tuple(map(group_event, row["events"]))) for row in rows)

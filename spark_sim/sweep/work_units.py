@@ -159,13 +159,13 @@ class SampleUnit(UpgradeUnit):
         return UpgradeResult(
             self.cell,
             members=self.batch.members,
-            schedule_classes=frozenset(repr(each.schedule_class) for each in self.batch.schedules),
+            schedule_classes=frozenset(repr(schedule.schedule_class) for schedule in self.batch.schedules),
             possible_schedule_classes=count_schedule_classes(self.cell, self.batch.members),
         )
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield all schedules."""
-        yield from (each.scenario for each in self.batch.schedules)
+        yield from (schedule.scenario for schedule in self.batch.schedules)
 
 
 @frozen
@@ -197,8 +197,8 @@ class DeviationUnit(UpgradeUnit):
 
     def result(self) -> UpgradeResult:
         """Explore the deviation; the result of the upgrade contains it under its name."""
-        found = upgrade_result(explore(self.packed_cell, engine=choose_engine(self.cost)))
-        kept = UpgradeResult.of_row(self.cell, found.row(DEVIATION_COLUMNS), DEVIATION_COLUMNS)
+        explored = upgrade_result(explore(self.packed_cell, engine=choose_engine(self.cost)))
+        kept = UpgradeResult.of_row(self.cell, explored.row(DEVIATION_COLUMNS), DEVIATION_COLUMNS)
         return UpgradeResult(self.cell, deviations={DEVIATION_NAMES[self.packed_cell.deviation]: kept})
 
 
@@ -218,7 +218,7 @@ def digest_of(lines: Iterable[str]) -> str:
 @cache
 def code_digest() -> str:
     """Return the digest of the source of our packages: other code never shares a unit with this one."""
-    roots = [Path(found.origin).parent for name in OUR_PACKAGES if (found := find_spec(name)) and found.origin]
+    roots = [Path(spec.origin).parent for name in OUR_PACKAGES if (spec := find_spec(name)) and spec.origin]
     sources = [(file.relative_to(root.parent), file) for root in roots for file in sorted(root.rglob("*.py"))]
     return digest_of(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for name, file in sources)
 
@@ -230,14 +230,14 @@ def unit_key(unit: WorkUnit) -> str:
 
 def cut_into_tasks(units: Iterable[W], cost: Callable[[W], float]) -> list[tuple[W, ...]]:
     """Cut units into tasks of neighbours; a unit that costs enough is a task of its own."""
-    found, waiting, sum_ = list[tuple[W, ...]](), list[W](), 0.0
+    tasks, waiting, sum_ = list[tuple[W, ...]](), list[W](), 0.0
     for unit in units:
         if waiting and sum_ + cost(unit) > COST_OF_A_TASK:
-            found.append(tuple(waiting))
+            tasks.append(tuple(waiting))
             waiting, sum_ = [], 0.0
         waiting.append(unit)
         sum_ += cost(unit)
-    return [*found, tuple(waiting)] if waiting else found
+    return [*tasks, tuple(waiting)] if waiting else tasks
 
 
 # -- upgrades --------------------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ MAX_MEMBERS_WITHOUT_WAITING: Final = 3
 
 def default_config(matrix: str | None = None, members: int = 3) -> SweepConfig:
     """Return how far upgrades are explored by default."""
-    found = MATRIX_CONFIGS.get(matrix or "", SweepConfig())
-    waits = found.wait_for_quiescence or members > MAX_MEMBERS_WITHOUT_WAITING
-    deviations = found.deviations and members <= MAX_EXPLORED_MEMBERS
-    return evolve(found, members=members, wait_for_quiescence=waits, deviations=deviations)
+    config = MATRIX_CONFIGS.get(matrix or "", SweepConfig())
+    waits = config.wait_for_quiescence or members > MAX_MEMBERS_WITHOUT_WAITING
+    deviations = config.deviations and members <= MAX_EXPLORED_MEMBERS
+    return evolve(config, members=members, wait_for_quiescence=waits, deviations=deviations)

@@ -91,7 +91,7 @@ def compute_unit(key: str, unit: WorkUnit) -> tuple[list[Run], CellResult]:
 def _trace_rows(unit: WorkUnit, result: CellResult) -> list[dict[str, Any]]:
     """Return the trace of the counterexample; it is empty if there is none, or if the simulation fails on it."""
     deviating = result.deviations.values() if isinstance(result, UpgradeResult) else ()
-    example = next((each.example for each in (result, *deviating) if each.example), None)
+    example = next((violating.example for violating in (result, *deviating) if violating.example), None)
     try:
         return trace_rows(unit.trace(example).steps) if example else []
     except Exception:  # the result has the error already

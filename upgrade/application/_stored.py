@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -16,7 +16,10 @@ from upgrade.errors import UpgradeError
 from upgrade.releases import RELEASES, Release
 
 CODE: Final = "code.txt.gz"
+SCALA_CODE: Final = "scala.txt.gz"
 CONFIGURATION: Final = "configuration.json.gz"
+DEPENDENCIES: Final = "dependencies.json.gz"
+ENVIRONMENT: Final = "environment.json.gz"
 
 
 class NoTable(UpgradeError):
@@ -30,10 +33,15 @@ def stored_text(name: str) -> str:
 
 
 @cache
+def stored_json(name: str) -> dict[str, Any]:
+    """Return a table as it is stored."""
+    found: dict[str, Any] = json.loads(stored_text(name))
+    return found
+
+
 def stored_configuration() -> dict[str, Any]:
     """Return the table of the configuration as it is stored."""
-    found: dict[str, Any] = json.loads(stored_text(CONFIGURATION))
-    return found
+    return stored_json(CONFIGURATION)
 
 
 def table_name(release: Release) -> str:
@@ -63,6 +71,11 @@ def expand(ranges: str) -> Iterator[int]:
     for part in ranges.split(","):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)
+
+
+def values_at(rows: Mapping[str, Any], place: int) -> Iterator[Any]:
+    """Yield the value that the release at a place has, or nothing."""
+    return (value for ranges, value in rows.items() if contains(ranges, place))
 
 
 def contains(ranges: str, place: int) -> bool:

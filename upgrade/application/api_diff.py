@@ -24,6 +24,9 @@ _PRIMITIVES: Final = {
     "V": "void",
     "Z": "boolean",
 }
+_NESTED: Final = re.compile(r"\$(?=[^$])")
+"""What is before the name of a nested class; a last ``$`` is that of an object of Scala."""
+_ANONYMOUS: Final = re.compile(r"\$anon|\$\d")
 _TYPE: Final = re.compile(r"(\[*)(?:L([^;]+);|([BCDFIJSVZ]))")
 
 
@@ -78,8 +81,10 @@ def java_name(name: str) -> str:
 
     >>> java_name("org/apache/kafka/streams/KafkaStreams$State")
     'org.apache.kafka.streams.KafkaStreams.State'
+    >>> java_name("org/apache/kafka/streams/scala/Serdes$")
+    'org.apache.kafka.streams.scala.Serdes$'
     """
-    return name.replace("/", ".").replace("$", ".")
+    return _NESTED.sub(".", name.replace("/", "."))
 
 
 def member_text(name: str, descriptor: str) -> str:
@@ -98,6 +103,17 @@ def member_text(name: str, descriptor: str) -> str:
     return f"{name}({', '.join(types)})"
 
 
+def full_text(owner: str, name: str = "", descriptor: str = "") -> str:
+    """Write a class or a member of it as in Java's documentation.
+
+    >>> full_text("org/apache/kafka/streams/Topology", "<init>", "()V"), full_text("A$B")
+    ('org.apache.kafka.streams.Topology#Topology()', 'A.B')
+    """
+    known = java_name(owner)
+    member = known.rpartition(".")[2] if name == CONSTRUCTOR else name
+    return f"{known}#{member_text(member, descriptor)}" if name else known
+
+
 @frozen(order=True)
 class ApiChange:
     """A public class or member that differs between two releases."""
@@ -112,10 +128,7 @@ class ApiChange:
     @property
     def text(self) -> str:
         """Class and member as in Java's sources."""
-        name = java_name(self.owner)
-        constructor = name.rpartition(".")[2]
-        member = member_text(constructor if self.member == CONSTRUCTOR else self.member, self.descriptor)
-        return f"{name}#{member}" if self.member else name
+        return full_text(self.owner, self.member, self.descriptor)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -150,7 +163,8 @@ def _api_changes(old: Code, new: Code) -> Iterator[ApiChange]:
 
 def _visible(code: Code, name: str) -> KafkaClass | None:
     found = code.get(name)
-    return found if found and found.artifact != JAVA and found.flags & PUBLIC and is_public(name) else None
+    is_api = is_public(name) and not _ANONYMOUS.search(name)
+    return found if found and found.artifact != JAVA and found.flags & PUBLIC and is_api else None
 
 
 def _class_changes(old: Code, new: Code, before: KafkaClass, after: KafkaClass) -> Iterator[ApiChange]:

@@ -1,73 +1,61 @@
 """The class files of an application: jars, jars inside them, and folders. Nothing is run or unpacked to disk.
 
-Only classes that name one of Kafka's are read; the others are read when a supertype is looked for.
+Of each class its supertypes and the classes that it names are read. Those that refer to one of Kafka's, or to a class
+that extends one of Kafka's, are read completely.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import zlib
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
-from struct import Struct
 from types import TracebackType
-from typing import BinaryIO, Final, Self
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from typing import Final, Self
+from zipfile import ZipFile, ZipInfo
 
 from attrs import evolve, frozen
 
-from upgrade.application.class_file import ClassFile, InvalidClass, read_class
+from upgrade.application._zip_files import entry_content, open_zip
+from upgrade.application.class_file import ClassFile, ClassHeader, InvalidClass, read_class, read_header
 from upgrade.application.code import classes_of_any_release
-from upgrade.input_values import MAX_FILE_BYTES, InvalidInput, open_input, read_input
+from upgrade.application.libraries import MANIFEST, POM, JarOrigin, Library, jar_origin, parse_manifest, parse_pom
+from upgrade.input_values import MAX_FILE_BYTES, InvalidInput, read_input
 
 MAX_ENTRIES: Final = 500_000
-MAX_DIRECTORY_BYTES: Final = 1 << 25
-"""The largest list of entries of a jar: each takes some ten times as much memory."""
 MAX_JAR_BYTES: Final = 1 << 29
 """The largest jar inside another: it is read into memory."""
 MAX_TOTAL_BYTES: Final = 1 << 31
 """The most that all archives may expand to."""
+MAX_NAMES: Final = 10_000_000
+"""The most classes that all classes may name, each counted once a class: a jar of 100 MB has 650,000."""
 MAX_DEPTH: Final = 3
 """Jars inside jars: those of Spring Boot have one level, a war in an ear two."""
+OLDEST_JAVA: Final = 8
 _KAFKA: Final = "org/apache/kafka/"
 _MENTION: Final = _KAFKA.encode()
-_GROUP: Final = "org.apache.kafka"
 _JARS: Final = (".jar", ".war", ".ear", ".zip")
-_END_MAGIC: Final = b"PK\x05\x06"
-_END: Final = Struct("<4sHHHHIIH")
-"""The end of a zip file: magic, four counts, size and place of the list of entries, size of the comment."""
-_MAX_COMMENT: Final = 0xFFFF
-_CLASS_ROOTS: Final = re.compile(r"(?:(?:BOOT|WEB)-INF/classes|META-INF/versions/\d+)/")
-_FILE_NAME: Final = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.\w+")
-_POM: Final = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
-_KAFKA_ARTIFACT: Final = re.compile(
-    r"kafka_2\.1\d|connect-(api|json|runtime|transforms|file|mirror(-client)?|basic-auth-extension)|kafka-(clients|"
-    r"streams(-scala_2\.1\d|-test-utils)?|(share-|group-|transaction-)?coordinator(-common|-api)?|log4j-appender|metadata|"
-    r"raft|server(-common)?|storage(-api)?|tools(-api)?)"
-)
-"""Artifacts that Kafka releases together: all are replaced by those of TO, and most have no POM inside."""
+_CLASSES: Final = (".class", ".classdata")
+"""An agent hides its classes from the application's class loader with the second name."""
+_CLASS_ROOTS: Final = re.compile(r"(?:(?:BOOT|WEB)-INF/classes|inst)/")
+_VERSIONS: Final = re.compile(r"META-INF/versions/(\d{1,4})/")
+_NO_CLASSES: Final = ("module-info", "package-info")
 _KAFKA_VERSIONS: Final = {
     "kafka/kafka-version.properties": "kafka-clients",
     "kafka/kafka-streams-version.properties": "kafka-streams",
 }
+_DESCRIPTIONS: Final = ("META-INF/", "kafka/")
+"""Where a jar says what it is."""
+_COPIES: Final = {
+    "kafka-clients": ("common/TopicPartition", "clients/CommonClientConfigs"),
+    "kafka-streams": ("streams/StreamsBuilder", "streams/Topology"),
+}
+"""Classes by which a copy of Kafka under another package is found."""
 _APPLICATION_FOLDER: Final = "app"
 """Quarkus has the classes of the application there, and its libraries in other folders."""
-
-
-@frozen
-class Library:
-    """Where a class comes from."""
-
-    name: str
-    version: str = ""
-    is_own: bool = False
-    """It is of the application itself, as far as its files say."""
-
-    def __str__(self) -> str:
-        return "your class" if self.is_own else f"library {self.name} {self.version}".rstrip()
 
 
 @frozen
@@ -76,6 +64,34 @@ class ApplicationClass:
 
     file: ClassFile
     library: Library
+
+
+@frozen
+class KafkaArtifact:
+    """An artifact of Kafka among the files; its classes are read only if another one has another version."""
+
+    name: str
+    version: str
+    jar: ZipFile | None = None
+    """None if a shaded jar bundles it."""
+
+
+@frozen
+class _Place:
+    """Where a class file is."""
+
+    archive: ZipFile | Path
+    entry: ZipInfo | None
+    origin: JarOrigin
+    version: int = 0
+    """The Java from which on a multi-release jar has it; 0 for the others."""
+
+
+@frozen
+class _Seen:
+    header: ClassHeader
+    place: _Place
+    is_about_kafka: bool
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -90,24 +106,34 @@ def _files_below(folder: Path) -> list[Path]:
 class Archives:
     """The classes below some paths; a context manager, as jars stay open.
 
+    Args:
+        paths: Jars, class files and folders.
+        java: The Java that they run on at least: of a multi-release jar, older variants of a class are left out.
+
     Raises:
         InvalidInput: A path is no jar, class or folder, or exceeds a limit.
         OSError: It cannot be read.
     """
 
-    def __init__(self, paths: Iterable[Path]) -> None:
+    def __init__(self, paths: Iterable[Path], java: int = OLDEST_JAVA) -> None:
         self._paths = tuple(paths)
+        self._java = java
         self._stack = ExitStack()
-        self._entries = 0
-        self._bytes = 0
-        self._places: dict[str, tuple[ZipFile | Path, ZipInfo | None, Library]] = {}
-        self.classes: dict[str, ApplicationClass] = {}
-        """Those that name a class of Kafka, without Kafka's own."""
+        self._entries = self._bytes = self._names = 0
+        self._all: dict[str, list[_Seen]] = {}
+        self._found: dict[str, ClassFile | None] = {}
+        self.classes: tuple[ApplicationClass, ...] = ()
+        """Those that refer to a class of Kafka, or to one that extends it, without Kafka's own."""
         self.libraries: set[Library] = set()
-        self.kafka: dict[str, set[str]] = {}
-        """The versions of each artifact of Kafka in the files."""
+        self.java: dict[Library, int] = {}
+        """The Java that the newest class of each library needs."""
+        self.artifacts: list[KafkaArtifact] = []
+        self.relocated: dict[str, tuple[str, Library]] = {}
+        """The folders of copies of Kafka under another package, with the artifact and the library that has it."""
+        self.class_path: set[str] = set()
+        """Further jars that manifests name; they are not read."""
         self.damaged: list[str] = []
-        """Class files that cannot be read."""
+        """Class files and jars that cannot be read."""
         self.seen = 0
         """How many class files there are, without Kafka's own."""
 
@@ -115,6 +141,7 @@ class Archives:
         with ExitStack() as stack:
             for path in self._paths:
                 self._read_path(path, stack)
+            self.classes = tuple(self._relevant())
             self._stack = stack.pop_all()
         return self
 
@@ -123,144 +150,230 @@ class Archives:
     ) -> None:
         self._stack.close()
 
+    @property
+    def kafka(self) -> dict[str, set[str]]:
+        """The versions of each artifact of Kafka in the files."""
+        found: dict[str, set[str]] = {}
+        for each in self.artifacts:
+            found.setdefault(each.name, set()).add(each.version)
+        return found
+
+    @property
+    def sees_libraries(self) -> bool:
+        """Whether libraries are among the files: an application without any is a thin jar."""
+        return bool(self.kafka) or any(not each.is_own for each in self.libraries)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all classes, without Kafka's own."""
+        return frozenset(self._all)
+
     def find(self, name: str) -> ClassFile | None:
         """Return a class of the application or its libraries; None if it is not among them, or damaged."""
-        if known := self.classes.get(name):
-            return known.file
-        if name not in self._places:
-            return None
-        archive, entry, _ = self._places[name]
-        try:
-            content = read_input(archive) if isinstance(archive, Path) else self._content(archive, entry)
-            return read_class(content)
-        except InvalidClass:
-            return None
+        if name not in self._found:
+            known = self._all.get(name)
+            self._found[name] = None if known is None else self._read(known[0].place, with_references=False)
+        return self._found[name]
+
+    def own_classes_naming(self, name: str) -> list[str]:
+        """Return the classes of the application itself that name a class, in order."""
+        return sorted(
+            own
+            for own, variants in self._all.items()
+            if any(name in each.header.named and each.place.origin.library.is_own for each in variants)
+        )
+
+    def kafka_classes(self, artifact: KafkaArtifact) -> Iterator[ClassFile]:
+        """Yield the classes of an artifact of Kafka, without the libraries that it contains."""
+        if artifact.jar is None:
+            return
+        origin = JarOrigin(Library(artifact.name, artifact.version))
+        for entry in artifact.jar.infolist():
+            if entry.filename.startswith(_KAFKA) and "/shaded/" not in entry.filename:
+                found = self._read(_Place(artifact.jar, entry, origin)) if entry.filename.endswith(".class") else None
+                if found:
+                    yield found
 
     def _read_path(self, path: Path, stack: ExitStack) -> None:
         if path.is_dir():
+            origin = JarOrigin(Library(path.name, is_own=True))
             for each in _files_below(path):
-                if each.suffix == ".class" and each.is_file():
+                if each.suffix in _CLASSES and each.is_file():
                     self._count(1)
-                    self._add(read_input(each), each, None, Library(path.name, is_own=True))
+                    self._add(read_input(each), _Place(each, None, origin))
                 elif each.suffix in _JARS and each.is_file():
-                    self._read_jar(each, stack, is_own=each.parent.name == _APPLICATION_FOLDER)
+                    self._read_jar(each, stack, None if each.parent.name == _APPLICATION_FOLDER else origin.library)
         elif path.suffix == ".class":
-            self._add(read_input(path), path, None, Library(path.name, is_own=True))
+            self._add(read_input(path), _Place(path, None, JarOrigin(Library(path.name, is_own=True))))
         else:
-            self._read_jar(path, stack, is_own=True)
+            self._read_jar(path, stack, None)
 
-    def _read_jar(self, path: Path, stack: ExitStack, *, is_own: bool) -> None:
-        try:
-            with open_input(path) as file:
-                _check_directory(file, str(path))
-            jar = stack.enter_context(ZipFile(path))
-        except BadZipFile:
-            raise InvalidInput(f"expected a jar, a class file or a folder, got {path}") from None
-        self._read_entries(jar, path.name, str(path), stack, depth=0, is_own=is_own)
+    def _read_jar(self, path: Path, stack: ExitStack, parent: Library | None) -> None:
+        jar = open_zip(path, str(path))
+        if jar is None:
+            raise InvalidInput(f"expected a jar, a class file or a folder, got {path}")
+        self._read_entries(stack.enter_context(jar), path.name, str(path), stack, 0, parent)
 
-    def _read_entries(self, jar: ZipFile, name: str, path: str, stack: ExitStack, *, depth: int, is_own: bool) -> None:
-        entries = jar.infolist()
-        self._count(len(entries))
-        poms = [self._properties(jar, each) for each in entries if _POM.fullmatch(each.filename)]
-        library = evolve(_library(name, poms), is_own=is_own)
-        if _KAFKA_ARTIFACT.fullmatch(library.name) or [each.get("groupId") for each in poms] == [_GROUP]:
-            self._note_kafka(library.name, library.version)
-            return
-        for each in entries:
-            if artifact := _KAFKA_VERSIONS.get(each.filename):
-                self._note_kafka(artifact, self._properties(jar, each).get("version", ""))
-        self.libraries.add(library)
-        for each in entries:
-            if each.filename.endswith(".class"):
-                self._add(self._content(jar, each), jar, each, library)
-            elif each.filename.endswith(_JARS) and not each.is_dir():
-                self._read_nested(jar, each, f"{path}!/{each.filename}", stack, depth + 1)
-
-    def _read_nested(self, jar: ZipFile, entry: ZipInfo, path: str, stack: ExitStack, depth: int) -> None:
+    def _read_nested(
+        self, jar: ZipFile, entry: ZipInfo, path: str, stack: ExitStack, depth: int, parent: Library
+    ) -> None:
         if depth > MAX_DEPTH:
             raise InvalidInput(f"expected at most {MAX_DEPTH} levels of jars inside jars, got {path}")
-        content = self._content(jar, entry, MAX_JAR_BYTES)
-        _check_directory(BytesIO(content), path)
-        try:
-            nested = stack.enter_context(ZipFile(BytesIO(content)))
-        except BadZipFile:
+        nested = open_zip(BytesIO(self._content(jar, entry, path, MAX_JAR_BYTES)), path)
+        if nested is None:
             self.damaged.append(path)
             return
         name = entry.filename.rpartition("/")[2]
-        self._read_entries(nested, name, path, stack, depth=depth, is_own=False)
+        self._read_entries(stack.enter_context(nested), name, path, stack, depth, parent)
 
-    def _content(self, jar: ZipFile, entry: ZipInfo | None, limit: int = MAX_FILE_BYTES) -> bytes:
+    def _read_entries(
+        self, jar: ZipFile, name: str, path: str, stack: ExitStack, depth: int, parent: Library | None
+    ) -> None:
+        entries = [each for each in jar.infolist() if not each.is_dir()]
+        self._count(len(entries))
+        origin = self._origin(jar, name, entries, parent)
+        if origin.is_kafka:
+            self.artifacts.append(KafkaArtifact(origin.library.name, origin.library.version, jar))
+            return
+        self.artifacts += (KafkaArtifact(*each) for each in origin.kafka)
+        self.libraries |= {origin.library, *origin.bundled.values()}
+        self.class_path.update(origin.class_path)
+        copies = tuple(self._copies([each.filename for each in entries], origin))
+        for each in entries:
+            if each.filename.endswith(_CLASSES):
+                self._add_entry(jar, each, origin, copies)
+            elif each.filename.endswith(_JARS):
+                self._read_nested(jar, each, f"{path}!/{each.filename}", stack, depth + 1, origin.library)
+
+    def _origin(self, jar: ZipFile, name: str, entries: list[ZipInfo], parent: Library | None) -> JarOrigin:
+        poms, manifest, kafka = list[dict[str, str]](), dict[str, str](), list[tuple[str, str]]()
+        for each in entries:
+            if not each.filename.startswith(_DESCRIPTIONS):
+                continue
+            if POM.fullmatch(each.filename):
+                poms.append(parse_pom(self._text(jar, each)))
+            elif each.filename == MANIFEST:
+                manifest = parse_manifest(self._text(jar, each))
+            elif artifact := _KAFKA_VERSIONS.get(each.filename):
+                kafka.append((artifact, parse_pom(self._text(jar, each)).get("version", "")))
+        found = jar_origin(name, poms, manifest, parent=parent)
+        return evolve(found, kafka=tuple(dict.fromkeys((*found.kafka, *kafka))))
+
+    def _copies(self, names: list[str], origin: JarOrigin) -> Iterator[str]:
+        """Yield the folders that have Kafka's classes under another package (maven-shade, Gradle's shadow)."""
+        known = {*names}
+        for artifact, (first, *others) in _COPIES.items():
+            for name in names:
+                folder = name.removesuffix(f"{first}.class")
+                if folder not in {name, _KAFKA} and all(f"{folder}{each}.class" in known for each in others):
+                    self.relocated.setdefault(_CLASS_ROOTS.sub("", folder), (artifact, origin.library))
+                    yield folder
+
+    def _add_entry(self, jar: ZipFile, entry: ZipInfo, origin: JarOrigin, copies: tuple[str, ...]) -> None:
+        path, version = entry.filename, 0
+        if variant := _VERSIONS.match(path):
+            if not origin.has_versions:
+                return  # Java does not look there
+            version, path = int(variant[1]), path[variant.end() :]
+        name = _CLASS_ROOTS.sub("", path, count=1).rpartition(".")[0]
+        is_copy = any(entry.filename.startswith(each) for each in copies)
+        is_bundled = bool(origin.kafka) and name.startswith(_KAFKA)
+        if name.rpartition("/")[2] not in _NO_CLASSES and not (_is_kafkas(name) or is_bundled or is_copy):
+            self._add(self._content(jar, entry), _Place(jar, entry, origin, version))
+
+    def _content(self, jar: ZipFile, entry: ZipInfo, name: str = "", limit: int = MAX_FILE_BYTES) -> bytes:
         """Return the content of an entry; empty if it is damaged."""
-        assert entry is not None
         if entry.file_size > limit:
             raise InvalidInput(f"expected at most {limit:,} bytes, got {entry.filename} with {entry.file_size:,}")
         self._bytes += entry.file_size
         if self._bytes > MAX_TOTAL_BYTES:
             raise InvalidInput(f"expected archives that expand to at most {MAX_TOTAL_BYTES:,} bytes, got more")
-        try:
-            return jar.read(entry)
-        except (BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError):
-            self.damaged.append(entry.filename)  # another method of compression, a password, ...
-            return b""
+        content = entry_content(jar, entry)
+        if content is None and not name:
+            self.damaged.append(entry.filename)
+        return content or b""
 
     def _count(self, entries: int) -> None:
         self._entries += entries
         if self._entries > MAX_ENTRIES:
             raise InvalidInput(f"expected at most {MAX_ENTRIES:,} entries in all archives, got more")
 
-    def _properties(self, jar: ZipFile, entry: ZipInfo) -> dict[str, str]:
-        lines = self._content(jar, entry).decode("latin-1").splitlines()
-        return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+    def _text(self, jar: ZipFile, entry: ZipInfo) -> str:
+        return self._content(jar, entry).decode("utf-8", "replace")
 
-    def _note_kafka(self, artifact: str, version: str) -> None:
-        self.kafka.setdefault(artifact, set()).add(version)
-
-    def _add(self, content: bytes, archive: ZipFile | Path, entry: ZipInfo | None, library: Library) -> None:
-        """Add a class, unless it is one of Kafka's own."""
-        name = None if entry is None else _CLASS_ROOTS.sub("", entry.filename).removesuffix(".class")
-        if name is not None and _is_kafkas(name):
+    def _add(self, content: bytes, place: _Place) -> None:
+        """Add a class, unless it is damaged or one of Kafka's own."""
+        if not content:
             return
         self.seen += 1
-        if name is not None:
-            self._places.setdefault(name, (archive, entry, library))
-        if entry is not None and _MENTION not in content:
-            return
         try:
-            found = read_class(content, with_references=True)
+            header = read_header(content)
         except InvalidClass:
-            self.damaged.append(str(archive) if entry is None else entry.filename)
+            self.damaged.append(_name_of(place))
             return
-        if not _is_kafkas(found.name):
-            self._places.setdefault(found.name, (archive, entry, library))
-            self.classes.setdefault(found.name, ApplicationClass(found, library))
+        if _is_kafkas(header.name):
+            self.seen -= 1
+            return
+        self._names += len(header.named)
+        if self._names > MAX_NAMES:
+            raise InvalidInput(f"expected classes that name at most {MAX_NAMES:,} classes, got more")
+        self._all.setdefault(header.name, []).append(_Seen(header, place, _MENTION in content))
+        if not place.version:
+            library = place.origin.library
+            self.java[library] = max(self.java.get(library, 0), header.java)
+
+    def _relevant(self) -> Iterator[ApplicationClass]:
+        """Yield the classes from which a reference can lead to one of Kafka's, each variant of one."""
+        derived = self._derived()
+        for variants in self._all.values():
+            newest = max((each.place.version for each in variants if each.place.version <= self._java), default=0)
+            for each in variants:
+                if each.place.version < newest:
+                    continue
+                if each.is_about_kafka or not derived.isdisjoint(each.header.named):
+                    found = self._read(each.place)
+                    if found is None:
+                        self.damaged.append(_name_of(each.place))
+                        continue
+                    kept = (ref for ref in found.references if ref.owner.startswith(_KAFKA) or ref.owner in derived)
+                    library = each.place.origin.library_of(found.name)
+                    yield ApplicationClass(evolve(found, references=frozenset(kept)), library)
+
+    def _derived(self) -> set[str]:
+        """Return the classes that extend or implement one of Kafka's."""
+        subtypes: defaultdict[str, list[str]] = defaultdict(list)
+        waiting = list[str]()
+        for name, variants in self._all.items():
+            for each in variants:
+                for parent in (each.header.superclass, *each.header.interfaces):
+                    subtypes[parent].append(name)
+                    if parent.startswith(_KAFKA) and parent not in self._all:
+                        waiting.append(name)
+        found = set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += subtypes[name]
+        return found
+
+    def _read(self, place: _Place, *, with_references: bool = True) -> ClassFile | None:
+        """Read a class again; None if it is damaged."""
+        archive = place.archive
+        if isinstance(archive, Path):
+            content: bytes | None = read_input(archive)
+        else:
+            assert place.entry is not None
+            content = entry_content(archive, place.entry)
+        try:
+            return read_class(content or b"", with_references=with_references)
+        except InvalidClass:
+            return None
 
 
-def _check_directory(file: BinaryIO, name: str) -> None:
-    """Refuse a jar whose list of entries is too long, before it is read; ``zipfile`` reads all of it at once."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _END.size - _MAX_COMMENT))
-    end = file.read()
-    at = end.rfind(_END_MAGIC)
-    if 0 <= at <= len(end) - _END.size:
-        *_, directory, _, _ = _END.unpack_from(end, at)
-        if directory > MAX_DIRECTORY_BYTES:
-            raise InvalidInput(
-                f"expected a list of entries of at most {MAX_DIRECTORY_BYTES:,} bytes, got {name} with more"
-            )
+def _name_of(place: _Place) -> str:
+    return str(place.archive) if place.entry is None else place.entry.filename
 
 
 def _is_kafkas(name: str) -> bool:
     return name.startswith(_KAFKA) and (name in classes_of_any_release() or name.startswith(f"{_KAFKA}shaded/"))
-
-
-def _library(file_name: str, poms: list[dict[str, str]]) -> Library:
-    """Return name and version of a jar: of its only POM, or of its file.
-
-    >>> _library("spring-kafka-2.7.1.jar", [])
-    Library(name='spring-kafka', version='2.7.1', is_own=False)
-    """
-    if len(poms) == 1 and poms[0].get("artifactId"):
-        return Library(poms[0]["artifactId"], poms[0].get("version", ""))
-    if found := _FILE_NAME.fullmatch(file_name):
-        return Library(found["name"], found["version"])
-    return Library(file_name)

@@ -1,4 +1,4 @@
-"""The classes of every release, from its jars: kafka-clients and kafka-streams; kafka-streams-scala is not among them.
+"""The classes of every release, from its jars: kafka-clients, kafka-streams and kafka-streams-scala.
 
 Private members are left out, as nothing outside can be linked with them, and so are the libraries inside kafka-clients
 (``org.apache.kafka.shaded``). What Kafka's classes inherit from Java is there, as Java 17 has it.
@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.application._stored import CODE, expand, place_of, stored_text, table_name
+from upgrade.application._stored import CODE, SCALA_CODE, expand, place_of, stored_text, table_name
 from upgrade.application.class_file import (
     ABSTRACT,
     DEPRECATED,
@@ -25,6 +25,7 @@ from upgrade.application.class_file import (
     STATIC,
     SYNTHETIC,
 )
+from upgrade.application.scala import scala_jar, scala_places
 from upgrade.releases import Release
 
 CLASS_FLAGS: Final = PUBLIC | FINAL | INTERFACE | ABSTRACT | DEPRECATED
@@ -74,21 +75,29 @@ def is_public(name: str) -> bool:
     return _PUBLIC.fullmatch(name) is not None
 
 
-def code_of(release: Release) -> Code:
+def code_of(release: Release, scala: str = "") -> Code:
     """Return the classes of a release; those of an unknown one are those of the release it is assumed to be.
 
+    Args:
+        release: One that Kafka has published.
+        scala: A version of Scala (``2.13``), if the classes of kafka-streams-scala are wanted too; ``scala_jar`` says
+            of which release they are.
+
     Raises:
-        NoTable: Kafka has not published the release.
+        NoTable: Kafka has not published the release, or not for this version of Scala.
 
     >>> from upgrade.releases import RELEASES
     >>> code_of(RELEASES["4.4.0"])["org/apache/kafka/streams/KafkaStreams"].artifact
     'kafka-streams'
+    >>> code_of(RELEASES["4.1.0"], "2.13")["org/apache/kafka/streams/scala/StreamsBuilder"].artifact
+    'kafka-streams-scala'
     """
-    return _code(table_name(release))
+    name = table_name(release)
+    return {**_code(name), **_scala_code(scala, scala_jar(release, scala))} if scala else _code(name)
 
 
 def classes_of_any_release() -> frozenset[str]:
-    """Return the names of the classes that some release has.
+    """Return the names of the classes that some release has, those for Scala among them.
 
     >>> "org/apache/kafka/streams/kstream/TransformerSupplier" in classes_of_any_release()
     True
@@ -98,14 +107,22 @@ def classes_of_any_release() -> frozenset[str]:
 
 @cache
 def _all_names() -> frozenset[str]:
-    lines = stored_text(CODE).split("\n")[1:]
+    lines = (line for name in (CODE, SCALA_CODE) for line in stored_text(name).split("\n")[1:])
     return frozenset(line.partition(" ")[0] for line in lines if not line.startswith((" ", "#")))
 
 
 @cache
 def _code(name: str) -> Code:
-    header, *lines = stored_text(CODE).split("\n")
-    place = place_of(name)
+    return _classes(CODE, place_of(name))
+
+
+@cache
+def _scala_code(scala: str, name: str) -> Code:
+    return _classes(SCALA_CODE, scala_places().index((scala, place_of(name))))
+
+
+def _classes(table: str, place: int) -> Code:
+    header, *lines = stored_text(table).split("\n")
     sets = json.loads(header)
     present = {str(number) for number, ranges in enumerate(sets) if place in set(expand(ranges))}
     found: dict[str, KafkaClass] = {}

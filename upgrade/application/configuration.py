@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from attrs import field, fields, frozen
 
-from upgrade.application._stored import contains, place_of, stored_configuration, table_name
+from upgrade.application._stored import place_of, stored_configuration, table_name, values_at
 from upgrade.releases import Release
 
 CONFIGS: Final = ("streams", "consumer", "producer", "admin")
@@ -50,7 +50,8 @@ class Configuration:
     configs: Mapping[str, Mapping[str, ReleaseConfigKey]] = field(hash=False)
     """The keys of each of ``CONFIGS`` that the release has."""
     overrides: Mapping[str, Mapping[str, str] | tuple[str, ...]] = field(hash=False)
-    """What the constants of ``StreamsConfig``: other defaults of its clients, and keys whose values it ignores."""
+    """What Streams sets. Constants: other defaults of its clients and topics, and keys whose values it ignores.
+    By ``main.consumer``, ``producer (exactly once)``, ...: what it passes to each client."""
 
     @property
     def all_keys(self) -> frozenset[str]:
@@ -75,25 +76,32 @@ def configuration_of(release: Release) -> Configuration:
 def _configuration(name: str) -> Configuration:
     table, place = stored_configuration(), place_of(name)
     configs = {
-        config: {key: _config_key(row) for key, rows in table["configs"][config].items() for row in _at(rows, place)}
+        config: {
+            key: _config_key(row) for key, rows in table["configs"][config].items() for row in values_at(rows, place)
+        }
         for config in CONFIGS
     }
     overrides = {
         constant: value if isinstance(value, dict) else tuple(value)
         for constant, rows in table["overrides"].items()
-        for value in _at(rows, place)
+        for value in values_at(rows, place)
     }
     return Configuration(name, {config: keys for config, keys in configs.items() if keys}, overrides)
-
-
-def _at(rows: Mapping[str, Any], place: int) -> Iterator[Any]:
-    """Yield the value at a place, or nothing."""
-    return (value for ranges, value in rows.items() if contains(ranges, place))
 
 
 def _config_key(row: Mapping[str, Any]) -> ReleaseConfigKey:
     default = row["default"]
     return ReleaseConfigKey(**{**row, "default": tuple(default) if isinstance(default, list) else default})
+
+
+@cache
+def keys_of_any_release(config: str) -> frozenset[str]:
+    """Return the keys that some release has.
+
+    >>> "partition.grouper" in keys_of_any_release("streams")
+    True
+    """
+    return frozenset(stored_configuration()["configs"][config])
 
 
 def releases_with(config: str, key: str) -> tuple[str, ...]:
@@ -104,7 +112,7 @@ def releases_with(config: str, key: str) -> tuple[str, ...]:
     """
     table = stored_configuration()
     rows = table["configs"][config].get(key, {})
-    return tuple(name for place, name in enumerate(table["releases"]) if any(_at(rows, place)))
+    return tuple(name for place, name in enumerate(table["releases"]) if any(values_at(rows, place)))
 
 
 @frozen

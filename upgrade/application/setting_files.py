@@ -1,16 +1,22 @@
-"""The forms in which settings of Kafka are written: plain keys, and those of Spring Boot and Quarkus."""
+"""The forms in which settings of Kafka are written: properties, JSON and YAML; plain keys, Spring Boot and Quarkus.
+
+No error has a value: it may be a secret.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from bisect import bisect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate, pairwise, repeat
+from typing import Any, Final, NoReturn
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from upgrade.errors import UpgradeError, quote_input
+from upgrade.input_values import parse_property_lines
 
-_FRAMEWORKS: Final = ("spring.", "quarkus.", "kafka-streams.")
 _PREFIXES: Final = (
     "spring.kafka.streams.properties",
     "spring.kafka.properties",
@@ -19,48 +25,209 @@ _PREFIXES: Final = (
     "kafka-streams",
 )
 """From the one that wins to the others."""
+_SPRING_SECURITY: Final[Mapping[str, str]] = {
+    "security.protocol": "security.protocol",
+    "ssl.key-password": "ssl.key.password",
+    "ssl.key-store-certificate-chain": "ssl.keystore.certificate.chain",
+    "ssl.key-store-key": "ssl.keystore.key",
+    "ssl.key-store-location": "ssl.keystore.location",
+    "ssl.key-store-password": "ssl.keystore.password",
+    "ssl.key-store-type": "ssl.keystore.type",
+    "ssl.protocol": "ssl.protocol",
+    "ssl.trust-store-certificates": "ssl.truststore.certificates",
+    "ssl.trust-store-location": "ssl.truststore.location",
+    "ssl.trust-store-password": "ssl.truststore.password",
+    "ssl.trust-store-type": "ssl.truststore.type",
+}
+"""Of Spring Boot, for all clients (``spring.kafka``) and for Streams (``spring.kafka.streams``)."""
 _NAMES: Final[Mapping[str, str]] = {
     "spring.kafka.streams.application-id": "application.id",
     "spring.kafka.streams.bootstrap-servers": "bootstrap.servers",
-    "spring.kafka.bootstrap-servers": "bootstrap.servers",
     "spring.kafka.streams.client-id": "client.id",
     "spring.kafka.streams.replication-factor": "replication.factor",
     "spring.kafka.streams.state-dir": "state.dir",
+    "spring.kafka.bootstrap-servers": "bootstrap.servers",
+    "spring.kafka.client-id": "client.id",
+    **{f"spring.kafka.streams.{name}": key for name, key in _SPRING_SECURITY.items()},
+    **{f"spring.kafka.{name}": key for name, key in _SPRING_SECURITY.items()},
     "spring.cloud.stream.kafka.streams.binder.application-id": "application.id",
     "spring.cloud.stream.kafka.streams.binder.brokers": "bootstrap.servers",
     "quarkus.kafka-streams.application-id": "application.id",
+    "quarkus.kafka-streams.application-server": "application.server",
     "quarkus.kafka-streams.bootstrap-servers": "bootstrap.servers",
+    "quarkus.kafka-streams.sasl.jaas-config": "sasl.jaas.config",
+    "quarkus.kafka-streams.sasl.mechanism": "sasl.mechanism",
+    "quarkus.kafka-streams.security.protocol": "security.protocol",
 }
+"""Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
+_ACTIVATION: Final[Mapping[str, str]] = {
+    "spring.config.activate.on-profile": "profile",
+    "spring.profiles": "profile",
+    "spring.config.activate.on-cloud-platform": "platform",
+}
+"""The keys with which a document of Spring Boot says when it is read."""
+_SPRING_DOCUMENT: Final = re.compile(r"[#!]---[ \t\f]*")
+"""The line between two documents of a properties file: Spring Boot 2.4 and later."""
+_QUARKUS_PROFILE: Final = re.compile(r"%\{?([\w,-]+)\}?\.(.+)", re.DOTALL)
+_FUNCTION: Final = re.compile(r"(spring\.cloud\.stream\.kafka\.streams\.binder\.)functions\.([\w-]+)\.(.+)", re.DOTALL)
+CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
+"""In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
 _MAX_DEPTH: Final = 50
-_BRACKETS: Final = re.compile(r"\[\"?([^\]\"]*)\"?\]")
+MAX_SETTINGS: Final = 10_000
+MAX_CONDITIONS: Final = 50
+"""Each is judged with all settings that hold with it."""
+_MAX_VALUES: Final = 100_000
+"""Values, names and lists in a document: aliases of YAML may stand for any number of them."""
+MAX_YAML_BYTES: Final = 1 << 20
+"""PyYAML reads some 600 kB in a second."""
+_BRACKETS: Final = re.compile(r"\.?\[\"?([^\]\"]*)\"?\]")
+_JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"(?P<is_key>\s*+:)?', re.DOTALL)
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+
+
+@frozen
+class Entry:
+    """A key of a file."""
+
+    key: str
+    value: str | None = field(repr=False)
+    """None: null."""
+    line: int
+    document: int = 0
+    """The place of its document in a file of several."""
+    conditions: tuple[str, ...] = ()
+    """When it is read: ``profile prod``; none: always."""
+
+
+@frozen
+class Variant:
+    """The settings with which an application runs: always, or under conditions that the file names."""
+
+    conditions: tuple[str, ...] = ()
+    values: Mapping[str, str] = field(factory=dict, repr=False, hash=False)
+    """By Kafka's names."""
+    lines: Mapping[str, int] = field(factory=dict, hash=False)
+    """The line of each, if there is a file."""
 
 
 @frozen
 class Settings:
-    """The settings of a file by Kafka's names."""
+    """The settings of a file."""
 
-    values: Mapping[str, str] = field(repr=False, hash=False)
+    variants: tuple[Variant, ...] = (Variant(),)
+    """The first one has no conditions."""
     framework: bool = False
     """Whether they were written in a form of Spring Boot or Quarkus."""
     left_out: int = 0
-    """How many further keys of such a file are none of Kafka Streams."""
+    """How many further keys of such a file are not read: those of the framework and of the application."""
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The settings without conditions."""
+        return self.variants[0].values
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Settings:
+        """Return settings that are in no file."""
+        return cls((Variant(values=values),))
 
 
-def kafka_settings(pairs: Iterable[tuple[str, str]]) -> Settings:
-    """Return the settings of Kafka in those of a file; the last of equal keys wins, as in Java.
+def setting_of(settings: Mapping[str, str], name: str) -> str | None:
+    """Return the value with which a main consumer runs, whatever prefix it has; None if it is not set.
 
-    >>> kafka_settings([("spring.kafka.streams.properties.acks", "all"), ("server.port", "80")]).left_out
+    >>> setting_of({"session.timeout.ms": "1", "main.consumer.session.timeout.ms": "2"}, "session.timeout.ms")
+    '2'
+    """
+    return next((settings[prefix + name] for prefix in CONSUMER_PREFIXES if prefix + name in settings), None)
+
+
+def parse_settings(text: str, suffix: str) -> Settings:
+    """Read the text of a file whose name ends with ``.json``, ``.yaml``, ``.yml``, or else of properties.
+
+    Raises:
+        UpgradeError: It is of another form, has too much, or needs PyYAML.
+
+    >>> parse_settings("acks=all", ".properties").values
+    {'acks': 'all'}
+    """
+    return kafka_settings(_PARSERS.get(suffix.lower(), parse_properties_file)(text))
+
+
+def kafka_settings(entries: Iterable[Entry]) -> Settings:
+    """Return the settings of Kafka in the entries of a file; the last of equal keys wins, as in Java.
+
+    Raises:
+        UpgradeError: There are too many.
+
+    >>> entries = [Entry("spring.kafka.streams.properties.acks", "all", 1), Entry("server.port", "80", 2)]
+    >>> kafka_settings(entries).left_out
     1
     """
-    given = dict(pairs)
-    if not any(key.startswith(_FRAMEWORKS) for key in given):
-        return Settings(given)
-    found: dict[str, str] = {}
+    given = [_with_conditions(each) for each in _of_documents(entries)]
+    framework = any(_is_read(each.key) for each in given)
+    conditions = dict.fromkeys([(), *(each.conditions for each in given)])
+    if len(given) > MAX_SETTINGS or len(conditions) > MAX_CONDITIONS:
+        limits = f"{MAX_SETTINGS:,} settings and {MAX_CONDITIONS} profiles and functions"
+        raise UpgradeError(f"expected at most {limits}, got {len(given):,} and {len(conditions) - 1}")
+    variants = []
+    for each in conditions:
+        active = {entry.key: entry for entry in given if set(entry.conditions) <= set(each)}
+        found = _by_kafkas_names(active) if framework else active
+        kept = {
+            name: entry
+            for name, entry in found.items()
+            if framework or entry.value is not None  # Spring and Quarkus read null as an empty text
+        }
+        values = {name: entry.value or "" for name, entry in kept.items()}
+        variants.append(Variant(each, values, {name: entry.line for name, entry in kept.items()}))
+    left_out = {each.key for each in given if framework and not _is_read(each.key)}
+    return Settings(tuple(variants), framework, len(left_out))
+
+
+def _of_documents(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the entries with the conditions of their documents, without the keys that state them."""
+    given = list(entries)
+    conditions: dict[int, tuple[str, ...]] = {}
+    for each in given:
+        if each.key in _ACTIVATION:
+            stated = f"{_ACTIVATION[each.key]} {each.value}"
+            conditions[each.document] = (*conditions.get(each.document, ()), stated)
+    for each in given:
+        if each.key not in _ACTIVATION:
+            yield evolve(each, conditions=conditions.get(each.document, ()))
+
+
+def _with_conditions(entry: Entry) -> Entry:
+    """Move a profile of Quarkus, or a function of Spring Cloud Stream, from the key to the conditions."""
+    if found := _QUARKUS_PROFILE.fullmatch(entry.key):
+        return evolve(entry, key=found[2], conditions=(*entry.conditions, f"profile {found[1]}"))
+    if found := _FUNCTION.fullmatch(entry.key):
+        return evolve(entry, key=found[1] + found[3], conditions=(*entry.conditions, f"function {found[2]}"))
+    return entry
+
+
+def _by_kafkas_names(given: Mapping[str, Entry]) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
     for prefix in reversed(_PREFIXES):
-        found |= {name: value for key, value in given.items() if (name := _below(prefix, key))}
-    named = {_NAMES[key]: given[key] for key in reversed(list(_NAMES)) if key in given}
-    known = sum(key in _NAMES or any(_below(prefix, key) for prefix in _PREFIXES) for key in given)
-    return Settings(named | found, framework=True, left_out=len(given) - known)
+        found |= {name: entry for key, entry in given.items() if (name := _below(prefix, key))}
+    named = {_plain(key): entry for key, entry in given.items()}
+    return {_NAMES[key]: named[_plain(key)] for key in reversed(list(_NAMES)) if _plain(key) in named} | found
+
+
+def _is_read(key: str) -> bool:
+    return _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
+
+
+def _plain(key: str) -> str:
+    """Return a key as Spring compares it.
+
+    >>> _plain("spring.kafka.streams.applicationId") == _plain("spring.kafka.streams.application-id")
+    True
+    """
+    return key.lower().replace("-", "").replace("_", "")
+
+
+_PLAIN_NAMES: Final = frozenset(map(_plain, _NAMES))
 
 
 def _below(prefix: str, key: str) -> str:
@@ -73,29 +240,151 @@ def _below(prefix: str, key: str) -> str:
     return rest[1:] if rest.startswith(".") else ""
 
 
-def flatten(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a JSON document: nested names with dots, lists with commas.
+def parse_properties_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of Java properties; Spring Boot divides a file into documents by comments."""
+    ends = [number for number, line in enumerate(_LINE_END.split(text), 1) if _SPRING_DOCUMENT.fullmatch(line)]
+    for line, key, value in parse_property_lines(text):
+        yield Entry(key, value, line, bisect(ends, line))
+
+
+Object = tuple[tuple[str, int, Any], ...]
+"""Names, their lines, and values: an ``Object``, a list, a text, or None."""
+
+
+def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 1, depth: int = 0) -> Iterator[Entry]:
+    """Yield the entries of a document: nested names with dots, lists with commas.
 
     Raises:
         UpgradeError: It is not an object, a list in it has objects, or it is nested too deeply.
 
-    >>> list(flatten({"a": {"b": [1, 2]}, "c.d": True, "e": None}))
+    >>> [(each.key, each.value) for each in flatten((("a", 1, (("b", 2, ["1", "2"]),)), ("c.d", 3, "true")))]
     [('a.b', '1,2'), ('c.d', 'true')]
     """
     if depth > _MAX_DEPTH:
         raise UpgradeError(f"expected at most {_MAX_DEPTH} levels of settings, got more")
-    if isinstance(value, Mapping):
-        for name, each in value.items():
-            yield from flatten(each, f"{path}.{name}" if path else name, depth + 1)
+    if isinstance(value, tuple):
+        for name, at, each in value:
+            joint = "." if path and not name.startswith("[") else ""
+            yield from flatten(each, f"{path}{joint}{name}", at, depth + 1)
     elif not path:
-        raise UpgradeError(f"expected an object of settings, got {quote_input(type(value).__name__)}")
+        raise UpgradeError(f"expected an object of settings, got {'a list' if isinstance(value, list) else 'a value'}")
     elif isinstance(value, list):
-        if any(isinstance(each, dict | list) for each in value):
+        if not all(isinstance(each, str) for each in value):
             raise UpgradeError(f"expected a list of values for {quote_input(path)}, got one with objects or lists")
-        yield path, ",".join(map(_text, value))
-    elif value is not None:
-        yield path, _text(value)
+        yield Entry(path, ",".join(value), line)
+    else:
+        yield Entry(path, value, line)
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def parse_json_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of a JSON document; its numbers stay as they are written."""
+    try:
+        found = json.loads(
+            text, object_pairs_hook=tuple, parse_int=str, parse_float=str, parse_constant=_refuse_constant
+        )
+        document = _with_lines(found, iter(_key_lines(text)))
+    except json.JSONDecodeError as error:
+        raise UpgradeError(f"expected JSON ({error.msg}) at line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise UpgradeError("expected JSON, got brackets that are nested too deeply") from None
+    yield from flatten(document)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise UpgradeError(f"expected JSON, got {name}, which is no number of JSON")
+
+
+def _key_lines(text: str) -> list[int]:
+    """List the line of each name in a JSON document, in the order of the text."""
+    starts = [found.start() for found in _JSON_STRING.finditer(text) if found["is_key"]]
+    return list(accumulate((text.count("\n", *pair) for pair in pairwise([0, *starts])), initial=1))[1:]
+
+
+def _with_lines(value: Any, lines: Iterator[int]) -> Any:
+    if isinstance(value, tuple):
+        return tuple((name, next(lines), _with_lines(each, lines)) for name, each in value)
+    if isinstance(value, list):
+        return [_with_lines(each, lines) for each in value]
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def parse_yaml_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of the documents of a YAML file."""
+    if len(text) > MAX_YAML_BYTES:
+        raise UpgradeError(f"expected at most {MAX_YAML_BYTES:,} characters of YAML, got more")
+    try:
+        import yaml
+    except ImportError:
+        raise UpgradeError("YAML needs PyYAML: pip install 'streams-assignor[yaml]'") from None
+    visits = repeat(None, _MAX_VALUES)
+    try:
+        for place, node in enumerate(yaml.compose_all(text, yaml.SafeLoader)):
+            document = _yaml_value(node, visits)
+            if document not in (None, ""):  # an empty document
+                yield from (evolve(each, document=place) for each in flatten(document))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""
+        what = str(error.problem or "").partition("'")[0].strip()  # what is quoted is from the file
+        raise UpgradeError(f"expected YAML ({what}){where}") from None
+    except yaml.YAMLError:
+        raise UpgradeError("expected YAML, got characters that it does not allow") from None
+    except RecursionError:
+        raise UpgradeError("expected YAML, got values that are nested too deeply") from None
+
+
+def _yaml_value(node: Any, visits: Iterator[None]) -> Any:
+    """Return a node as a value of ``flatten``; a node that an alias names is returned each time."""
+    if next(visits, visits) is visits:
+        raise UpgradeError(f"expected at most {_MAX_VALUES:,} values in YAML, got more: are there aliases in a circle?")
+    if node.id == "sequence":
+        return [_yaml_value(each, visits) for each in node.value]
+    if node.id == "scalar":
+        return _yaml_scalar(node.tag, node.value)
+    merged: list[tuple[str, int, Any]] = []
+    own: list[tuple[str, int, Any]] = []
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if key.id != "scalar":
+            raise UpgradeError(f"expected a name in line {line} of YAML, got a list or an object")
+        if key.tag.endswith(":merge"):
+            for each in value.value if value.id == "sequence" else [value]:
+                if each.id != "mapping":
+                    raise UpgradeError(f"expected an object to merge in line {line} of YAML, got a value or a list")
+                merged += _yaml_value(each, visits)
+        else:
+            own.append((key.value, line, _yaml_value(value, visits)))
+    names = {name for name, _, _ in own}
+    return (*(each for each in merged if each[0] not in names), *own)
+
+
+def _yaml_scalar(tag: str, text: str) -> str | None:
+    """Return the text that a Java program gets of a value of YAML 1.1; a tag of one's own stands for an unknown value.
+
+    >>> [_yaml_scalar(f"{_YAML_TAG}{name}", text) for name, text in (("bool", "Yes"), ("int", "0x10"), ("null", "~"))]
+    ['true', '16', None]
+    """
+    kind = tag.removeprefix(_YAML_TAG)
+    if kind == tag and tag != "!":
+        return UNKNOWN_VALUE
+    if kind == "bool":
+        return str(text.lower() in {"true", "yes", "on"}).lower()
+    if kind == "int" and (found := _OTHER_BASE.fullmatch(text.replace("_", ""))):
+        return f"{found['sign']}{int(found[found.lastgroup or 0], _BASES[found.lastgroup or ''])}"
+    return None if kind == "null" else text
+
+
+_YAML_TAG: Final = "tag:yaml.org,2002:"
+UNKNOWN_VALUE: Final = "${}"
+"""A placeholder that stands for any other."""
+_OTHER_BASE: Final = re.compile(r"(?P<sign>[+-]?)0(?:x(?P<x>[0-9A-Fa-f]{1,30})|b(?P<b>[01]{1,90})|(?P<o>[0-7]{1,40}))")
+_BASES: Final = {"x": 16, "b": 2, "o": 8}
+
+
+_PARSERS: Final[Mapping[str, Callable[[str], Iterator[Entry]]]] = {
+    ".json": parse_json_file,
+    ".yaml": parse_yaml_file,
+    ".yml": parse_yaml_file,
+}
+UTF_8_SUFFIXES: Final = frozenset(_PARSERS)
+"""The ends of the names of files in UTF-8; Java properties are in ISO 8859-1."""

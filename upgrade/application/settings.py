@@ -8,14 +8,26 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from upgrade.application.code import Code, classes_of_any_release
-from upgrade.application.configuration import CONFIGS, Configuration, ReleaseConfigKey, releases_with
-from upgrade.application.values import is_judged, refusal
+from upgrade.application.configuration import (
+    CONFIGS,
+    Configuration,
+    ReleaseConfigKey,
+    keys_of_any_release,
+    releases_with,
+)
+from upgrade.application.environment import needs_of
+from upgrade.application.setting_files import Settings, Variant
+from upgrade.application.values import is_judged, refusal, refusal_beside
+from upgrade.config_types import parse_end_point
+from upgrade.errors import ConfigException
 from upgrade.redaction import hide_credentials
+from upgrade.releases import RELEASES, Release
 
 
 class Effect(enum.Enum):
@@ -52,18 +64,33 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "admin.": "admin",
 }
 """Java: ``StreamsConfig``; a key without a prefix is one of Streams, and of each client that has it."""
+_TOPIC: Final = "topic."
 _OPEN_PREFIXES: Final[Mapping[str, str]] = {
-    "topic.": "a setting of internal topics, which brokers check",
+    _TOPIC: "a setting of internal topics, which brokers check",
     "client.tag.": "a client tag",
+    "config.providers.": "a setting of a config provider",
+    "metrics.context.": "a label of metrics",
 }
 _SECRET: Final = re.compile(
     r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
 )
 _NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
+_MAX_KEY: Final = 200
+"""Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 _MAX_SHOWN: Final = 300
 """Characters of Kafka's message: it has the value, however long that is."""
-_PLACEHOLDER: Final = "${"
+_PLACEHOLDER: Final = re.compile(r"[$#%]\{|\{\{|\$\(|<%|@[\w.-]+@|ENC\(")
+"""What a framework, a build or a deployment replaces: Spring, Maven, Helm, Kubernetes, Jasypt, ..."""
 _KAFKA_CLASS: Final = re.compile(r"\borg\.apache\.kafka\.[\w.$]*[\w$]")
+_CLASS_NAME: Final = re.compile(r"[a-zA-Z_$][\w$]*(\.[a-zA-Z_$][\w$]*)*")
+_JAVA: Final = re.compile(r"(?:java|javax|jdk|sun|com/sun)/")
+_LISTS_OF_CLASSES: Final = frozenset({"interceptor.classes", "metric.reporters", "security.providers"})
+_CLASSES_AS_TEXT: Final = frozenset({"task.assignor.class", "windowed.inner.class.serde"})
+_LOGIN_MODULE: Final = "sasl.jaas.config"
+_UPGRADE_FROM: Final = "upgrade.from"
+_END_POINT: Final = "application.server"
+_WITHOUT_DEFINITION: Final = frozenset({"internal.task.assignor.class"})
+"""What Streams reads, and defines nowhere. Java: ``StreamsConfig.InternalConfig``."""
 _RENAMED: Final[Mapping[str, str]] = {
     "auto.include.jmx.reporter": "metric.reporters",
     "cache.max.bytes.buffering": "statestore.cache.max.bytes",
@@ -78,9 +105,6 @@ _RENAMED: Final[Mapping[str, str]] = {
     "value.serde": "default.value.serde",
 }
 """The successors of keys of Streams that are removed or deprecated: upgrade guides of Streams, 0.11.0 to 4.0."""
-_OAUTH_URLS: Final = ("sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.jwks.endpoint.url")
-_ALLOWED_URLS: Final = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
-_URLS_ARE_LISTED_SINCE: Final = "4.0.0"
 _SET_BY_STREAMS: Final[Mapping[str, frozenset[str]]] = {
     "consumer": frozenset({"group.id", "key.deserializer", "partition.assignment.strategy", "value.deserializer"}),
     "producer": frozenset({"key.serializer", "value.serializer"}),
@@ -93,11 +117,8 @@ _IGNORED: Final[Mapping[str, str]] = {
 }
 _EXACTLY_ONCE: Final = "EOS"
 _GUARANTEE: Final = "processing.guarantee"
-_OVERRIDES: Final[Mapping[str, str]] = {
-    "consumer": "CONSUMER_DEFAULT_OVERRIDES",
-    "producer": "PRODUCER_DEFAULT_OVERRIDES",
-    "admin": "ADMIN_CLIENT_OVERRIDES",
-}
+_PASSED: Final[Mapping[str, str]] = {"consumer": "main.consumer", "producer": "producer", "admin": "admin"}
+"""The names in ``Configuration.overrides`` of what Streams passes to each client."""
 
 
 @frozen
@@ -110,10 +131,26 @@ class SettingFinding:
     """The configuration of Kafka that decides, or empty."""
     status: Effect
     text: str
+    line: int | None = None
+    """The line of the file; None if it is not set there."""
+    conditions: tuple[str, ...] = ()
+    """When it is so: ``profile prod``; none: always."""
+
+    @property
+    def place(self) -> str:
+        """Its line and its conditions in words, or nothing."""
+        return ", ".join((*(() if self.line is None else (f"line {self.line}",)), *self.conditions))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"key": self.key, "config": self.config or None, "status": self.status.value, "text": self.text}
+        return {
+            "key": self.key,
+            "config": self.config or None,
+            "status": self.status.value,
+            "text": self.text,
+            "line": self.line,
+            "conditions": list(self.conditions),
+        }
 
 
 @frozen
@@ -133,8 +170,22 @@ class SettingsReport:
         return tuple(each for each in self.findings if each.status is not Effect.FINE)
 
 
+@frozen
+class KnownClasses:
+    """The classes in the files of an application, its libraries' too, without Kafka's."""
+
+    names: frozenset[str] = field(repr=False)
+    """In the form of the JVM, with slashes."""
+    has_libraries: bool
+    """Whether there are libraries in the files: else a class may be in one that was not seen."""
+
+
 def judge_settings(
-    settings: Mapping[str, str], origin: Configuration, target: Configuration, code: Code
+    settings: Settings,
+    origin: Configuration,
+    target: Configuration,
+    code: Code,
+    application: KnownClasses | None = None,
 ) -> SettingsReport:
     """Say of each setting what ``target`` makes of it, and of each key that is not set whether its default changed.
 
@@ -143,24 +194,54 @@ def judge_settings(
         origin: The configuration of the release that it leaves.
         target: That of the release that it goes to.
         code: The classes of that release.
+        application: The classes of the application; None if its files are not known.
     """
-    judge = _Judge(settings, origin, target, code)
-    found = [judge.setting(key, value) for key, value in settings.items()]
-    found += judge.not_set()
-    return SettingsReport(tuple(sorted(found, key=lambda each: (_ORDER[each.status], each.key))))
+    found: dict[SettingFinding, SettingFinding] = {}
+    for variant in settings.variants:
+        for each in _Judge(variant, origin, target, code, application).findings():
+            found.setdefault(each, evolve(each, conditions=variant.conditions))
+    return SettingsReport(
+        tuple(sorted(found.values(), key=lambda each: (_ORDER[each.status], each.key, each.conditions)))
+    )
 
 
 class _Judge:
     """Two configurations and the settings of an application."""
 
-    def __init__(self, settings: Mapping[str, str], origin: Configuration, target: Configuration, code: Code) -> None:
-        self._settings, self._origin, self._target, self._code = settings, origin, target, code
+    def __init__(
+        self,
+        variant: Variant,
+        origin: Configuration,
+        target: Configuration,
+        code: Code,
+        application: KnownClasses | None,
+    ) -> None:
+        self._settings, self._lines = variant.values, variant.lines
+        self._places = {key: place for place, key in enumerate(variant.values, 1)}
+        self._origin, self._target, self._code, self._application = origin, target, code, application
+
+    def findings(self) -> Iterator[SettingFinding]:
+        """Yield what becomes of each key that is set, and of those that are not."""
+        for key, value in self._settings.items():
+            yield evolve(self.setting(key, value), line=self._lines.get(key))
+        yield from self.not_set()
 
     def setting(self, key: str, value: str) -> SettingFinding:
         """Return the worst of what the configurations make of a key that have it."""
         plain, configs = _scope(key)
-        if about := next((text for prefix, text in _OPEN_PREFIXES.items() if key.startswith(prefix)), None):
-            return SettingFinding(key, "", Effect.UNDECIDED if key.startswith("topic.") else Effect.FINE, about)
+        if about := next((text for prefix, text in _OPEN_PREFIXES.items() if plain.startswith(prefix)), None):
+            names_class = plain.startswith("config.providers.") and plain.endswith(".class")
+            lookup = (
+                self._lookup(plain, (value.strip(),)) if names_class and _CLASS_NAME.fullmatch(value.strip()) else None
+            )
+            status = Effect.UNDECIDED if plain.startswith(_TOPIC) else Effect.FINE
+            return SettingFinding(key, "", *(lookup or (status, about)))
+        if plain in _WITHOUT_DEFINITION:
+            undefined = SettingFinding(key, "streams", Effect.UNDECIDED, "the value is a placeholder")
+            if _PLACEHOLDER.search(value):
+                return undefined
+            status, text = self._lookup(plain, (value.strip(),)) or (Effect.FINE, f"{self._target.release} reads it")
+            return evolve(undefined, status=status, text=text)
         found = [
             self._in_config(key, plain, config, value)
             for config in configs
@@ -168,7 +249,9 @@ class _Judge:
         ]
         if not found:
             return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
-        return min(found, key=lambda each: _ORDER[each.status])
+        # What a client does not get from a key, Streams itself may read: group.protocol.
+        effective = [each for each in found if each.status is not Effect.NO_EFFECT]
+        return min(effective or found, key=lambda each: _ORDER[each.status])
 
     def not_set(self) -> Iterator[SettingFinding]:
         """Yield the keys that are not set and have another default, or none any more."""
@@ -190,7 +273,7 @@ class _Judge:
         """Return an unknown key if it looks like one: a line that has gone wrong may begin with a password."""
         if _NAME.fullmatch(key):
             return key
-        return f"key {list(self._settings).index(key) + 1} of the file"
+        return f"key {self._places[key]} of the file"
 
     def _in_config(self, key: str, plain: str, config: str, value: str) -> SettingFinding:
         old, new = (self._keys(each, config).get(plain) for each in (self._origin, self._target))
@@ -199,34 +282,62 @@ class _Judge:
             return SettingFinding(key, config, status, text)
 
         successor = self._successor(plain) if config == "streams" else ""
+        release = self._target.release
         if new is None:
-            return finding(Effect.REMOVED, f"{self._target.release} does not have it and ignores it{successor}")
+            return finding(Effect.REMOVED, f"{release} does not have it and ignores it{successor}")
         if plain in self._ignored(config):
             return finding(Effect.NO_EFFECT, "Streams sets it itself")
-        if _PLACEHOLDER in value:
-            return finding(Effect.UNDECIDED, "the value is a placeholder")
         if missing := self._missing_class(value):
-            return finding(Effect.REFUSED, f"{self._target.release} has no class {missing}")
-        if refused := refusal(plain, new, value):
-            known = f"; {self._origin.release} refuses it, too" if old and refusal(plain, old, value) else ""
+            return finding(Effect.REFUSED, f"{release} has no class {missing}")
+        if _PLACEHOLDER.search(value):
+            return finding(Effect.UNDECIDED, "the value is a placeholder")
+        if refused := self._refusal(plain, config, new, value, RELEASES[release]):
+            known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""
             words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
             return finding(Effect.REFUSED, words + known)
-        if plain in _OAUTH_URLS and self._lists_urls():
-            text = f"without -D{_ALLOWED_URLS}=URL,..., which lists its value, the client does not start"
-            return finding(Effect.NEEDS, text)
+        if need := self._need(plain, config):
+            return finding(Effect.NEEDS, need)
+        lookup = self._lookup(plain, _classes(plain, new, value))
+        if lookup and lookup[0] is Effect.REFUSED:
+            return finding(*lookup)
         if new.deprecated:
-            return finding(Effect.DEPRECATED, f"deprecated in {self._target.release}{successor}")
-        if not is_judged(new, value) and not _KAFKA_CLASS.fullmatch(value.strip()):
-            what = (
-                "a class of the application" if new.type == "CLASS" else "Kafka checks the value with code of its own"
-            )
-            return finding(Effect.UNDECIDED, what)
-        return finding(Effect.FINE, f"{self._target.release} accepts it")
+            return finding(Effect.DEPRECATED, f"deprecated in {release}{successor}")
+        if lookup:
+            return finding(*lookup)
+        if not is_judged(new, value) and plain not in _JUDGED_HERE and new.type != "CLASS":
+            return finding(Effect.UNDECIDED, "Kafka checks the value with code of its own")
+        return finding(Effect.FINE, f"{release} accepts it")
 
-    def _lists_urls(self) -> bool:
-        """Whether addresses of OAuth have to be listed in a system property (CVE-2025-27817)."""
-        number = tuple(map(int, self._target.release.split(".")))
-        return number >= tuple(map(int, _URLS_ARE_LISTED_SINCE.split(".")))
+    def _need(self, plain: str, config: str) -> str:
+        """Say what Java has to be started with because of a key; nothing if the release needs no system property."""
+        settings = self._of_client(config)
+        before = {each.option for each in needs_of(RELEASES[self._origin.release], settings)}
+        needs = [each for each in needs_of(RELEASES[self._target.release], settings) if plain in each.keys]
+        return "; ".join(
+            f"add {each.option} to the start script: {each.reason}"
+            + (f"; {self._origin.release} needs it, too" if each.option in before else "")
+            for each in needs
+        )
+
+    def _of_client(self, config: str) -> dict[str, str]:
+        """Return the settings of a client by their plain names: those with its prefixes count more."""
+        prefixes = [prefix for prefix, client in _PREFIXES.items() if client == config]
+        return {
+            key.removeprefix(prefix): value
+            for prefix in ("", *reversed(prefixes))
+            for key, value in self._settings.items()
+            if key.startswith(prefix)
+        }
+
+    def _was_refused(self, plain: str, config: str, old: ReleaseConfigKey | None, value: str) -> bool:
+        release = RELEASES[self._origin.release]
+        return old is not None and self._refusal(plain, config, old, value, release) is not None
+
+    def _refusal(self, plain: str, config: str, known: ReleaseConfigKey, value: str, release: Release) -> str | None:
+        """Return what a member says of a value with which it does not start; each thread has an id of its own."""
+        passed = f"{value.strip()}-1" if plain == "group.instance.id" else value
+        refused = _refused(plain, known, value, release)
+        return refused or refusal_beside(plain, passed, self._of_client(config), release.number)
 
     def _missing_class(self, value: str) -> str:
         """Return the first class of Kafka in a value that TO lacks; only its name is shown, also of a secret."""
@@ -236,25 +347,50 @@ class _Judge:
                 return str(name)
         return ""
 
+    def _lookup(self, key: str, names: Iterable[str]) -> tuple[Effect, str] | None:
+        """Return the worst of what becomes of the classes that a value names; None if there are none."""
+        found = [self._class_lookup(key, name) for name in names]
+        return min(found, key=lambda each: _ORDER[each[0]], default=None)
+
+    def _class_lookup(self, key: str, name: str) -> tuple[Effect, str]:
+        entry = name.replace(".", "/")
+        if entry in self._code or _JAVA.match(entry):
+            return Effect.FINE, f"{self._target.release} accepts it"
+        shown = name if _CLASS_NAME.fullmatch(name) and key != _LOGIN_MODULE else "of its value"
+        if self._application and entry in self._application.names:
+            return Effect.FINE, f"class {shown} is in the files of --app"
+        if entry in classes_of_any_release() or entry.rpartition("/")[0] in _homes_of_kafka():
+            return Effect.REFUSED, f"{self._target.release} has no class {shown}"
+        if self._application is None:
+            return Effect.UNDECIDED, "a class of the application: --app PATH looks for it"
+        if not self._application.has_libraries:
+            return Effect.UNDECIDED, f"class {shown} is not in the files of --app, which have no libraries"
+        return Effect.REFUSED, f"class {shown} is not in the files of --app"
+
     def _successor(self, key: str) -> str:
         new = _RENAMED.get(key)
         return f"; {new} is its successor" if new in self._keys(self._target, "streams") else ""
 
     def _ignored(self, config: str) -> frozenset[str]:
         """Return the keys of a client that Streams sets itself."""
-        exactly_once = self._settings.get(_GUARANTEE, "").strip().startswith("exactly_once")
         names = (name for name, client in _IGNORED.items() if client == config)
-        keys = (self._target.overrides.get(name, ()) for name in names if exactly_once or _EXACTLY_ONCE not in name)
+        used = (name for name in names if self._is_exactly_once or _EXACTLY_ONCE not in name)
+        keys = (self._target.overrides.get(name, ()) for name in used)
         return _SET_BY_STREAMS.get(config, frozenset()).union(*keys)
+
+    @property
+    def _is_exactly_once(self) -> bool:
+        return self._settings.get(_GUARANTEE, "").strip().startswith("exactly_once")
 
     @staticmethod
     def _keys(configuration: Configuration, config: str) -> Mapping[str, ReleaseConfigKey]:
         return configuration.configs.get(config, {})
 
     def _default(self, configuration: Configuration, config: str, key: str) -> str:
-        overrides = configuration.overrides.get(_OVERRIDES.get(config, ""), {})
-        if isinstance(overrides, Mapping) and key in overrides:
-            return overrides[key]
+        suffix = " (exactly once)" if self._is_exactly_once else ""
+        passed = configuration.overrides.get(f"{_PASSED.get(config)}{suffix}", {})
+        if isinstance(passed, Mapping) and key in passed:
+            return passed[key]
         known = configuration.configs[config][key]
         return "one of the machine" if known.varies else known.default_text
 
@@ -275,11 +411,55 @@ def _scope(key: str) -> tuple[str, tuple[str, ...]]:
     return key, CONFIGS
 
 
+def _refused(key: str, known: ReleaseConfigKey, value: str, release: Release) -> str | None:
+    """Return what a member of a release says of a value with which it does not start: its definition, or later code."""
+    if found := refusal(key, known, value):
+        return found
+    if key == _UPGRADE_FROM:
+        return release.startup_outcome(value.strip()).text or None
+    if key == _END_POINT:
+        try:
+            parse_end_point(value, release.behaviour.end_point_format)
+        except ConfigException as error:
+            return str(error)
+    return None
+
+
+_JUDGED_HERE: Final = frozenset({_UPGRADE_FROM, _END_POINT})
+
+
+def _classes(key: str, known: ReleaseConfigKey, value: str) -> tuple[str, ...]:
+    """Return the names of classes that a value consists of.
+
+    >>> known = ReleaseConfigKey("LIST", "LOW", False, None, None, False, False, False)
+    >>> _classes("metric.reporters", known, "a.B, c.D"), _classes("sasl.jaas.config", known, "a.B required x=y;")
+    (('a.B', 'c.D'), ('a.B',))
+    """
+    if key == _LOGIN_MODULE:
+        return tuple(value.split(None, 1)[:1])
+    if key in _LISTS_OF_CLASSES:
+        return tuple(each.strip() for each in value.split(",") if each.strip())
+    return (value.strip(),) if value.strip() and (known.type == "CLASS" or key in _CLASSES_AS_TEXT) else ()
+
+
+@cache
+def _homes_of_kafka() -> frozenset[str]:
+    """Return what a class of Kafka can be in: its packages, and its classes, as Java's sources name inner ones."""
+    names = classes_of_any_release()
+    return names | {name.rpartition("/")[0] for name in names}
+
+
 def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
-    """Say which releases have a key that neither release has."""
-    for config in configs:
-        if found := releases_with(config, key):
-            return f"neither release has it; {found[0]} to {found[-1]} had it"
+    """Say which releases have a key that neither release has, or that its end is a key."""
+    known = {config: keys_of_any_release(config) for config in configs}
+    if found := next((config for config, keys in known.items() if key in keys), None):
+        releases = releases_with(found, key)
+        return f"neither release has it; {releases[0]} to {releases[-1]} had it"
+    _, *parts = key.split(".") if len(key) <= _MAX_KEY else [key]
+    for start in range(len(parts) - 1):
+        end = ".".join(parts[start:])
+        if any(end in keys for keys in known.values()):
+            return f"not a key of Kafka, but {end} is one: this file has it below a name that is not known here"
     return "not a key of Kafka: one of the application or its framework, or misspelt"
 
 

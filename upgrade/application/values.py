@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
@@ -21,6 +20,9 @@ _DOUBLE: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(
 _COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
 _LIMITS: Final[Mapping[str, int]] = {"SHORT": 1 << 15, "INT": 1 << 31, "LONG": 1 << 63}
 _CODE: Final = "code"
+_NOT_IN_AN_ID: Final = re.compile(r"[^a-zA-Z0-9._-]")
+_MOST_IN_FLIGHT: Final = 5
+"""Requests at once of a producer that is idempotent."""
 _PLAIN_FROM: Final = 1e-3
 _PLAIN_BEFORE: Final = 1e7
 """Java writes other numbers with an exponent."""
@@ -42,6 +44,39 @@ def refusal(key: str, known: ReleaseConfigKey, text: str) -> str | None:
             _validate(key, value, known.validator)
     except ConfigException as error:
         return str(error)
+    return None
+
+
+def refusal_beside(key: str, text: str, others: Mapping[str, str], number: tuple[int, ...]) -> str | None:
+    """Return what a client or Streams says of a value that its definition accepts, because of others or by code.
+
+    Args:
+        key: A key of the consumer, the producer or Streams.
+        text: Its value, as the client gets it.
+        others: The settings beside it.
+        number: That of the release.
+
+    >>> refusal_beside("group.remote.assignor", "uniform", {}, (4, 0, 0))
+    'group.remote.assignor cannot be set when group.protocol=CLASSIC'
+    """
+    value = trim(text)
+    if key == "group.instance.id" and _NOT_IN_AN_ID.search(value):
+        allowed = "other than ASCII alphanumerics, '.', '_' and '-'"
+        if number < (3, 3, 2):
+            return f'Group instance id "{value}" is illegal, it contains a character {allowed}'
+        return f"Group instance id is invalid: '{value}' contains one or more characters {allowed}"
+    if key == "group.remote.assignor" and value and number >= (3, 9):
+        return f"{key} cannot be set when group.protocol=CLASSIC"
+    if key == "max.in.flight.requests.per.connection" and number >= (4, 0):
+        is_idempotent = trim(others.get("enable.idempotence", "true")).lower() == "true"
+        if is_idempotent and int(value) > _MOST_IN_FLIGHT:
+            return f"To use the idempotent producer, {key} must be set to at most 5. Current value is {int(value)}."
+    if key == "rack.aware.assignment.tags":
+        tags = _COMMA.split(value) if value else []
+        for each in tags:
+            if each and f"client.tag.{each}" not in others:
+                missing = f"[{each}] which doesn't have corresponding tag set via [client.tag.] prefix."
+                return f"Invalid value [{', '.join(tags)}] for configuration {key}: Contains invalid value {missing}"
     return None
 
 
@@ -118,7 +153,7 @@ def _check_any_case(key: str, value: str, validator: Mapping[str, Any]) -> None:
 
 
 def _check_list(key: str, values: Sequence[str], validator: Mapping[str, Any]) -> None:
-    """Check each element; since Kafka 4.2 also that there is one, that none is empty, and none there twice."""
+    """Check each element; since Kafka 4.2 also that there is one, and none is empty: it drops repeated ones before."""
     strings = validator["validString"]
     if "isEmptyAllowed" in validator:
         if not values and validator["isEmptyAllowed"] != "true":
@@ -127,8 +162,6 @@ def _check_list(key: str, values: Sequence[str], validator: Mapping[str, Any]) -
                 f"Configuration '{key}' must not be empty. "
                 f"Valid values include: {f'[{_join(known)}]' if known else 'any non-empty value'}"
             )
-        if max(Counter(values).values(), default=0) > 1:
-            raise ConfigException(f"Configuration '{key}' values must not be duplicated.")
         if "" in values:
             raise ConfigException(f"Configuration '{key}' values must not be empty.")
         if not strings["validStrings"]:
@@ -185,9 +218,7 @@ def validator_text(validator: Mapping[str, Any] | None) -> str:
     if name == "ValidList":
         strings = validator["validString"]["validStrings"]
         empty = "" if validator.get("isEmptyAllowed") == "true" or "isEmptyAllowed" not in validator else "not empty, "
-        once = "each once" if "isEmptyAllowed" in validator else ""
-        some = f"some of {_join(strings)}" if strings else "any elements"
-        return f"{empty}{some}{once and ', '}{once}"
+        return empty + (f"some of {_join(strings)}" if strings else "any elements")
     if name == "ListSize":
         return f"at most {validator['maxSize']} elements"
     return {"NonEmptyString": "not empty", "NonNullValidator": "not null"}.get(name, "a check of Kafka's own")

@@ -3,7 +3,18 @@
 Facts are rows of one table, each with its source and with what was run. A hazard is information: it changes no verdict.
 """
 
+from upgrade.hazards._application import (
+    Application,
+    ApplicationTopology,
+    CodeFacts,
+    GroupFacts,
+    Lacking,
+    Setting,
+    SettingFacts,
+    version_number,
+)
 from upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
+from upgrade.hazards._conditions import Answer, Concern, Condition
 from upgrade.hazards._guide_entries import Guide, GuideEntry, PassedEntries, Rule, entries_between, guide_entries
 from upgrade.hazards._hazard import (
     NOT_RUN,
@@ -14,43 +25,65 @@ from upgrade.hazards._hazard import (
     count_by_severity,
     order_hazards,
 )
+from upgrade.hazards._judgement import JudgedFeatures, JudgedHazard, judge_features, judge_hazards
 from upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
 from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
 from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumptions_of, source_of, way_back
+from upgrade.hazards._wrappers import CLEAN_UP, CLEAN_UP_CLASSES, PASSIVE_LIBRARIES, WrapperLine, wrapper_lines
 
 __all__ = [
+    "CLEAN_UP",
+    "CLEAN_UP_CLASSES",
     "HAZARDS",
     "KNOWN_BUGS",
     "NOT_RUN",
+    "PASSIVE_LIBRARIES",
     "STORE_FORMATS",
+    "Answer",
+    "Application",
+    "ApplicationTopology",
     "CheckedScope",
+    "CodeFacts",
+    "Concern",
+    "Condition",
+    "GroupFacts",
     "Guide",
     "GuideEntry",
     "Hazard",
     "HazardSubject",
+    "JudgedFeatures",
+    "JudgedHazard",
     "KnownBug",
+    "Lacking",
     "PassedEntries",
     "ReadGuides",
     "ReleaseRange",
     "Rule",
+    "Setting",
+    "SettingFacts",
     "Severity",
     "StepKind",
     "StoreFormat",
     "TopologyChange",
     "WayBack",
     "WayBackVerdict",
+    "WrapperLine",
     "assumptions_of",
     "compare_topologies",
     "count_by_severity",
     "entries_between",
     "guide_entries",
     "hazards_between",
+    "judge_features",
+    "judge_hazards",
     "order_hazards",
     "parse_subtopologies",
     "scope_of",
     "source_of",
     "static_downgrade",
+    "version_number",
     "way_back",
+    "wrapper_lines",
 ]

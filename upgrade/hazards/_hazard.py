@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
+from upgrade.hazards._conditions import Condition
 from upgrade.releases import Release
 
 NOT_RUN: Final = "read, not run"
@@ -103,6 +104,10 @@ class Hazard:
     targets: ReleaseRange = ReleaseRange()
     applies_to: str
     """The applications that it concerns."""
+    when: Condition = field(eq=False, repr=False)
+    """The same for files: what shows that it concerns an application, or what has to be looked at."""
+    is_certain: bool = False
+    """If it concerns an application, members of the new release stop: no chance and no load decides."""
     symptom: str
     """What is observed; an exception is named verbatim."""
     remedy: str

@@ -1,4 +1,4 @@
-"""Fixed bugs of Kafka Streams that an upgrade can meet: data loss, hangs and crashes of the release that it leads to.
+"""Fixed bugs of Kafka Streams and of the clients that it runs: data loss, hangs and crashes of the release of TO.
 
 A bug with ``applies_to`` makes a hazard of its own; another one names the rows that have it, or why it needs none.
 Sources: Kafka's issues, as numbered; their fix versions, and the release notes of the releases named.
@@ -11,7 +11,30 @@ from typing import Final
 
 from attrs import frozen
 
+from upgrade.hazards._conditions import EVERYWHERE, PRODUCER, Always, Ask, Brokers, Condition, Sets, Uses
 from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from upgrade.hazards._usual_conditions import (
+    BUILT_WITH_PROPERTIES,
+    CACHE_IS_OFF,
+    EXACTLY_ONCE,
+    EXACTLY_ONCE_V2,
+    FOREIGN_KEY_JOINS,
+    GLOBAL_TABLES,
+    IDEMPOTENCE_IS_OFF,
+    ON_DISK,
+    OPTIMIZED,
+    OUTER_JOINS,
+    PUNCTUATORS,
+    REPARTITION_TOPICS,
+    SASL,
+    SEVERAL_THREADS,
+    STANDBYS,
+    STORES,
+    SUPPRESS,
+    TABLES,
+    WINDOWED_STORES,
+    setting,
+)
 
 
 @frozen(kw_only=True)
@@ -23,6 +46,9 @@ class KnownBug:
     symptom: str
     applies_to: str = ""
     """The applications that meet it in a release that has it; empty if it makes no hazard of its own."""
+    when: Condition | None = None
+    """What shows in files that it concerns an application, or what has to be looked at."""
+    is_certain: bool = False
     about: HazardSubject = HazardSubject.CODE
     severity: Severity = Severity.STOPS
     new_only: bool = False
@@ -34,13 +60,15 @@ class KnownBug:
 
     def hazards(self) -> Iterator[Hazard]:
         """Yield the row of an upgrade to a release that has the bug."""
-        if self.applies_to:
+        if self.applies_to and self.when:
             yield Hazard(
                 name=self.issue.lower(),
                 about=self.about,
                 severity=self.severity,
                 targets=self.affected,
                 applies_to=self.applies_to,
+                when=self.when,
+                is_certain=self.is_certain,
                 symptom=self.symptom,
                 remedy=f"take {_fixed_in(self.affected)}",
                 source=self.issue,
@@ -56,6 +84,24 @@ def _fixed_in(affected: ReleaseRange) -> str:
     """
     return f"{', '.join('.'.join(map(str, each)) for each in (*affected.backports, affected.before))} or later"
 
+
+def _has_small_letters(value: str) -> bool:
+    return value != value.upper()
+
+
+_IN_TRANSACTIONS: Final = "whether their topics are written in transactions"
+_OLD_CHECKPOINTS: Final = "whether brokers delete from changelogs what a checkpoint still points to"
+_BYTE_BUFFER_SERDE: Final = "org.apache.kafka.common.serialization.Serdes$ByteBufferSerde"
+_BYTE_BUFFERS: Final = setting("default.key.serde", _BYTE_BUFFER_SERDE) | setting(
+    "default.value.serde", _BYTE_BUFFER_SERDE
+)
+_CHANGED_THREADS: Final = Uses("threads-changed", "KafkaStreams#addStreamThread") | (
+    Uses("new-uncaught-exception-handler", "StreamsUncaughtExceptionHandler") & Ask("whether it replaces threads")
+)
+
+_KERBEROS: Final = SASL & (
+    setting("sasl.mechanism", "GSSAPI", prefixes=EVERYWHERE) | ~setting("sasl.mechanism", prefixes=EVERYWHERE)
+)
 
 KNOWN_BUGS: Final = (
     # -- answered by the rules of version probing, by record formats or by other hazards
@@ -159,6 +205,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((1, 0), (1, 0, 1)),
         about=HazardSubject.STORES,
         applies_to="tables read from topics",
+        when=TABLES,
         symptom="a member fails while it restores such a table after a rebalance",
     ),
     KnownBug(
@@ -166,6 +213,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((0, 11), (2, 0), ((1, 0, 2), (1, 1, 1))),
         about=HazardSubject.STORES,
         applies_to="global tables of topics that are written in transactions",
+        when=GLOBAL_TABLES & Ask(_IN_TRANSACTIONS),
         symptom="members do not start: the restoration waits for an offset that never comes",
     ),
     KnownBug(
@@ -174,6 +222,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="tables read from topics",
+        when=TABLES,
         symptom="their checkpoints have offsets of another topic, so a restored table can lack rows",
     ),
     KnownBug(
@@ -181,6 +230,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((1, 1), (2, 3)),
         about=HazardSubject.CHANGELOGS,
         applies_to="repartition topics with little traffic, and brokers before 2.4",
+        when=REPARTITION_TOPICS & Brokers(before=(2, 4)),
         symptom="records are deleted so early that brokers forget their producer: UnknownProducerIdException, with "
         "which threads of exactly-once processing end",
     ),
@@ -190,6 +240,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="exactly-once processing with stores",
+        when=EXACTLY_ONCE & STORES,
         symptom="a member that was killed keeps in its stores what was not committed, so records count twice",
     ),
     KnownBug(
@@ -197,6 +248,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((1, 1), (2, 2), ((2, 1, 1),)),
         about=HazardSubject.STORES,
         applies_to="stores whose checkpoint is older than what their changelog still has",
+        when=STORES & Ask(_OLD_CHECKPOINTS),
         symptom="a task fails with OffsetOutOfRangeException while it is restored",
     ),
     KnownBug(
@@ -204,6 +256,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 1), (2, 2)),
         severity=Severity.LOSES,
         applies_to="suppress() until a window closes",
+        when=SUPPRESS & Ask("whether suppress() waits until windows close"),
         symptom="a window can have several final results",
     ),
     KnownBug(
@@ -212,12 +265,14 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="standbys, and several threads in a process",
+        when=STANDBYS & SEVERAL_THREADS,
         symptom="a store can lack records after its task has moved several times",
     ),
     KnownBug(
         issue="KAFKA-8199",
         affected=ReleaseRange((2, 1), (2, 3)),
         applies_to="groupBy() or a join after suppress()",
+        when=SUPPRESS & Ask("what comes after suppress()"),
         symptom="members fail with ClassCastException",
     ),
     KnownBug(
@@ -226,6 +281,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="suppress() after a cached store",
+        when=SUPPRESS & ~CACHE_IS_OFF,
         symptom="stores are flushed in the wrong order: results of the last moment before a failure are lost",
     ),
     KnownBug(
@@ -233,6 +289,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 2), (2, 2, 1)),
         about=HazardSubject.MEMORY,
         applies_to="stores on disk (RocksDB)",
+        when=ON_DISK,
         symptom="memory outside the heap grows with every store that is closed",
     ),
     KnownBug(
@@ -240,6 +297,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 1), (2, 4), ((2, 2, 2), (2, 3, 1))),
         severity=Severity.LOSES,
         applies_to="a TimestampExtractor that uses the time of the partition",
+        when=Uses("timestamp-extractor", "TimestampExtractor") | setting("default.timestamp.extractor"),
         symptom="it gets a wrong time of the partition",
     ),
     KnownBug(
@@ -247,6 +305,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 1), (2, 4), ((2, 2, 2), (2, 3, 1))),
         about=HazardSubject.MEMORY,
         applies_to="stores on disk (RocksDB)",
+        when=ON_DISK,
         symptom="memory outside the heap grows with every batch of writes",
     ),
     KnownBug(
@@ -254,6 +313,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 3), (2, 4)),
         about=HazardSubject.MEMBERSHIP,
         applies_to="members whose thread loses a partition while it resets its offset",
+        when=Ask("whether threads end with this exception"),
         symptom='the thread ends with IllegalStateException "No current assignment for partition", and the member '
         "stays REBALANCING",
     ),
@@ -261,18 +321,21 @@ KNOWN_BUGS: Final = (
         issue="KAFKA-9298",
         affected=ReleaseRange((2, 1), (2, 6), ((2, 5, 1),)),
         applies_to="a mapped stream that is used by several joins",
+        when=REPARTITION_TOPICS & Uses("stream-joins", "joins of streams") & Ask("whether two joins have one stream"),
         symptom="members do not start: TopologyException, because two repartition topics have one name",
     ),
     KnownBug(
         issue="KAFKA-9500",
         affected=ReleaseRange((2, 4), (2, 4, 1)),
         applies_to="foreign-key joins",
+        when=FOREIGN_KEY_JOINS & Ask("whether a further operator has the result"),
         symptom="members do not start: TopologyException, if the result is used by a further operator",
     ),
     KnownBug(
         issue="KAFKA-9517",
         affected=ReleaseRange((2, 4), (2, 4, 1)),
         applies_to="foreign-key joins that are not materialized",
+        when=FOREIGN_KEY_JOINS & Ask("whether the result is materialized"),
         symptom="further joins of their result fail with NullPointerException",
     ),
     KnownBug(
@@ -280,12 +343,14 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 3), (2, 6), ((2, 5, 1),)),
         about=HazardSubject.MEMORY,
         applies_to="standbys of windowed stores",
+        when=STANDBYS & WINDOWED_STORES,
         symptom="the number of open files grows until no more can be opened",
     ),
     KnownBug(
         issue="KAFKA-9739",
         affected=ReleaseRange((2, 1), (2, 6)),
         applies_to="topology.optimization=all passed to StreamsBuilder#build",
+        when=OPTIMIZED & BUILT_WITH_PROPERTIES & REPARTITION_TOPICS,
         symptom='members do not start: StreamsException "Found a null keyChangingChild node", for some merges '
         "after a new key",
     ),
@@ -295,12 +360,14 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="exactly-once processing with standbys",
+        when=EXACTLY_ONCE & STANDBYS,
         symptom="a store can have what was not committed after its task has moved",
     ),
     KnownBug(
         issue="KAFKA-10049",
         affected=ReleaseRange((2, 4, 1), (2, 6), ((2, 5, 1),)),
         applies_to="foreign-key joins with default serdes",
+        when=FOREIGN_KEY_JOINS & Ask("whether the joins have serdes"),
         symptom="members fail with ClassCastException or StreamsException when a key is serialized",
     ),
     KnownBug(
@@ -309,6 +376,7 @@ KNOWN_BUGS: Final = (
         about=HazardSubject.MEMBERSHIP,
         severity=Severity.WAITS,
         applies_to="all members",
+        when=Always("every member"),
         symptom="while a group rebalances, a consumer polls without a pause: it takes a whole processor, and can miss "
         "its heartbeats",
     ),
@@ -318,6 +386,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="exactly-once processing with stores",
+        when=EXACTLY_ONCE & STORES,
         symptom="a checkpoint of before stays when a task is resumed, so that a killed member trusts what was not "
         "committed",
     ),
@@ -326,6 +395,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 6), (2, 6, 1)),
         about=HazardSubject.STORES,
         applies_to="stores whose changelogs are deleted from or truncated",
+        when=STORES & Ask(_OLD_CHECKPOINTS),
         symptom="a task is restored again and again: OffsetOutOfRangeException without end",
     ),
     KnownBug(
@@ -333,6 +403,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 6, 1), (2, 8), ((2, 6, 2), (2, 7, 1))),
         about=HazardSubject.STORES,
         applies_to="stores on Windows, or on other file systems without POSIX permissions",
+        when=ON_DISK & Ask("which file system has your state.dir"),
         symptom="members do not start: UnsupportedOperationException, because permissions are set",
     ),
     KnownBug(
@@ -340,6 +411,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 7), (2, 7, 1)),
         severity=Severity.LOSES,
         applies_to="records forwarded by punctuators",
+        when=PUNCTUATORS & Ask("whether punctuators forward records"),
         symptom="they have the timestamp 0, so windows and retention drop them",
     ),
     KnownBug(
@@ -347,6 +419,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 6), (2, 8), ((2, 6, 2), (2, 7, 1))),
         severity=Severity.LOSES,
         applies_to="tables read from topics",
+        when=TABLES,
         symptom="an update whose value is the same is not forwarded, also when it is read again after a failure: "
         "results are missing",
     ),
@@ -355,6 +428,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 7), (3, 0), ((2, 7, 2), (2, 8, 1))),
         about=HazardSubject.STORES,
         applies_to="global tables of topics that are written in transactions",
+        when=GLOBAL_TABLES & Ask(_IN_TRANSACTIONS),
         symptom="members do not start: the restoration does not end at the marker of a transaction",
     ),
     KnownBug(
@@ -362,6 +436,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 8), (3, 0), ((2, 8, 1),)),
         severity=Severity.CHANGES,
         applies_to="queries, and threads that are added or replaced",
+        when=_CHANGED_THREADS & Uses("queries", "KafkaStreams#store"),
         symptom="stores of the new thread are not found",
     ),
     KnownBug(
@@ -370,6 +445,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.WAITS,
         about=HazardSubject.MEMBERSHIP,
         applies_to="stateful tasks, when no process has caught up",
+        when=STORES & Ask("whether processes have caught up when tasks move"),
         symptom="tasks move to processes that have nothing of them, and are restored from the beginning",
     ),
     KnownBug(
@@ -377,6 +453,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 8), (3, 5), ((3, 4, 1),)),
         about=HazardSubject.BROKERS,
         applies_to="brokers that answer late while a group rebalances",
+        when=Ask("whether brokers answer late"),
         symptom="a thread ends with TimeoutException while it looks at internal topics",
     ),
     KnownBug(
@@ -385,6 +462,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="standbys with cached stores",
+        when=STANDBYS & ~CACHE_IS_OFF & STORES,
         symptom="a standby that becomes active again reads its old cache: results are wrong",
     ),
     KnownBug(
@@ -392,6 +470,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 8), (3, 6)),
         about=HazardSubject.MEMBERSHIP,
         applies_to="exactly-once processing",
+        when=EXACTLY_ONCE,
         symptom="a producer that a broker has fenced can report a fatal error (InvalidProducerEpochException, "
         "InvalidTxnStateException): its thread ends instead of giving up its tasks",
     ),
@@ -399,6 +478,7 @@ KNOWN_BUGS: Final = (
         issue="KAFKA-14294",
         affected=ReleaseRange((2, 6), (3, 4)),
         applies_to="exactly-once processing with punctuators that write while no records come",
+        when=EXACTLY_ONCE & PUNCTUATORS,
         symptom="their transaction is not committed until it times out, and the producer is fenced",
     ),
     KnownBug(
@@ -406,6 +486,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((3, 0), (3, 4), ((3, 3, 2),)),
         about=HazardSubject.MEMBERSHIP,
         applies_to="groups that rebalance often",
+        when=Ask("how often your group rebalances"),
         symptom="a thread that processes during a rebalance can miss it: its tasks have no owner until the next one",
     ),
     KnownBug(
@@ -413,6 +494,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((3, 3), (3, 5), ((3, 4, 1),)),
         about=HazardSubject.MEMORY,
         applies_to="windows that emit when they close",
+        when=Uses("emit-on-window-close", "EmitStrategy#onWindowClose"),
         symptom="memory outside the heap grows with every emit",
     ),
     KnownBug(
@@ -420,6 +502,8 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((3, 3), (3, 6), ((3, 5, 1),)),
         about=HazardSubject.CONFIGURATION,
         applies_to="security.protocol in small letters",
+        when=Sets("security.protocol", prefixes=EVERYWHERE, fits=_has_small_letters, what="in small letters"),
+        is_certain=True,
         symptom="members do not start: ConfigException",
     ),
     KnownBug(
@@ -427,6 +511,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((3, 2), (3, 8)),
         severity=Severity.LOSES,
         applies_to="left and outer joins of streams with unequal windows",
+        when=OUTER_JOINS & Ask("whether windows have an unequal before and after"),
         symptom="results without a partner are missing or late",
     ),
     KnownBug(
@@ -440,6 +525,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((3, 4), (3, 7), ((3, 5, 2), (3, 6, 1))),
         severity=Severity.LOSES,
         applies_to="ByteBufferSerializer",
+        when=Uses("byte-buffer-serializer", "ByteBufferSerializer") | _BYTE_BUFFERS,
         symptom="it writes other bytes than before for a buffer whose position is not 0: records are corrupt",
     ),
     KnownBug(
@@ -448,6 +534,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="exactly-once processing with stores",
+        when=EXACTLY_ONCE & STORES,
         symptom="a task that is closed while it is restored after TaskCorruptedException checkpoints the end of its "
         "changelogs: its stores lack records from then on",
     ),
@@ -456,6 +543,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((3, 4), (3, 8), ((3, 7, 1),)),
         about=HazardSubject.STORES,
         applies_to="stores on disk (RocksDB)",
+        when=ON_DISK,
         symptom="a rebalance during the clean-up of a state directory can leave its lock: the task never starts there",
     ),
     KnownBug(
@@ -470,6 +558,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.CHANGELOGS,
         applies_to="exactly-once processing with repartition topics",
+        when=EXACTLY_ONCE & REPARTITION_TOPICS,
         symptom="after a producer is fenced, records that are not committed yet are deleted from repartition topics",
     ),
     KnownBug(
@@ -478,6 +567,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.MEMBERSHIP,
         applies_to="exactly_once_v2 or exactly_once_beta, and tasks that move",
+        when=EXACTLY_ONCE_V2,
         symptom="when tasks are revoked, a transaction can be committed without the offsets of all its tasks: records "
         "are processed twice",
     ),
@@ -487,6 +577,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         new_only=True,
         applies_to="producers whose batches expire while a broker disconnects",
+        when=Ask("whether batches expire while a broker disconnects"),
         symptom="rarely, a record ends up in another topic",
     ),
     KnownBug(
@@ -495,6 +586,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         new_only=True,
         applies_to="at-least-once processing, and batches that brokers refuse as too large",
+        when=~EXACTLY_ONCE & Ask("whether brokers refuse batches as too large"),
         symptom="records of such a batch are lost although their offsets are committed",
     ),
     KnownBug(
@@ -502,6 +594,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((3, 8), (4, 2), ((3, 9, 2), (4, 0, 2), (4, 1, 2))),
         about=HazardSubject.STORES,
         applies_to="tasks that meet task.timeout.ms",
+        when=Ask("whether tasks meet task.timeout.ms"),
         symptom="further tasks of the thread are not closed: their directories stay locked, and no other thread can "
         "take them",
     ),
@@ -511,6 +604,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.WAITS,
         about=HazardSubject.STORES,
         applies_to="stores on disk (RocksDB) that are there at start",
+        when=ON_DISK,
         symptom="they stay locked and are not closed with the member: their offsets on disk are old, and stores are "
         "restored",
     ),
@@ -520,6 +614,113 @@ KNOWN_BUGS: Final = (
         severity=Severity.LOSES,
         about=HazardSubject.STORES,
         applies_to="exactly-once processing with stores",
+        when=EXACTLY_ONCE & STORES,
         symptom="a checkpoint of the restoration stays, so that a killed member trusts what was not committed",
+    ),
+    # -- bugs of the clients that Streams runs; releases with the fix by the tags that have its commit
+    KnownBug(
+        issue="KAFKA-6768",
+        affected=ReleaseRange((0, 11), (2, 0)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="exactly-once processing",
+        when=EXACTLY_ONCE,
+        symptom="a producer with requests that wait can hang in close(), and so can a member that is bounced",
+    ),
+    KnownBug(
+        issue="KAFKA-7280",
+        affected=ReleaseRange((1, 1), (2, 1), ((2, 0, 1),)),
+        about=HazardSubject.MEMBERSHIP,
+        new_only=True,
+        applies_to="all members",
+        when=Always("every member"),
+        symptom="rarely, the heartbeat thread of a consumer breaks the fetch session of another thread: "
+        "ConcurrentModificationException ends it",
+    ),
+    KnownBug(
+        issue="KAFKA-7890",
+        affected=ReleaseRange((2, 1), (2, 1, 1)),
+        about=HazardSubject.BROKERS,
+        new_only=True,
+        applies_to="brokers whose host names change",
+        when=Ask("whether a broker keeps its id and changes its host name"),
+        symptom="clients go on to connect to the old address",
+    ),
+    KnownBug(
+        issue="KAFKA-8104",
+        affected=ReleaseRange((0, 10, 1), (2, 4)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="members that leave by max.poll.interval.ms while they rejoin",
+        when=Ask("whether threads exceed max.poll.interval.ms"),
+        symptom="the consumer loses its generation between two threads: IllegalStateException, and the thread ends "
+        "instead of rejoining",
+    ),
+    KnownBug(
+        issue="KAFKA-8950",
+        affected=ReleaseRange((2, 3), (2, 3, 1)),
+        about=HazardSubject.MEMBERSHIP,
+        new_only=True,
+        applies_to="all members",
+        when=Always("every member"),
+        symptom="after a broker disconnects, a consumer can stop to fetch from it for ever: a task stands still",
+    ),
+    KnownBug(
+        issue="KAFKA-10727",
+        affected=ReleaseRange(before=(2, 8), backports=((2, 6, 3), (2, 7, 2))),
+        about=HazardSubject.CONFIGURATION,
+        applies_to="SASL with Kerberos",
+        when=_KERBEROS,
+        symptom="while a ticket is renewed, a client can get an AuthenticationException, which ends its thread",
+    ),
+    KnownBug(
+        issue="KAFKA-10793",
+        affected=ReleaseRange((0, 10, 1), (2, 8), ((2, 6, 2), (2, 7, 1))),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="all members",
+        when=Always("every member"),
+        symptom="after a coordinator has moved, a consumer can wait for ever for the answer of a request that failed: "
+        "it never comes back to the group",
+    ),
+    KnownBug(
+        issue="KAFKA-12257",
+        affected=ReleaseRange((2, 2), (3, 0), ((2, 8, 2),)),
+        about=HazardSubject.BROKERS,
+        applies_to="topics that are deleted and created again while members run (the reset tool, for one)",
+        when=Ask("whether topics are deleted and created again while members run"),
+        symptom="clients refuse the metadata of the new topic, as its leader epoch is lower: it stays unread",
+    ),
+    KnownBug(
+        issue="KAFKA-12870",
+        affected=ReleaseRange((0, 11), (3, 0), ((2, 8, 1),)),
+        severity=Severity.WAITS,
+        about=HazardSubject.CONFIGURATION,
+        applies_to="exactly-once processing",
+        when=EXACTLY_ONCE,
+        symptom="after a commit linger.ms has no effect: producers send more and smaller batches",
+    ),
+    KnownBug(
+        issue="KAFKA-14303",
+        affected=ReleaseRange((3, 3), (3, 3, 2)),
+        about=HazardSubject.CONFIGURATION,
+        applies_to="producer.batch.size=0, and records without keys",
+        when=setting("batch.size", "0", prefixes=PRODUCER) & Ask("whether records have no keys"),
+        symptom="send() never returns",
+    ),
+    KnownBug(
+        issue="KAFKA-14417",
+        affected=ReleaseRange((0, 11), (3, 4), ((3, 3, 2),)),
+        about=HazardSubject.BROKERS,
+        applies_to="exactly-once processing or idempotent producers, and brokers of 3.0 to 3.3.1",
+        when=(EXACTLY_ONCE | ~IDEMPOTENCE_IS_OFF) & Brokers((3, 0), (3, 3, 2)),
+        symptom="a broker that is slow to give a producer its id ends the producer: TimeoutException is taken as fatal",
+    ),
+    KnownBug(
+        issue="KAFKA-16226",
+        affected=ReleaseRange((3, 6, 1), (3, 8), ((3, 6, 2), (3, 7, 1))),
+        severity=Severity.WAITS,
+        about=HazardSubject.CONFIGURATION,
+        new_only=True,
+        applies_to="producers that write to many partitions",
+        when=Ask("to how many partitions your producers write"),
+        symptom="threads of a producer wait for each other, so that throughput is lower",
     ),
 )

@@ -12,6 +12,7 @@ from typing import Final
 from attrs import frozen
 
 from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from upgrade.hazards._usual_conditions import ON_DISK
 from upgrade.releases import Release
 
 EMPTY_DIRECTORY: Final = "start each member with an empty state directory, and it restores from the changelogs"
@@ -45,6 +46,8 @@ class StoreFormat:
             origins=after,
             targets=before,
             applies_to="stores on disk (RocksDB)",
+            when=ON_DISK,
+            is_certain=True,
             symptom="members fail, because they cannot read them",
             detail=f"{self.failure}, as {self.change}",
             remedy=EMPTY_DIRECTORY,
@@ -58,6 +61,7 @@ class StoreFormat:
             origins=before,
             targets=after,
             applies_to="stores on disk (RocksDB)",
+            when=ON_DISK,
             symptom="the new release opens them, and from then on older releases cannot",
             detail=f"{self.change} ({self.line})",
             remedy="nothing to do; keep a copy of the state directory if a way back must not restore",

@@ -9,10 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from upgrade.config_types import EndPointFormat
+from upgrade.hazards._conditions import MAIN_CONSUMER, Ask, Brokers, Lacks, RunsOnJavaBefore, Sets
 from upgrade.hazards._guide_hazards import GUIDE_HAZARDS
 from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from upgrade.hazards._known_bugs import KNOWN_BUGS
 from upgrade.hazards._stores import STORE_FORMATS
+from upgrade.hazards._usual_conditions import (
+    EXACTLY_ONCE,
+    FOREIGN_KEY_JOINS,
+    ON_DISK,
+    STATIC_MEMBERS,
+    STREAMS_PROTOCOL,
+    SUPPRESS,
+    WINDOWED_STORES,
+    is_no_end_point,
+    may_use,
+    setting,
+)
 from upgrade.plans import Plan
 from upgrade.releases import Release
 
@@ -23,6 +37,10 @@ _SINCE_4_0: Final = ReleaseRange((4, 0))
 _BEFORE_4_4: Final = ReleaseRange(before=(4, 4))
 _SINCE_4_4: Final = ReleaseRange((4, 4))
 _SHARED_BUILDERS: Final = "processors that return the same StoreBuilder from ConnectedStoreProvider#stores()"
+_CONNECTED_STORES: Final = may_use(
+    "connected-stores", "ConnectedStoreProvider#stores", "whether two processors return the same StoreBuilder"
+)
+_SESSION_TIMEOUT: Final = setting("session.timeout.ms", prefixes=MAIN_CONSUMER)
 _COMPARE_TEXTS: Final = (
     "compare the Topology#describe() texts of both releases (--topologies); if they differ, stop the group (--offline)"
 )
@@ -35,6 +53,8 @@ _CHANGELOGS: Final = (
         origins=ReleaseRange((2, 5, 1)),
         targets=ReleaseRange((2, 1), (2, 5, 1)),
         applies_to="suppress() with a changelog",
+        when=SUPPRESS,
+        is_certain=True,
         symptom='members fail with IllegalArgumentException "Restoring apparently invalid changelog record" while they '
         "restore what the newer release buffered",
         remedy="stop, and start the older release only when the buffers are empty, or reset the application",
@@ -48,6 +68,7 @@ _CHANGELOGS: Final = (
         origins=ReleaseRange((2, 1), (2, 5, 1)),
         targets=ReleaseRange((2, 5, 1)),
         applies_to="suppress() with a changelog",
+        when=SUPPRESS,
         symptom="members that are still of the old release fail when a task comes back to them, or on its standby: "
         "they cannot restore what a new member buffered",
         remedy="nothing is lost: finish the bounce, or stop the group instead (--offline)",
@@ -62,6 +83,8 @@ _CHANGELOGS: Final = (
         origins=ReleaseRange((2, 3), (2, 4)),
         targets=ReleaseRange((2, 4), (2, 5, 1)),
         applies_to="suppress() with a changelog",
+        when=SUPPRESS,
+        is_certain=True,
         symptom="members misread what 2.3 buffered: BufferUnderflowException",
         remedy="take 2.5.1 or later",
         source="KAFKA-10173",
@@ -74,6 +97,8 @@ _CHANGELOGS: Final = (
         origins=ReleaseRange((2, 3), (2, 5, 1)),
         targets=ReleaseRange((2, 1), (2, 3)),
         applies_to="suppress() with a changelog",
+        when=SUPPRESS,
+        is_certain=True,
         symptom='members fail with IllegalArgumentException "Restoring apparently invalid changelog record" while they '
         "restore what the newer release buffered",
         remedy="stop, and start the older release only when the buffers are empty, or reset the application",
@@ -87,6 +112,8 @@ _CHANGELOGS: Final = (
         origins=ReleaseRange((2, 4), (2, 5, 1)),
         targets=ReleaseRange((2, 3), (2, 4)),
         applies_to="suppress() with a changelog",
+        when=SUPPRESS,
+        is_certain=True,
         symptom="2.4 wrote another format under the same version number, so that 2.3 misreads it: "
         "NullPointerException in KTableSuppressProcessor",
         remedy="stop, and start the older release only when the buffers are empty, or reset the application",
@@ -103,6 +130,8 @@ _CONFIGURATION: Final = (
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="processing.guarantee=exactly_once or exactly_once_beta",
+        when=setting("processing.guarantee", "exactly_once", "exactly_once_beta"),
+        is_certain=True,
         symptom='members do not start: ConfigException "Invalid value exactly_once for configuration '
         'processing.guarantee: String must be one of: at_least_once, exactly_once_v2"',
         remedy="bounce with exactly_once_v2 on 3.0 to 3.9 first; it needs brokers of 2.5 or later",
@@ -116,6 +145,8 @@ _CONFIGURATION: Final = (
         origins=_SINCE_3_0,
         targets=_BEFORE_3_0,
         applies_to="processing.guarantee=exactly_once_v2",
+        when=setting("processing.guarantee", "exactly_once_v2"),
+        is_certain=True,
         symptom='members do not start: ConfigException "Invalid value exactly_once_v2 for configuration '
         'processing.guarantee"',
         remedy="set exactly_once_beta for 2.6 to 2.8; before 2.6, bounce with exactly_once first",
@@ -129,6 +160,7 @@ _CONFIGURATION: Final = (
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
         applies_to="no session.timeout.ms of its own",
+        when=~_SESSION_TIMEOUT,
         symptom="the default is 45 s instead of 10 s: a member that fails, or is closed and not started again, keeps "
         "its tasks that much longer",
         remedy="set session.timeout.ms if tasks must move earlier",
@@ -142,6 +174,7 @@ _CONFIGURATION: Final = (
         origins=_SINCE_3_0,
         targets=_BEFORE_3_0,
         applies_to="no session.timeout.ms of its own",
+        when=~_SESSION_TIMEOUT,
         symptom="the default is 10 s instead of 45 s: a restart that takes longer moves the member's tasks",
         remedy="set session.timeout.ms",
         source="KIP-735",
@@ -154,6 +187,9 @@ _CONFIGURATION: Final = (
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
         applies_to="partition.grouper, default.windowed.key.serde.inner or default.windowed.value.serde.inner",
+        when=setting("partition.grouper")
+        | setting("default.windowed.key.serde.inner")
+        | setting("default.windowed.value.serde.inner"),
         symptom="the release has no such configuration and ignores it",
         remedy="set windowed.inner.class.serde; partition.grouper has no successor",
         source="upgrade guide of 3.0",
@@ -166,6 +202,7 @@ _CONFIGURATION: Final = (
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="retries or auto.include.jmx.reporter",
+        when=setting("retries") | setting("auto.include.jmx.reporter"),
         symptom="the release has no such configuration of Streams and ignores it",
         remedy="set task.timeout.ms instead of retries (KIP-572); list the JMX reporter in metric.reporters",
         source="KAFKA-12822, upgrade guide of 4.0",
@@ -178,6 +215,7 @@ _CONFIGURATION: Final = (
         origins=ReleaseRange(before=(2, 8), backports=((2, 6, 2), (2, 7, 1))),
         targets=ReleaseRange((2, 8), backports=((2, 6, 2), (2, 7, 1))),
         applies_to="several processes of one application with one state.dir",
+        when=ON_DISK & Ask("whether several processes have one state.dir"),
         symptom="all but the first process fail to start",
         remedy="give each process a state.dir of its own",
         source="upgrade guide of 2.8",
@@ -193,6 +231,8 @@ _REST: Final = (
         targets=_SINCE_4_0,
         applies_to="code that calls what was deprecated up to 3.5: KStream#through, branch, transform, the old "
         "Processor API",
+        when=Lacks((4, 0), (5, 0)),
+        is_certain=True,
         symptom="NoSuchMethodError or NoClassDefFoundError if it is not compiled again, else errors of the compiler",
         remedy="compile against 3.9 without deprecation warnings first",
         source="KAFKA-12822, upgrade guide of 4.0",
@@ -204,6 +244,7 @@ _REST: Final = (
         origins=ReleaseRange(before=(2, 0)),
         targets=ReleaseRange((2, 0), (4, 0)),
         applies_to="Java 7",
+        when=RunsOnJavaBefore(8),
         symptom="UnsupportedClassVersionError: the classes are of Java 8",
         remedy="change Java before the release",
         source="KIP-118, upgrade guide of 2.0",
@@ -216,6 +257,7 @@ _REST: Final = (
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="Java 8 (brokers: before Java 17)",
+        when=RunsOnJavaBefore(11),
         symptom="UnsupportedClassVersionError: the classes are of Java 11",
         remedy="change Java before the release",
         source="KIP-750, KIP-1013, upgrade guide of 4.0",
@@ -228,6 +270,7 @@ _REST: Final = (
         origins=ReleaseRange(before=(2, 2, 1)),
         targets=ReleaseRange((2, 2, 1), (4, 0)),
         applies_to="brokers before 0.11, or a message format before 0.11",
+        when=Brokers(before=(0, 11)) | Ask("which message format your topics have"),
         symptom="members fail to write the headers of their records",
         remedy="upgrade the brokers first",
         source="upgrade guide of 2.3",
@@ -239,6 +282,8 @@ _REST: Final = (
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
         applies_to="brokers before 2.4, and no replication.factor of its own",
+        when=~setting("replication.factor") & Brokers(before=(2, 4)),
+        is_certain=True,
         symptom="new internal topics cannot be created: StreamsException \"brokers don't support configuration "
         'replication.factor=-1"',
         remedy="set replication.factor, or upgrade the brokers first",
@@ -252,6 +297,8 @@ _REST: Final = (
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
         applies_to="brokers before 2.1; with exactly-once processing, before 2.5",
+        when=Brokers(before=(2, 1)) | (EXACTLY_ONCE & Brokers(before=(2, 5))),
+        is_certain=True,
         symptom="not supported: a request of which these brokers know no version fails (UnsupportedVersionException), "
         "even if members start (4.3.1 does on a broker of 1.0.2)",
         remedy="upgrade the brokers first (plan --brokers)",
@@ -265,6 +312,8 @@ _REST: Final = (
         origins=ReleaseRange((2, 1)),
         targets=ReleaseRange(before=(2, 1)),
         applies_to="brokers of 4.0 or later",
+        when=Brokers(since=(4, 0)),
+        is_certain=True,
         symptom="they do not support clients before 2.1, and have removed requests of 0.10",
         remedy="keep the brokers at 3.9 as long as members of the older release may come back",
         source="KIP-896",
@@ -275,6 +324,7 @@ _REST: Final = (
         severity=Severity.STOPS,
         targets=ReleaseRange((4, 2)),
         applies_to="brokers of 4.2.0, and group.protocol=streams for a group that was a classic one",
+        when=STREAMS_PROTOCOL & Brokers((4, 2), (4, 2, 1)) & Ask("whether the group was a classic one"),
         symptom="after compaction the brokers cannot load the partition of __consumer_offsets that has the group: "
         'IllegalStateException "Group NAME is not a streams group"',
         remedy="upgrade the brokers to 4.2.1 or later before the group changes its protocol (plan --to-protocol)",
@@ -287,6 +337,9 @@ _REST: Final = (
         severity=Severity.STOPS,
         targets=ReleaseRange((4, 1), (4, 1, 1)),
         applies_to="range scans, session and sliding windows, joins of streams, foreign-key joins",
+        when=WINDOWED_STORES
+        | FOREIGN_KEY_JOINS
+        | may_use("range-scans", "range scans of stores", "whether stores are scanned"),
         symptom="memory is not freed",
         remedy="take 4.1.1",
         source="KAFKA-19748, upgrade guide of 4.1",
@@ -297,6 +350,7 @@ _REST: Final = (
         severity=Severity.STOPS,
         targets=ReleaseRange((4, 3), (4, 3, 1)),
         applies_to="stores on disk (RocksDB)",
+        when=ON_DISK,
         symptom="memory outside the heap grows with every task that is closed",
         remedy="take 4.3.1",
         source="KAFKA-20616, KAFKA-20688",
@@ -308,6 +362,7 @@ _REST: Final = (
         origins=ReleaseRange(before=(4, 3)),
         targets=ReleaseRange((4, 3)),
         applies_to="stores on disk with little traffic, after a member was killed",
+        when=ON_DISK & Ask("whether members are killed, and how little is written to your stores"),
         symptom="the offset on disk can be old: if the changelog no longer has it (OffsetOutOfRangeException, "
         "TaskCorruptedException), the whole store is restored",
         remedy="close members in time: a grace period longer than KafkaStreams#close takes",
@@ -321,6 +376,7 @@ _REST: Final = (
         origins=_BEFORE_4_4,
         targets=_SINCE_4_4,
         applies_to=_SHARED_BUILDERS,
+        when=_CONNECTED_STORES,
         symptom="they are in one subtopology now: task ids change, stores are restored, and while old and new members "
         "meet, a member can end with a TopologyException that names the difference",
         remedy=_COMPARE_TEXTS,
@@ -334,6 +390,7 @@ _REST: Final = (
         origins=_SINCE_4_4,
         targets=_BEFORE_4_4,
         applies_to=_SHARED_BUILDERS,
+        when=_CONNECTED_STORES,
         symptom="they are in subtopologies of their own again: task ids change, and stores are restored",
         remedy=_COMPARE_TEXTS,
         source="KAFKA-20464, upgrade guide of 4.5",
@@ -346,6 +403,12 @@ _REST: Final = (
         origins=_BEFORE_4_4,
         targets=_SINCE_4_4,
         applies_to="application.server that is neither empty nor host:port or protocol://host:port",
+        when=Sets(
+            "application.server",
+            fits=is_no_end_point(EndPointFormat.SCHEME_AND_NAMED_HOST),
+            what="to what is not host:port",
+        ),
+        is_certain=True,
         symptom="members do not start: ConfigException for application.server, which older configurations accept",
         remedy="correct the value while the old release runs",
         source="KIP-1245, upgrade guide of 4.4",
@@ -357,6 +420,8 @@ _REST: Final = (
         severity=Severity.STOPS,
         targets=_SINCE_4_4,
         applies_to="group.protocol=streams with group.instance.id, and brokers before 4.4",
+        when=STREAMS_PROTOCOL & STATIC_MEMBERS & Brokers(before=(4, 4)),
+        is_certain=True,
         symptom="members end with INVALID_REQUEST, also when brokers go back to a release before 4.4 later",
         remedy="set group.instance.id when every broker is of 4.4 or later, and remove it before brokers go back",
         source="upgrade guide of 4.4",
@@ -405,6 +470,7 @@ def static_downgrade(origin: Release, target: Release) -> Hazard | None:
         origins=_only(origin),
         targets=_only(target),
         applies_to="static members (group.instance.id)",
+        when=STATIC_MEMBERS,
         symptom="unsafe while a session lasts: a member that is back in time gets its old assignment from the "
         f"coordinator, in version {origin.supported_version} or what the group used, and {target} cannot read it",
         remedy="let each session time out before the member starts as the older release, or stop the group (--offline)",

@@ -1,4 +1,4 @@
-"""The parsers of numbers, JSON documents and files from outside: each returns a value or raises ``InvalidInput``.
+"""The parsers of numbers, JSON, properties and files from outside: each returns a value or raises ``InvalidInput``.
 
 Python's own parsers are not total: ``int`` and ``json.loads`` raise ``ValueError`` for a number of thousands of digits,
 ``json.loads`` raises ``RecursionError`` and accepts ``Infinity``, and ``open`` waits for a pipe without a writer.
@@ -13,6 +13,7 @@ from upgrade.input_values._files import (
     read_lines,
     read_text,
 )
+from upgrade.input_values._properties import parse_properties, parse_property_lines
 from upgrade.input_values._text import InvalidInput, parse_json, parse_number
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "open_input",
     "parse_json",
     "parse_number",
+    "parse_properties",
+    "parse_property_lines",
     "read_all",
     "read_input",
     "read_lines",

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
+from upgrade.application.setting_files import setting_of
 from upgrade.errors import UpgradeError, quote_input
 from upgrade.hazards import NOT_RUN
 from upgrade.releases import Release
@@ -20,7 +21,6 @@ from upgrade.streams_protocol._facts import (
     STREAMS_VERSION_LEVEL,
     Protocol,
 )
-from upgrade.streams_protocol._settings import setting_of
 from upgrade.topology_description import DescribedNode
 from upgrade.verdict import TopologyFeature
 

@@ -7,11 +7,9 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from upgrade.application.setting_files import CONSUMER_PREFIXES, setting_of
 from upgrade.config_types import invalid_value
 from upgrade.streams_protocol._facts import IGNORED_SETTINGS, GroupConfiguration, replaced_settings
-
-_CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
-"""In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
 
 _MAX_DIGITS: Final = 10  # int() raises its own error for thousands of digits
 
@@ -55,15 +53,6 @@ class CarriedSetting:
         }
 
 
-def setting_of(settings: Mapping[str, str], name: str) -> str | None:
-    """Return the value with which a main consumer runs, whatever prefix it has; None if it is not set.
-
-    >>> setting_of({"session.timeout.ms": "1", "main.consumer.session.timeout.ms": "2"}, "session.timeout.ms")
-    '2'
-    """
-    return next((settings[prefix + name] for prefix in _CONSUMER_PREFIXES if prefix + name in settings), None)
-
-
 def carried_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...] | None) -> tuple[CarriedSetting, ...]:
     """List what ``kafka-configs`` has to set: of unknown settings every row, else those that are set.
 
@@ -93,7 +82,7 @@ def ignored_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...]
 
 
 def _without_prefix(name: str) -> str:
-    return next(name.removeprefix(prefix) for prefix in _CONSUMER_PREFIXES if name.startswith(prefix))
+    return next(name.removeprefix(prefix) for prefix in CONSUMER_PREFIXES if name.startswith(prefix))
 
 
 def _number(name: str, text: str) -> int:

@@ -11,13 +11,13 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from upgrade.application.setting_files import setting_of
 from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from upgrade.cluster.features.rpc import FeatureMetadata
 from upgrade.releases import Release
 from upgrade.streams_protocol._facts import AVAILABLE, STREAMS_VERSION, STREAMS_VERSION_LEVEL, Protocol
 from upgrade.streams_protocol._requirements import Facts, Reliance, allows_static_members
-from upgrade.streams_protocol._settings import setting_of
 from upgrade.upgrade_from import line_number
 
 _EMPTY: Final = "Empty"
@@ -79,7 +79,7 @@ Brokers = Mapping[int, FeatureMetadata]
 
 def refine(facts: Facts, brokers: Brokers, group: ObservedGroup | None) -> Facts:
     """Return the facts with what the cluster shows; a release that was given stays."""
-    lines = [_line_of(each) for each in brokers.values()]
+    lines = [line_of(each) for each in brokers.values()]
     levels = [_finalized(each) for each in brokers.values()]
     known = [each for each in levels if each is not None]
     has_members = group is not None and group.members and not group.error
@@ -106,7 +106,7 @@ def preflight(
 def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterator[Check]:
     blocks = Level.BLOCKED if protocol is Protocol.STREAMS else Level.WARNING
     for number, features in sorted(brokers.items()):
-        line = _line_of(features)
+        line = line_of(features)
         shown = f"broker {number}: features of {'.'.join(map(str, line))}"
         if line < AVAILABLE:
             yield Check("broker-release", blocks, f"{shown}, which has no streams groups for production")
@@ -180,7 +180,7 @@ def _check_standbys(standbys: int, facts: Facts) -> Check:
     return Check("standbys", Level.WARNING, f"{text}: give the settings of the members with --config")
 
 
-def _line_of(features: FeatureMetadata) -> tuple[int, ...]:
+def line_of(features: FeatureMetadata) -> tuple[int, ...]:
     """Return the release line of a broker; of a level that is not known here, the oldest line or the newest."""
     level = features.supported.get(METADATA_VERSION, (0, 0))[1]
     return _LINES[min(max(level, min(_LINES)), max(_LINES))]

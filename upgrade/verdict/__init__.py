@@ -1,6 +1,6 @@
 """The verdict of a plan: one rule for plans, the guide and the matrix of a sweep."""
 
-from upgrade.verdict._topology_features import facts_of_topology
+from upgrade.verdict._topology_features import facts_of_topology, features_of_nodes
 from upgrade.verdict.conditions import (
     UNKNOWN_TOPOLOGY,
     TopologyFacts,
@@ -21,6 +21,7 @@ __all__ = [
     "advised_hop",
     "facts_of_topology",
     "features_named",
+    "features_of_nodes",
     "guidance",
     "topology_conditions",
 ]

@@ -10,7 +10,7 @@ text does not show whether the store has a changelog. A pattern of topics counts
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from upgrade.topology_description import DescribedNode, parse_topology_description
@@ -29,7 +29,11 @@ def facts_of_topology(text: str, name: str = "the text") -> TopologyFacts:
     Raises:
         UpgradeError: The text is no topology.
     """
-    nodes = parse_topology_description(text, name)
+    return features_of_nodes(parse_topology_description(text, name))
+
+
+def features_of_nodes(nodes: Sequence[DescribedNode]) -> TopologyFacts:
+    """Return which features a topology has and which it lacks."""
     sinks = [node for node in nodes if node.kind == "Sink"]
     has = {
         TopologyFeature.FOREIGN_KEY_JOINS: any(map(_writes_subscriptions, sinks)),
@@ -38,8 +42,8 @@ def facts_of_topology(text: str, name: str = "the text") -> TopologyFacts:
         TopologyFeature.SECOND_SOURCE_TOPIC: _reads_several_topics(nodes),
     }
     return TopologyFacts(
-        frozenset(feature for feature, found in has.items() if not found),
-        frozenset(feature for feature, found in has.items() if found),
+        frozenset(feature for feature, is_present in has.items() if not is_present),
+        frozenset(feature for feature, is_present in has.items() if is_present),
     )
 
 
@@ -69,5 +73,5 @@ def _repartitions_a_table(sink: DescribedNode) -> bool:
     topics = [topic for topic in sink.topics if topic.endswith(_REPARTITION)]
     named = {topic + _NULL_KEY_FILTER_SUFFIX for topic in topics}
     return bool(topics) and not all(
-        each in named or _NULL_KEY_FILTER.fullmatch(each) for each in sink.predecessors or ("",)
+        predecessor in named or _NULL_KEY_FILTER.fullmatch(predecessor) for predecessor in sink.predecessors or ("",)
     )

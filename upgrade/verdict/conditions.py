@@ -50,7 +50,7 @@ class TopologyFeature(enum.Enum):
     FOREIGN_KEY_JOINS = "foreign-key-joins"
     REPARTITIONED_TABLES = "repartitioned-tables"
     STATELESS_SUBTOPOLOGIES = "stateless-subtopologies"
-    """Beside stateful ones."""
+    """The topology has subtopologies without state beside those with state."""
     SECOND_SOURCE_TOPIC = "second-source-topic"
     SECOND_THREAD = "second-thread"
     """In a process: the only one that no topology shows."""
@@ -106,19 +106,19 @@ def features_named(names: str) -> frozenset[TopologyFeature]:
     >>> sorted(each.value for each in features_named("repartitioned-tables, foreign-key-joins"))
     ['foreign-key-joins', 'repartitioned-tables']
     """
-    known = {each.value: each for each in TopologyFeature}
-    found = [name.strip() for name in names.split(",") if name.strip()]
-    if unknown := [name for name in found if name not in known]:
-        raise UpgradeError(f"unknown feature {quote_input(unknown[0])}: expected {' or '.join(known)}")
-    if not found:
-        raise UpgradeError(f"no feature is named: expected {' or '.join(known)}")
-    return frozenset(known[name] for name in found)
+    features = {feature.value: feature for feature in TopologyFeature}
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if unknown := [name for name in wanted if name not in features]:
+        raise UpgradeError(f"unknown feature {quote_input(unknown[0])}: expected {' or '.join(features)}")
+    if not wanted:
+        raise UpgradeError(f"no feature is named: expected {' or '.join(features)}")
+    return frozenset(features[name] for name in wanted)
 
 
-def without_features(found: Iterable[Obstacle], absent: Iterable[TopologyFeature]) -> tuple[Obstacle, ...]:
+def without_features(obstacles: Iterable[Obstacle], absent: Iterable[TopologyFeature]) -> tuple[Obstacle, ...]:
     """Return the obstacles that remain for a topology without some features."""
     gone = set(absent)
-    return tuple(each for each in found if _FEATURES.get(each) not in gone)
+    return tuple(obstacle for obstacle in obstacles if _FEATURES.get(obstacle) not in gone)
 
 
 def topology_conditions(upgrade: Upgrade) -> tuple[TopologyFeature, ...]:
@@ -136,18 +136,18 @@ def topology_conditions(upgrade: Upgrade) -> tuple[TopologyFeature, ...]:
     if upgrade.plan is Plan.OFFLINE:
         return ()
     held_back = _formats_held_back(upgrade)
-    found = {
-        _FEATURES[each]
-        for each in obstacles(upgrade.origin, upgrade.target)
-        if each in RECORD_FORMAT_CHANGES and _OLD_FORMATS[each] not in held_back
+    features = {
+        _FEATURES[obstacle]
+        for obstacle in obstacles(upgrade.origin, upgrade.target)
+        if obstacle in RECORD_FORMAT_CHANGES and _OLD_FORMATS[obstacle] not in held_back
     }
     if UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS in held_back and _meets_kafka_14646(upgrade.origin, upgrade.target):
-        found.add(TopologyFeature.FOREIGN_KEY_JOINS)
+        features.add(TopologyFeature.FOREIGN_KEY_JOINS)
     if fails_on_stateless_tasks(upgrade.origin, upgrade.target):
-        found.add(TopologyFeature.STATELESS_SUBTOPOLOGIES)
+        features.add(TopologyFeature.STATELESS_SUBTOPOLOGIES)
     if is_wrongly_probed(upgrade.origin, upgrade.target) and _value_while_mixed(upgrade) not in PINNED_VERSIONS:
-        found |= {TopologyFeature.SECOND_SOURCE_TOPIC, TopologyFeature.SECOND_THREAD}
-    return tuple(each for each in TopologyFeature if each in found)
+        features |= {TopologyFeature.SECOND_SOURCE_TOPIC, TopologyFeature.SECOND_THREAD}
+    return tuple(feature for feature in TopologyFeature if feature in features)
 
 
 def _formats_held_back(upgrade: Upgrade) -> frozenset[UpgradeFromEffect]:

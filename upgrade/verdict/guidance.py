@@ -51,13 +51,13 @@ class Guidance:
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions of ``SAFE_IF``, and those that are not met of ``UNSAFE``."""
-        return tuple(each.condition for each in self.features)
+        return tuple(feature.condition for feature in self.features)
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as plain values; ``if_met`` only if there is a simpler way under the conditions."""
         plain: dict[str, Any] = {"verdict": self.verdict.value, "conditions": list(self.conditions)}
         if self.hops_features:
-            plain["steps_conditions"] = [each.condition for each in self.hops_features]
+            plain["steps_conditions"] = [feature.condition for feature in self.hops_features]
         if self.if_met:
             plain["if_met"] = {"plan": plan_of(self.if_met).value, "upgrade_from": value_of(self.if_met)}
         return plain
@@ -96,7 +96,7 @@ def guidance(
         return Guidance((Upgrade(origin, target, Plan.OFFLINE),), Verdict.SAFE)
     hops = advised_hops(origin, target, facts.absent)
     needed = _needed(hops, facts.absent)
-    if broken := tuple(each for each in needed if each in facts.present):
+    if broken := tuple(feature for feature in needed if feature in facts.present):
         return Guidance(hops, Verdict.UNSAFE, broken, hops_features=needed)
     unknown = frozenset(TopologyFeature) - facts.absent - facts.present
     simplest = advised_hops(origin, target, facts.absent | unknown)
@@ -153,5 +153,5 @@ def is_pushed(origin: Release, target: Release) -> bool:
 
 
 def _needed(hops: Iterable[Upgrade], absent: frozenset[TopologyFeature]) -> tuple[TopologyFeature, ...]:
-    found = {each for hop in hops for each in topology_conditions(hop)} - absent
-    return tuple(each for each in TopologyFeature if each in found)
+    features = {feature for hop in hops for feature in topology_conditions(hop)} - absent
+    return tuple(feature for feature in TopologyFeature if feature in features)

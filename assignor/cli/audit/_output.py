@@ -30,27 +30,27 @@ _SIGNS: Final = {"problem": ("✗", "red"), "notice": ("!", "yellow")}
 _SHOWN_PROBLEMS: Final = 5
 
 
-def show(found: Audit, out: str) -> None:
+def show(audit: Audit, out: str) -> None:
     """Print the summary of an audit whose results are in ``out``."""
     from assignor.formats.console import SafeConsole
 
     console, out = SafeConsole(), hide_credentials(out)
-    rebalances = found.groups.total("generations")
-    interval = f"{_time(found.first_time)} to {_time(found.last_time)} UTC"
-    console.print(f"{len(found.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)
-    console.print(groups_table(found, console.width))
-    hidden = len(found.groups) - _SHOWN_GROUPS
+    rebalances = audit.groups.total("generations")
+    interval = f"{_time(audit.first_time)} to {_time(audit.last_time)} UTC"
+    console.print(f"{len(audit.groups)} groups, {rebalances} rebalances, {interval}", highlight=False)
+    console.print(groups_table(audit, console.width))
+    hidden = len(audit.groups) - _SHOWN_GROUPS
     if hidden > 0:
         console.print(f"{hidden} more groups are in {out}/report.html", highlight=False, markup=False, soft_wrap=True)
-    if not found.has_checksums:
+    if not audit.has_checksums:
         console.print("checksums: not verified, the source has none", highlight=False)
-    for line in () if found.conformance is None else _conformance_lines(found.conformance):
+    for line in () if audit.conformance is None else _conformance_lines(audit.conformance):
         console.print(_one_line(line), highlight=False, markup=False, soft_wrap=True)
-    for problem in found.problems[:_SHOWN_PROBLEMS]:
+    for problem in audit.problems[:_SHOWN_PROBLEMS]:
         click.echo(f"warning: {sanitize(problem)}", err=True)
-    if len(found.problems) > _SHOWN_PROBLEMS:
-        click.echo(f"warning: {len(found.problems) - _SHOWN_PROBLEMS} more, see audit.json", err=True)
-    if not found.is_complete:
+    if len(audit.problems) > _SHOWN_PROBLEMS:
+        click.echo(f"warning: {len(audit.problems) - _SHOWN_PROBLEMS} more, see audit.json", err=True)
+    if not audit.is_complete:
         click.echo("warning: the audit is not complete: a part of the source is damaged or missing", err=True)
     console.print(f"tables, audit.json and report.html are in {out}", highlight=False, markup=False, soft_wrap=True)
 
@@ -67,11 +67,11 @@ def _conformance_lines(compared: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {count} not comparable: {reason}"
 
 
-def groups_table(found: Audit, width: int) -> RichGroup:
+def groups_table(audit: Audit, width: int) -> RichGroup:
     """Return a row for each group, with its findings below it: a sentence needs the whole width."""
     from rich.console import Group as RichGroup
 
-    groups = found.groups[:_SHOWN_GROUPS]
+    groups = audit.groups[:_SHOWN_GROUPS]
     columns = {name: column for name, column in _COLUMNS.items() if width >= _WIDE or name not in _WIDE_COLUMNS}
     cells = [[_one_line(cell(group)) for cell in columns.values()] for group in groups]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
@@ -79,10 +79,10 @@ def groups_table(found: Audit, width: int) -> RichGroup:
     lines: list[Any] = [_line(list(columns), widths, "bold")]
     for group, row in zip(groups, cells, strict=True):
         lines.append(_line(row, widths))
-        findings = sorted(group["findings"], key=lambda each: each["severity"] != "problem")
-        for each in findings[:_SHOWN_FINDINGS]:
-            sign, style = _SIGNS[each["severity"]]
-            lines.append(_sentence(sign, each["text"], style))
+        findings = sorted(group["findings"], key=lambda finding: finding["severity"] != "problem")
+        for finding in findings[:_SHOWN_FINDINGS]:
+            sign, style = _SIGNS[finding["severity"]]
+            lines.append(_sentence(sign, finding["text"], style))
         if len(findings) > _SHOWN_FINDINGS:
             lines.append(_sentence("", f"{len(findings) - _SHOWN_FINDINGS} more findings"))
     return RichGroup(*lines)

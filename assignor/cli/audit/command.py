@@ -172,7 +172,7 @@ def audit(
     from spark_sim.sweep.spark.paths import is_uri
 
     is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
-    files = [each for each in (segments, dump, records) if each is not None]
+    files = [path for path in (segments, dump, records) if path is not None]
     if len(files) + is_live > 1 or not (files or is_live or bootstrap_servers or command_config):
         raise WrongUsage(
             "give one source: --segments DIR, --dump FILE, --records DIR or --bootstrap-servers HOST:PORT,..."
@@ -205,21 +205,21 @@ def audit(
     step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
-        found = _run(source, out, kept, processes or os.cpu_count() or 1, master)
+        result = _run(source, out, kept, processes or os.cpu_count() or 1, master)
     step("writing what was found")
     if output == "text":
-        show(found, out)
+        show(result, out)
     elif output == "json":
-        found.write_json(sys.stdout.write)
+        result.write_json(sys.stdout.write)
         click.echo()
     else:
         text = io.StringIO()
-        found.write_json(text.write)
+        result.write_json(text.write)
         click.echo(document(json.loads(text.getvalue()), output))
-    exit_unless(found.is_complete)
-    compared = found.conformance
+    exit_unless(result.is_complete)
+    compared = result.conformance
     exit_unless(compared is None or not compared["differ"])
-    exit_unless(not check or not found.groups.total("problems"))
+    exit_unless(not check or not result.groups.total("problems"))
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -74,7 +74,7 @@ class _Reader:
     def options(self) -> Mapping[str, click.Parameter]:
         """The options that are valid here."""
         parser = self.tool.commands[self.command] if self.command else self.tool
-        return {name: each for each in parser.params for name in each.opts}
+        return {name: param for param in parser.params for name in param.opts}
 
     def read_positional(self, word: str) -> None:
         """Read the sub-command; nothing else is positional."""
@@ -136,10 +136,10 @@ class _Reader:
 
 def _of_prefix(kind: str, prefix: str, names: Collection[str]) -> str:
     """Return the only name with this prefix, or an empty text."""
-    found = sorted(name for name in names if prefix and name.startswith(prefix))
-    if len(found) > 1:
-        raise usage_error(f"ambiguous {kind}: {prefix} could match {', '.join(found)}")
-    return "".join(found)
+    matches = sorted(name for name in names if prefix and name.startswith(prefix))
+    if len(matches) > 1:
+        raise usage_error(f"ambiguous {kind}: {prefix} could match {', '.join(matches)}")
+    return "".join(matches)
 
 
 def _refuse_unrecognized(words: Iterable[str]) -> NoReturn:

@@ -51,13 +51,13 @@ def parse_feature_level(text: str, catalog: FeatureCatalog = NEWEST_CATALOG) -> 
     if not equals:
         raise ToolError(f"Can't parse feature=level string {text}: equals sign not found.")
     name, level = name.strip(), level.strip()
-    found = parse_java_integer(level)
-    if found is None and name == METADATA_VERSION:
+    number = parse_java_integer(level)
+    if number is None and name == METADATA_VERSION:
         with suppress(UnknownLevel):
-            found = parse_metadata_level(level, catalog)
-    if found is None:
+            number = parse_metadata_level(level, catalog)
+    if number is None:
         raise ToolError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
-    return name, found
+    return name, number
 
 
 def parse_java_integer(text: str, among: range = INT16) -> int | None:
@@ -85,7 +85,7 @@ class UpdateArguments:
                 raise ToolError("Can not specify `release-version` with other feature flags.")
             return self._of_release(self.release, catalog)
         wanted = [] if self.metadata is None else [(METADATA_VERSION, parse_metadata_level(self.metadata, catalog))]
-        wanted += [parse_feature_level(each, catalog) for each in self.features]
+        wanted += [parse_feature_level(feature, catalog) for feature in self.features]
         return _unique_updates(self.verb, [(name, FeatureUpdate(level, self.upgrade_type)) for name, level in wanted])
 
     def _of_release(self, release: str, catalog: FeatureCatalog) -> Updates:
@@ -97,9 +97,9 @@ class UpdateArguments:
         }
 
 
-def disable_updates(features: Sequence[str], how: UpgradeType) -> Updates:
+def disable_updates(features: Sequence[str], upgrade_type: UpgradeType) -> Updates:
     """Return the updates of ``disable``: each feature to level 0."""
-    return _unique_updates("disable", [(feature, FeatureUpdate(0, how)) for feature in features])
+    return _unique_updates("disable", [(feature, FeatureUpdate(0, upgrade_type)) for feature in features])
 
 
 def _unique_updates(verb: str, wanted: Sequence[tuple[str, FeatureUpdate]]) -> Updates:
@@ -184,9 +184,9 @@ def feature_dependencies(feature: str, level: int, catalog: FeatureCatalog = NEW
     """Return the levels that a level of a feature depends on; ``ToolError`` if there is no such feature or level."""
     if feature != METADATA_VERSION and feature not in catalog.features:
         raise ToolError(f"Unknown feature: {feature}")
-    for each in catalog.levels[feature]:
-        if each.number == level:
-            return each.dependencies
+    for supported_level in catalog.levels[feature]:
+        if supported_level.number == level:
+            return supported_level.dependencies
     if feature == METADATA_VERSION:
         raise ToolError(f"Unknown {METADATA_VERSION} {level}")
     raise ToolError(f"No feature:{feature} with feature level {level}")

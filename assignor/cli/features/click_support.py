@@ -35,7 +35,7 @@ class CommandFailure(click.ClickException):
     newline = True
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Write it to standard error."""
+        """Write the message to standard error."""
         click.echo(self.message, file=file or sys.stderr, nl=self.newline)
 
 
@@ -139,18 +139,18 @@ def output_form() -> str:
 
 def shared_bootstrap_servers(name: str) -> str | None:
     """Return the bootstrap servers of an option; None if it is not given."""
-    found = shared_option(name)
+    text = shared_option(name)
     try:
-        return None if found is None else parse_bootstrap_servers(found)
+        return None if text is None else parse_bootstrap_servers(text)
     except ConfigException as error:
         raise usage_error(f"argument --{name.replace('_', '-')}: {error}") from None
 
 
 def bootstrap_servers_variable() -> str | None:
     """Return the bootstrap servers of the environment, which count if neither options nor their file has some."""
-    found = os.environ.get(BOOTSTRAP_SERVERS_VARIABLE)
+    text = os.environ.get(BOOTSTRAP_SERVERS_VARIABLE)
     try:
-        return parse_bootstrap_servers(found) if found else None
+        return parse_bootstrap_servers(text) if text else None
     except ConfigException as error:
         raise usage_error(f"{BOOTSTRAP_SERVERS_VARIABLE}: {error}") from None
 

@@ -137,9 +137,9 @@ def _level_options(verb: str, all_help: str) -> Callable[[F], F]:
 
 def _catalog_named(release: str) -> FeatureCatalog:
     spelling = parse_release_name(release)
-    known = list(CATALOGS)
+    releases = list(CATALOGS)
     if spelling is None or version_key(spelling.number) not in CATALOGS:
-        raise click.BadParameter(f"expected a release of Kafka from {known[0]} to {known[-1]}, got {release!r}")
+        raise click.BadParameter(f"expected a release of Kafka from {releases[0]} to {releases[-1]}, got {release!r}")
     return CATALOGS[version_key(spelling.number)]
 
 
@@ -152,7 +152,7 @@ class _JavaInteger(click.ParamType[int]):
     name = "integer"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ARG002 - click's
-        """Read the number."""
+        """Convert the text to a number, as Kafka's tool does."""
         number = _feature_command.parse_java_integer(value, _INT32_RANGE)
         if number is None:
             why = f"could not convert '{value}' to Integer (For input string: \"{value}\")"
@@ -276,17 +276,21 @@ def _feature_dependencies(wanted: Sequence[str]) -> None:
     Example:
       streams-assignor features feature-dependencies --feature eligible.leader.replicas.version=1
     """  # noqa: D301 - click reads the backspace character
-    found = (
+    dependencies = (
         (*pair, _feature_command.feature_dependencies(*pair))
         for pair in map(_feature_command.parse_feature_level, wanted)
     )
     if output_form() != "text":
         _print_document(
-            {"features": [{"feature": name, "level": level, "requires": dict(needed)} for name, level, needed in found]}
+            {
+                "features": [
+                    {"feature": name, "level": level, "requires": dict(needed)} for name, level, needed in dependencies
+                ]
+            }
         )
         return
-    for each in found:
-        _print(_feature_command.dependency_lines(*each))
+    for dependency in dependencies:
+        _print(_feature_command.dependency_lines(*dependency))
 
 
 _UNSAFE_DOWNGRADE: Final = UpgradeType.UNSAFE_DOWNGRADE
@@ -298,7 +302,7 @@ def _downgrade_type(unsafe: bool) -> UpgradeType:
 
 def _run_change(
     verb: str,
-    how: UpgradeType,
+    upgrade_type: UpgradeType,
     every: Callable[[Mapping[str, int], FeatureCatalog], list[_feature_command.LevelStep]] | None,
     catalog: FeatureCatalog,
     *,
@@ -314,7 +318,7 @@ def _run_change(
         _run_update(
             client,
             verb,
-            _feature_command.UpdateArguments(verb, how, **asked).updates(catalog),
+            _feature_command.UpdateArguments(verb, upgrade_type, **asked).updates(catalog),
             dry_run=dry_run,
             yes=yes,
         )
@@ -325,7 +329,7 @@ def _run_change(
     if described.epoch is None:
         raise CommandFailure("The cluster did not report its finalized features, so there is nothing to compare with.")
     steps = every(described.finalized, catalog)
-    updates = {step.feature: FeatureUpdate(step.new, how) for step in steps}
+    updates = {step.feature: FeatureUpdate(step.new, upgrade_type) for step in steps}
     if updates or output_form() != "text":
         _run_update(client, verb, updates, dry_run=dry_run, yes=yes, steps=steps)
     else:
@@ -345,7 +349,7 @@ def _run_update(
     steps: Sequence[_feature_command.LevelStep] = (),
 ) -> None:
     """Send the update and print the results."""
-    lossy = [f"{name}={each.level}" for name, each in sorted(updates.items()) if each.type is _UNSAFE_DOWNGRADE]
+    lossy = [f"{name}={update.level}" for name, update in sorted(updates.items()) if update.type is _UNSAFE_DOWNGRADE]
     if lossy and not (dry_run or yes):
         confirm_unsafe(f"An unsafe downgrade to {', '.join(lossy)} may irreversibly destroy metadata")
     results: Mapping[str, ApiError | None] = dict.fromkeys(updates)
@@ -372,5 +376,5 @@ def _print(lines: Iterable[str]) -> None:
         click.echo(line)
 
 
-def _print_document(found: Mapping[str, Any]) -> None:
-    click.echo(document(found, output_form(), indent=2))
+def _print_document(content: Mapping[str, Any]) -> None:
+    click.echo(document(content, output_form(), indent=2))

@@ -83,17 +83,17 @@ def worker_cell(_group: InspectedGroup, member: InspectedMember) -> Text:
     """Render what a worker of Kafka Connect runs."""
     if not isinstance(member, InspectedWorker):
         return Text("–")
-    found = member.as_json()
+    worker = member.as_json()
     facts = {
-        "connectors": _worker_share(found["connectors"], {}),
+        "connectors": _worker_share(worker["connectors"], {}),
         "tasks": _worker_share([], member.tasks),
-        "revokes": _worker_share(found["revoked_connectors"], found["revoked_tasks"]),
-        "url": found["url"] or "",
-        "configuration": f"offset {found['config_offset']}",
-        "error": _CONNECT_ERRORS.get(found["error_code"], str(found["error_code"])),
-        "waits": format_seconds(found["delay_ms"] / 1000) if found["delay_ms"] > 0 else "",
+        "revokes": _worker_share(worker["revoked_connectors"], worker["revoked_tasks"]),
+        "url": worker["url"] or "",
+        "configuration": f"offset {worker['config_offset']}",
+        "error": _CONNECT_ERRORS.get(worker["error_code"], str(worker["error_code"])),
+        "waits": format_seconds(worker["delay_ms"] / 1000) if worker["delay_ms"] > 0 else "",
     }
-    return _facts_text(facts, is_idle=not (found["connectors"] or found["tasks"]))
+    return _facts_text(facts, is_idle=not (worker["connectors"] or worker["tasks"]))
 
 
 def _worker_share(connectors: Iterable[str], tasks: Mapping[str, Iterable[int]]) -> str:
@@ -148,8 +148,8 @@ def format_tasks(tasks: Iterable[TaskId]) -> str:
     """
     by_subtopology = groupby(tasks, key=lambda task: (task.topology, task.subtopology))
     return " ".join(
-        f"{TaskId(number, 0, topology)}".removesuffix("0") + _format_runs(task.partition for task in each)
-        for (topology, number), each in by_subtopology
+        f"{TaskId(number, 0, topology)}".removesuffix("0") + _format_runs(task.partition for task in run)
+        for (topology, number), run in by_subtopology
     )
 
 
@@ -160,7 +160,7 @@ def format_partitions(partitions: Iterable[TopicPartition]) -> str:
     'a 0–1, b 7'
     """
     by_topic = groupby(partitions, key=lambda partition: partition.topic)
-    return ", ".join(f"{topic} {_format_runs(each.partition for each in group)}" for topic, group in by_topic)
+    return ", ".join(f"{topic} {_format_runs(partition.partition for partition in run)}" for topic, run in by_topic)
 
 
 def _format_runs(numbers: Iterable[int]) -> str:
@@ -179,17 +179,17 @@ def _format_runs(numbers: Iterable[int]) -> str:
 
 def broker_facts(group: InspectedGroup) -> dict[str, str]:
     """Return the named lines above the members; empty for a classic group."""
-    found = group.described.broker
-    if found is None:
+    broker = group.described.broker
+    if broker is None:
         return {}
-    epochs = f"group {found.epoch}, assignment {found.assignment_epoch}"
-    facts = {"epochs": f"{epochs}, topology {found.topology.epoch}" if found.topology else epochs}
-    if found.configs:
-        facts["settings"] = ", ".join(_settings(found.configs))
-    if found.topology:
+    epochs = f"group {broker.epoch}, assignment {broker.assignment_epoch}"
+    facts = {"epochs": f"{epochs}, topology {broker.topology.epoch}" if broker.topology else epochs}
+    if broker.configs:
+        facts["settings"] = ", ".join(_settings(broker.configs))
+    if broker.topology:
         releases = dict.fromkeys(filter(None, map(group.releases_of, group.members)))
         facts["releases"] = join_names(releases) if releases else ""
-        facts["topology"] = "\n".join(_topology_lines(group, found.topology.subtopologies))
+        facts["topology"] = "\n".join(_topology_lines(group, broker.topology.subtopologies))
     return facts
 
 
@@ -208,57 +208,64 @@ def _seconds_text(milliseconds: str) -> str:
 
 
 def _topology_lines(group: InspectedGroup, subtopologies: Iterable[DescribedSubtopology]) -> Iterator[str]:
-    found = list(subtopologies)
-    for each in found[:_SHOWN_SUBTOPOLOGIES]:
-        tasks = task_count(each, group.described.partition_counts)
+    listed = list(subtopologies)
+    for subtopology in listed[:_SHOWN_SUBTOPOLOGIES]:
+        tasks = task_count(subtopology, group.described.partition_counts)
         size = "" if tasks is None else f", {count(tasks, 'task')}"
-        state = f", {count(len(each.changelogs), 'changelog')}" if each.changelogs else ""
-        sinks = f" → {join_names(each.repartition_sink_topics, _SHOWN_TOPICS)}" if each.repartition_sink_topics else ""
-        yield f"{each.name}: {join_names(each.input_topics or ('no topic',), _SHOWN_TOPICS)}{sinks}{size}{state}"
-    if left_out := len(found[_SHOWN_SUBTOPOLOGIES:]):
+        state = f", {count(len(subtopology.changelogs), 'changelog')}" if subtopology.changelogs else ""
+        sinks = (
+            f" → {join_names(subtopology.repartition_sink_topics, _SHOWN_TOPICS)}"
+            if subtopology.repartition_sink_topics
+            else ""
+        )
+        inputs = join_names(subtopology.input_topics or ("no topic",), _SHOWN_TOPICS)
+        yield f"{subtopology.name}: {inputs}{sinks}{size}{state}"
+    if left_out := len(listed[_SHOWN_SUBTOPOLOGIES:]):
         yield f"… and {left_out} more; --json has all"
 
 
 def epoch_cell(group: InspectedGroup, member: InspectedMember) -> Text:
     """Render the epoch of a member; yellow while it has not confirmed its target assignment."""
-    found = member.described.broker_assignment
-    if found is None:
+    assignment = member.described.broker_assignment
+    if assignment is None:
         return Text("–")
     confirmed = group.reconciliations[member.name].is_confirmed
     topology = group.described.broker.topology if group.described.broker else None
-    is_stale = topology is not None and found.topology_epoch < topology.epoch
+    is_stale = topology is not None and assignment.topology_epoch < topology.epoch
     return stacked(
-        (str(found.epoch), "" if confirmed else "yellow"),
-        (f"topology {found.topology_epoch}" if is_stale else "", "red"),
-        ("classic" if found.is_classic else "", "yellow"),
+        (str(assignment.epoch), "" if confirmed else "yellow"),
+        (f"topology {assignment.topology_epoch}" if is_stale else "", "red"),
+        ("classic" if assignment.is_classic else "", "yellow"),
     )
 
 
 def pending_cell(group: InspectedGroup, member: InspectedMember) -> Text:
     """Render what a member waits for, and what it has to revoke."""
-    found = group.reconciliations.get(member.name)
-    if found is None or found.is_complete:
+    reconciliation = group.reconciliations.get(member.name)
+    if reconciliation is None or reconciliation.is_complete:
         return Text("")
-    return stacked(*((line, "yellow") for line in _pending_lines(found)))
+    return stacked(*((line, "yellow") for line in _pending_lines(reconciliation)))
 
 
 def is_pending(group: InspectedGroup) -> bool:
     """Whether a member does not have its target assignment."""
-    return any(not each.is_complete for each in group.reconciliations.values())
+    return any(not reconciliation.is_complete for reconciliation in group.reconciliations.values())
 
 
-def _pending_lines(found: Reconciliation) -> Iterator[str]:
-    if not found.is_confirmed:
+def _pending_lines(reconciliation: Reconciliation) -> Iterator[str]:
+    if not reconciliation.is_confirmed:
         yield "has to confirm its target"
-    for (role, holders), each in groupby(found.awaited, key=lambda awaited: (awaited.role, awaited.holders)):
+    for (role, holders), awaited_here in groupby(
+        reconciliation.awaited, key=lambda awaited: (awaited.role, awaited.holders)
+    ):
         source = f" from {join_names(holders, limit=3)}" if holders else ""
-        yield f"gets {_things(role, [awaited.thing for awaited in each])}{source}"
-    for role, revoked in groupby(found.to_revoke, key=lambda pair: pair[0]):
+        yield f"gets {_things(role, [awaited.thing for awaited in awaited_here])}{source}"
+    for role, revoked in groupby(reconciliation.to_revoke, key=lambda pair: pair[0]):
         yield f"revokes {_things(role, [thing for _, thing in revoked])}"
 
 
 def _things(role: str, things: Iterable[Thing]) -> str:
-    found = list(things)
-    tasks = [each for each in found if isinstance(each, TaskId)]
-    partitions = [each for each in found if not isinstance(each, TaskId)]
+    listed = list(things)
+    tasks = [thing for thing in listed if isinstance(thing, TaskId)]
+    partitions = [thing for thing in listed if not isinstance(thing, TaskId)]
     return printable(f"{role} {format_tasks(tasks)}" if tasks else format_partitions(partitions))

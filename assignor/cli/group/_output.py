@@ -66,21 +66,21 @@ class DocumentOutput:
         self._write_refresh = write_refresh
 
     def show(self, groups: Sequence[InspectedGroup]) -> None:
-        documents = [group_document(each) for each in groups]
+        documents = [group_document(group) for group in groups]
         click.echo(self._write(documents if self._everything else documents[0]), nl=False)
 
     def watch(self, results: Iterator[Look], problems: ProblemClock, _nothing: str) -> None:
-        for found in results:
-            problems.update(found.groups)
-            refresh = {"time": round(time.time(), 3), **self._refresh(found)}
+        for look in results:
+            problems.update(look.groups)
+            refresh = {"time": round(time.time(), 3), **self._refresh(look)}
             click.echo(self._write_refresh(refresh), nl=False)
             sys.stdout.flush()
 
-    def _refresh(self, found: Look) -> dict[str, Any]:
-        if found.error:
-            return {"error": type(found.error).__name__, "message": error_text(found.error)}
-        documents = [group_document(each) for each in found.groups]
-        return {"groups": documents, "failures": [*found.failures]} if self._everything else documents[0]
+    def _refresh(self, look: Look) -> dict[str, Any]:
+        if look.error:
+            return {"error": type(look.error).__name__, "message": error_text(look.error)}
+        documents = [group_document(group) for group in look.groups]
+        return {"groups": documents, "failures": [*look.failures]} if self._everything else documents[0]
 
 
 # -- for people ------------------------------------------------------------------------------------------------------
@@ -103,9 +103,9 @@ class TableOutput:
 
         tracker = ChangeTracker(self._everything)
         with _tables.live_display(self._console) as draw:
-            for found in results:
-                problems.update(found.groups)
-                news = tracker.update(found, problems.lasting)
+            for look in results:
+                problems.update(look.groups)
+                news = tracker.update(look, problems.lasting)
                 picture = self._render(tracker.groups) if tracker.groups else nothing
                 draw(picture, news)
 
@@ -136,16 +136,16 @@ class MarkdownOutput:
 def _overview_markdown(groups: Sequence[InspectedGroup]) -> str:
     rows = [
         (
-            each.described.name,
-            each.described.type,
-            each.described.state,
-            each.described.protocol,
-            "?" if each.described.error else str(len(each.members)),
-            lags.sum_text if (lags := lag_summary(each)) else "",
-            str(len(each.problems)),
-            summary(each),
+            group.described.name,
+            group.described.type,
+            group.described.state,
+            group.described.protocol,
+            "?" if group.described.error else str(len(group.members)),
+            lags.sum_text if (lags := lag_summary(group)) else "",
+            str(len(group.problems)),
+            summary(group),
         )
-        for each in groups
+        for group in groups
     ]
     return _table(("group", "type", "state", "protocol", "members", "lag", "problems", "summary"), rows)
 
@@ -155,12 +155,12 @@ def _group_markdown(group: InspectedGroup) -> str:
     if group.members:
         rows = [_member_row(group, shown) for shown in group.as_json()["members"]]
         lines += [_table([*rows[0]], [[*row.values()] for row in rows]), ""]
-    if found := lag_summary(group):
-        lines += [f"Lag: {_escape(found.text)}", ""]
+    if lags := lag_summary(group):
+        lines += [f"Lag: {_escape(lags.text)}", ""]
     lines += [
-        f"- {'**problem**' if each.severity is FindingSeverity.PROBLEM else 'notice'} `{each.code}`: "
-        f"{_escape(finding_text(each))}"
-        for each in group.findings
+        f"- {'**problem**' if finding.severity is FindingSeverity.PROBLEM else 'notice'} `{finding.code}`: "
+        f"{_escape(finding_text(finding))}"
+        for finding in group.findings
     ]
     return "\n".join(lines).rstrip()
 
@@ -183,9 +183,9 @@ def _member_row(group: InspectedGroup, shown: Mapping[str, Any]) -> dict[str, st
 
 def _awaited_text(awaited: Iterable[Mapping[str, Any]]) -> str:
     parts = []
-    for holders, each in groupby(awaited, key=lambda entry: entry["holders"]):
+    for holders, entries in groupby(awaited, key=lambda entry: entry["holders"]):
         source = f" from {join_names(holders)}" if holders else ""
-        parts.append(" ".join(entry["name"] for entry in each) + source)
+        parts.append(" ".join(entry["name"] for entry in entries) + source)
     return ", ".join(parts)
 
 
@@ -200,7 +200,7 @@ def _escape(text: str) -> str:
     >>> print(_escape("a|b_c <d>"))
     a\|b_c \<d\>
     """
-    return "".join(f"\\{each}" if each in "\\`*[]<>|#" else each for each in printable(text))
+    return "".join(f"\\{character}" if character in "\\`*[]<>|#" else character for character in printable(text))
 
 
 # -- for Prometheus --------------------------------------------------------------------------------------------------

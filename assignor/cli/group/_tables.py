@@ -72,11 +72,11 @@ def render_group(group: InspectedGroup, summary: str) -> Stack:
     first = Text(f"{printable(group.described.name)}: {printable(summary)}", style="bold")
     findings = _render_facts(
         (
-            Text(_SEVERITY_MARKS[each.severity][0]),
-            Text(printable(finding_text(each))),
-            _SEVERITY_MARKS[each.severity][1],
+            Text(_SEVERITY_MARKS[finding.severity][0]),
+            Text(printable(finding_text(finding))),
+            _SEVERITY_MARKS[finding.severity][1],
         )
-        for each in group.findings[:_MAX_FINDINGS]
+        for finding in group.findings[:_MAX_FINDINGS]
     )
     if left_out := len(group.findings[_MAX_FINDINGS:]):
         findings.add_row("", Text(f"… and {left_out} more; --json has all", style="dim"))
@@ -117,9 +117,9 @@ def _protocol_text(group: InspectedGroup) -> str:
 
 def _versions(group: InspectedGroup) -> str:
     """Write how many members send which version; in a group whose broker assigns, its epoch."""
-    if found := group.described.broker:
-        pending = f" (assignment {found.assignment_epoch})" if group.described.state == ASSIGNING else ""
-        return f"epoch {found.epoch}{pending}"
+    if broker := group.described.broker:
+        pending = f" (assignment {broker.assignment_epoch})" if group.described.state == ASSIGNING else ""
+        return f"epoch {broker.epoch}{pending}"
     return ", ".join(f"{number} × {version}" for version, number in group.upgrade_status.used.items())
 
 
@@ -184,15 +184,23 @@ def _timestamped(line: str) -> Text:
 
 def _render_lags(group: InspectedGroup) -> Iterator[Table]:
     """Render the partitions with the largest lags, and the replicas of state that are behind most."""
-    found = lag_summary(group)
-    if found is None:
+    lags = lag_summary(group)
+    if lags is None:
         return
     partitions = [
-        (each.lag, str(each.partition), _optional(each.task), _label(each.member), each.committed, each.end)
-        for each in found.partitions
+        (
+            partition_lag.lag,
+            str(partition_lag.partition),
+            _optional(partition_lag.task),
+            _label(partition_lag.member),
+            partition_lag.committed,
+            partition_lag.end,
+        )
+        for partition_lag in lags.partitions
     ]
     replicas = [
-        (each.lag, f"replica {each.task}", "", _label(each.member), each.restored, each.end) for each in found.state
+        (state_lag.lag, f"replica {state_lag.task}", "", _label(state_lag.member), state_lag.restored, state_lag.end)
+        for state_lag in lags.state
     ]
     yield from _lag_table(("partition", "task", "member", "committed", "end", "lag"), partitions)
     yield from _lag_table(("state", "", "member", "restored", "end", "lag"), replicas)
@@ -247,7 +255,7 @@ _COLUMNS: Final = (
 
 def _render_members(group: InspectedGroup) -> Table:
     marked = {name for finding in group.problems for name in finding.members}
-    columns = [each for each in _COLUMNS if each.is_shown(group)]
+    columns = [column for column in _COLUMNS if column.is_shown(group)]
     table = Table("member", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), leading=1)
     table.columns[0].overflow = "fold"
     for column in columns:

@@ -56,7 +56,7 @@ class WaitTimeout(click.ClickException):
 
 
 @frozen
-class Condition:
+class WaitCondition:
     """What to wait for."""
 
     name: str
@@ -81,22 +81,22 @@ class Condition:
 
     def progress(self, group: InspectedGroup) -> GroupProgress:
         """Return how far a group is, on its way to the candidate that most members may run."""
-        found = [group_progress(group, each) for each in self.candidates] or [group_progress(group)]
-        return max(found, key=lambda each: each.on_releases)
+        results = [group_progress(group, release) for release in self.candidates] or [group_progress(group)]
+        return max(results, key=lambda result: result.on_releases)
 
 
-STABLE_CONDITION: Final = Condition("stable", is_stable)
-EMPTY_CONDITION: Final = Condition("empty", is_empty, needs_members=False)
+STABLE_CONDITION: Final = WaitCondition("stable", is_stable)
+EMPTY_CONDITION: Final = WaitCondition("empty", is_empty, needs_members=False)
 
 
-def release_condition(found: ResolvedRelease) -> Condition:
+def release_condition(resolved: ResolvedRelease) -> WaitCondition:
     """Return the condition that all members may run a release, or one of those that a spelling leaves open."""
-    return Condition(
-        f"on {found.given} ({found.span})" if found.is_open else f"on {found.release.name}",
-        lambda group: any(is_on_release(group, each) for each in found.candidates),
-        found.candidates,
-        frozenset((*found.candidates, *found.older)),
-        found.reading if found.is_open else found.notes,
+    return WaitCondition(
+        f"on {resolved.given} ({resolved.span})" if resolved.is_open else f"on {resolved.release.name}",
+        lambda group: any(is_on_release(group, release) for release in resolved.candidates),
+        resolved.candidates,
+        frozenset((*resolved.candidates, *resolved.older)),
+        resolved.reading if resolved.is_open else resolved.notes,
     )
 
 
@@ -104,7 +104,7 @@ def release_condition(found: ResolvedRelease) -> Condition:
 class WaitResult:
     """How a wait ended."""
 
-    found: Look
+    look: Look
     status: int = 0
     notes: tuple[str, ...] = ()
     """What the status does not say."""
@@ -112,9 +112,9 @@ class WaitResult:
 
 @frozen
 class _Step:
-    """A look, judged."""
+    """One look at the group, and whether it meets the condition."""
 
-    found: Look
+    look: Look
     restart: Restart
     is_met: bool
     state: str
@@ -122,7 +122,7 @@ class _Step:
 
 def wait_for(
     name: str,
-    condition: Condition,
+    condition: WaitCondition,
     expected: ExpectedMembers,
     look: Callable[[], Look],
     *,
@@ -139,14 +139,14 @@ def wait_for(
     """
     tracker = RestartTracker(expected)
     started, reported = time.monotonic(), ""
-    for found in looks(look, interval):
-        step = _judge(condition, expected, tracker, found)
+    for current in looks(look, interval):
+        step = _judge(condition, expected, tracker, current)
         if step.is_met and not step.restart.refusal:
             result = _result(condition, step)
             about = "may be" if result.status else "is"
             report(f"{printable(name)} {about} {condition.name}{f': {step.state}' if step.state else ''}")
             return result
-        if impossible := _impossible(condition, found):
+        if impossible := _impossible(condition, current):
             raise click.ClickException(impossible)
         if step.is_met:
             raise click.ClickException(
@@ -161,51 +161,51 @@ def wait_for(
     raise AssertionError("looks do not end")
 
 
-def _judge(condition: Condition, expected: ExpectedMembers, tracker: RestartTracker, found: Look) -> _Step:
-    group = _described(found)
+def _judge(condition: WaitCondition, expected: ExpectedMembers, tracker: RestartTracker, look: Look) -> _Step:
+    group = _described(look)
     restart = tracker.update(group, time.monotonic()) if condition.needs_members else Restart()
     if group and expected.is_unknown and _others(condition, group):
         restart = Restart()  # no member that is still to come would show the release
-    if found.error:
+    if look.error:
         met = condition is EMPTY_CONDITION and group is not None
-        return _Step(found, restart, met, error_text(found.error))
+        return _Step(look, restart, met, error_text(look.error))
     met = group is not None and condition.is_met(group) and not restart.missing
     now_ms = int(1000 * time.time())
-    states = [progress_text(condition.progress(each), now_ms) for each in found.groups]
-    return _Step(found, restart, met, "; ".join((*states, *restart.missing)))
+    states = [progress_text(condition.progress(group), now_ms) for group in look.groups]
+    return _Step(look, restart, met, "; ".join((*states, *restart.missing)))
 
 
-def _described(found: Look) -> InspectedGroup | None:
+def _described(look: Look) -> InspectedGroup | None:
     """Return the group; None if it is not described. One that does not exist has no members."""
-    if isinstance(found.error, NoSuchGroup):
+    if isinstance(look.error, NoSuchGroup):
         return inspect_group(DescribedGroup(name="", state=DEAD))
-    return next((each for each in found.groups if not each.described.error), None)
+    return next((group for group in look.groups if not group.described.error), None)
 
 
-def _result(condition: Condition, step: _Step) -> WaitResult:
+def _result(condition: WaitCondition, step: _Step) -> WaitResult:
     """Return the status of a condition that is met as far as a description shows, and what it does not show."""
     notes = [*condition.notes, step.restart.assumed]
     status = 0
-    if condition.release and step.found.groups:
-        group = step.found.groups[0]
+    if condition.release and step.look.groups:
+        group = step.look.groups[0]
         if others := _others(condition, group):
             status = CANNOT_TELL
             notes.append(
                 f"the metadata of these members is that of {others}, and does not show which one a member runs"
             )
         notes.append(upgrade_from_note(group, condition.release))
-    return WaitResult(step.found, status, tuple(filter(None, notes)))
+    return WaitResult(step.look, status, tuple(filter(None, notes)))
 
 
-def _others(condition: Condition, group: InspectedGroup) -> str:
+def _others(condition: WaitCondition, group: InspectedGroup) -> str:
     """Return the releases of which one cannot be told from the wanted one; empty if it can, or none is wanted."""
     return indistinguishable_releases(group, condition.wanted) if condition.release else ""
 
 
-def _impossible(condition: Condition, found: Look) -> str:
-    if isinstance(found.error, ApiError) and found.error.code in _REFUSALS:
-        return error_text(found.error)
-    for group in found.groups:
+def _impossible(condition: WaitCondition, look: Look) -> str:
+    if isinstance(look.error, ApiError) and look.error.code in _REFUSALS:
+        return error_text(look.error)
+    for group in look.groups:
         raw = group.described
         if condition.release and not shows_releases(group):
             return (
@@ -230,15 +230,15 @@ class StateFile(click.Path):
         """Read the members of a stable group."""
         path = str(super().convert(value, param, ctx))
         try:
-            found = parse_json(read_all(sys.stdin, "stdin") if path == "-" else read_text(Path(path)))
+            state = parse_json(read_all(sys.stdin, "stdin") if path == "-" else read_text(Path(path)))
             return RememberedState(
-                found["group"],
-                found["state"],
+                state["group"],
+                state["state"],
                 tuple(
                     DescribedGroupMember(
-                        **{key: each[key] for key in ("member_id", "client_id", "host", "group_instance_id")}
+                        **{key: member[key] for key in ("member_id", "client_id", "host", "group_instance_id")}
                     )
-                    for each in found["members"]
+                    for member in state["members"]
                 ),
             )
         except (OSError, UnicodeDecodeError, InvalidInput, KeyError, TypeError) as error:
@@ -251,7 +251,7 @@ def _words(error: Exception) -> str:
 
 @frozen
 class RememberedState:
-    """A group before a restart."""
+    """The members of a group before a restart, as ``-o json`` printed them."""
 
     group: str
     state: str
@@ -275,10 +275,10 @@ def expected_members(
             raise click.UsageError(f"expected --since with the state of {name}, got that of {since.group}")
         if since.state != STABLE:
             raise click.UsageError(f"expected --since with the state of a stable group, got {since.state}")
-        for which in restarted:
-            if not any(matches(which, each) for each in since.members):
-                known = join_names(map(member_label, since.members)) if since.members else "none"
-                raise click.UsageError(f"--restarted {which} is none of the members of --since: {known}")
+        for restarted_name in restarted:
+            if not any(matches(restarted_name, member) for member in since.members):
+                labels = join_names(map(member_label, since.members)) if since.members else "none"
+                raise click.UsageError(f"--restarted {restarted_name} is none of the members of --since: {labels}")
     return ExpectedMembers(
         number=number,
         restarted=restarted,

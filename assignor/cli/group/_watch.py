@@ -39,7 +39,7 @@ _HINTS: Final = {
 
 @frozen(kw_only=True)
 class Look:
-    """What one look has found."""
+    """The result of one look at the cluster."""
 
     groups: tuple[InspectedGroup, ...] = ()
 
@@ -47,12 +47,12 @@ class Look:
     """One line for each part of the cluster whose groups may be missing."""
 
     error: ClusterError | None = field(default=None, eq=False)
-    """Why there is nothing."""
+    """Why the look has no groups; None if it has."""
 
     @property
     def is_complete(self) -> bool:
         """Whether every group was found and described."""
-        return self.error is None and not self.failures and not any(each.described.error for each in self.groups)
+        return self.error is None and not self.failures and not any(group.described.error for group in self.groups)
 
 
 def error_text(error: ClusterError) -> str:
@@ -82,9 +82,13 @@ class ProblemClock:
     def update(self, groups: Sequence[InspectedGroup]) -> None:
         """Note the problems of a look."""
         now = time.monotonic()
-        found = {(each.described.name, finding_text(problem)): problem for each in groups for problem in each.problems}
-        self._since = {key: self._since.get(key, now) for key in found}
-        self.lasting = {key: problem for key, problem in found.items() if self._counts(problem, now - self._since[key])}
+        problems = {
+            (group.described.name, finding_text(problem)): problem for group in groups for problem in group.problems
+        }
+        self._since = {key: self._since.get(key, now) for key in problems}
+        self.lasting = {
+            key: problem for key, problem in problems.items() if self._counts(problem, now - self._since[key])
+        }
 
     def _counts(self, problem: Finding, lasted: float) -> bool:
         return problem.code not in TRANSIENT or lasted >= self._confirm_seconds
@@ -112,14 +116,14 @@ class ChangeTracker:
             return [self._last_error] if before != self._last_error else []
         back = [_ANSWERS_AGAIN] if self._last_error else []
         self._last_error = ""
-        known = {each.described.name: each for each in self.groups}
+        previous = {group.described.name: group for group in self.groups}
         news = [
-            self._named(each.described.name, text)
-            for each in look.groups
-            for text in self._changes(known.get(each.described.name), each)
+            self._named(group.described.name, text)
+            for group in look.groups
+            for text in self._changes(previous.get(group.described.name), group)
         ]
         self._remember(look.groups)
-        gone = known.keys() - {each.described.name for each in look.groups}
+        gone = previous.keys() - {group.described.name for group in look.groups}
         return [
             *back,
             *news,
@@ -130,8 +134,8 @@ class ChangeTracker:
 
     def _changes(self, before: InspectedGroup | None, after: InspectedGroup) -> list[str]:
         name = after.described.name
-        found = find_changes(before, after, self._last_settled.get(name), self._departed.get(name, ()))
-        return list(map(change_text, found))
+        changes = find_changes(before, after, self._last_settled.get(name), self._departed.get(name, ()))
+        return list(map(change_text, changes))
 
     def _remember(self, groups: Sequence[InspectedGroup]) -> None:
         """Keep what the next looks are compared with."""
@@ -141,14 +145,14 @@ class ChangeTracker:
             if is_hidden(group):
                 continue
             if before := self._last_settled.get(name):
-                there = {each.described.member_id for each in group.members}
-                places = {place_of(each.described) for each in group.members}
+                there = {member.described.member_id for member in group.members}
+                places = {place_of(member.described) for member in group.members}
                 kept = [*self._departed.get(name, ()), *before.members]
                 self._departed[name] = deque(
                     (
-                        each
-                        for each in kept
-                        if each.described.member_id not in there and place_of(each.described) not in places
+                        member
+                        for member in kept
+                        if member.described.member_id not in there and place_of(member.described) not in places
                     ),
                     maxlen=_MAX_DEPARTED,
                 )
@@ -156,15 +160,15 @@ class ChangeTracker:
 
     def _problem_news(self, look: Look, now: set[tuple[str, str]]) -> Iterator[str]:
         """Report problems that begin and end; while metadata is hidden, none ends."""
-        hidden = {each.described.name for each in look.groups if each.described.state in WITHOUT_METADATA}
+        hidden = {group.described.name for group in look.groups if group.described.state in WITHOUT_METADATA}
         kept = {(name, text) for name, text in self._problems if name in hidden}
         yield from (self._named(name, f"problem: {text}") for name, text in sorted(now - self._problems))
         yield from (self._named(name, f"solved: {text}") for name, text in sorted(self._problems - now - kept))
         self._problems = now | kept
 
     def _failure_news(self, failures: tuple[str, ...]) -> Iterator[str]:
-        yield from (f"problem: {each}" for each in failures if each not in self._failures)
-        yield from (f"solved: {each}" for each in self._failures if each not in failures)
+        yield from (f"problem: {failure}" for failure in failures if failure not in self._failures)
+        yield from (f"solved: {failure}" for failure in self._failures if failure not in failures)
         self._failures = failures
 
     def _named(self, group: str, text: str) -> str:
@@ -185,8 +189,8 @@ def looks(look: Callable[[], Look], interval: float) -> Iterator[Look]:
 def look_until_decided(look: Callable[[], Look], interval: float) -> tuple[Look, ProblemClock]:
     """Look until every problem counts or has ended; at most about ``CONFIRM_SECONDS``."""
     clock = ProblemClock()
-    for found in looks(look, interval):
-        clock.update(found.groups)
+    for current in looks(look, interval):
+        clock.update(current.groups)
         if clock.lasting or not clock.is_undecided:
-            return found, clock
+            return current, clock
     raise AssertionError("looks do not end")

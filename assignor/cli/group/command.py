@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 import click
 from attrs import evolve
 
+from assignor.cli.group._lookup import LOOKUP_LOADERS, Lookup, load_lookup
 from assignor.cli.group._output import OUTPUTS, Output
 from assignor.cli.group._wait import (
     EMPTY_CONDITION,
     STABLE_CONDITION,
-    Condition,
     RememberedState,
     StateFile,
+    WaitCondition,
     expected_members,
     release_condition,
     wait_for,
@@ -41,12 +42,11 @@ from assignor.groups import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
     CrashLoopDetector,
-    DescribedGroup,
     InspectedGroup,
     NoSuchGroup,
     inspect_group,
 )
-from assignor.groups.offsets import GroupOffsets, OffsetRequest, check_lag, offset_request
+from assignor.groups.offsets import check_lag, offset_request
 from upgrade import UpgradeError
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.releases import Release, ResolvedRelease, resolve_release
@@ -55,49 +55,6 @@ WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
 _COMPLETION_SECONDS: Final = 2.0
 WAIT_SECONDS: Final = 600.0
-
-
-class Lookup(Protocol):
-    """Describes the groups of a cluster; ``ClusterError`` if that fails."""
-
-    def group(self, name: str) -> DescribedGroup:
-        """Describe one group; ``NoSuchGroup`` if it does not exist."""
-        ...
-
-    def groups(self) -> ClusterGroups:
-        """Describe all groups, as far as brokers answer."""
-        ...
-
-    def offsets(self, requests: Sequence[OffsetRequest], report: Callable[[str], object]) -> Mapping[str, GroupOffsets]:
-        """Return the offsets of groups, by name, as far as brokers answer; call ``report`` before each step."""
-        ...
-
-    def names(self) -> Sequence[str]:
-        """List the names of the groups, as far as brokers answer."""
-        ...
-
-
-LookupFactory = Callable[[str, Mapping[str, Any], float], Lookup]
-"""Takes bootstrap servers, settings of the client library, and the time limit of each call in seconds."""
-
-
-def _load_kafka_python() -> LookupFactory:
-    from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-
-    return GroupLookup
-
-
-def _load_confluent() -> LookupFactory:
-    from assignor.groups.describe.confluent.group_lookup import GroupLookup
-
-    return GroupLookup
-
-
-LOOKUP_LOADERS: Final[Mapping[str, Callable[[], LookupFactory]]] = {
-    "kafka-python": _load_kafka_python,
-    "confluent-kafka": _load_confluent,
-}
-"""Lookups by client library, in order of preference. Each raises ``ImportError`` if its library is not installed."""
 
 
 def _checked_text(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:
@@ -113,21 +70,21 @@ def _checked_text(_context: click.Context, _parameter: click.Parameter, values: 
 def _complete_condition(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     name, equals, release = incomplete.partition("=")
     if equals:
-        return [f"{name}={each}" for each in complete_release(context, parameter, release)]
-    return [each for each in ("stable", "empty", "release=") if each.startswith(incomplete)]
+        return [f"{name}={release_name}" for release_name in complete_release(context, parameter, release)]
+    return [condition for condition in ("stable", "empty", "release=") if condition.startswith(incomplete)]
 
 
 def _complete_words(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete names of groups, if the cluster is known and answers soon."""
-    given = context.params
-    words = [] if given.get("words") else ["list", "describe"]
+    params = context.params
+    words = [] if params.get("words") else ["list", "describe"]
     names: Sequence[str] = ()
     with suppress(click.ClickException, ClusterError):  # a shell shows no error
-        servers, config = cluster_settings(context, given.get("bootstrap_servers"), given.get("command_config"))
+        servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
         silence_client_logs()
-        lookup = _load_lookup(list(LOOKUP_LOADERS))(servers, config.settings, _COMPLETION_SECONDS)
-        names = [each for each in lookup.names() if each == printable(each)]
-    return [each for each in (*words, *names) if each.startswith(incomplete)]
+        lookup = load_lookup()(servers, config.settings, _COMPLETION_SECONDS)
+        names = [name for name in lookup.names() if name == printable(name)]
+    return [word for word in (*words, *names) if word.startswith(incomplete)]
 
 
 @click.command
@@ -277,7 +234,7 @@ def group(
         seconds = min(seconds, limit)
     else:
         limit, seconds = 0.0, timeout or seconds
-    lookup = _load_lookup([client] if client else list(LOOKUP_LOADERS))(servers, config.settings, seconds)
+    lookup = load_lookup(client)(servers, config.settings, seconds)
     if reads_lag is None:
         reads_lag = max_lag is not None or not (watch or condition)
     add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress(watch)) if reads_lag else list
@@ -301,7 +258,7 @@ def group(
         )
         for text in result.notes:
             _note(text)
-        groups = result.found.groups  # none if a group that has to be empty does not exist
+        groups = result.look.groups  # none if a group that has to be empty does not exist
         if result.status or not (check and groups):
             if form != "table" and groups:
                 shown.show(groups)
@@ -309,7 +266,7 @@ def group(
     context.exit(_show(look, shown, interval=pause, check=check))
 
 
-def _condition(wanted: str, assume: str | None) -> Condition:
+def _condition(wanted: str, assume: str | None) -> WaitCondition:
     match wanted.partition("="):
         case ("stable", "", ""):
             return STABLE_CONDITION
@@ -345,16 +302,6 @@ def _output_form(output: str | None, as_json: bool) -> str:
     return output or ("json" if as_json else "table")
 
 
-def _load_lookup(clients: Sequence[str]) -> LookupFactory:
-    missing = []
-    for name in clients:
-        try:
-            return LOOKUP_LOADERS[name]()
-        except ImportError as error:
-            missing.append(str(error))
-    raise click.ClickException("; or ".join(missing))
-
-
 def _look(
     lookup: Lookup,
     name: str | None,
@@ -365,28 +312,28 @@ def _look(
 ) -> Look:
     """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
-        found = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
+        cluster = ClusterGroups(groups=(lookup.group(name),)) if name else lookup.groups()
     except NoSuchGroup as error:
         return Look(error=NoSuchGroup(f"{error}{nearest()}"))
     except ClusterError as error:
         return Look(error=error)
     now = time.monotonic()
     groups = [
-        detectors.setdefault(each.name, CrashLoopDetector()).update(inspect_group(each, assume=assume), now)
-        for each in found.groups
+        detectors.setdefault(group.name, CrashLoopDetector()).update(inspect_group(group, assume=assume), now)
+        for group in cluster.groups
     ]
-    return Look(groups=tuple(add_offsets(groups)), failures=found.failures)
+    return Look(groups=tuple(add_offsets(groups)), failures=cluster.failures)
 
 
 def _with_offsets(
     lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
 ) -> Sequence[InspectedGroup]:
     """Return the groups with their offsets, and with the problems of a limit if there is one."""
-    described = [each for each in groups if not each.described.error]
-    offsets = lookup.offsets([offset_request(each) for each in described], report) if described else {}
+    described = [group for group in groups if not group.described.error]
+    offsets = lookup.offsets([offset_request(group) for group in described], report) if described else {}
     report("")
-    found = [evolve(each, offsets=offsets.get(each.described.name)) for each in groups]
-    return found if max_lag is None else [check_lag(each, max_lag) for each in found]
+    with_offsets = [evolve(group, offsets=offsets.get(group.described.name)) for group in groups]
+    return with_offsets if max_lag is None else [check_lag(group, max_lag) for group in with_offsets]
 
 
 def _report_progress(watch: bool) -> Callable[[str], object]:
@@ -407,8 +354,8 @@ def _report_progress(watch: bool) -> Callable[[str], object]:
 def _nearest(lookup: Lookup, name: str | None) -> str:
     """Name the groups with the most similar names; empty if there are none."""
     with suppress(ClusterError):
-        if found := get_close_matches(name or "", lookup.names(), n=_NEAREST):
-            return f"; did you mean {' or '.join(map(printable, found))}?"
+        if similar := get_close_matches(name or "", lookup.names(), n=_NEAREST):
+            return f"; did you mean {' or '.join(map(printable, similar))}?"
     return ""
 
 
@@ -416,16 +363,16 @@ def _show(look: Callable[[], Look], output: Output, *, interval: float, check: b
     """Show groups once; return the exit status. With ``check``, look until it is clear which problems last."""
     step("looking at the cluster")
     if check:
-        found, problems = look_until_decided(look, interval)
+        current, problems = look_until_decided(look, interval)
     else:
-        found, problems = look(), ProblemClock()
-    if found.error:
-        raise click.ClickException(error_text(found.error))
+        current, problems = look(), ProblemClock()
+    if current.error:
+        raise click.ClickException(error_text(current.error))
     step("writing what was found")
-    output.show(found.groups)
-    for failure in found.failures:
+    output.show(current.groups)
+    for failure in current.failures:
         _note(f"{failure}; its groups are not shown")
-    return int(bool(problems.lasting) or not found.is_complete)
+    return int(bool(problems.lasting) or not current.is_complete)
 
 
 def _watch(look: Callable[[], Look], output: Output, title: str, *, interval: float, check: bool) -> int:

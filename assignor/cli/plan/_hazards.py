@@ -1,15 +1,29 @@
-"""The part of ``plan`` beyond the metadata: compared topologies, and static members."""
+"""The part of ``plan`` beyond the metadata: what concerns an application, compared topologies, and static members."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 import click
 
-from upgrade import Release, UpgradeError
-from upgrade.hazards import TopologyChange, compare_topologies, parse_subtopologies, static_downgrade
+from assignor.formats.text import sanitize
+from upgrade import Advice, Release, UpgradeError
+from upgrade.application.evidence import described_topology
+from upgrade.errors import quote_input
+from upgrade.hazards import (
+    Answer,
+    ApplicationTopology,
+    JudgedFeatures,
+    TopologyChange,
+    compare_topologies,
+    parse_subtopologies,
+    static_downgrade,
+    version_number,
+)
 from upgrade.input_values import read_text
+from upgrade.verdict import TopologyFeature, guidance
 
 topologies_option = click.option(
     "--topologies",
@@ -18,6 +32,29 @@ topologies_option = click.option(
     metavar="OLD NEW",
     help="Two files with Topology#describe() texts: which task ids and changelogs change.",
 )
+
+
+library_option = click.option(
+    "--library",
+    "libraries",
+    multiple=True,
+    metavar="NAME=VERSION",
+    help="A library of the application that the files do not show, such as spring-kafka=2.6.5. For several, several "
+    "times.",
+)
+
+
+def named_libraries(texts: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=VERSION``.
+
+    Raises:
+        UpgradeError: A text has another form.
+    """
+    found = {name: version for name, _, version in (text.partition("=") for text in texts)}
+    for name, version in found.items():
+        if not name or not version_number(version):
+            raise UpgradeError(f"--library: expected NAME=VERSION such as spring-kafka=2.6.5, got {quote_input(name)}")
+    return found
 
 
 def compare_topology_files(old: Path, new: Path) -> TopologyChange:
@@ -37,3 +74,36 @@ def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
     """Write what a rolling downgrade does to static members; it stands directly below the verdict."""
     if static := static_downgrade(origin, target):
         yield f"static members: {static.symptom}; {static.remedy}"
+
+
+def read_topology(path: Path | None) -> ApplicationTopology | None:
+    """Read a ``Topology#describe()`` text; None if there is no file.
+
+    Raises:
+        UpgradeError: It cannot be read, or is no such text.
+    """
+    if path is None:
+        return None
+    try:
+        text = read_text(path)
+    except (OSError, UpgradeError) as error:
+        raise UpgradeError(f"cannot read {path}: {error}") from error
+    return described_topology(str(path), text)
+
+
+_WORDS: Final = {Answer.YES: "yes", Answer.NO: "no"}
+
+
+def feature_lines(features: JudgedFeatures, advice: Advice) -> Iterator[str]:
+    """Write what files say of the features on which the verdict of this plan depends."""
+    for feature in _deciding(advice):
+        concern = features.concerns.get(feature)
+        if concern and concern.answer is not Answer.UNKNOWN:
+            yield sanitize(f"{feature.words}: {_WORDS[concern.answer]}: {'; '.join(concern.evidence)}")
+
+
+def _deciding(advice: Advice) -> tuple[TopologyFeature, ...]:
+    """Return the features on which the verdict would depend if none were known."""
+    hops = advice.guidance.hops
+    found = guidance(hops[0].origin, hops[-1].target)
+    return tuple(each for each in TopologyFeature if each in {*found.features, *found.hops_features})

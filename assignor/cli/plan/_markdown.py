@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from assignor.cli.plan.text import rest_text
-from assignor.formats.text import sanitize
+from assignor.cli.plan.text import rest_text, split_text
+from assignor.formats.text import count, sanitize
 
 _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
 
@@ -25,10 +25,11 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield f"# Upgrade from {plain['from']} to {plain['to']}{_protocols(plain)}"
     yield ""
     if "verdict" in plain:
-        rest = rest_text(plain.get("beyond_metadata", {})) if plain["verdict"] in {"safe", "safe-if"} else ""
+        rest = _rest(plain) if plain["verdict"] in {"safe", "safe-if"} else ""
         known = " for the metadata" if rest and plain["verdict"] == "safe" else ""
         yield f"Verdict: **{plain['verdict']}**{known}{_conditions(plain)}{rest and f'; {rest}'}"
         yield ""
+    yield from _list("Settle before the first step", (sanitize(f"- [ ] {each}") for each in plain.get("blocked", ())))
     yield from _before(plain)
     for number, step in enumerate(plain["steps"], 1):
         yield f"- [ ] **{number}.** {step['do']}"
@@ -37,20 +38,45 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         if back := step.get("way_back"):
             yield f"  - way back: {back['verdict']}: {back['how']}"
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
-    settings = plain.get("configuration", {}).get("settings", ())
-    notable = (each for each in settings if each["status"] != "fine")
-    yield from _section("Configuration", (f"- [ ] {each['status']}: {_setting(each)}" for each in notable))
+    yield from _section("The live group", _live_group(plain.get("live_group")))
+    yield from _section("Configuration", _settings(plain.get("configuration", {}).get("settings", ())))
     yield from _section("Code", (f"- [ ] {_missing(each)}" for each in plain.get("missing", ())))
-    yield from _section("Hazards beyond the metadata", map(_hazard, plain.get("hazards", ())))
+    yield from _hazards(plain)
     notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
     yield from _section("Notes", (f"- {each}" for each in notes))
     yield from _section("Checked", (f"- {each}" for each in plain.get("checked", ())))
     yield from _section("Not checked", (f"- [ ] {each}" for each in plain.get("not_checked", ())))
 
 
+def _hazards(plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the hazards, or with the files of an application three sections of them."""
+    hazards = plain.get("hazards", ())
+    if "concerns" not in plain:
+        yield from _section("Hazards beyond the metadata", map(_hazard, hazards))
+        return
+    split = {answer: [each for each in hazards if each["concerns"] == answer] for answer in plain["concerns"]}
+    yield from _section("Hazards that concern you", (_judged(each, "shown by", "because") for each in split["yes"]))
+    unknown = (_judged(each, "decided by", "decided_by") for each in split["unknown"])
+    yield from _section("Hazards of which the files cannot tell", unknown)
+    no = (sanitize(f"- {each['applies_to']}: {'; '.join(each['because'])}") for each in split["no"])
+    yield from _section("Hazards that do not concern you", no)
+
+
+def _judged(hazard: Mapping[str, Any], label: str, key: str) -> str:
+    first, *lines = _hazard(hazard).splitlines()
+    return "\n".join((first, sanitize(f"  - {label}: {'; '.join(hazard[key])}"), *lines))
+
+
 def _protocols(plain: Mapping[str, Any]) -> str:
     """Name the protocols of a plan that changes them."""
     return f", {plain['from_protocol']} to {plain['to_protocol']} protocol" if "to_protocol" in plain else ""
+
+
+def _rest(plain: Mapping[str, Any]) -> str:
+    """Say how much decides besides the metadata."""
+    if "concerns" in plain:
+        return split_text((each["concerns"], each["severity"]) for each in plain["hazards"])
+    return rest_text(plain.get("beyond_metadata", {}))
 
 
 def _before(plain: Mapping[str, Any]) -> Iterator[str]:
@@ -62,10 +88,34 @@ def _before(plain: Mapping[str, Any]) -> Iterator[str]:
     yield from _list("The live group", (f"- {each['level']}: {each['text']}" for each in plain.get("preflight", ())))
 
 
-def _setting(finding: Mapping[str, Any]) -> str:
-    config = finding["config"]
-    client = f" ({config})" if config not in {None, "streams"} else ""
-    return sanitize(f"{finding['key']}{client}: {finding['text']}")
+def _live_group(group: Mapping[str, Any] | None) -> Iterator[str]:
+    if group is None:
+        return
+    yield sanitize(
+        f"- group {group['group']}: {group['type']}, {group['state']}; {count(len(group['members']), 'member')}"
+    )
+    for each in group["members"]:
+        static = f", static {each['group_instance_id']}" if each["group_instance_id"] else ""
+        release = each["releases"] or f"release cannot be told: {each['problem']}"
+        yield sanitize(f"- member {each['label']}: {release}{static}")
+    yield from (
+        sanitize(f"- broker {each['broker']}: {each['release'] or 'release not known'}") for each in group["brokers"]
+    )
+
+
+def _settings(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each finding that is not fine; what several clients have in common is one."""
+    clients: dict[tuple[str, str], list[str]] = {}
+    for each in findings:
+        if each["status"] != "fine":
+            line = (f"line {each['line']}",) if each["line"] is not None else ()
+            place = ", ".join((*line, *each["conditions"]))
+            clients.setdefault((f"{each['status']}: {place and f'{place}: '}{each['key']}", each["text"]), []).append(
+                each["config"]
+            )
+    for (what, text), configs in clients.items():
+        names = ", ".join(each for each in configs if each not in {None, "streams"})
+        yield sanitize(f"- [ ] {what}{names and f' ({names})'}: {text}")
 
 
 def _missing(problem: Mapping[str, Any]) -> str:

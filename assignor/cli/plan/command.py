@@ -7,46 +7,56 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from attrs import evolve
-from click.core import ParameterSource
 
-from assignor.cli.params import ASSUME, Seconds, complete_release, document
-from assignor.cli.plan._hazards import compare_topology_files, static_verdict_lines, topologies_option
+from assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
+from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
+from assignor.cli.plan._hazards import (
+    compare_topology_files,
+    feature_lines,
+    library_option,
+    named_libraries,
+    read_topology,
+    static_verdict_lines,
+    topologies_option,
+)
+from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan._markdown import runbook
-from assignor.cli.plan.application import ApplicationFiles
+from assignor.cli.plan._sarif import sarif
+from assignor.cli.plan.application import application_parts
+from assignor.cli.plan.application_settings import read_settings
 from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from assignor.cli.plan.text import DO_NOT_ROLL, DisplayOptions, broker_plan_lines, group_plan_lines
-from spark_sim.advice.patch_levels import advise_between, is_same_release
-from upgrade import Plan, Release, UpgradeError
+from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
+from assignor.formats.text import sanitize
+from upgrade import Release, UpgradeError
+from upgrade.application.code_report import judge_code
+from upgrade.application.live_group import LiveGroup
+from upgrade.application.setting_files import Settings
+from upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
 from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
-from upgrade.input_values import InvalidInput, read_text
+from upgrade.patch_levels import is_same_release
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.verdict import (
-    UNKNOWN_TOPOLOGY,
-    TopologyFacts,
     TopologyFeature,
     Verdict,
-    facts_of_topology,
     features_named,
 )
 
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
-GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "session_timeout", "explored")
 
 
 @click.command()
-@click.argument("from_release", metavar="FROM", shell_complete=complete_release)
-@click.argument("to_release", metavar="TO", shell_complete=complete_release)
+@click.argument("releases", metavar="[FROM] TO", nargs=-1, shell_complete=complete_release)
 @click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
 @click.option(
     "--explored",
@@ -74,6 +84,7 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
     help="session.timeout.ms, in seconds.",
 )
 @topologies_option
+@library_option
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
     "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
@@ -114,16 +125,16 @@ GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "sess
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json", "yaml", "markdown"]),
+    type=click.Choice(["text", "json", "yaml", "markdown", "sarif"]),
     default="text",
     show_default=True,
-    help="Form of the output; markdown is a runbook with check boxes.",
+    help="Form of the output; markdown is a runbook with check boxes, sarif has the findings about an application for "
+    "a pull request.",
 )
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
 def plan(
-    from_release: str,
-    to_release: str,
+    releases: Sequence[str],
     offline: bool,
     brokers: bool,
     mode: str | None,
@@ -134,6 +145,7 @@ def plan(
     code: tuple[Path, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
+    libraries: tuple[str, ...],
     output: str,
     verbose: bool,
     **further: Any,
@@ -148,13 +160,20 @@ def plan(
     it. "safe-if" names what the application must not have; --without or --topology answers it. Exit status 1 if the
     topology makes the plan unsafe. Each fact has one line, which a terminal cuts; -v shows all.
 
+    With --config, --app, --topology or --group the hazards are split: those that concern the application, with the
+    line, class or node that shows it; those of which files cannot tell, with what would; and the rest. They answer
+    "safe-if", too. Exit status 1 if a setting, a reference or a hazard stops members for certain.
+
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
     owner. Exit status 1 if a property is violated; a safe plan is named if there is one. Of more than 20 members or 200
     tasks a sample is simulated: 20 members, and as many tasks per member.
 
+    With --group the plan looks at the live group and its brokers first. Without FROM it is the release that the members
+    run. Exit status 1 if they run several, or not FROM.
+
     With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
-    something blocks it. With --group it looks at the live group and its brokers first.
+    something blocks it.
 
     With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
     exists.
@@ -170,6 +189,8 @@ def plan(
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
       streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
+      streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar -o sarif > plan.sarif
+      streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
       streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
       streams-assignor plan --brokers 2.8 4.3
@@ -180,44 +201,98 @@ def plan(
     of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
     protocol = ProtocolOptions(**further)
     context = click.get_current_context()
-    about_group = any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in GROUP_OPTIONS)
+    about_group = bool(options_given(context))
     if brokers and about_group:
         raise click.UsageError("--brokers excludes --explored, --members and the other options about a group")
     if brokers and offline:
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
     if brokers and topologies:
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
+    if output == "sarif" and (brokers or protocol.to_protocol):
+        raise click.UsageError("-o sarif is for the upgrade of a Streams group, without --brokers and --to-protocol")
     if not brokers and (mode or level or persistent):
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
-    if brokers and (without or topology or code or protocol.settings_file):
-        raise click.UsageError("--without, --topology, --config and --app are for a Streams group")
-    if not protocol.to_protocol:
-        protocol.require_protocol()
-    elif brokers or about_group or topologies or code:
+    if brokers and (without or topology or code or libraries or protocol.settings_file):
+        raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
+    protocol.check()
+    if brokers and protocol.group_name:
+        raise click.UsageError("--group is for a Streams group; brokers have none")
+    if protocol.to_protocol and (brokers or about_group or topologies or code):
         raise click.UsageError("--to-protocol excludes --brokers, --topologies, --app and options about a group's size")
+    from_release, to_release = _ends(releases, may_be_found=bool(protocol.group_name) and not protocol.to_protocol)
     try:
         if brokers:
+            ends_of_brokers = _broker_releases(from_release, to_release, assume)
             advice = (
-                advise_persistent_metadata(*_broker_releases(from_release, to_release, assume))
+                advise_persistent_metadata(*ends_of_brokers)
                 if persistent
-                else _advise_brokers(*_broker_releases(from_release, to_release, assume), mode, level)
+                else _advise_brokers(*ends_of_brokers, mode, level)
             )
             _print_broker_plan(advice, output=output, verbose=verbose)
         else:
-            ends = resolve_release(from_release, assume), resolve_release(to_release, assume)
-            if protocol.to_protocol:
-                found = plan_protocol(*ends, protocol, without=without, topology=topology, offline=offline)
+            target = resolve_release(to_release, assume)
+            origin = resolve_release(from_release, assume) if from_release else None
+            if protocol.to_protocol and origin:
+                found = plan_protocol(origin, target, protocol, without=without, topology=topology, offline=offline)
                 _print_protocol_plan(found, output=output, verbose=verbose)
                 return
-            change = compare_topology_files(*topologies) if topologies else None
-            facts = _topology_facts(without, topology)
-            group = of_a_group if about_group else None
-            files = ApplicationFiles(protocol.settings_file, code)
-            _print_group_plan(*ends, group, change, facts, files, offline=offline, output=output, verbose=verbose)
+            settings = read_settings(protocol.settings_file) if protocol.settings_file else None
+            known = PlannedApplication(
+                settings=settings,
+                settings_source=str(protocol.settings_file),
+                topology=read_topology(topology),
+                group=_live_group(protocol, settings, assume),
+                libraries=named_libraries(libraries),
+                absent=features_named(without) if without is not None else frozenset(),
+                change=compare_topology_files(*topologies) if topologies else None,
+            )
+            ends = origin or _origin(known.group, target), target
+            if is_same_release(*ends):
+                if settings or code:
+                    raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
+                notes = list(dict.fromkeys((*ends[0].reading, *target.reading)))
+                _print_same_release(target.release, notes, known.change, offline=offline, output=output)
+                return
+            options = GroupOptions.of(context, of_a_group, known)
+            if code:
+                known = evolve(known, code=judge_code(code, ends[0].release, target.release))
+            planned = plan_for(known, *ends, offline=offline)
+            _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _ends(releases: Sequence[str], *, may_be_found: bool) -> tuple[str, str]:
+    """Return FROM and TO; FROM is empty if it is that of the group."""
+    match (*releases,):
+        case (origin, target):
+            return origin, target
+        case (target,) if may_be_found:
+            return "", target
+    got = ", ".join(releases) or "none"
+    raise click.UsageError(f"expected FROM and TO, or TO with --group and without --to-protocol, got {got}")
+
+
+def _origin(live: LiveGroup | None, target: ResolvedRelease) -> ResolvedRelease:
+    """Return the release that the live group runs; ``ClickException`` if it cannot be told."""
+    assert live  # the command has no FROM only with --group
+    try:
+        return live.origin(target)
+    except UpgradeError as error:
+        raise click.ClickException(sanitize(str(error))) from None
+
+
+def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str | None) -> LiveGroup | None:
+    """Look at the group that is named, at the servers of the options or else of its settings."""
+    if options.group_name is None:
+        return None
+    servers = options.bootstrap_servers or (settings.values.get("bootstrap.servers") if settings else None)
+    context = click.get_current_context()
+    servers, config = cluster_settings(context, servers, options.command_config)
+    assumed = resolve_release(assume).release if assume else None
+    return read_group(options.group_name, servers, config, options.client, assumed)
 
 
 def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> None:
@@ -240,78 +315,37 @@ def _print_protocol_plan(found: ProtocolPlan, *, output: str, verbose: bool) -> 
         sys.exit(1)
 
 
-def _topology_facts(without: str | None, topology: Path | None) -> TopologyFacts:
-    """Return what the options say of the application: ``without`` adds to what a topology does not show."""
-    absent = features_named(without) if without is not None else frozenset()
-    if topology is None:
-        return evolve(UNKNOWN_TOPOLOGY, absent=absent)
-    try:
-        text = read_text(topology)
-    except (OSError, InvalidInput) as error:
-        raise click.UsageError(f"cannot read {topology}: {error}") from error
-    try:
-        found = facts_of_topology(text, str(topology))
-    except UpgradeError as error:
-        raise click.UsageError(str(error)) from error
-    if shown := sorted(each.value for each in absent & (found.absent | found.present)):
-        raise click.UsageError(f"--topology shows whether there are {', '.join(shown)}: leave this out of --without")
-    return evolve(found, absent=found.absent | absent)
-
-
 def _print_group_plan(
-    origin: ResolvedRelease,
-    target: ResolvedRelease,
-    group: Mapping[str, Any] | None,
-    change: TopologyChange | None,
-    facts: TopologyFacts,
-    files: ApplicationFiles,
-    *,
-    offline: bool,
-    output: str,
-    verbose: bool,
+    planned: ApplicationPlan, options: GroupOptions, *, offline: bool, output: str, verbose: bool
 ) -> None:
-    """Print the plan, and what a group of this size sees of it; `group` is None if its size is not given."""
-    if is_same_release(origin, target):
-        if files:
-            raise click.UsageError(f"--config and --app need two releases, got {origin.release} twice")
-        notes = list(dict.fromkeys((*origin.reading, *target.reading)))
-        _print_same_release(origin.release, notes, change, offline=offline, output=output)
-        return
-    advice = advise_between(origin, target, offline=offline, facts=facts)
-    notes = list(advice.notes)
-    checked = advice.checked.with_topologies() if change else advice.checked
-    application = files.check(origin.release, target.release)
-    checked = application.scope(checked)
-    is_rolled_apart = change is not None and not change.is_compatible and advice.plan is not Plan.OFFLINE
-    blocked = DO_NOT_ROLL if is_rolled_apart else application.blocked
-    if blocked:
-        notes = [blocked, *notes]
-        advice = evolve(
-            advice, guidance=evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
-        )
-    impact = estimate_impact(advice.guidance.hops, **group) if group else None
+    """Print the plan, and what a group of this size sees of it if its size is given."""
+    advice = evolve(planned.advice, notes=(*planned.advice.notes, *options.contradicted))
+    impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
         advice = evolve(
             advice, guidance=evolve(advice.guidance, verdict=Verdict(impact.verdict), features=(), if_met=())
         )
+    planned = evolve(planned, advice=advice)
+    change = planned.application.change
     if output != "text":
-        further: dict[str, Any] = {"notes": notes, **checked.as_json()}
-        further |= {"topologies": change.as_json()} if change else {}
-        further |= application.as_json()
-        further |= {"group": impact.as_json()} if impact else {}
-        click.echo(_rendered(advice.as_json() | further, output))
+        click.echo(_rendered(planned.as_json() | ({"group": impact.as_json()} if impact else {}), output))
     else:
-        is_static = group is not None and group["static"] and not offline
         hops = advice.guidance.hops
         view = _view(verbose=verbose)
+        is_static = options.is_static and not offline
+        below = static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else ()
         parts = (
-            static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else (),
+            (*feature_lines(planned.features, advice), *below),
             change.lines() if change else (),
             impact_lines(impact) if impact else (),
-            *application.parts(view),
+            *application_parts(planned, view),
         )
-        click.echo(view.show(group_plan_lines(advice, view, checked, parts, blocked=blocked)))
-    if advice.guidance.verdict not in {Verdict.SAFE, Verdict.SAFE_IF}:
+        click.echo(
+            view.show(
+                group_plan_lines(advice, view, planned.checked, parts, blocked=planned.blocked, judged=planned.judged)
+            )
+        )
+    if not planned.is_safe:
         sys.exit(1)
 
 
@@ -325,8 +359,9 @@ def _view(*, verbose: bool) -> DisplayOptions:
 
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
-    """Return the plain values of a plan as JSON, YAML or as a runbook."""
-    return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
+    """Return the plain values of a plan in another form."""
+    writers = {"markdown": runbook, "sarif": sarif}
+    return writers[output](plain) if output in writers else document(plain, output, indent=2)
 
 
 def _print_same_release(

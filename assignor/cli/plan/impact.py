@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from assignor.formats.console import SafeConsole
 from assignor.formats.progress import step
 from assignor.formats.text import count, format_seconds
 from upgrade import Upgrade
@@ -27,6 +26,7 @@ def estimate_impact(
     **_flags: bool,
 ) -> Impact:
     """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
+    from assignor.formats.console import SafeConsole  # rich is for a terminal, and a plan without a size shows none
     from spark_sim.advice import impact
 
     workload = impact.workload_with(tasks, standbys, static=static, ephemeral=state == "ephemeral")

@@ -9,11 +9,12 @@ from typing import Any, Final, TypeVar
 import click
 from attrs import evolve, field, frozen
 
+from assignor.cli.group._lookup import LOOKUP_LOADERS
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from assignor.cli.plan._preflight import observe
+from assignor.cli.plan.application_settings import read_settings
 from assignor.cli.plan.text import DisplayOptions, hazard_lines, rest_text, step_lines
 from upgrade import UpgradeError
-from upgrade.cluster.client.command_config import parse_properties
 from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
 from upgrade.input_values import InvalidInput, read_text
 from upgrade.releases import Release, ResolvedRelease, release_named
@@ -42,17 +43,24 @@ _OPTIONS: Final = (
         "settings_file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="The settings of the members, a properties or JSON file: what becomes of each. With --to-protocol, a "
-        "properties file, and the printed commands have its values.",
+        help="The settings of the members, a file of properties, YAML or JSON: what becomes of each. With "
+        "--to-protocol the printed commands have its values.",
     ),
     click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest release of the brokers."),
     click.option(
-        "--group", "group_name", metavar="NAME", help="With --to-protocol: check this live group and its brokers first."
+        "--group",
+        "group_name",
+        metavar="NAME",
+        help="Look at this live group and its brokers first. Without FROM it is the release that its members run.",
+    ),
+    click.option(
+        "--client",
+        type=click.Choice(list(LOOKUP_LOADERS)),
+        help="With --group: use this client library.  [default: the first that is installed]",
     ),
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
 )
-_ONLY_WITH_PROTOCOL: Final = ("broker_release", "group_name", "command_config")
 
 
 def protocol_options(command: F) -> F:
@@ -70,13 +78,16 @@ class ProtocolOptions:
     settings_file: Path | None
     broker_release: str | None
     group_name: str | None
+    client: str | None
     bootstrap_servers: str | None
     command_config: Path | None
 
-    def require_protocol(self) -> None:
-        """Refuse options that mean nothing without ``--to-protocol``; the environment may name servers."""
-        if any(getattr(self, name) for name in _ONLY_WITH_PROTOCOL):
-            raise click.UsageError("--broker-release, --group and --command-config need --to-protocol")
+    def check(self) -> None:
+        """Refuse options that mean nothing without another one; the environment may name servers."""
+        if self.broker_release and not self.to_protocol:
+            raise click.UsageError("--broker-release needs --to-protocol")
+        if (self.command_config or self.client) and not self.group_name:
+            raise click.UsageError("--command-config and --client need --group")
 
 
 @frozen
@@ -159,7 +170,7 @@ def plan_protocol(
     """Return the plan, after a look at the live group if one is named; ``UpgradeError`` for wrong input."""
     protocol = Protocol(options.to_protocol)
     absent, features = reliances_named(without) if without is not None else (frozenset(), frozenset())
-    settings = _read_settings(options.settings_file)
+    settings = read_settings(options.settings_file).values if options.settings_file else None
     text = _read(topology, "utf-8") if topology else None
     facts = Facts(
         absent=absent,
@@ -197,10 +208,6 @@ def _look(
     refined = refine(facts, brokers, group)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
     return refined, checks, Target(options.group_name, servers, path, (group.members if group else 0) or None)
-
-
-def _read_settings(path: Path | None) -> dict[str, str] | None:
-    return None if path is None else dict(parse_properties(_read(path, "latin-1")))
 
 
 def _read(path: Path, encoding: str) -> str:

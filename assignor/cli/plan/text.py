@@ -6,21 +6,21 @@ wrapped, and a fact that ``-v`` has in full is cut.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from attrs import frozen
 
-from assignor.formats.text import count, wrap_lines
+from assignor.formats.text import count, sanitize, wrap_lines
 from upgrade import Advice, Plan, Upgrade
 from upgrade.cluster.brokers.protocol_versions import MetadataMode
 from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
-from upgrade.hazards import CheckedScope, Hazard, Severity, WayBack, count_by_severity
+from upgrade.hazards import Answer, CheckedScope, Hazard, JudgedHazard, Severity, WayBack, count_by_severity
 from upgrade.planner import PlanStep
 from upgrade.streams_protocol import MigrationStep
 from upgrade.verdict import TopologyFeature, Verdict
 
-DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
 _NUMBERS: Final = ("no", "one", "two", "three", "four")
 _TITLES: Final = {
     Plan.ONE_BOUNCE: "one rolling bounce, no configuration",
@@ -78,6 +78,7 @@ def group_plan_lines(
     parts: Sequence[Iterable[str]] = (),
     *,
     blocked: str = "",
+    judged: Sequence[JudgedHazard] | None = None,
 ) -> Iterator[str]:
     """Write the plan of a group.
 
@@ -87,9 +88,10 @@ def group_plan_lines(
         checked: What it was checked for.
         parts: What stands directly below the verdict, then what stands before the last line.
         blocked: Why the steps must not be made; empty if they may.
+        judged: The hazards, compared with the files of an application; None without files.
     """
     below, *further = parts or ((),)
-    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked)}", *below, ""]
+    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, judged)}", *below, ""]
     before += all_step_lines(advice.steps, view)
     if advice.plan is not Plan.OFFLINE:
         before += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
@@ -97,7 +99,9 @@ def group_plan_lines(
         before += [*(f"note: {note}" for note in notes), ""]
     after = [line for part in map(list, further) if part for line in (*part, "")] + [str(checked)]
     yield from before
-    if advice.hazards:
+    if judged:
+        yield from (*judged_lines(judged, view, [*before, *after]), "")
+    elif advice.hazards:
         yield from (*hazard_lines(advice.hazards, view, [*before, *after]), "")
     yield from after
 
@@ -133,6 +137,87 @@ def hazard_lines(hazards: Sequence[Hazard], view: DisplayOptions, others: Iterab
         hidden = count_by_severity(hazards[place] for place in range(len(hazards)) if place not in kept)
         kinds = ", ".join(f"{severity} {number}" for severity, number in hidden.items() if number)
         yield f"- and {len(hazards) - fit} more ({kinds}): -v"
+
+
+def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str] = ()) -> Iterator[str]:
+    """Write the hazards that concern an application with what shows it, those of which files cannot tell, and the rest.
+
+    If they do not fit on a screen with the other lines of the plan, those of which files cannot tell are counted.
+    """
+    yes, unknown, no = ([each for each in judged if each.concern.answer is answer] for answer in Answer.in_order())
+    hint = "" if view.verbose else "; -v: what to do"
+    first = [f"hazards that concern you: {len(yes) or 'none'}{hint if yes else ''}"]
+    for each in yes:
+        first += _with_reason(each, "shown by", "; ".join(each.concern.evidence), view)
+    last = [f"do not concern you: {len(no)}{'' if view.verbose else '; -v: why'}"] if no else []
+    if no and not view.is_short:
+        reasons = (f"- {each.hazard.applies_to}: {'; '.join(each.concern.evidence)}" for each in no)
+        last += map(sanitize, reasons)
+    yield from first
+    if unknown:
+        yield f"cannot be told: {len(unknown)}; {_asked_for(unknown)}"
+        yield from _unknown_lines(unknown, view, [*others, *first, *last, ""])
+    yield from last
+
+
+def _with_reason(judged: JudgedHazard, label: str, reason: str, view: DisplayOptions) -> Iterator[str]:
+    lines = judged.hazard.lines() if view.verbose else (f"- {judged.hazard.brief}",)
+    yield view.fact(lines[0])
+    yield sanitize(f"    {label}: {reason}")  # not cut: the end of a path or a name can be all that matters
+    yield from lines[1:]
+
+
+def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str]) -> Iterator[str]:
+    if view.verbose:
+        for each in unknown:
+            yield from _with_reason(each, "decided by", "; ".join(each.concern.decided_by), view)
+        return
+    room = view.room_beside(others)
+    fit = len(unknown) if room is None or len(unknown) <= room else max(room - 1, 1)
+    for each in unknown[:fit]:
+        hazard = each.hazard
+        yield view.fact(sanitize(f"- {hazard.severity.value}: {_asked(each)}: {hazard.applies_to}: {hazard.words}"))
+    if fit < len(unknown):
+        yield f"- and {len(unknown) - fit} more: -v"
+
+
+def _options(judged: JudgedHazard) -> list[str]:
+    """Return the options that would decide a hazard."""
+    texts = (each for each in judged.concern.decided_by if each.startswith("--"))
+    return list(dict.fromkeys(_WITH_LIBRARIES if _WITH_LIBRARIES in each else each.partition(" ")[0] for each in texts))
+
+
+_WITH_LIBRARIES: Final = "--app with your libraries"
+
+
+def _asked(judged: JudgedHazard) -> str:
+    """Say what would decide a hazard: options first, as a look is needed only if they do not."""
+    options = _options(judged)
+    return f"pass {' or '.join(options)}" if options else f"look {'; '.join(judged.concern.decided_by)}"
+
+
+def _asked_for(unknown: Iterable[JudgedHazard]) -> str:
+    """Count what the options would decide, and what is left to a look."""
+    counted = Counter(option for each in unknown for option in _options(each) or [""])
+    looks = counted.pop("", 0)
+    found = [f"{option} decides {number}" for option, number in counted.most_common()]
+    return ", ".join([*found, *([f"{looks} need a look of yours"] if looks else [])])
+
+
+def split_text(judged: Iterable[tuple[str, str]]) -> str:
+    """Say how many hazards concern an application and how many may, by answer and severity; empty if none does.
+
+    >>> split_text([("yes", "loses"), ("no", "stops"), ("unknown", "stops")])
+    '1 hazard concerns you (1 can lose data), of 1 the files cannot tell'
+    """
+    counted = Counter(judged)
+    number = Counter(answer for answer, _ in counted.elements())
+    yes, unknown = (number[answer.value] for answer in (Answer.YES, Answer.UNKNOWN))
+    severe = {words: counted[Answer.YES.value, each.value] for each, words in _DECISIVE.items()}
+    worst = ", ".join(f"{found} can {words}" for words, found in severe.items() if found)
+    verb = "concerns" if yes == 1 else "concern"
+    concerned = f"{count(yes, 'hazard')} {verb} you{worst and f' ({worst})'}" if yes else ""
+    return ", ".join(filter(None, (concerned, f"of {unknown} the files cannot tell" if unknown else "")))
 
 
 _KEPT: Final = {
@@ -172,9 +257,11 @@ def _title(hops: Sequence[Upgrade]) -> str:
     return f"{_NUMBERS[bounces]} rolling bounces, through {', '.join(str(hop.target) for hop in hops[:-1])}"
 
 
-def _verdict_text(advice: Advice, blocked: str) -> str:
+def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] | None) -> str:
     """Return the verdict with its conditions, the plan, and what else decides."""
     found, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
+    if judged is not None:
+        rest = split_text((each.concern.answer.value, each.hazard.severity.value) for each in judged)
     features = [each.words for each in found.features]
     if blocked:
         way, rest = f"{found.verdict.value}: {blocked}", ""

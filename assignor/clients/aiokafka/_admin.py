@@ -103,8 +103,8 @@ class AiokafkaAdmin:
 
     async def _describe_topics(self, names: Collection[str]) -> list[dict[str, Any]]:
         """Describe the topics that exist; requests all, as a broker creates a topic that aiokafka requests by name."""
-        found = await self._client.describe_topics() if names else []
-        return [topic for topic in found if topic["topic"] in names and topic["error_code"] == NoError.errno]
+        topics = await self._client.describe_topics() if names else []
+        return [topic for topic in topics if topic["topic"] in names and topic["error_code"] == NoError.errno]
 
     @_run_in_loop
     async def partition_counts(self, topics: Iterable[str]) -> Mapping[str, int]:
@@ -135,9 +135,9 @@ class AiokafkaAdmin:
             await asyncio.sleep(_RETRY_SECONDS)
 
     @staticmethod
-    def _have_leaders(found: Collection[Mapping[str, Any]], expected: int) -> bool:
-        leaders = [partition["leader"] for topic in found for partition in topic["partitions"]]
-        return len(found) == expected and _NO_LEADER not in leaders
+    def _have_leaders(topics: Collection[Mapping[str, Any]], expected: int) -> bool:
+        leaders = [partition["leader"] for topic in topics for partition in topic["partitions"]]
+        return len(topics) == expected and _NO_LEADER not in leaders
 
     @_run_in_loop
     async def replica_racks(self, topics: Iterable[str]) -> Mapping[TopicPartition, Collection[str | None]]:
@@ -155,14 +155,16 @@ class AiokafkaAdmin:
     async def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """See ``Admin``."""
         wanted = [aiokafka.TopicPartition(*partition) for partition in partitions]
-        found = await self._consumer.end_offsets(wanted) if wanted else {}
-        return {TopicPartition(*partition): end for partition, end in found.items()}
+        ends = await self._consumer.end_offsets(wanted) if wanted else {}
+        return {TopicPartition(*partition): end for partition, end in ends.items()}
 
     @_run_in_loop
     async def committed_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """See ``Admin``."""
         wanted = [aiokafka.TopicPartition(*partition) for partition in partitions]
-        found = await self._client.list_consumer_group_offsets(self._group, partitions=wanted) if wanted else {}
+        offsets = await self._client.list_consumer_group_offsets(self._group, partitions=wanted) if wanted else {}
         return {
-            TopicPartition(*partition): max(0, found[partition].offset) for partition in wanted if partition in found
+            TopicPartition(*partition): max(0, offsets[partition].offset)
+            for partition in wanted
+            if partition in offsets
         }

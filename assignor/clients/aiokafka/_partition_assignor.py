@@ -159,8 +159,8 @@ class StreamsPartitionAssignor(ClientAdapter):
 
     async def _on_elected_leader(self, cluster: ClusterMetadata, subscriptions: Mapping[str, bytes]) -> None:
         self._subscriptions = subscriptions
-        known = partition_counts(cluster, self.assignor.topology.source_topics)
-        self._cluster, self._plan = await asyncio.to_thread(self.snapshot_cluster, known)
+        counts = partition_counts(cluster, self.assignor.topology.source_topics)
+        self._cluster, self._plan = await asyncio.to_thread(self.snapshot_cluster, counts)
 
     def _on_assigned(self, assignment: bytes) -> None:
         self._assignment = assignment

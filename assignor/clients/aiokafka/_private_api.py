@@ -67,7 +67,7 @@ COORDINATOR_NAMES: Final = (
 CONNECTION_NAMES: Final = (
     "_reader",  # an asyncio.StreamReader
 )
-"""Attributes of its connections."""
+"""The private attributes of a connection that the adapter uses."""
 
 
 _MOST_BYTES: Final = 100 << 20

@@ -89,7 +89,7 @@ class ClassicMembership(Membership):
 
     @property
     def view(self) -> MemberAssignor:
-        """The assignor."""
+        """The assignor, which is what ``StreamsConsumer.streams`` is in the classic protocol."""
         return self.adapter
 
     @property

@@ -147,15 +147,15 @@ class Committer:
 
     def _send_waiting(self) -> None:
         self._resolve()
-        commits = [each for each in self._waiting if each.offsets]
+        commits = [commit for commit in self._waiting if commit.offsets]
         self._waiting.clear()
         self._in_flight = commits or None
         if not commits:
             self._became_idle.notify_all()
             return
         merged: Offsets = {}
-        for each in commits:
-            for offsets in each.offsets:
+        for commit in commits:
+            for offsets in commit.offsets:
                 merged.update(offsets)
         try:
             self._send(merged, lambda error: self._answered(commits, error), lambda: self._in_flight is commits)
@@ -174,12 +174,12 @@ class Committer:
 
     def _answer(self, commits: list[_Commits], error: BaseException | None) -> None:
         if error is not None:
-            self._buffer.not_committed(name for each in commits for offsets in each.offsets for name in offsets)
-            if any(each.answered is None for each in commits):
+            self._buffer.not_committed(name for commit in commits for offsets in commit.offsets for name in offsets)
+            if any(commit.answered is None for commit in commits):
                 self._failed(error)
-        for each in commits:
-            if each.answered is not None:
-                each.answered(each.offsets, error)
+        for commit in commits:
+            if commit.answered is not None:
+                commit.answered(commit.offsets, error)
 
 
 class _Commits:
@@ -190,7 +190,7 @@ class _Commits:
     def __init__(self, answered: Answered | None) -> None:
         self.answered = answered
         self.offsets: list[Offsets] = []
-        """What each of them commits."""
+        """The offsets of each commit, in order."""
         self.ends: list[int] = []
         """For those that are not in ``offsets`` yet: how many records of the batch were returned at that time."""
 

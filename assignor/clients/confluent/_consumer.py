@@ -191,20 +191,20 @@ class StreamsConsumer:
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
         """Return up to ``num_messages`` records; fewer when ``timeout`` seconds are over."""
-        found: list[Message] = []
+        records: list[Message] = []
         deadline = _deadline(timeout)
         try:
             while True:
                 with self._lock:
-                    if found and (self._callbacks or self._closing or not self._may_return()):
-                        return found
+                    if records and (self._callbacks or self._closing or not self._may_return()):
+                        return records
                     # Never both: a callback would commit records that this call has not returned yet.
-                    if found or self._run_callbacks():
-                        self._fetcher.consume(num_messages - len(found), _remaining(deadline), found)
-                if len(found) >= num_messages or time.monotonic() >= deadline:
-                    return found
+                    if records or self._run_callbacks():
+                        self._fetcher.consume(num_messages - len(records), _remaining(deadline), records)
+                if len(records) >= num_messages or time.monotonic() >= deadline:
+                    return records
         except BaseException:  # of a signal handler, or of librdkafka
-            self._fetcher.buffer.put_back(found)
+            self._fetcher.buffer.put_back(records)
             raise
 
     def __iter__(self) -> Iterator[tuple[TaskId, Message]]:
@@ -529,7 +529,7 @@ def _next_offset(message: Message) -> Offsets:
 
 
 def _offsets(partitions: Iterable[TopicPartition] | None) -> Offsets:
-    return {partition_key(each): (each.offset, each.metadata or "") for each in partitions or ()}
+    return {partition_key(partition): (partition.offset, partition.metadata or "") for partition in partitions or ()}
 
 
 def _topic_partitions(offsets: Offsets) -> list[TopicPartition]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sized
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from confluent_kafka import (
 from assignor.clients._lifetimes import weakly
 from assignor.clients._repeated_errors import LIBRDKAFKA
 from assignor.clients.confluent._errors import kafka_exception
-from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
+from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition, next_offsets
 from assignor.clients.confluent._settings import RESET, closest_keys
 from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener, require_synchronous
 from subscription_codec import TaskId
@@ -165,9 +165,11 @@ class RecordFetcher(TaskRebalanceListener):
         """
         if unknown := [TopicPartition(*name) for name, offset in self._unpositioned.items() if offset is None]:
             with suppress(KafkaException):
-                for found in self.consumer.committed(unknown, timeout=_OFFSETS_TIMEOUT_SECONDS):
-                    if found.error is None:
-                        self._unpositioned[partition_key(found)] = found.offset if found.offset >= 0 else self._reset
+                for committed in self.consumer.committed(unknown, timeout=_OFFSETS_TIMEOUT_SECONDS):
+                    if committed.error is None:
+                        self._unpositioned[partition_key(committed)] = (
+                            committed.offset if committed.offset >= 0 else self._reset
+                        )
         placed = {name: offset for name, offset in self._unpositioned.items() if offset is not None}
         if not placed:
             return
@@ -189,11 +191,11 @@ class RecordFetcher(TaskRebalanceListener):
         if self.buffer.ready:
             return
         buffer = self.buffer
-        with self._nothing_lost():
-            found = buffer.receive(self.consumer.consume, buffer.batch_size, 0)
+        self._read(buffer.receive, buffer.received, buffer.batch_size, 0)
         # A plain consumer loses the one record of an interrupted poll, too.
-        if found or buffer.receive_one(self.consumer.poll, min(seconds, WAIT_SECONDS)):
-            self._fill()
+        if buffer.received or buffer.receive_one(self.consumer.poll, min(seconds, WAIT_SECONDS)):
+            buffer.fill()
+            self._note_places(buffer.ready)
             buffer.fit_batch()
 
     def consume(self, number: int, seconds: float, into: list[Message]) -> None:
@@ -202,37 +204,42 @@ class RecordFetcher(TaskRebalanceListener):
         self._assign_remaining()
         buffer = self.buffer
         if not buffer.ready:
-            with self._nothing_lost() as before:
-                buffer.receive(self.consumer.consume, number, min(seconds, WAIT_SECONDS))
-            self._fill(self._moved_since(before) if buffer.counting and before else None)
-        buffer.take(number, into)
+            buffer.finish_batch()  # that of the last call is not to be in memory beside the next records
+        if buffer.ready:
+            buffer.take(number, into)
+            return
+        before = self._read(buffer.pass_on, into, number, min(seconds, WAIT_SECONDS), into)
+        self._note_places(into)
+        if buffer.counting:
+            buffer.count_returned(self._moved_since(before) if before else next_offsets(into))
 
-    def _moved_since(self, before: Mapping[PartitionKey, int]) -> dict[PartitionKey, int]:
+    def _moved_since(self, before: Iterable[TopicPartition]) -> dict[PartitionKey, int]:
         """Return the position of each partition that has another one than before."""
-        return {name: at for name, at in self._positions().items() if at >= 0 and at != before.get(name)}
+        pairs = zip(before, self._read_positions(), strict=True)
+        return {partition_key(now): now.offset for then, now in pairs if 0 <= now.offset != then.offset}
 
-    def _fill(self, ends: Mapping[PartitionKey, int] | None = None) -> None:
-        self.buffer.fill(ends)
+    def _note_places(self, messages: Iterable[Message]) -> None:
         if len(self.tasks) > _MANY_PARTITIONS:
-            self._places.update(self.buffer.ends())
+            self._places.update(next_offsets(messages))
 
-    @contextmanager
-    def _nothing_lost(self) -> Iterator[Mapping[PartitionKey, int]]:
-        """Read again what librdkafka drops in a call that a signal handler ends: the call itself runs the handler.
+    def _read(self, receive: Callable[..., object], received: Sized, *arguments: Any) -> list[TopicPartition]:
+        """Let ``receive`` move records of librdkafka to ``received``; read again what librdkafka drops.
 
-        Yields the positions before; of none if there are many partitions.
+        It does so in a call that a signal handler ends, which the call itself runs. Returns the positions before; of
+        none if there are many partitions.
         """
-        before = self._positions() if len(self.tasks) <= _MANY_PARTITIONS else {}
-        received = self.buffer.received
+        before = self._read_positions() if len(self.tasks) <= _MANY_PARTITIONS else []
+        count = len(received)
         try:
-            yield before
+            receive(self.consumer.consume, *arguments)
         except BaseException:
-            if self.buffer.received == received:
+            if len(received) == count:
                 self._go_back(before)
             raise
+        return before
 
-    def _go_back(self, before: Mapping[PartitionKey, int]) -> None:
-        self._places.update((name, offset) for name, offset in before.items() if offset >= 0)
+    def _go_back(self, before: Iterable[TopicPartition]) -> None:
+        self._places.update((partition_key(then), then.offset) for then in before if then.offset >= 0)
         for name, offset in self._positions().items():
             if offset >= 0 and offset != self._places[name]:  # negative: nothing was read since it was placed
                 self.consumer.seek(TopicPartition(*name, self._places[name]))
@@ -260,16 +267,18 @@ class RecordFetcher(TaskRebalanceListener):
 
     def position(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         """Return what ``Consumer.position`` does, without the records that are fetched but not returned."""
-        found = self.consumer.position(list(partitions))
-        offsets = self.buffer.overlaid({partition_key(partition): partition.offset for partition in found})
-        for partition in found:
+        positions = self.consumer.position(list(partitions))
+        offsets = self.buffer.overlaid({partition_key(partition): partition.offset for partition in positions})
+        for partition in positions:
             partition.offset = offsets[partition_key(partition)]
-        return found
+        return positions
 
     def _positions(self) -> dict[PartitionKey, int]:
         """Return the next offset of each partition that librdkafka has read; negative before its first record."""
-        found = self.consumer.position([TopicPartition(*name) for name in self.tasks])
-        return {partition_key(partition): partition.offset for partition in found}
+        return {partition_key(partition): partition.offset for partition in self._read_positions()}
+
+    def _read_positions(self) -> list[TopicPartition]:
+        return self.consumer.position([TopicPartition(*name) for name in self.tasks])
 
     def seek(self, partition: TopicPartition) -> None:
         """Continue at another offset; in ``on_tasks_assigned``: start there."""

@@ -11,9 +11,9 @@ next by one call of C, and what belongs together is assigned together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial
-from itertools import chain, repeat, starmap
+from itertools import islice, repeat, starmap
 from operator import is_not
 from threading import RLock
 from typing import Any, Final
@@ -61,16 +61,14 @@ class RecordBuffer:
         self._positions = positions
         self._batch: Sequence[Message] = ()  # ends with `ready`; what is before it was returned
         self._counted = 0  # how many of `_batch` are in `_offsets`
-        self._ends: Mapping[PartitionKey, int] | None = None  # after the whole batch; None: look at its records
         self._offsets: Offsets | None = None  # None as long as nothing has asked for them
         self._changed: set[PartitionKey] = set()
         self._received: deque[Message] = deque()  # not in `_batch` yet
         self._paused: dict[PartitionKey, list[Message]] = {}
 
-    def receive(self, read: Callable[[int, float], Iterable[Message]], number: int, seconds: float) -> bool:
-        """Take what a call of librdkafka returns; return whether there is anything."""
-        self._received.extend(chain.from_iterable(map(read, (number,), (seconds,))))
-        return bool(self._received)
+    def receive(self, read: Callable[[int, float], Iterable[Message]], number: int, seconds: float) -> None:
+        """Take what a call of librdkafka returns."""
+        self._received.extend(*map(read, (number,), (seconds,)))
 
     def receive_one(self, poll: Callable[[float], Message | None], seconds: float) -> bool:
         """Take the message that a call of librdkafka may return; return whether there is anything."""
@@ -78,27 +76,35 @@ class RecordBuffer:
         return bool(self._received)
 
     @property
-    def received(self) -> int:
-        """How many records were received and are not in the batch yet."""
-        return len(self._received)
+    def received(self) -> Sized:
+        """The records that were received and are not in the batch yet."""
+        return self._received
 
-    def fill(self, ends: Mapping[PartitionKey, int] | None = None) -> None:
-        """Make the received records the next batch; the last one must have been returned.
-
-        ``ends`` are the next offsets after them, of each partition that has some: a commit of all of them need not look
-        at each, which takes longer than to fetch them.
-        """
+    def fill(self) -> None:
+        """Make the received records the next batch; the last one must have been returned."""
         self._replace(self._pending(), self._paused)
-        with self.lock:
-            self._ends = None if self._paused else ends
 
-    def ends(self) -> dict[PartitionKey, int]:
-        """Return the offset after the last record of each partition in this batch."""
-        return {
-            message_partition(message): offset + 1
-            for message in self.ready
-            if message.error() is None and (offset := message.offset()) is not None
-        }
+    def finish_batch(self) -> None:
+        """Let go of the batch, of which all was returned, and make a batch of what an interrupted call has received."""
+        if self._batch or self._received:
+            self._replace(self._pending(), self._paused)
+
+    def pass_on(
+        self, read: Callable[[int, float], Iterable[Message]], number: int, seconds: float, into: list[Message]
+    ) -> None:
+        """Append what a call of librdkafka returns, without a batch in between."""
+        first = len(into)
+        into.extend(*map(read, (number,), (seconds,)))
+        if any(map(Message.error, islice(into, first, None) if first else into)):
+            into[first:] = filter(_is_for_the_user, into[first:])
+
+    def count_returned(self, ends: Mapping[PartitionKey, int]) -> None:
+        """Note the next offsets after records that were returned without a batch."""
+        with self.lock:
+            self.before_change()
+            if self._offsets is not None:
+                self._offsets.update((name, (offset, "")) for name, offset in ends.items())
+                self._changed.update(ends)
 
     def fit_batch(self) -> None:
         """Make the next batch as large as the records of this one let it be."""
@@ -117,7 +123,7 @@ class RecordBuffer:
             first = _first_offsets(messages)
             if self._offsets is not None:
                 self._offsets.update((name, (first[name], "")) for name in first.keys() & self._offsets.keys())
-            self._store([*messages, *self._pending()], self._paused)
+            self._store([*filter(_is_for_the_user, messages), *self._pending()], self._paused)
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
@@ -142,15 +148,15 @@ class RecordBuffer:
         """
         if self._offsets is None:
             return []
-        found: list[Offsets] = []
+        changes: list[Offsets] = []
         first = {name: self._offsets[name] for name in self._changed}
         self._changed.clear()
         for end in ends:
             new = self._count(end)
             if first:
                 new, first = first | new, {}
-            found.append(new or dict(self._offsets))
-        return found
+            changes.append(new or dict(self._offsets))
+        return changes
 
     def not_committed(self, names: Iterable[PartitionKey]) -> None:
         """Return these partitions from the next `changes` again."""
@@ -165,17 +171,11 @@ class RecordBuffer:
 
     def _count(self, end: int) -> Offsets:
         """Return the next offsets after the records up to ``end`` that were not counted before."""
-        found: Offsets = {}
-        if self._ends is not None and not self._counted and end == len(self._batch):
-            found = {name: (offset, "") for name, offset in self._ends.items()}
-        else:
-            for message in self._batch[self._counted : end]:
-                if message.error() is None and (offset := message.offset()) is not None:
-                    found[message_partition(message)] = offset + 1, ""
+        offsets: Offsets = {name: (at, "") for name, at in next_offsets(self._batch[self._counted : end]).items()}
         self._counted = max(self._counted, end)
         if self._offsets is not None:
-            self._offsets.update(found)
-        return found
+            self._offsets.update(offsets)
+        return offsets
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
@@ -214,9 +214,7 @@ class RecordBuffer:
 
     def _pending(self) -> list[Message]:
         """Return what was not returned, without errors of the group."""
-        received = [
-            each for each in self._received if (error := each.error()) is None or error.code() not in _GROUP_ERRORS
-        ]
+        received = [*filter(_is_for_the_user, self._received)]
         return [*self.ready, *received] if self.ready else received
 
     def _without(self, names: set[PartitionKey]) -> list[Message]:
@@ -239,12 +237,24 @@ class RecordBuffer:
                 self.ready.extend(ready)
             finally:
                 self._batch, self._counted, self._paused, self._received = ready, 0, paused, received
-                self._ends = None
 
 
 def message_partition(message: Message) -> PartitionKey:
     """Return the partition of a record; an error message may have none."""
     return message.topic() or "", message.partition() or 0
+
+
+def next_offsets(messages: Iterable[Message]) -> dict[PartitionKey, int]:
+    """Return the offset after the last record of each partition."""
+    return {
+        message_partition(message): offset + 1
+        for message in messages
+        if message.error() is None and (offset := message.offset()) is not None
+    }
+
+
+def _is_for_the_user(message: Message) -> bool:
+    return (error := message.error()) is None or error.code() not in _GROUP_ERRORS
 
 
 def _first_offsets(messages: Iterable[Message]) -> dict[PartitionKey, int]:

@@ -66,19 +66,19 @@ def member_security(config: Mapping[str, Any]) -> dict[str, Any]:
     Calls ``oauth_cb`` for the first token; ``KafkaException`` if that fails.
     """
     protocol = _one_of(_PROTOCOLS, "security.protocol", config.get("security.protocol", "plaintext"))
-    found: dict[str, Any] = {"security_protocol": protocol}
+    security: dict[str, Any] = {"security_protocol": protocol}
     if protocol.endswith("SSL"):
-        found["ssl_context"] = _ssl_context(config)
+        security["ssl_context"] = _ssl_context(config)
     if protocol.startswith("SASL"):
         given = config.get("sasl.mechanism", config.get("sasl.mechanisms", "GSSAPI"))
-        found["sasl_mechanism"] = _one_of(_MECHANISMS, "sasl.mechanism", given)
-        if found["sasl_mechanism"] == "GSSAPI" and find_spec("gssapi") is None:
+        security["sasl_mechanism"] = _one_of(_MECHANISMS, "sasl.mechanism", given)
+        if security["sasl_mechanism"] == "GSSAPI" and find_spec("gssapi") is None:
             raise ConfigException("sasl.mechanism GSSAPI needs the Python package gssapi, which is not installed")
-        found |= {theirs: config[ours] for ours, theirs in _SASL_KEYS.items() if config.get(ours) is not None}
-        check_login(found, {theirs: ours for ours, theirs in _SASL_KEYS.items()})
-        if found["sasl_mechanism"] == "OAUTHBEARER":
-            found[_TOKEN_PROVIDER_KEY] = _token_provider(config)
-    return hide_secrets(found)
+        security |= {theirs: config[ours] for ours, theirs in _SASL_KEYS.items() if config.get(ours) is not None}
+        check_login(security, {theirs: ours for ours, theirs in _SASL_KEYS.items()})
+        if security["sasl_mechanism"] == "OAUTHBEARER":
+            security[_TOKEN_PROVIDER_KEY] = _token_provider(config)
+    return hide_secrets(security)
 
 
 def fetcher_security(member: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,10 +86,10 @@ def fetcher_security(member: Mapping[str, Any]) -> dict[str, Any]:
     return {"oauth_cb": member[_TOKEN_PROVIDER_KEY].refresh} if _TOKEN_PROVIDER_KEY in member else {}
 
 
-def _one_of(known: tuple[str, ...], key: str, value: str) -> str:
-    if (name := str(value).upper()) in known:
+def _one_of(allowed: tuple[str, ...], key: str, value: str) -> str:
+    if (name := str(value).upper()) in allowed:
         return name
-    raise ConfigException(f"Invalid value {value} for configuration {key}: expected one of {', '.join(known)}")
+    raise ConfigException(f"Invalid value {value} for configuration {key}: expected one of {', '.join(allowed)}")
 
 
 def _ssl_context(config: Mapping[str, Any]) -> ssl.SSLContext:

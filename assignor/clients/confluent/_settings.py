@@ -108,15 +108,15 @@ class ConsumerSettings:
 
     group_id: str
     streams_config: StreamsConfig
-    """For the assignor."""
+    """The settings of the assignor."""
     member_settings: Mapping[str, Any]
-    """For the kafka-python consumer."""
+    """The settings of the kafka-python consumer, which is the member."""
     admin_settings: Mapping[str, Any]
-    """For the kafka-python admin client."""
+    """The settings of the kafka-python admin client."""
     fetcher_settings: Mapping[str, Any]
-    """For librdkafka's consumer."""
+    """The settings of librdkafka's consumer, which fetches the records."""
     auto_commit_interval_seconds: float | None
-    """None: the user commits."""
+    """The time between automatic commits; None if the user commits."""
     on_commit: Callable[[Any, Any], None] | None
     streams_protocol: bool
     """Whether the broker assigns the tasks (KIP-1071)."""
@@ -195,11 +195,11 @@ class ConsumerSettings:
 
 
 def _member(config: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, (name, convert) in _MEMBER_KEYS.items():
         if key in config:
-            found[name] = _convert(config, key, convert)
-    return found | _member_only(
+            settings[name] = _convert(config, key, convert)
+    return settings | _member_only(
         {key.removeprefix(_MAIN_CONSUMER): value for key, value in config.items() if key.startswith(_MAIN_CONSUMER)}
     )
 
@@ -224,11 +224,11 @@ def _check_dictionary(config: object) -> None:
 
 def closest_keys(config: Mapping[str, Any]) -> str:
     """Return a hint for keys that look like misspelt keys of this module; empty if there are none."""
-    known = [*CONFIG_KEYS, *_MEMBER_KEYS, *_CONSUMER_KEYS]
+    known_keys = [*CONFIG_KEYS, *_MEMBER_KEYS, *_CONSUMER_KEYS]
     hints = (
         f"did you mean {close} instead of {key}?"
-        for key in sorted(config.keys() - known)
-        for close in get_close_matches(key, known, n=1, cutoff=0.9)
+        for key in sorted(config.keys() - known_keys)
+        for close in get_close_matches(key, known_keys, n=1, cutoff=0.9)
     )
     return " ".join(hints)
 
@@ -237,8 +237,8 @@ def _convert(config: Mapping[str, Any], key: str, convert: Callable[[Any], Any])
     try:
         return convert(config[key])
     except (TypeError, ValueError) as error:
-        what = "Not a number" if convert is int else error
-        raise ConfigException(f"Invalid value {config[key]} for configuration {key}: {what}") from None
+        problem = "Not a number" if convert is int else error
+        raise ConfigException(f"Invalid value {config[key]} for configuration {key}: {problem}") from None
 
 
 def _reset(config: Mapping[str, Any]) -> str:
@@ -261,8 +261,8 @@ def _reset(config: Mapping[str, Any]) -> str:
 
 def _group_protocol(config: Mapping[str, Any]) -> str:
     value = config.get("group.protocol", "classic")
-    if (found := str(value).lower()) in _PROTOCOLS:
-        return found
+    if (protocol := str(value).lower()) in _PROTOCOLS:
+        return protocol
     raise ConfigException(f"Invalid value {value} for configuration group.protocol: expected {' or '.join(_PROTOCOLS)}")
 
 

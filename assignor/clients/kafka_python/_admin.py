@@ -87,8 +87,8 @@ class KafkaPythonAdmin:
     def partition_counts(self, topics: Iterable[str]) -> Mapping[str, int]:
         """See ``Admin``."""
         wanted = sorted(topics)
-        found = self._client.describe_topics(wanted) if wanted else []
-        return {topic["name"]: len(topic["partitions"]) for topic in found if topic["error_code"] == 0}
+        described = self._client.describe_topics(wanted) if wanted else []
+        return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         """Create topics, and wait until every partition has a leader; ``FatalError`` if one cannot be created."""
@@ -124,14 +124,16 @@ class KafkaPythonAdmin:
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """See ``Admin``."""
         wanted = {kafka.TopicPartition(*partition): OffsetSpec.LATEST for partition in partitions}
-        found = self._client.list_partition_offsets(wanted, timeout_ms=TIMEOUT_MS) if wanted else {}
-        return {TopicPartition(*partition): end.offset for partition, end in found.items()}
+        ends = self._client.list_partition_offsets(wanted, timeout_ms=TIMEOUT_MS) if wanted else {}
+        return {TopicPartition(*partition): end.offset for partition, end in ends.items()}
 
     @_raising_lookup_failed
     def committed_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """See ``Admin``."""
         wanted = [kafka.TopicPartition(*partition) for partition in partitions]
-        found = self._client.list_group_offsets({self._group: wanted})[self._group] if wanted else {}
+        committed = self._client.list_group_offsets({self._group: wanted})[self._group] if wanted else {}
         return {
-            TopicPartition(*partition): max(0, found[partition].offset) for partition in wanted if partition in found
+            TopicPartition(*partition): max(0, committed[partition].offset)
+            for partition in wanted
+            if partition in committed
         }

@@ -110,9 +110,9 @@ def connect_to_any(
 def find_coordinator(node: BrokerConnection, name: str, deadline: Deadline) -> str:
     """Return the address of a group's coordinator; one group a request, as old brokers accept no list."""
     answer = node.send(FindCoordinatorRequest, deadline, key=name, key_type=0, coordinator_keys=[name])
-    found = answer.coordinators[0] if answer.coordinators else answer
-    raise_for_error(found)
-    return node_address(found)
+    coordinator = answer.coordinators[0] if answer.coordinators else answer
+    raise_for_error(coordinator)
+    return node_address(coordinator)
 
 
 def raise_for_error(answer: Any) -> None:

@@ -56,19 +56,19 @@ class CommitConnection:
 
     def close(self) -> None:
         """Close the connection; a thread that waits for an answer gets none."""
-        found, self._connection, self._address = self._connection, None, None
-        if found is not None:
-            self._disconnect(found[0])
+        opened, self._connection, self._address = self._connection, None, None
+        if opened is not None:
+            self._disconnect(opened[0])
 
     def _connected(self, node: Any, seconds: float) -> tuple[Any, Any]:
         """Return the connection to this broker and its socket."""
         address = node.host, node.port
-        if (found := self._connection) is not None and self._address == address:
-            return found
+        if (opened := self._connection) is not None and self._address == address:
+            return opened
         self.close()
-        found = self._connect(node, seconds)
-        self._connection, self._address = found, address
-        return found
+        opened = self._connect(node, seconds)
+        self._connection, self._address = opened, address
+        return opened
 
     # -- the consumer -------------------------------------------------------------------------------------------------
 

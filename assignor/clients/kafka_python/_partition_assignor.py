@@ -164,8 +164,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     def assign(self, cluster: ClusterMetadata, members: Iterable[_private_api.JoiningMember]) -> dict[str, bytes]:
         """Return the assignments of all members for SyncGroup, as their leader (steps 3 and 4)."""
         topics = sorted({topic for member in members for topic in member.metadata.topics})
-        known, plan = self.snapshot_cluster(partition_counts(cluster, topics))
-        return self.perform_assignment(known, self._subscriptions, plan)
+        snapshot, plan = self.snapshot_cluster(partition_counts(cluster, topics))
+        return self.perform_assignment(snapshot, self._subscriptions, plan)
 
     def _on_assigned(self, assignment: bytes) -> None:
         self._assignment = assignment

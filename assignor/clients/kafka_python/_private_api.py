@@ -257,7 +257,7 @@ def _report_subscriptions(
 
     @wraps(original)
     def performing(leader_id: str, protocol: str, members: Any) -> Any:
-        report({each.member_id: each.metadata for each in members})
+        report({member.member_id: member.metadata for member in members})
         return original(leader_id, protocol, members)
 
     return performing

@@ -66,7 +66,7 @@ class GroupCoordinator:
     @property
     def address(self) -> str | None:
         """The address of the coordinator; None if it is unknown."""
-        return None if (found := self._connection) is None else found.server
+        return None if (connection := self._connection) is None else connection.server
 
     def heartbeat(self, fields: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Send a heartbeat, and return the answer, which may be an error.
@@ -97,7 +97,7 @@ class GroupCoordinator:
         deadline = Deadline(seconds)
         wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(topics)]
         answer = self._send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
-        return {each.name: len(each.partitions) for each in answer.topics if not each.error_code}
+        return {topic.name: len(topic.partitions) for topic in answer.topics if not topic.error_code}
 
     def session_timeout_ms(self, seconds: float) -> int | None:
         """Return the group's session timeout; None if this user may not read it, or the broker does not tell it."""
@@ -108,7 +108,7 @@ class GroupCoordinator:
             resource_type=_GROUP_RESOURCE, resource_name=self._group, configuration_keys=[SESSION_TIMEOUT_KEY]
         )
         answer = self._send(DescribeConfigsRequest, deadline, resources=[resource])
-        values = [each.value for result in answer.results if not result.error_code for each in result.configs]
+        values = [config.value for result in answer.results if not result.error_code for config in result.configs]
         try:
             return parse_number(values[0]) if values and values[0] else None
         except InvalidInput:
@@ -116,14 +116,14 @@ class GroupCoordinator:
 
     def forget(self) -> None:
         """Look the coordinator up again for the next request."""
-        found, self._connection = self._connection, None
-        if found is not None:
-            found.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def interrupt(self) -> None:
         """Make a request under way fail. From any thread."""
-        if (found := self._connection) is not None:
-            found.interrupt()
+        if (connection := self._connection) is not None:
+            connection.interrupt()
 
     def close(self) -> None:
         """Close the connection."""
@@ -193,8 +193,8 @@ class _EpochCommitConnection(CommitConnection):
         self._current_identity = identity
 
     def _identity(self) -> tuple[str, int, str, str | None] | None:
-        found = self._current_identity()
-        return None if found is None else (*found, None)
+        identity = self._current_identity()
+        return None if identity is None else (*identity, None)
 
     def _node(self) -> _Address | None:
         if (address := self._coordinator.address) is None:

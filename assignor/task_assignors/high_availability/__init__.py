@@ -79,8 +79,8 @@ class HighAvailabilityTaskAssignor:
         if by_rack:
             by_rack.move_active(assignment, range(len(assignment.tasks)), costs)
         _add_standbys(assignment, config, self.behaviour, by_rack, costs)
-        known = _lags.collect_lags(ordered, assignment.tasks, config.acceptable_recovery_lag)
-        follow_up = move_tasks(assignment, known, self.behaviour, config.max_warmup_replicas)
+        task_lags = _lags.collect_lags(ordered, assignment.tasks, config.acceptable_recovery_lag)
+        follow_up = move_tasks(assignment, task_lags, self.behaviour, config.max_warmup_replicas)
         stateless = PartialAssignment.of(
             ordered, [task for task in ids if task not in state.stateful], record_reasons=explain
         )
@@ -89,7 +89,7 @@ class HighAvailabilityTaskAssignor:
             by_rack.move_active(stateless, range(len(stateless.tasks)), STATELESS_COSTS)
         if reasons is not None:
             stateless.render_reasons(reasons)
-            assignment.render_reasons(reasons, lambda process, task: _lag_suffix(known.of(process, task)))
+            assignment.render_reasons(reasons, lambda process, task: _lag_suffix(task_lags.of(process, task)))
         return task_assignment(state, assignment, stateless, follow_up=follow_up)
 
 
@@ -144,7 +144,8 @@ def _add_stateless(assignment: PartialAssignment, active: Iterable[int]) -> None
     assigned = Counter(active)
     count = [assigned[process] for process in range(len(assignment.processes))]
     by_load = [
-        (many / capacity, at) for at, (many, capacity) in enumerate(zip(count, assignment.capacity, strict=True))
+        (task_count / capacity, at)
+        for at, (task_count, capacity) in enumerate(zip(count, assignment.capacity, strict=True))
     ]
     heapify(by_load)
     for task in range(len(assignment.tasks)):

@@ -70,7 +70,7 @@ def balance(
     """
     count, capacity = assignment.task_count, assignment.capacity
     places: list[list[tuple[EligibleProcesses, int]]] = [[] for _ in count]
-    for candidates in {id(each): each for each in eligible}.values():
+    for candidates in {id(processes): processes for processes in eligible}.values():
         for place, process in enumerate(candidates.processes):
             candidates.update(place, (count[process] + 1) / capacity[process])
             places[process].append((candidates, place))

@@ -66,17 +66,17 @@ class ConstrainedQueue:
         if self._emulated is not None:
             return self._poll(self._emulated, accept)
         if candidates is None:
-            found = self._least_loaded(accept)
+            process = self._least_loaded(accept)
         else:
-            found = min(candidates, key=self._loads.__getitem__, default=None)
-        if found is not None:
-            self._log.append(found)
+            process = min(candidates, key=self._loads.__getitem__, default=None)
+        if process is not None:
+            self._log.append(process)
         elif self._order_may_differ and self._can_emulate:
             self._log.append(None)
             self._order_may_differ = False
         else:
             self._reset(None)
-        return found
+        return process
 
     def offer(self, taken: int, other: int) -> None:
         """Insert the process that was removed, then the other one, with their new loads."""
@@ -139,28 +139,28 @@ class ConstrainedQueue:
             queue.add(process)
 
     def _poll(self, queue: JavaPriorityQueue, wanted: Callable[[int], bool]) -> int | None:
-        found, others = self._poll_until(queue, wanted)
-        if found is None:
+        process, others = self._poll_until(queue, wanted)
+        if process is None:
             self._reset(others)
         elif self.remaining_polls <= 0:
             self._emulated = None
-        return found
+        return process
 
     def _poll_until(self, queue: JavaPriorityQueue, wanted: Callable[[int], bool]) -> tuple[int | None, list[int]]:
         """Remove processes until one is accepted and reinsert the others; return that one and the others."""
         others: list[int] = []
-        found = None
-        while queue.array and found is None:
+        accepted = None
+        while queue.array and accepted is None:
             process = queue.poll()
             if wanted(process):
-                found = process
+                accepted = process
             else:
                 others.append(process)
         self.remaining_polls -= len(others) + 1
         others = self._hash_set_order(others)
         for process in others:
             queue.add(process)
-        return found, others
+        return accepted, others
 
     def _hash_set_order(self, processes: list[int]) -> list[int]:
         if not self._hashes:

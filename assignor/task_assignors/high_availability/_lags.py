@@ -82,7 +82,7 @@ class Lags:
     common: list[int]
     """The common lag of each task."""
     by_task: dict[int, TaskLags]
-    """The tasks with exceptions."""
+    """The lags of the tasks that have exceptions."""
 
     def of(self, process: int, task: int) -> int:
         """Return the lag of one process."""

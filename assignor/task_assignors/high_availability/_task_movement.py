@@ -2,7 +2,7 @@
 
 How it works. If the process of a task is too far behind, the task runs on one that has caught up (from 3.2 on, on the
 one with the smallest lag if none has). Its target process gets a warm-up replica as long as there are any left.
-Standbys likewise. Tasks with the fewest caught-up processes come first.
+Standbys are moved in the same way. Tasks with the fewest caught-up processes come first.
 
 Kafka examines all processes for each task. Here, only those with an exceptional lag are examined; if the common lag is
 acceptable, ``ConstrainedQueue`` has the least loaded of nearly all processes.

@@ -54,8 +54,8 @@ def _assign_to_least_loaded(assignment: PartialAssignment, missing_by_task: Iter
             _add_standby(assignment, task, process, AssignmentReason.STANDBY)
             heapreplace(by_load, (count[process] / capacity[process], process))
             missing -= 1
-        for each in aside:
-            heappush(by_load, each)
+        for entry in aside:
+            heappush(by_load, entry)
 
 
 def _add_standby(assignment: PartialAssignment, task: int, process: int, why: AssignmentReason) -> None:
@@ -76,10 +76,10 @@ def _assign_by_tags(
                 rejected.setdefault(key, set()).update(processes.having[key, value])
             else:
                 rejected.pop(key, None)  # every value is in use, so it cannot differ any more
-        found = processes.assign_standby(task, set().union(*rejected.values()))
-        if found is None:
+        chosen = processes.assign_standby(task, set().union(*rejected.values()))
+        if chosen is None:
             return standbys + 1 - used
-        last = found
+        last = chosen
     return 0
 
 
@@ -126,8 +126,8 @@ class _ProcessesByTags:
         """Assign a standby to the least loaded process without the task whose group is not rejected; return it."""
         others: list[tuple[float, int, int]] = []
         aside = []
-        found = None
-        while self.heap and found is None:
+        chosen = None
+        while self.heap and chosen is None:
             load, process, number = heappop(self.heap)
             group = self.groups[number]
             if not group or group[0] != (load, process):
@@ -140,17 +140,17 @@ class _ProcessesByTags:
                 aside.append((heappop(group), number))
                 self._augment(number)
             else:
-                found = process
+                chosen = process
                 _add_standby(self.assignment, task, process, AssignmentReason.DIFFERENT_TAGS)
                 heapreplace(group, (self.assignment.load(process), process))
                 self._augment(number)
         for entry in others:
             heappush(self.heap, entry)
-        for each, number in aside:
-            heappush(self.groups[number], each)
+        for process_by_load, number in aside:
+            heappush(self.groups[number], process_by_load)
         for number in {number for _, number in aside}:
             self._augment(number)
-        return found
+        return chosen
 
     def _augment(self, number: int) -> None:
         if group := self.groups[number]:

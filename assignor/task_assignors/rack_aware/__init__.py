@@ -58,7 +58,9 @@ class RackAwareOptimizer:
         racks: Racks | None,
     ) -> RackAwareOptimizer | None:
         """Build the optimizer; None if racks are not configured or not known."""
-        if racks is None or racks.disabled_reason(config, (each.process_id for each in processes), tasks, stateful):
+        if racks is None or racks.disabled_reason(
+            config, (process.process_id for process in processes), tasks, stateful
+        ):
             return None
         return cls(processes, racks, config.rack_aware_assignment_strategy == "balance_subtopology")
 
@@ -138,7 +140,7 @@ class RackAwareOptimizer:
 
     def _localities(self, ids: Sequence[TaskId], replicas: Mapping[TaskId, ReplicaRacks]) -> list[ReplicaLocality]:
         """Return the locality of each task; equal ones are one object."""
-        found = []
+        localities = []
         for task in ids:
             near = Counter(
                 self._rack_numbers[rack] for racks in replicas[task] for rack in {*racks} if rack in self._rack_numbers
@@ -146,8 +148,8 @@ class RackAwareOptimizer:
             key = len(replicas[task]), tuple(sorted(near.items()))
             if key not in self._locality_cache:
                 self._locality_cache[key] = ReplicaLocality(len(replicas[task]), dict(key[1]))
-            found.append(self._locality_cache[key])
-        return found
+            localities.append(self._locality_cache[key])
+        return localities
 
     def _rack_classes(self) -> ProcessClasses:
         return ProcessClasses(self._rack, range(len(self._rack_numbers)), [frozenset()] * len(self._rack_numbers))
@@ -232,16 +234,18 @@ class _TaskReplicas:
 def _move_replicas(copies: Sequence[_TaskReplicas], classes: ProcessClasses, costs: RackAwareCosts) -> list[TaskMove]:
     """Move replicas; if several of a task do not fit, all but the most useful move are pinned."""
     while True:
-        moves = optimize_moves([placement for each in copies for placement in each.placements()], classes, costs)
+        moves = optimize_moves(
+            [placement for replicas in copies for placement in replicas.placements()], classes, costs
+        )
         by_task: defaultdict[int, list[TaskMove]] = defaultdict(list)
         for move in moves:
             by_task[move[0]].append(move)
-        apart = [each for each in copies if not each.is_compatible(by_task[each.task])]
+        apart = [replicas for replicas in copies if not replicas.is_compatible(by_task[replicas.task])]
         if not apart:
             return moves
-        for each in apart:
-            _, *others = sorted(by_task[each.task], key=each.traffic_saved, reverse=True)
-            each.pinned.update(left for _, left, _ in others)
+        for replicas in apart:
+            _, *others = sorted(by_task[replicas.task], key=replicas.traffic_saved, reverse=True)
+            replicas.pinned.update(left for _, left, _ in others)
 
 
 def _apply_moves(moves: Sequence[TaskMove], standbys: Sequence[set[int]]) -> None:

@@ -47,7 +47,7 @@ class TaskPlacement:
 
     task: int
     processes: Sequence[int]
-    """The processes that have it."""
+    """The processes that have the task."""
     locality: ReplicaLocality
     excluded: Collection[int] = ()
     """Other processes that it must not move to."""
@@ -71,17 +71,20 @@ class ProcessClasses:
 
     @cached_property
     def _classes_by_tag(self) -> Mapping[tuple[str, str], Sequence[int]]:
-        found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        classes: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for number, tags in enumerate(self.tags):
             for tag in tags:
-                found[tag].append(number)
-        return found
+                classes[tag].append(number)
+        return classes
 
     @cached_property
     def _classes_by_size(self) -> Sequence[Sequence[int]]:
         """The classes with each number of tags."""
         sizes = [len(tags) for tags in self.tags]
-        return [[number for number, size in enumerate(sizes) if size == each] for each in range(max(sizes) + 1)]
+        return [
+            [number for number, size in enumerate(sizes) if size == wanted_size]
+            for wanted_size in range(max(sizes) + 1)
+        ]
 
     def losing_tags(self, others: Tags, least: int) -> Sequence[int]:
         """Return the classes, in order, that have fewer than ``least`` tags together with the tags of others."""
@@ -90,7 +93,9 @@ class ProcessClasses:
             wanted = least - len(others)  # so many tags have to be new
             common = Counter(chain.from_iterable(self._classes_by_tag.get(tag, ()) for tag in others))
             few = chain.from_iterable(self._classes_by_size[: max(wanted, 0)])
-            losing = {number for number, many in common.items() if len(self.tags[number]) - many < wanted}
+            losing = {
+                number for number, common_count in common.items() if len(self.tags[number]) - common_count < wanted
+            }
             self._losing[key] = sorted(losing.union(few))
         return self._losing[key]
 
@@ -102,12 +107,12 @@ class EntryCosts:
     targets: list[int]
     """The entries, in order; the first ones are one for each class."""
     costs: list[int]
-    """The cost of each."""
+    """The cost of each entry."""
     relative: dict[int, list[int]] = field(factory=dict)
     rooms: list[int] = field(factory=list)
     """How many tasks may take each entry, if no slot is forbidden; empty until needed."""
     places: dict[int, int] = field(factory=dict)
-    """The place of each entry in these columns, likewise."""
+    """The place of each entry in these columns; empty until needed."""
 
     def relative_costs(self, least: int) -> list[int]:
         """Return the costs without the part ``least``, which all of them have. Not to be changed."""
@@ -140,7 +145,7 @@ class Entries:
 
     @property
     def costs(self) -> list[int]:
-        """The cost of each."""
+        """The cost of each entry."""
         return self.without_excluded(self.shared.costs)
 
     @property
@@ -214,7 +219,7 @@ class FlowModel:
             classes,
             costs,
             [counts[process] for process in range(processes)],
-            [each for of_group in capacity for each in of_group] or [UNLIMITED] * processes,
+            [slots for of_group in capacity for slots in of_group] or [UNLIMITED] * processes,
             rack_groups,
         )
 
@@ -235,19 +240,19 @@ class FlowModel:
             alone = bool(task.excluded) or len(task.processes) > 1 or task.excluded_classes is not None
             key = (task.task, task.processes[0]) if alone else (task.group, task.processes[0], id(task.locality))
             alike.setdefault(key, []).append(task)
-        return [self._group(each) for each in alike.values()]
+        return [self._group(tasks_alike) for tasks_alike in alike.values()]
 
     def _group(self, tasks: Sequence[TaskPlacement]) -> FlowGroup:
-        one = tasks[0]
-        base = one.group * self.processes
+        first = tasks[0]
+        base = first.group * self.processes
         rack, class_of = self.classes.rack, self.classes.class_of
         current = [
-            (base + process, self._cost(one.locality.remote_partitions(rack[class_of[process]]), 0))
-            for process in one.processes
+            (base + process, self._cost(first.locality.remote_partitions(rack[class_of[process]]), 0))
+            for process in first.processes
         ]
-        free = len(current) == 1 and not one.excluded
-        forbidden = () if free else (base + process for process in (*one.excluded, *one.processes))
-        return FlowGroup([task.task for task in tasks], current, self._entries(one), frozenset(forbidden))
+        free = len(current) == 1 and not first.excluded
+        forbidden = () if free else (base + process for process in (*first.excluded, *first.processes))
+        return FlowGroup([task.task for task in tasks], current, self._entries(first), frozenset(forbidden))
 
     def _entries(self, task: TaskPlacement) -> Entries:
         key = task.group, id(task.locality), task.excluded_classes is None

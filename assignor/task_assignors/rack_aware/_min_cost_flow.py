@@ -108,9 +108,11 @@ class Network:
                             else:
                                 by_distance[through] = [before]
                                 heappush(levels, through)
-        self._steps = [each & (1 << _STEPS) - 1 if each <= level else _NO_ARC for each in distance]
+        self._steps = [reached & (1 << _STEPS) - 1 if reached <= level else _NO_ARC for reached in distance]
         if most := level >> _STEPS:
-            self._potential = [old + min(most, each >> _STEPS) for old, each in zip(potential, distance, strict=True)]
+            self._potential = [
+                old + min(most, reached >> _STEPS) for old, reached in zip(potential, distance, strict=True)
+            ]
 
     def _augment(self, start: int, units: int, sink: int) -> int:
         """Send up to so many units from a node at its potential; return how many were sent."""

@@ -25,7 +25,7 @@ TaskMove = tuple[int, int, int]
 _Departure = tuple[int, int]
 """A task and the slot that it leaves."""
 _Flows = list[tuple[int, int]]
-"""Where to, and how many."""
+"""The target and the number of units of each flow."""
 
 
 def optimize_moves(
@@ -155,21 +155,25 @@ def _extract_moves(
     forbidden: dict[_Departure, _ForbiddenSlots] = {}
     for number, (group, staying, entering) in enumerate(zip(groups, flow.staying, flow.entering, strict=True)):
         leaving = iter(
-            [(task, at) for (at, _), many in zip(group.current, staying, strict=True) for task in group.tasks[many:]]
+            [
+                (task, at)
+                for (at, _), stay_count in zip(group.current, staying, strict=True)
+                for task in group.tasks[stay_count:]
+            ]
         )
         if group.forbidden:
             mine = _ForbiddenSlots(number, {*group.forbidden})
             forbidden |= dict.fromkeys([(group.tasks[0], at) for at, _ in group.current], mine)
-        for to, many in entering:
+        for to, amount in entering:
             if number in expanded:
                 moves.append((*next(leaving), to))
             else:
-                arrivals[to] += islice(leaving, many)
+                arrivals[to] += islice(leaving, amount)
     hubs = len(model.rack_groups)
     for arriving, behind in zip(arrivals[hubs:], flow.forwarded[hubs:], strict=True):
         queue = iter(sorted(arriving))
-        for rack_group, many in behind:
-            arrivals[rack_group] += islice(queue, many)
+        for rack_group, amount in behind:
+            arrivals[rack_group] += islice(queue, amount)
     left_over: set[int] = set()
     for arriving, behind in zip(arrivals[:hubs], flow.forwarded[:hubs], strict=True):
         allocated, others = _allocate_slots(sorted(arriving), dict(behind), forbidden)

@@ -91,10 +91,12 @@ class Racks:
                 process: client.member_rack_ids or (client.rack_id,) for process, client in state.clients.items()
             },
             partition_racks={
-                task: [replicas.get(each, ()) for each in info.partitions] for task, info in state.tasks.items()
+                task: [replicas.get(partition, ()) for partition in info.partitions]
+                for task, info in state.tasks.items()
             },
             changelog_racks={
-                task: [replicas.get(each, ()) for each in info.changelogs] for task, info in state.tasks.items()
+                task: [replicas.get(partition, ()) for partition in info.changelogs]
+                for task, info in state.tasks.items()
             },
         )
 
@@ -111,12 +113,12 @@ class Racks:
 
 
 def _process_problem(racks: Collection[str | None]) -> str:
-    known = sorted({rack for rack in racks if rack is not None})
-    if not known:
+    known_racks = sorted({rack for rack in racks if rack is not None})
+    if not known_racks:
         return "has no client.rack"
     if None in racks:
         return "has a member without client.rack"
-    return f"has members in different racks: {', '.join(known)}" if len(known) > 1 else ""
+    return f"has members in different racks: {', '.join(known_racks)}" if len(known_racks) > 1 else ""
 
 
 def _task_problem(replicas: ReplicaRacks) -> str:

@@ -23,7 +23,7 @@ MAX_CANDIDATES: Final = 8
 """The number of equally loaded processes that are compared for a standby; small, for speed."""
 
 ProcessesByTask = Sequence[list[int]]
-"""Some processes for each task."""
+"""For each task, the processes in question."""
 
 
 def assign_standbys(
@@ -165,7 +165,9 @@ class _StandbyState:
         owner, active, standby = self.holders[task][0], self._was_active[task], self._was_standby[task]
         if not active and not standby:
             return ()
-        previous = standby if active == [owner] else [*active, *[each for each in standby if each not in active]]
+        previous = (
+            standby if active == [owner] else [*active, *[process for process in standby if process not in active]]
+        )
         if owner in previous:
             previous = [process for process in previous if process != owner]
         if len(previous) <= copies:
@@ -228,8 +230,8 @@ def _rebalance(
                 group.add(task, best)
                 if record:
                     record(task, best, AssignmentReason.BALANCED, process)
-                for each in (process, best):
-                    group.queue.update(each, group.totals[each])
+                for changed in (process, best):
+                    group.queue.update(changed, group.totals[changed])
                 standbys[process].remove(task)
                 standbys[best].add(task)
                 moved = True

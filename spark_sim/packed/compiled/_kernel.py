@@ -139,13 +139,13 @@ def rehash(old, slots):  # type: ignore[no-untyped-def]
 def _insert_sorted(others, fewer, state, group):  # type: ignore[no-untyped-def]
     """Return the words of a state with these sorted process states and one more."""
     low, high, place = 0, group << _PROCESS_STATE_BITS, 0
-    for each in range(fewer):
-        later = 1 if others[each] > state else 0
+    for at in range(fewer):
+        later = 1 if others[at] > state else 0
         place += 1 - later
-        if each + later < _LOW_PROCESS_STATES:
-            low |= others[each] << (_PROCESS_STATE_BITS * (each + later))
+        if at + later < _LOW_PROCESS_STATES:
+            low |= others[at] << (_PROCESS_STATE_BITS * (at + later))
         else:
-            high |= others[each]
+            high |= others[at]
     if place < _LOW_PROCESS_STATES:
         low |= state << (_PROCESS_STATE_BITS * place)
     else:
@@ -157,10 +157,10 @@ def _insert_sorted(others, fewer, state, group):  # type: ignore[no-untyped-def]
 def _remove_once(states, members, state, rest):  # type: ignore[no-untyped-def]
     """Write all process states but this one, once."""
     skipped = 0
-    for each in range(members - 1):
-        if states[each] == state:
+    for at in range(members - 1):
+        if states[at] == state:
             skipped = 1
-        rest[each] = states[each + skipped]
+        rest[at] = states[at + skipped]
 
 
 @njit(**OPTIONS)
@@ -191,8 +191,8 @@ def unpack(low, high, members, states):  # type: ignore[no-untyped-def]
 
 
 @njit(**OPTIONS)
-def _set_missing(arrays, one, other):  # type: ignore[no-untyped-def]
-    arrays.counts[MISSING_KEY] = one
+def _set_missing(arrays, key, other):  # type: ignore[no-untyped-def]
+    arrays.counts[MISSING_KEY] = key
     arrays.counts[MISSING_KEY + 1] = other
 
 
@@ -216,14 +216,14 @@ def _add_failure(arrays, made, at, action, label):  # type: ignore[no-untyped-de
 def _add_elections(arrays, tables, members, made, state, group, label):  # type: ignore[no-untyped-def]
     """Add the elections of each of ``_OTHERS`` and this state; return what is missing and the transition count."""
     electors, rest = arrays.scratch[_ELECTORS], arrays.scratch[_REST]
-    for each in range(members - 1):
-        electors[each] = arrays.scratch[_OTHERS, each]
+    for at in range(members - 1):
+        electors[at] = arrays.scratch[_OTHERS, at]
     electors[members - 1] = state
     sort(electors, members)
-    each = 0
-    while each < members:
-        state, multiplicity = electors[each], 1
-        while each + multiplicity < members and electors[each + multiplicity] == state:
+    at = 0
+    while at < members:
+        state, multiplicity = electors[at], 1
+        while at + multiplicity < members and electors[at + multiplicity] == state:
             multiplicity += 1
         entry, end = tables.process_states[state, ELECTIONS_BEGIN], tables.process_states[state, ELECTIONS_END]
         if entry < 0:
@@ -235,7 +235,7 @@ def _add_elections(arrays, tables, members, made, state, group, label):  # type:
             _add_edge(arrays, made, low, high, label + multiplicity - 1)
             made += 1
             entry += 1
-        each += multiplicity
+        at += multiplicity
     return DONE, made
 
 

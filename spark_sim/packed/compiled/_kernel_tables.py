@@ -87,14 +87,14 @@ class KernelTableBuilder:
         _kernel.number_of(low, high, self._arrays[name], number)
 
     def _add_process_states(self) -> None:
-        packed, known = self.encoding, len(self.encoding.weights)
-        if known == self._state_count:
+        packed, state_count = self.encoding, len(self.encoding.weights)
+        if state_count == self._state_count:
             return
-        if known > _kernel.MAX_PROCESS_STATES:
+        if state_count > _kernel.MAX_PROCESS_STATES:
             raise TooManyProcessStatesError(
-                f"expected at most {_kernel.MAX_PROCESS_STATES} process states, not {known}"
+                f"expected at most {_kernel.MAX_PROCESS_STATES} process states, not {state_count}"
             )
-        for number in range(self._state_count, known):
+        for number in range(self._state_count, state_count):
             tallies = (packed.weights[number] & SUMMARY_MASK) >> GROUP_FIELD_BITS
             subscriptions = packed.subscription_bits[number]
             self._arrays["process_states"][number, :4] = (
@@ -103,10 +103,10 @@ class KernelTableBuilder:
                 packed.leader_instances[number],
                 subscriptions,
             )
-        self._state_count = known
-        self._reserve("protocol_rows", 1, known)
-        self._reserve("operator_rows", 1, known)
-        self._reserve("leader_results", 1, known)
+        self._state_count = state_count
+        self._reserve("protocol_rows", 1, state_count)
+        self._reserve("operator_rows", 1, state_count)
+        self._reserve("leader_results", 1, state_count)
 
     def _add_view(self, tallies: int, group: int) -> None:
         summary = self.encoding.summary_of((tallies << GROUP_FIELD_BITS) + group)

@@ -50,8 +50,8 @@ def _expand_all(arrays: SearchArrays, tables: KernelTableBuilder, members: int, 
         if missing == _kernel.OUT_OF_SPACE:
             arrays = _grow(arrays)
         else:
-            one, other = arrays.counts[_kernel.MISSING_KEY :].tolist()
-            tables.fill(missing, one, other, arrays.scratch[_kernel.SCRATCH[0], :members].tolist())
+            key, other = arrays.counts[_kernel.MISSING_KEY :].tolist()
+            tables.fill(missing, key, other, arrays.scratch[_kernel.SCRATCH[0], :members].tolist())
     return arrays
 
 
@@ -110,7 +110,7 @@ class _LazyColumn(Sequence[Any]):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [self._read(each) for each in range(*at.indices(self._size))]
+            return [self._read(index) for index in range(*at.indices(self._size))]
         if not -self._size <= at < self._size:
             raise IndexError(at)
         return self._read(at % self._size)
@@ -187,7 +187,7 @@ def _check_states(graph: PackedGraph, tables: KernelTableBuilder, arrays: Search
     for at in graph.terminal_states:
         if (violation := check_eventually(graph.process_states[at])) is not None:
             graph.violations.append(StateViolation(at, violation))
-    graph.violations.sort(key=lambda each: each.state)
+    graph.violations.sort(key=lambda violation: violation.state)
     if packed.checks_single_owner:
         lead_states = arrays.lead_states[: int(arrays.counts[_kernel.LEAD_COUNT])].tolist()
         graph.second_owner_suspects += [at for at in lead_states if is_suspect(graph.process_states[at])]

@@ -66,13 +66,13 @@ def _add(paths, state, target, times):  # type: ignore[no-untyped-def]
 @njit(**OPTIONS)
 def _topological_pass(first, targets, labels, in_degree, ready, paths, longest):  # type: ignore[no-untyped-def]
     """Return how many states have a topological order (all of them, unless there is a cycle), or ``_TOO_SHORT``."""
-    known = 0
+    ready_count = 0
     for state in range(1, in_degree.size):
         if not in_degree[state]:
-            ready[known] = state
-            known += 1
+            ready[ready_count] = state
+            ready_count += 1
     at = 0
-    while at < known:
+    while at < ready_count:
         state = ready[at]
         at += 1
         depth = longest[0, state] + 1
@@ -87,6 +87,6 @@ def _topological_pass(first, targets, labels, in_degree, ready, paths, longest):
             longest[1, target] = max(longest[1, target], since)
             in_degree[target] -= 1
             if not in_degree[target] and target != FAILED_STATE:
-                ready[known] = target
-                known += 1
-    return known
+                ready[ready_count] = target
+                ready_count += 1
+    return ready_count

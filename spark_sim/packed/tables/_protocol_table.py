@@ -68,7 +68,9 @@ class ProtocolTable:
         self.version_states: Final = Interner[VersionState]()
         self.member_versions: Final = Interner[MemberVersions]()
         self.answers_sent: Final = Interner[AnswerKind]()
-        self._members = [StreamsAssignor(_TOPOLOGY, each.config(), release=each.release).member for each in instances]
+        self._members = [
+            StreamsAssignor(_TOPOLOGY, instance.config(), release=instance.release).member for instance in instances
+        ]
         self._subscription_bytes: dict[int, bytes] = {}
         self.subscriptions: Final = Memo(self._subscription)
         """Number of a version state => number of what a leader reads of its member's subscription."""
@@ -131,20 +133,20 @@ class ProtocolTable:
             decision = decide(
                 BY_NAME[release.rule_set].leader,
                 release.supported_version,
-                {each.member_id: each for each in joined},
+                {member.member_id: member for member in joined},
             )
         except FatalError as error:
             return Violation.of_fatal_error("", error)
         except ProbingError as error:
             return Violation.of_fatal_error("", FatalError(str(error.args[0]), error.java_exception))
-        found = {}
+        answers = {}
         for number, answer in decision.answers.items():
             gives = answer.content in {AssignmentContent.REGULAR, AssignmentContent.PREVIOUS}
             for itself in (False, True):
                 completes = itself and decision.completes_upgrade
                 kind = AnswerKind(answer.version, answer.supported_version, answer.error_code, gives, completes)
-                found[int(number), itself] = self.answers_sent.of(kind)
-        return found
+                answers[int(number), itself] = self.answers_sent.of(kind)
+        return answers
 
     def _reaction(self, version_and_answer: tuple[int, int]) -> Reaction | Violation:
         version, answer = version_and_answer

@@ -63,7 +63,9 @@ class ProcessTable:
             self.weights.append(
                 tallies_of(process_state) + sum(number**power << shift for power, shift in self._power_shifts)
             )
-            self.subscription_bits.append(sum(1 << each for each in set(self._subscriptions(process_state))))
+            self.subscription_bits.append(
+                sum(1 << subscription for subscription in set(self._subscriptions(process_state)))
+            )
             self.leader_instances.append(self._leader_instance(process_state))
             self.join_pending_state.append(-1)
             self.join_pending_weight.append(0)
@@ -111,11 +113,11 @@ class ProcessTable:
 
 def _power_shifts(members: int) -> list[tuple[int, int]]:
     """Return each power, and the shift of its sum among the bits of a key."""
-    found, shift = [], SUMMARY_MASK.bit_length()
+    shifts, shift = [], SUMMARY_MASK.bit_length()
     for power in range(1, members + 1):
-        found.append((power, shift))
+        shifts.append((power, shift))
         shift += (members * (MAX_PROCESS_STATES + 1) ** power).bit_length()
-    return found
+    return shifts
 
 
 def _checks_single_owner(tables: ProtocolTable, instances: Sequence[int]) -> bool:

@@ -34,7 +34,8 @@ class TransitionRow(NamedTuple):
     simple: list[tuple[int, int, int]]
     """Actions that change no other process: key delta, label without multiplicity, process state after it."""
     special: list[tuple[int, int, int, bool, bool]]
-    """All others: likewise, whether a rebalance is prepared (the delta is to the key after that), and an election."""
+    """All others: the same three, then whether the action prepares a rebalance, which the key delta does not contain,
+    and whether it leads to an election."""
     failures: list[tuple[PackedAction, Violation]]
 
     @classmethod
@@ -63,13 +64,13 @@ def election_table(packed: Encoding) -> Memo[tuple[int, ...], list[Election]]:
     """Return a table of sorted process states => the elections among them."""
 
     def elections(process_states: tuple[int, ...]) -> list[Election]:
-        found = []
+        elections = []
         for process_state in dict.fromkeys(process_states):
             for added, elected in packed.elections[process_state]:
                 after_election = list(process_states)
                 after_election[after_election.index(process_state)] = elected
-                found.append((added, process_states.count(process_state), tuple(sorted(after_election))))
-        return found
+                elections.append((added, process_states.count(process_state), tuple(sorted(after_election))))
+        return elections
 
     return Memo(elections)
 

@@ -69,7 +69,10 @@ def previous_members(
     by_task: dict[StreamsTaskId, list[Candidate]] = {}
     for task, candidate in candidates:
         by_task.setdefault(task, []).append(candidate)
-    return {task: [each.member for each in sorted(found, key=_rank)] for task, found in by_task.items()}
+    return {
+        task: [candidate.member for candidate in sorted(candidates_of_task, key=_rank)]
+        for task, candidates_of_task in by_task.items()
+    }
 
 
 def compare_with_first(members: Sequence[PreviousMember], has_task: HasTask) -> PreviousMember | None:

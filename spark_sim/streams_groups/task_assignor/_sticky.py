@@ -52,7 +52,9 @@ def assign(
         UnknownReleaseError: The assignor of the release is not modelled.
     """
     rules = rules_of(release)
-    stateful = _tasks(topology, (each for each in topology.subtopologies() if topology.is_stateful(each)))
+    stateful = _tasks(
+        topology, (subtopology for subtopology in topology.subtopologies() if topology.is_stateful(subtopology))
+    )
     tasks = _tasks(topology, topology.subtopologies())
     assignment = _Assignment.of(group, rules, len(tasks), len(stateful))
     assignment.assign_active(tasks)
@@ -70,7 +72,7 @@ class _Quota:
 
     @property
     def per_member(self) -> int:
-        """The average, rounded up."""
+        """The average number of tasks of a member, rounded up."""
         return -(-self.tasks // self.members) if self.members else 0
 
     def update(self, count: int) -> None:
@@ -151,7 +153,9 @@ class _Assignment:
                 placed += 1
             missing.append((task, replicas - placed))
         queue = ProcessQueue(self.processes)
-        for task, standbys in sorted(missing, key=lambda each: _by_subtopology(each[0]), reverse=True):
+        for task, standbys in sorted(
+            missing, key=lambda missing_standbys: _by_subtopology(missing_standbys[0]), reverse=True
+        ):
             for _ in range(standbys):
                 count = queue.add_task(task, active=False)
                 if count is None:
@@ -200,7 +204,11 @@ class _Assignment:
 
 
 def _tasks(topology: TopologyDescriber, subtopologies: Iterable[str]) -> list[StreamsTaskId]:
-    return [StreamsTaskId(each, at) for each in subtopologies for at in range(topology.max_num_input_partitions(each))]
+    return [
+        StreamsTaskId(subtopology, at)
+        for subtopology in subtopologies
+        for at in range(topology.max_num_input_partitions(subtopology))
+    ]
 
 
 def _by_partition(task: StreamsTaskId) -> tuple[int, bytes]:

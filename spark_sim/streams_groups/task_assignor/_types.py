@@ -107,10 +107,10 @@ class TargetAssignment:
 
 def by_subtopology(tasks: Iterable[StreamsTaskId]) -> Tasks:
     """Group tasks by subtopology."""
-    found: dict[str, set[int]] = {}
+    numbers: dict[str, set[int]] = {}
     for task in tasks:
-        found.setdefault(task.subtopology_id, set()).add(task.partition)
-    return {subtopology: frozenset(partitions) for subtopology, partitions in found.items()}
+        numbers.setdefault(task.subtopology_id, set()).add(task.partition)
+    return {subtopology: frozenset(partitions) for subtopology, partitions in numbers.items()}
 
 
 def task_ids(tasks: Tasks) -> list[StreamsTaskId]:

@@ -20,19 +20,19 @@ from spark_sim.sweep.suites import MATRIX
 
 def judge(results: Sequence[BrokerCellResult]) -> Judgement:
     """Judge a sweep: every plan that Kafka documents for a dialect is safe, and in every cell something happens."""
-    return judgement.judge(results, shows_nothing=lambda each: each.is_vacuous, why="nothing happened")
+    return judgement.judge(results, shows_nothing=lambda result: result.is_vacuous, why="nothing happened")
 
 
 def print_results(console: Console, results: Sequence[BrokerCellResult], max_examples: int) -> None:
     """Print a table for each pair of releases, and some examples of unsafe plans."""
     ascii_only = bool(console.options.ascii_only)
-    for pair in dict.fromkeys((each.cell.origin, each.cell.target) for each in results):
-        of_pair = [each for each in results if (each.cell.origin, each.cell.target) == pair]
+    for pair in dict.fromkeys((result.cell.origin, result.cell.target) for result in results):
+        of_pair = [result for result in results if (result.cell.origin, result.cell.target) == pair]
         console.print(_table(pair, of_pair, ascii_only=ascii_only))
     marks = ASCII_MARKS if ascii_only else MARKS
     legend = f"{marks['safe']} safe, {marks['unsafe']} unsafe, * documented; (held up) the plan never came to its end"
     print_dim(console, (legend, *judgement.example_lines(results, max_examples, _describe, "cells", MATRIX)))
-    states, schedules = sum(each.states or 0 for each in results), sum(each.schedules or 0 for each in results)
+    states, schedules = sum(result.states or 0 for result in results), sum(result.schedules or 0 for result in results)
     console.print(f"{states:,} states, {schedules:,} schedules", soft_wrap=True)
 
 
@@ -46,15 +46,15 @@ def _table(pair: tuple[str, str], results: Sequence[BrokerCellResult], *, ascii_
         box=None, padding=(0, 2, 0, 0), header_style="bold", title=f"{pair[0]} to {pair[1]}", title_justify="left"
     )
     table.add_column("plan", style="bold", no_wrap=True)
-    columns = dict.fromkeys((each.cell.dialect, each.cell.nodes) for each in results)
+    columns = dict.fromkeys((result.cell.dialect, result.cell.nodes) for result in results)
     for dialect, nodes in columns:
         table.add_column(f"{dialect}\n{' '.join(nodes)}")
     table.add_column("what the operator does", style="dim")
-    cells = {(each.cell.plan, each.cell.dialect, each.cell.nodes): each for each in results}
+    cells = {(result.cell.plan, result.cell.dialect, result.cell.nodes): result for result in results}
     for name, plan in PLANS.items():
-        found = [cells.get((name, *column)) for column in columns]
-        if any(found):
-            table.add_row(name, *(_mark(each, ascii_only=ascii_only) for each in found), plan.description)
+        row = [cells.get((name, *column)) for column in columns]
+        if any(row):
+            table.add_row(name, *(_mark(result, ascii_only=ascii_only) for result in row), plan.description)
     return table
 
 

@@ -35,16 +35,18 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
         "members": some.members,
         "faults": dict(some.faults),
         "upgrades": len(results),
-        "states": sum(each.states for each in results),
-        "transitions": sum(each.transitions for each in results),
-        "schedules": str(sum(each.schedules or 0 for each in results)),
+        "states": sum(result.states for result in results),
+        "transitions": sum(result.transitions for result in results),
+        "schedules": str(sum(result.schedules or 0 for result in results)),
         "releases": [release.name for release in releases],
         "signs": [" ".join(sign(entries, origin, target) for target in releases) for origin in releases],
         **_plan_verdicts(results, releases),
         "broken": list(_broken(results)),
         "differences": list(_differences(entries)),
         "unexplained": [
-            f"{each.origin} to {each.target}" for each in guide_differences(entries) if each.reason is None
+            f"{difference.origin} to {difference.target}"
+            for difference in guide_differences(entries)
+            if difference.reason is None
         ],
     }
 
@@ -52,9 +54,9 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
 def _plan_verdicts(results: Iterable[UpgradeResult], releases: Sequence[Release]) -> dict[str, Any]:
     """Return the verdict of every plan: the distinct cells, and for each pair the place of its cell among them."""
     cells: dict[Pair, list[str]] = {}
-    for each in results:
-        upgrade = each.upgrade
-        words = [upgrade.plan.value, *filter(None, [upgrade.upgrade_from]), each.verdict]
+    for result in results:
+        upgrade = result.upgrade
+        words = [upgrade.plan.value, *filter(None, [upgrade.upgrade_from]), result.verdict]
         cells.setdefault((upgrade.origin, upgrade.target), []).append(" ".join(words))
     distinct = {cell: place for place, cell in enumerate(dict.fromkeys(", ".join(cell) for cell in cells.values()))}
     places = {pair: str(distinct[", ".join(cell)]) for pair, cell in cells.items()}
@@ -70,32 +72,32 @@ def sign(entries: Mapping[Pair, PairGuide], origin: Release, target: Release) ->
 
 def _broken(results: Iterable[UpgradeResult]) -> Iterator[dict[str, Any]]:
     """Yield what single bounces without configuration break: how many pairs, and the shortest example of all."""
-    found: dict[str, list[UpgradeResult]] = {}
-    for each in results:
-        upgrade = each.upgrade
-        if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and not each.holds:
-            found.setdefault(str(each.property), []).append(each)
-    for violated, unsafe in sorted(found.items()):
-        shortest = min(unsafe, key=lambda each: (len(each.example or ""), each.example or ""))
+    by_property: dict[str, list[UpgradeResult]] = {}
+    for result in results:
+        upgrade = result.upgrade
+        if upgrade.plan is Plan.ONE_BOUNCE and upgrade.upgrade_from is None and not result.holds:
+            by_property.setdefault(str(result.property), []).append(result)
+    for violated, unsafe in sorted(by_property.items()):
+        shortest = min(unsafe, key=lambda result: (len(result.example or ""), result.example or ""))
         yield {"property": violated, "pairs": len(unsafe), "example": shortest.example}
 
 
 def _differences(entries: Mapping[Pair, PairGuide]) -> Iterator[dict[str, Any]]:
     """Yield the differences from Kafka's guides, those with the same reason and the same signs together."""
-    found: dict[tuple[str, int, str], list[Any]] = {}
-    for each in guide_differences(entries):
-        way = entries[each.origin, each.target].path
-        steps = sum(hop.plan is not Plan.OFFLINE for hop in each.documented)
-        key = (each.reason.name if each.reason else "", steps, way.sign)
-        found.setdefault(key, []).append(each)
-    for (reason, _, sign_), those in found.items():
-        example = those[-1]
+    by_kind: dict[tuple[str, int, str], list[Any]] = {}
+    for difference in guide_differences(entries):
+        way = entries[difference.origin, difference.target].path
+        steps = sum(hop.plan is not Plan.OFFLINE for hop in difference.documented)
+        key = (difference.reason.name if difference.reason else "", steps, way.sign)
+        by_kind.setdefault(key, []).append(difference)
+    for (reason, _, sign_), differences in by_kind.items():
+        example = differences[-1]
         yield {
             "reason": reason,
             "sign": sign_,
-            "pairs": len(those),
-            "origins": _release_span(each.origin for each in those),
-            "targets": _release_span(each.target for each in those),
+            "pairs": len(differences),
+            "origins": _release_span(difference.origin for difference in differences),
+            "targets": _release_span(difference.target for difference in differences),
             "for_example": f"{example.origin} to {example.target}",
             "documented": path_text(example.documented),
             "derived": example.derived,
@@ -104,8 +106,8 @@ def _differences(entries: Mapping[Pair, PairGuide]) -> Iterator[dict[str, Any]]:
 
 def _release_span(releases: Iterable[Release]) -> str:
     """Name the first and the last of some releases."""
-    found = sorted(set(releases), key=lambda release: release.number)
-    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+    ordered = sorted(set(releases), key=lambda release: release.number)
+    return str(ordered[0]) if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 
 # -- tables of what was kept -----------------------------------------------------------------------------------------
@@ -113,36 +115,36 @@ def _release_span(releases: Iterable[Release]) -> str:
 
 def groups_of_releases(kept: Mapping[str, Any]) -> list[list[int]]:
     """Group the places of releases that have the same signs from and to all others."""
-    signs, found = _rows_of_signs(kept), list[list[int]]()
+    signs, groups = _rows_of_signs(kept), list[list[int]]()
     for place in range(len(signs)):
-        fitting = (group for group in found if _have_equal_signs(signs, group[0], place))
+        fitting = (group for group in groups if _have_equal_signs(signs, group[0], place))
         if (group := next(fitting, None)) is None:
-            found.append([place])
+            groups.append([place])
         else:
             group.append(place)
-    return found
+    return groups
 
 
 def _rows_of_signs(kept: Mapping[str, Any]) -> list[list[str]]:
     return [row.split() for row in kept["signs"]]
 
 
-def _have_equal_signs(signs: Sequence[Sequence[str]], one: int, other: int) -> bool:
-    return signs[one][other] == signs[other][one] and all(
-        signs[one][each] == signs[other][each] and signs[each][one] == signs[each][other]
-        for each in range(len(signs))
-        if each not in {one, other}
+def _have_equal_signs(signs: Sequence[Sequence[str]], place: int, other: int) -> bool:
+    return signs[place][other] == signs[other][place] and all(
+        signs[place][third] == signs[other][third] and signs[third][place] == signs[third][other]
+        for third in range(len(signs))
+        if third not in {place, other}
     )
 
 
 def matrix_rows(kept: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of the matrix: releases with the same signs share a row and a column."""
-    signs, found = _rows_of_signs(kept), groups_of_releases(kept)
-    letters = [column_name(place) for place in range(len(found))]
+    signs, groups = _rows_of_signs(kept), groups_of_releases(kept)
+    letters = [column_name(place) for place in range(len(groups))]
     rows = [
-        [f"**{letters[place]}**", release_ranges([RELEASES[kept["releases"][each]] for each in group])]
-        + [_between(signs, group, other) for other in found]
-        for place, group in enumerate(found)
+        [f"**{letters[place]}**", release_ranges([RELEASES[kept["releases"][release]] for release in group])]
+        + [_between(signs, group, other) for other in groups]
+        for place, group in enumerate(groups)
     ]
     return ["", "from \\ to", *letters], rows
 
@@ -157,9 +159,9 @@ def _between(signs: Sequence[Sequence[str]], group: Sequence[int], other: Sequen
 def difference_rows(kept: Mapping[str, Any]) -> list[list[object]]:
     """Return the rows of the differences from Kafka's guides."""
     return [
-        [each[key] for key in ("pairs", "origins", "targets", "for_example", "documented", "derived")]
-        + [DifferenceReason[each["reason"]].value if each["reason"] else "**unexplained**"]
-        for each in kept["differences"]
+        [difference[key] for key in ("pairs", "origins", "targets", "for_example", "documented", "derived")]
+        + [DifferenceReason[difference["reason"]].value if difference["reason"] else "**unexplained**"]
+        for difference in kept["differences"]
     ]
 
 

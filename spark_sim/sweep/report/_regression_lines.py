@@ -14,7 +14,7 @@ from spark_sim.sweep.report.judgement import Judgement, replay_line
 
 def judge(results: Sequence[RegressionResult]) -> Judgement:
     """Judge the searches: each bug is found exactly where Kafka has it."""
-    unexpected = [each.title for each in results if not each.as_expected]
+    unexpected = [result.title for result in results if not result.as_expected]
     verdict = (
         f"not as expected: {', '.join(unexpected)}" if unexpected else "every bug found where it was, and nowhere else"
     )
@@ -23,9 +23,9 @@ def judge(results: Sequence[RegressionResult]) -> Judgement:
 
 def print_results(console: Console, results: Sequence[RegressionResult], _max_examples: int) -> None:
     """Print what each search found, with its example."""
-    for each in results:
-        style = "green" if each.as_expected else "bold red"
-        found = each.message or "nothing, in every schedule"
-        console.print(Text.assemble((f"{each.title}: ", "bold"), (found, style)), soft_wrap=True)
-        if each.example:
-            print_dim(console, [replay_line(each.example)])
+    for result in results:
+        style = "green" if result.as_expected else "bold red"
+        message = result.message or "nothing, in every schedule"
+        console.print(Text.assemble((f"{result.title}: ", "bold"), (message, style)), soft_wrap=True)
+        if result.example:
+            print_dim(console, [replay_line(result.example)])

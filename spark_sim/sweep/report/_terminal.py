@@ -94,7 +94,7 @@ def judge(results: Sequence[UpgradeResult]) -> Judgement:
     """Judge a sweep: every documented plan is safe, and runs with version probing contain a probe."""
     return judgement.judge(
         results,
-        shows_nothing=lambda each: each.expects_probe and each.runs and not each.probes,
+        shows_nothing=lambda result: result.expects_probe and result.runs and not result.probes,
         why=f"{VERSION_PROBED}; no probe was ever seen",
         words=judgement.KAFKAS_GUIDE,
     )
@@ -106,41 +106,43 @@ def example_lines(results: Iterable[UpgradeResult], limit: int) -> Iterator[str]
 
 
 def _describe(result: UpgradeResult) -> str:
-    how = f"{result.violations:,} of {result.runs:,} runs violate" if result.runs else "a schedule violates"
-    return f'{result.title}: {how} "{result.property}"'
+    extent = f"{result.violations:,} of {result.runs:,} runs violate" if result.runs else "a schedule violates"
+    return f'{result.title}: {extent} "{result.property}"'
 
 
 def measure_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
     """Yield the cost of sampled upgrades, and how many of the possible schedule classes were sampled."""
-    for each in results:
-        if each.possible_schedule_classes:
-            share = 100 * each.group_bytes / MAX_GROUP_METADATA_BYTES
+    for result in results:
+        if result.possible_schedule_classes:
+            share = 100 * result.group_bytes / MAX_GROUP_METADATA_BYTES
             yield (
-                f"{each.title}: {each.runs:,} schedules sampled, "
-                f"{len(each.schedule_classes)} of {each.possible_schedule_classes} kinds; "
-                f"at most {each.max_rebalances} rebalances after a step, {each.moved_tasks:,} tasks move, "
-                f"tasks are unowned for {each.unowned_task_ms / 1000:g} s in all; metadata {each.group_bytes:,} bytes "
-                f"({share:.2g} % of what a broker takes of a group by default), {each.member_bytes:,} of a member"
+                f"{result.title}: {result.runs:,} schedules sampled, "
+                f"{len(result.schedule_classes)} of {result.possible_schedule_classes} kinds; "
+                f"at most {result.max_rebalances} rebalances after a step, {result.moved_tasks:,} tasks move, "
+                f"tasks are unowned for {result.unowned_task_ms / 1000:g} s in all; "
+                f"metadata {result.group_bytes:,} bytes ({share:.2g} % of what a broker takes of a group by default), "
+                f"{result.member_bytes:,} of a member"
             )
 
 
 def variant_lines(results: Sequence[UpgradeResult]) -> Iterator[str]:
     """Yield how many safe plans each operator deviation breaks, and how many documented ones among them."""
     for name, words in DEVIATION_DESCRIPTIONS.items():
-        asked = [each for each in results if name in each.deviations and each.holds]
-        broken = [each for each in asked if not each.deviations[name].holds]
-        documented = sum(each.upgrade.is_documented for each in broken)
+        asked = [result for result in results if name in result.deviations and result.holds]
+        broken = [result for result in asked if not result.deviations[name].holds]
+        documented = sum(result.upgrade.is_documented for result in broken)
         if asked:
             counted = f", {documented} of them documented" if documented else ""
             yield f"if {words}: {len(broken)} of {len(asked)} safe plans break{counted}"
         if broken:
             least = min(
-                broken, key=lambda each: (not each.upgrade.is_documented, len(each.deviations[name].example or ""))
+                broken,
+                key=lambda result: (not result.upgrade.is_documented, len(result.deviations[name].example or "")),
             )
-            found = least.deviations[name]
-            yield f'  for example {least.title}, which violates "{found.property}"'
-            if found.example:
-                yield replay_line(found.example)
+            deviation = least.deviations[name]
+            yield f'  for example {least.title}, which violates "{deviation.property}"'
+            if deviation.example:
+                yield replay_line(deviation.example)
 
 
 _UNSEEN_BUGS: Final[Mapping[str, Callable[[Release, Release], bool]]] = {
@@ -151,7 +153,7 @@ _UNSEEN_BUGS: Final[Mapping[str, Callable[[Release, Release], bool]]] = {
 
 def unseen_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
     """Yield the pairs with bugs that need records, further topics or threads, or stateless tasks to be seen."""
-    pairs = {_pair(each.upgrade): " to ".join(each.upgrade.display_names) for each in results}
+    pairs = {_pair(result.upgrade): " to ".join(result.upgrade.display_names) for result in results}
     for format_ in RECORD_FORMAT_CHANGES:
         if changing := [title for pair, title in pairs.items() if format_ in obstacles(*pair)]:
             yield f"not seen by a sweep: {format_.value}: {abbreviated(changing)}"
@@ -226,7 +228,7 @@ def legend(*, ascii_only: bool = False) -> Text:
     """Explain the signs of ``matrix_table``."""
     marks = ASCII_MARKS if ascii_only else MARKS
     plans = (f"{words.sign} {words.name}" for words in PLANS.values())
-    verdicts = (f"{marks[each]} {each}" for each in (SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR))
+    verdicts = (f"{marks[verdict]} {verdict}" for verdict in (SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR))
     signs = (*plans, "( ) plan of Kafka's guide", *verdicts)
     return Text(marks[SEPARATOR].join(signs), "dim")
 
@@ -304,8 +306,8 @@ def guide_table(summary: Mapping[str, Any]) -> Table:
     (_, corner, *letters), rows = matrix_rows(summary)
     table = Table(box=None, padding=(0, 0, 0, 1), header_style="bold")
     table.add_column(corner, style="bold", overflow="fold")
-    for each in letters:
-        table.add_column(each, justify="center")
+    for letter in letters:
+        table.add_column(letter, justify="center")
     for head, names, *signs in rows:
         cells = [Text(sign, CONDITIONAL if {"/", "?"} & set(sign) else SIGN_STYLES.get(sign, "cyan")) for sign in signs]
         table.add_row(f"{head.strip('*')} {names}", *cells)

@@ -18,7 +18,7 @@ def print_judgement(console: Console, judgement: Judgement) -> None:
 
 
 def print_dim(console: Console, lines: Iterable[str]) -> None:
-    """Print details."""
+    """Print lines of less importance."""
     for line in lines:
         console.print(line, markup=False, soft_wrap=True, style="dim")
 
@@ -29,6 +29,6 @@ def print_trace(
     """Print the steps of a trace without the ``hidden`` kinds of events; ``styles`` by kind of event."""
     for step in steps:
         console.print(Text.assemble((step.step, "bold"), (f"  {step.meaning}", "dim")), soft_wrap=True)
-        for event in (each for each in step.events if each.kind not in hidden):
+        for event in (event for event in step.events if event.kind not in hidden):
             console.print(Text(f"  {event}", styles.get(event.kind, "")), soft_wrap=True)
         console.print()

@@ -69,7 +69,7 @@ def page_data(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> di
     grid, entries = MatrixGrid(results), derive_guide(results)
     verdicts, stories, ways = _Interned(), _Interned(), _Interned()
     traces_all = len(results) <= MAX_TRACED_RESULTS
-    differing = {(each.origin, each.target): each for each in guide_differences(entries)}
+    differing = {(difference.origin, difference.target): difference for difference in guide_differences(entries)}
     cells = []
     for (origin, target), cell in grid.items():
         pair = (cell[0].upgrade.origin, cell[0].upgrade.target)
@@ -129,7 +129,7 @@ def _path_json(entry: PairGuide, recast: Recast) -> dict[str, Any]:
         "if_met": path_text(recast.hops(entry.if_met)) if entry.if_met else None,
         "by_metadata": path_text(recast.hops(hop.upgrade for hop in by_metadata.hops)) if by_metadata else None,
         "via": [hop.target.name for hop in entry.way[:-1]],
-        "unseen": [each.value for each in entry.unseen_obstacles],
+        "unseen": [obstacle.value for obstacle in entry.unseen_obstacles],
     }
 
 
@@ -186,12 +186,12 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *,
         "deviations": [
             {
                 "words": DEVIATION_DESCRIPTIONS[name],
-                "safe": each.holds,
-                "schedules": format_count(each.schedules),
-                "message": f"{each.property}: {each.message}" if each.property else "",
-                "scenario": recast.line(each.example or ""),
+                "safe": deviation.holds,
+                "schedules": format_count(deviation.schedules),
+                "message": f"{deviation.property}: {deviation.message}" if deviation.property else "",
+                "scenario": recast.line(deviation.example or ""),
             }
-            for name, each in result.deviations.items()
+            for name, deviation in result.deviations.items()
         ],
     }
 
@@ -201,16 +201,16 @@ def _trace_key(upgrade: Upgrade) -> tuple[object, ...]:
     value = upgrade.upgrade_from
     return tuple(
         (
-            each.supported_version,
-            each.rule_set,
-            each.rebalance_protocols,
-            each.leaves_on_close,
-            each.task_assignor,
-            each.pinned_version(value),
-            each.rebalance_protocol(value),
-            each.behaviour.task_columns,
+            release.supported_version,
+            release.rule_set,
+            release.rebalance_protocols,
+            release.leaves_on_close,
+            release.task_assignor,
+            release.pinned_version(value),
+            release.rebalance_protocol(value),
+            release.behaviour.task_columns,
         )
-        for each in (upgrade.origin, upgrade.target)
+        for release in (upgrade.origin, upgrade.target)
     )
 
 
@@ -223,7 +223,7 @@ def _trace_json(steps: Iterable[TraceStep[GroupEvent]]) -> list[dict[str, Any]]:
         {
             "step": c.step,
             "meaning": c.meaning,
-            "generations": [_generation_json(each) for each in group_by_generation(c.events)],
+            "generations": [_generation_json(generation) for generation in group_by_generation(c.events)],
         }
         for c in steps
     ]

@@ -46,12 +46,12 @@ def judge(
         words: How the documented plans are called.
     """
     for verdict in (UNSAFE, ERROR, UNKNOWN):
-        if broken := [each.title for each in results if each.is_documented and each.verdict == verdict]:
+        if broken := [result.title for result in results if result.is_documented and result.verdict == verdict]:
             return Judgement(False, f"{words.one}, and yet {verdict}: {abbreviated(broken)}")
-    if vacuous := [each.title for each in results if shows_nothing(each)]:
+    if vacuous := [result.title for result in results if shows_nothing(result)]:
         return Judgement(False, f"{why}, so nothing is shown: {abbreviated(vacuous)}")
-    documented = sum(each.is_documented for each in results)
-    conditional = sum(each.is_documented and each.verdict == SAFE_IF for each in results)
+    documented = sum(result.is_documented for result in results)
+    conditional = sum(result.is_documented and result.verdict == SAFE_IF for result in results)
     promised = f"all {documented} safe" if documented else "none was asked for"
     if conditional:
         promised = f"{documented - conditional} safe, {conditional} {SAFE_IF}"
@@ -60,8 +60,8 @@ def judge(
 
 def _tally(results: Sequence[Any]) -> str:
     """Count the verdicts of the plans that are not in Kafka's guide; ``unsafe`` always, the others if there are any."""
-    others = Counter(each.verdict for each in results if not each.is_documented)
-    counted = [f"{others[each]} {each}" for each in (SAFE_IF, UNKNOWN, ERROR) if others[each]]
+    others = Counter(result.verdict for result in results if not result.is_documented)
+    counted = [f"{others[verdict]} {verdict}" for verdict in (SAFE_IF, UNKNOWN, ERROR) if others[verdict]]
     return ", ".join([f"{others[UNSAFE]} of {others.total()} unsafe", *counted])
 
 
@@ -83,10 +83,10 @@ def example_lines(
         noun: What the cells are called, in the plural.
         file: The file that holds all examples.
     """
-    unsafe = sorted((each for each in results if not each.holds), key=lambda each: not each.is_documented)
-    for each in unsafe[:limit]:
-        yield describe(each)
-        yield replay_line(each.example)
+    unsafe = sorted((result for result in results if not result.holds), key=lambda result: not result.is_documented)
+    for result in unsafe[:limit]:
+        yield describe(result)
+        yield replay_line(result.example)
     if len(unsafe) > limit:
         yield f"and {len(unsafe) - limit} more unsafe {noun}, each with an example in {file}"
 

@@ -51,7 +51,7 @@ class RollingBouncesReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Cut the table into partitions, each with a ``TableSlice``."""
-        return [InputPartition(each) for each in TableRequest.parse(self.options).slices()]
+        return [InputPartition(table_slice) for table_slice in TableRequest.parse(self.options).slices()]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Compute the rows of a partition."""

@@ -122,23 +122,23 @@ class SparkTables(TableStore):
         try:
             reader = self.spark.read if opens_files else self.spark.read.schema(table.ddl())
             reader = reader.options(**VERIFY_IN_SPARK)
-            found = reader.format(self.storage_format).load(to_read(f"{self.out}/{table.name}{part}"))
-            names = found.columns  # over Spark Connect only this asks the server
+            frame = reader.format(self.storage_format).load(to_read(f"{self.out}/{table.name}{part}"))
+            names = frame.columns  # over Spark Connect only this asks the server
         except AnalysisException as error:
             if error.getCondition() in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
                 return None
             raise TablesError(f"{self.out}/{table.name} cannot be read: {str(error).splitlines()[0]}") from None
-        if lacking := [each.name for each in table.columns if each.name not in names]:
+        if lacking := [column.name for column in table.columns if column.name not in names]:
             raise TablesError(f"{self.out}/{table.name} lacks the column {lacking[0]}: it is no table of a sweep")
-        return found
+        return frame
 
     def units(self, columns: Sequence[str], keys: Collection[str]) -> Iterator[Row]:
         """Yield committed units."""
         names = [*dict.fromkeys(["unit_key", *columns])]
-        if keys and (found := self.frame(UNITS)) is not None:
+        if keys and (frame := self.frame(UNITS)) is not None:
             wanted = self._create([{"unit_key": key} for key in keys], {"unit_key": "string"})
-            found = found.select(names).dropDuplicates(["unit_key"]).join(wanted, "unit_key", "left_semi")
-            yield from _rows(found)
+            frame = frame.select(names).dropDuplicates(["unit_key"]).join(wanted, "unit_key", "left_semi")
+            yield from _rows(frame)
 
     def create_log(self) -> None:
         """Create the table of units, if its format has a log: two batches cannot create it at the same time."""
@@ -166,10 +166,10 @@ class SparkTables(TableStore):
     def batch(self, name: str) -> list[tuple[str, str]]:
         """Return the key and the result of each unit of a batch that was just committed."""
         if self.storage_format in FILE_FORMATS:  # listing the folders of all batches would take longer with each batch
-            found = self.frame(UNITS, f"/batch={name}", opens_files=False)
-        elif (found := self.frame(UNITS)) is not None:
-            found = found.where(found["batch"] == name)
-        rows = [] if found is None else found.select("unit_key", "result").collect()
+            frame = self.frame(UNITS, f"/batch={name}", opens_files=False)
+        elif (frame := self.frame(UNITS)) is not None:
+            frame = frame.where(frame["batch"] == name)
+        rows = [] if frame is None else frame.select("unit_key", "result").collect()
         return [(row["unit_key"], row["result"]) for row in rows]
 
     def refuse_earlier_driver(self, driver: Driver) -> None:
@@ -179,13 +179,13 @@ class SparkTables(TableStore):
             TablesError: After ``driver`` began, one that had begun before it submitted batches. Those that a killed
                 driver left running were submitted before.
         """
-        if (found := self.frame(UNITS)) is None:
+        if (frame := self.frame(UNITS)) is None:
             return
-        column = found["batch"]
+        column = frame["batch"]
         of_others = (column > f"b{driver.begun:013d}") & ~column.endswith(f"-{driver.identity}")
-        names = [row["batch"] for row in found.where(of_others).select(column).distinct().collect()]
+        names = [row["batch"] for row in frame.where(of_others).select(column).distinct().collect()]
         others = {Driver.of_batch(name) for name in names} - {None, driver}
-        if older := sorted(each for each in others if each is not None and each < driver):
+        if older := sorted(other for other in others if other is not None and other < driver):
             begun = datetime.fromtimestamp(older[0].begun // 1000, UTC).isoformat(" ").removesuffix("+00:00")
             raise TablesError(
                 f"another sweep, begun at {begun} UTC, is writing to {self.out}: "
@@ -194,8 +194,8 @@ class SparkTables(TableStore):
 
     def sweeps(self) -> dict[str, str]:
         """Return the sweeps of committed units."""
-        found = self.frame(UNITS)
-        rows = [] if found is None else found.select("sweep_id", "sweep").distinct().collect()
+        frame = self.frame(UNITS)
+        rows = [] if frame is None else frame.select("sweep_id", "sweep").distinct().collect()
         return {row["sweep_id"]: row["sweep"] for row in rows}
 
     def within(self, folder: Path) -> SparkTables | None:
@@ -213,10 +213,10 @@ class SparkTables(TableStore):
         """Join the runs of units, each once, to their kinds."""
         pairs = [{"unit_key": key, "kind_id": kind_id} for key, kind_id in rows.units]
         kinds = self._create(pairs, {"unit_key": "string", "kind_id": "string"})
-        found = self.frame(UNITS)
-        if found is None:
+        frame = self.frame(UNITS)
+        if frame is None:
             return self._of_rows(RUNS, [])
-        units = found.select("unit_key", "runs").dropDuplicates(["unit_key"])
+        units = frame.select("unit_key", "runs").dropDuplicates(["unit_key"])
         return units.join(kinds, "unit_key").selectExpr("kind_id", "inline(runs)")
 
     def _save(self, frame: DataFrame, table: Table) -> None:
@@ -237,13 +237,13 @@ class SparkTables(TableStore):
 
     def read(self, table: str) -> list[Row]:
         """Return the rows of a table."""
-        found = self.frame(TABLES[table])
-        return [] if found is None else list(_rows(found))
+        frame = self.frame(TABLES[table])
+        return [] if frame is None else list(_rows(frame))
 
     def count(self, table: str) -> int:
         """Count the rows of a table."""
-        found = self.frame(TABLES[table])
-        return 0 if found is None else found.count()
+        frame = self.frame(TABLES[table])
+        return 0 if frame is None else frame.count()
 
     def prepare(self, *, fresh: bool) -> None:
         """Refuse what is no table of a sweep; empty the tables that are there, if ``fresh``."""
@@ -273,12 +273,12 @@ class SparkTables(TableStore):
             raise TablesError(f"{foreign[0]['path']} is no part of a table of a sweep: take another --out")
 
     def _clear(self, table: Table) -> None:
-        if (found := self.frame(table)) is not None:
-            self._save(self._empty(found), table)
+        if (frame := self.frame(table)) is not None:
+            self._save(self._empty(frame), table)
 
     @staticmethod
-    def _empty(found: DataFrame) -> DataFrame:
-        return found.sparkSession.createDataFrame([], found.schema)
+    def _empty(frame: DataFrame) -> DataFrame:
+        return frame.sparkSession.createDataFrame([], frame.schema)
 
 
 def _rows(frame: DataFrame) -> Iterator[Row]:
@@ -330,14 +330,14 @@ class SparkEngine(SweepEngine):
         with self._creating:
             self.store.create_log()
         self.store.append(rows, batch)
-        found = self.store.batch(batch)
+        results = self.store.batch(batch)
         self._look_for_earlier_driver()
-        if len(found) < units:
+        if len(results) < units:
             raise TablesError(
-                f"{len(found)} of {units} units of a batch are in {self.store.out}: take an --out "
+                f"{len(results)} of {units} units of a batch are in {self.store.out}: take an --out "
                 "that driver and workers share, such as the URI of a storage that all of them reach"
             )
-        return found
+        return results
 
     def _new_batch(self) -> str:
         """Name a batch. Two that are submitted in the same millisecond have different names."""

@@ -318,9 +318,9 @@ def _archive() -> Path:
     archive = folder / f"streams-assignor-{code_digest()}.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in SHIPPED_PACKAGES:
-            found = find_spec(package)
-            if found is not None and found.origin is not None:
-                root = Path(found.origin).parent
+            spec = find_spec(package)
+            if spec is not None and spec.origin is not None:
+                root = Path(spec.origin).parent
                 for source in sorted(root.rglob("*.py")):
                     # Without the times of files: a server accepts the same file twice, but no other one of its name.
                     packed.writestr(zipfile.ZipInfo(str(source.relative_to(root.parent))), source.read_bytes())

@@ -49,7 +49,7 @@ class TableRequest:
 
     @cached_property
     def suite(self) -> Suite:
-        """The sweep."""
+        """The suite whose table is read."""
         return self.make_suite()
 
     @classmethod
@@ -75,16 +75,16 @@ class TableRequest:
             kinds: dict[str, list[str]] = {}
             for key, kind in table_rows(suite, keyed, None, {}).units:
                 kinds.setdefault(key, []).append(kind)
-            tasks = cut_into_tasks(keyed.items(), lambda each: each[1].cost)
+            tasks = cut_into_tasks(keyed.items(), lambda item: item[1].cost)
             empty = evolve(_plain(suite), cells=())
             return [TableSlice(self.table.name, empty, task, kinds=_part(kinds, dict(task))) for task in tasks]
         positions = {cell: position for position, cell in reversed(list(enumerate(suite.cells)))}
-        found = []
+        slices = []
         for task in cut_into_tasks(_independent(suite, keyed), lambda part: sum(unit.cost for _, unit in part)):
-            units = tuple(each for part in task for each in part)
+            units = tuple(item for part in task for item in part)
             part = _plain(suite.with_units(unit for _, unit in units))
-            found.append(TableSlice(self.table.name, part, units, tuple(positions[cell] for cell in part.cells)))
-        return found
+            slices.append(TableSlice(self.table.name, part, units, tuple(positions[cell] for cell in part.cells)))
+        return slices
 
 
 @frozen
@@ -140,12 +140,12 @@ def _independent(suite: Suite, keyed: Mapping[str, WorkUnit]) -> list[list[tuple
 
     for cell in suite.cells:
         classes = suite.classes_of(cell)
-        for each in classes:
-            group[first_of(each)] = first_of(classes[0])
-    found: dict[Hashable, list[tuple[str, WorkUnit]]] = {}
+        for class_ in classes:
+            group[first_of(class_)] = first_of(classes[0])
+    groups: dict[Hashable, list[tuple[str, WorkUnit]]] = {}
     for key, unit in keyed.items():
-        found.setdefault(first_of(unit.class_key), []).append((key, unit))
-    return list(found.values())
+        groups.setdefault(first_of(unit.class_key), []).append((key, unit))
+    return list(groups.values())
 
 
 # -- options ---------------------------------------------------------------------------------------------------------
@@ -160,12 +160,12 @@ def _suite_maker(given: Mapping[str, str]) -> Callable[[], Suite]:
             raise OptionError(f"an upgrade has the options from and to: {lacking[0]} is missing")
         plan = given.get("plan")
         if plan is not None:
-            _one_of("plan", plan, [each.value for each in Plan])
+            _one_of("plan", plan, [known_plan.value for known_plan in Plan])
         try:
-            found = upgrades_between(given["from"], given["to"], plan, given.get("upgrade.from"))
+            upgrades = upgrades_between(given["from"], given["to"], plan, given.get("upgrade.from"))
         except UpgradeError as error:
             raise OptionError(str(error)) from None
-        return partial(pair_suite, found, default_config(members=_members(given)))
+        return partial(pair_suite, upgrades, default_config(members=_members(given)))
     name = _one_of("matrix", given.get("matrix", "kip-268"), SUITES)
     if name in MATRICES:
         return partial(matrix_suite, name, _members(given))
@@ -183,7 +183,7 @@ def _members(given: Mapping[str, str]) -> int:
         raise OptionError(f"expected members from 1 to {MAX_MEMBERS} ({explored}), got {quote_input(text)}") from None
 
 
-def _one_of(name: str, value: str, known: Any) -> str:
-    if value not in known:
-        raise OptionError(f"expected {name} to be one of {', '.join(known)}, got {value!r}")
+def _one_of(name: str, value: str, allowed: Any) -> str:
+    if value not in allowed:
+        raise OptionError(f"expected {name} to be one of {', '.join(allowed)}, got {value!r}")
     return value

@@ -53,7 +53,7 @@ class SweepEngine(ABC):
 
     store: TableStore
     pool: Executor
-    """Runs ``compute``."""
+    """The executor in which ``compute`` runs."""
     compute: Callable[[Sequence[UnitTask]], list[tuple[str, str]]]
     """Computes a batch and commits it; returns the key and the result of each unit, as JSON."""
     one_task_per_batch: bool

@@ -117,8 +117,8 @@ def _parquet_files(folder: Path) -> list[Path]:
         if not isinstance(error, FileNotFoundError):  # the table does not exist
             raise TablesError(f"{error.filename} cannot be read: {error.strerror}")
 
-    found = (Path(where, name) for where, _, names in os.walk(folder, onerror=on_error) for name in names)
-    return sorted(each for each in found if each.suffix == ".parquet" and each.name[0] not in "._")
+    paths = (Path(where, name) for where, _, names in os.walk(folder, onerror=on_error) for name in names)
+    return sorted(path for path in paths if path.suffix == ".parquet" and path.name[0] not in "._")
 
 
 def write_parquet(file: Path, table: Table, chunks: Iterator[list[Row]]) -> None:

@@ -47,9 +47,9 @@ def open_parquet(file: Path | IO[bytes]) -> Iterator[pq.ParquetFile]:
         raise DamagedParquet(f"expected a regular file, got {file}")  # to open a FIFO would wait for a writer
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as opened:
-            found = opened.metadata
+            metadata = opened.metadata
             # No checksum covers the footer.
-            if found.num_rows != sum(found.row_group(place).num_rows for place in range(found.num_row_groups)):
+            if metadata.num_rows != sum(metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)):
                 raise DamagedParquet("its footer counts other rows than its row groups")
             yield opened
     except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are text
@@ -72,7 +72,7 @@ def is_file_of(table: Table, file: IO[bytes]) -> bool:
             schema = opened.schema_arrow
     except OSError:
         return False
-    columns = {each.name for each in table.columns}
+    columns = {column.name for column in table.columns}
     return _marked_table(schema.metadata or {}) == table.name or columns <= {*schema.names}
 
 

@@ -97,9 +97,9 @@ def named(paths: Iterable[str]) -> str:
     >>> named("abcdefgh")
     'a, b, c, d, e and 3 more'
     """
-    found = sorted(paths)
-    more = len(found) - _MOST_NAMES
-    return ", ".join(found[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    ordered = sorted(paths)
+    more = len(ordered) - _MOST_NAMES
+    return ", ".join(ordered[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def begins_with(start: bytes, *keys: str) -> IsOwn:
@@ -113,8 +113,8 @@ def begins_with(start: bytes, *keys: str) -> IsOwn:
 
     def check(file: IO[bytes]) -> bool:
         head = file.read(_BEGINNING)
-        found = {each.decode() for each in re.findall(rb'"(\w+)":', head)}
-        return not head or (head.startswith(start) and {*keys} <= found)
+        present = {key.decode() for key in re.findall(rb'"(\w+)":', head)}
+        return not head or (head.startswith(start) and {*keys} <= present)
 
     return check
 
@@ -127,12 +127,16 @@ def page_titled(title: str) -> IsOwn:
 
 def foreign_paths(folder: Path, results: Results, names: Sequence[str] | None = None) -> list[str]:
     """Return the paths in a folder, or below these names in it, that the command has not written."""
-    found = (
-        each
-        for each in os.scandir(folder)
-        if (names is None or each.name in names) and not (each.name == _OF_FILE_SYSTEMS and _is_folder(each))
+    entries = (
+        entry
+        for entry in os.scandir(folder)
+        if (names is None or entry.name in names) and not (entry.name == _OF_FILE_SYSTEMS and _is_folder(entry))
     )
-    return [path for each in found for path in ([] if _is_draft(each, results) else _foreign(each, each.name, results))]
+    return [
+        path
+        for entry in entries
+        for path in ([] if _is_draft(entry, results) else _foreign(entry, entry.name, results))
+    ]
 
 
 def _foreign(entry: os.DirEntry[str], path: str, results: Results) -> Iterator[str]:
@@ -149,8 +153,8 @@ def _foreign(entry: os.DirEntry[str], path: str, results: Results) -> Iterator[s
         entries = [*os.scandir(entry.path)]
         if not entries and "/" in path and not _MAY_BE_EMPTY.search(path):
             yield f"{path}/"
-        for each in entries:
-            yield from _foreign(each, f"{path}/{each.name}", results)
+        for inner in entries:
+            yield from _foreign(inner, f"{path}/{inner.name}", results)
     else:
         yield f"{path}/"
 
@@ -170,7 +174,7 @@ def _is_draft(entry: os.DirEntry[str], results: Results) -> bool:
     if not mark.is_file():
         content = [*os.scandir(entry.path)]
         return all(
-            each.name == _NEW and _is_folder(each) and not foreign_paths(Path(each), results) for each in content
+            inner.name == _NEW and _is_folder(inner) and not foreign_paths(Path(inner), results) for inner in content
         )
     text = mark.read_text(encoding="utf-8", errors="replace")
     return text.startswith(DRAFT_START) or DRAFT_START.startswith(text)
@@ -227,9 +231,9 @@ class OpenFolder:
 
     def finish_drafts(self) -> None:
         """Complete or undo what killed commands have begun to publish, and remove their drafts."""
-        for draft in [Path(each.path) for each in os.scandir(self.path) if _is_draft(each, self.results)]:
+        for draft in [Path(entry.path) for entry in os.scandir(self.path) if _is_draft(entry, self.results)]:
             if kept := next((draft / name for name in (_READY, _OLD) if (draft / name).is_dir()), None):
-                present = {each.name for each in os.scandir(kept)}
+                present = {entry.name for entry in os.scandir(kept)}
                 for name in (name for name in _marked_names(draft / DRAFT_MARK) if name in present):
                     (kept / name).rename(self.path / name)
             _remove_draft(draft)
@@ -264,9 +268,9 @@ def open_results(folder: Path, results: Results, *, has_others: bool = False) ->
                 opened.finish_drafts()
                 yield opened
         finally:
-            for each in created:
+            for parent in created:
                 with suppress(OSError):
-                    each.rmdir()  # if it is empty
+                    parent.rmdir()  # if it is empty
     except OSError as error:
         raise ResultFolderError(f"cannot write to {folder}: {error.strerror or error}") from error
 
@@ -276,7 +280,7 @@ def _create(folder: Path) -> list[Path]:
     if os.path.lexists(folder) and not folder.is_dir():
         kind = "link to nothing" if folder.is_symlink() and not folder.exists() else "file"
         raise ResultFolderError(f"expected a folder for the results, got the {kind} {folder}")
-    created = [each for each in (folder, *folder.parents) if not each.exists()]
+    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     return created
 
@@ -321,8 +325,8 @@ def _move(source: Path, target: Path, undo: ExitStack) -> None:
 def _sync(folder: Path) -> None:
     """Wait until the files below a folder are on the disk: a rename may be there before what it names."""
     for parent, _, files in os.walk(folder):
-        for each in (Path(parent), *(Path(parent, name) for name in files)):
-            descriptor = os.open(each, os.O_RDONLY)
+        for path in (Path(parent), *(Path(parent, name) for name in files)):
+            descriptor = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
             finally:
@@ -338,8 +342,8 @@ def _remove(path: Path) -> None:
 
 def _remove_draft(draft: Path) -> None:
     """Remove a draft, its mark last: without it, nothing says whose the rest is."""
-    for each in (_NEW, _OLD, _READY, DRAFT_MARK):
-        _remove(draft / each)
+    for name in (_NEW, _OLD, _READY, DRAFT_MARK):
+        _remove(draft / name)
     draft.rmdir()
 
 
@@ -351,9 +355,9 @@ def write_page(path: Path, text: str, is_own: IsOwn) -> None:
     """
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{target.name}.unfinished")
-    for each in (target, draft):
-        if os.path.lexists(each) and not (each.is_file() and _is_own_file(each, is_own)):
-            raise ResultFolderError(f"expected no file or an earlier page, got {each}: take another file")
+    for file in (target, draft):
+        if os.path.lexists(file) and not (file.is_file() and _is_own_file(file, is_own)):
+            raise ResultFolderError(f"expected no file or an earlier page, got {file}: take another file")
     try:
         with draft.open("w", encoding="utf-8") as stream:
             stream.write(text)

@@ -79,7 +79,7 @@ def kind_rows(
             of deviations.
         traces: Traces of counterexamples, by unit key.
     """
-    tables: dict[str, list[Row]] = {each.name: [] for each in (KINDS, COUNTEREXAMPLES, DEVIATIONS, UPGRADES)}
+    tables: dict[str, list[Row]] = {table.name: [] for table in (KINDS, COUNTEREXAMPLES, DEVIATIONS, UPGRADES)}
     ids: dict[Any, str] = {}
     units = list[tuple[str, str]]()
     for position, result in enumerate(results):
@@ -100,19 +100,19 @@ def _add_kind(
 ) -> None:
     tables[KINDS.name].append(KINDS.row({"kind_id": kind_id, "position": position} | result.row()))
     deviations: Mapping[str, CellResult] = result.deviations if isinstance(result, UpgradeResult) else {}
-    for name, each in deviations.items():
-        row = {"kind_id": kind_id, "deviation": name} | each.row(DEVIATION_COLUMNS)
+    for name, deviation_result in deviations.items():
+        row = {"kind_id": kind_id, "deviation": name} | deviation_result.row(DEVIATION_COLUMNS)
         tables[DEVIATIONS.name].append(DEVIATIONS.row(row))
-    for deviation, each in ((None, result), *deviations.items()):
-        if each.example:
-            found = (trace.shown_as(result.cell, each.example) for trace in traces)
+    for deviation, shown in ((None, result), *deviations.items()):
+        if shown.example:
+            traced = (trace.shown_as(result.cell, shown.example) for trace in traces)
             values = {
                 "kind_id": kind_id,
                 "deviation": deviation,
-                "property": each.property,
-                "message": each.message,
-                "example": each.example,
-                "trace": next((rows for rows in found if rows is not None), []),
+                "property": shown.property,
+                "message": shown.message,
+                "example": shown.example,
+                "trace": next((rows for rows in traced if rows is not None), []),
             }
             tables[COUNTEREXAMPLES.name].append(COUNTEREXAMPLES.row(values))
 
@@ -142,14 +142,14 @@ def parse_results(tables: Mapping[str, Sequence[Row]]) -> tuple[str, list[Any]]:
     for kind_id in dict.fromkeys(row["kind_id"] for row in upgrades):
         if kind_id not in kinds:
             raise TablesError(f"the table kinds lacks the kind {kind_id} of the table upgrades")
-        found = result_type.of_row(cells[kinds[kind_id]["position"]], _escaped(kinds[kind_id]))
-        if isinstance(found, UpgradeResult):
+        result = result_type.of_row(cells[kinds[kind_id]["position"]], _escaped(kinds[kind_id]))
+        if isinstance(result, UpgradeResult):
             named = {
-                row["deviation"]: UpgradeResult.of_row(found.cell, _escaped(row), DEVIATION_COLUMNS)
+                row["deviation"]: UpgradeResult.of_row(result.cell, _escaped(row), DEVIATION_COLUMNS)
                 for row in deviations[kind_id]
             }
-            found = evolve(found, deviations=named)
-        by_kind[kind_id] = found
+            result = evolve(result, deviations=named)
+        by_kind[kind_id] = result
     return suite, [_of_cell(by_kind[row["kind_id"]], cell) for row, cell in zip(upgrades, cells, strict=True)]
 
 
@@ -166,7 +166,9 @@ def escaped(text: str | None) -> str | None:
     """
     if text is None or text.isprintable():
         return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
 
 
 def _of_cell(result: CellResult, cell: Any) -> CellResult:

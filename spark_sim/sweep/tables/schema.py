@@ -18,10 +18,10 @@ RESULT_TYPES: Final[tuple[type[CellResult], ...]] = (UpgradeResult, BrokerCellRe
 
 def _result_columns() -> tuple[Column, ...]:
     """Return the columns of all results; those that not all of them have may be null."""
-    found: dict[str, Column] = {each.name: each for each in CellResult.columns()}
-    for each in (column for result_type in RESULT_TYPES for column in result_type.columns()):
-        found.setdefault(each.name, evolve(each, is_nullable=True))
-    return tuple(found.values())
+    columns: dict[str, Column] = {column.name: column for column in CellResult.columns()}
+    for result_column in (column for result_type in RESULT_TYPES for column in result_type.columns()):
+        columns.setdefault(result_column.name, evolve(result_column, is_nullable=True))
+    return tuple(columns.values())
 
 
 KIND_ID: Final = (
@@ -30,7 +30,7 @@ KIND_ID: Final = (
     "the kind: digest of the computing code, the parameters and the behaviour",
 )
 RUN_COLUMNS: Final = field_columns(Run)
-_EXPLORED: Final = {each.name: each for each in UpgradeResult.columns(DEVIATION_COLUMNS)}
+_EXPLORED: Final = {column.name: column for column in UpgradeResult.columns(DEVIATION_COLUMNS)}
 
 _EVENT: Final = columns_of(
     ("at", "bigint", "simulated time in ms; 0 for brokers"),
@@ -121,5 +121,7 @@ DEVIATIONS: Final = Table(
         *_EXPLORED.values(),
     ),
 )
-TABLES: Final[Mapping[str, Table]] = {each.name: each for each in (KINDS, RUNS, COUNTEREXAMPLES, DEVIATIONS, UPGRADES)}
+TABLES: Final[Mapping[str, Table]] = {
+    table.name: table for table in (KINDS, RUNS, COUNTEREXAMPLES, DEVIATIONS, UPGRADES)
+}
 """The tables of a finished sweep, in the order in which they are written."""

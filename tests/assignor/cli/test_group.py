@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
@@ -13,7 +14,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.cli.group import _cells, _tables, _watch, command
+from assignor.cli.group import _cells, _lookup, _tables, _watch, command
 from assignor.cli.main import cli
 from assignor.errors import MissingExtraError
 from assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
@@ -70,7 +71,7 @@ class Lookup:
 def fixture_lookup(monkeypatch):
     """The class of the lookup, for tests that change its answers; `last` is the last instance."""
     one = type("OneLookup", (Lookup,), {})
-    monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": lambda: one})
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: one})
     monkeypatch.setattr(command, "WATCH_SECONDS", 0.0)
     return one
 
@@ -212,7 +213,7 @@ def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, mo
     def missing():
         raise MissingExtraError("kafka-python is not installed: pip install 'streams-assignor[kafka-python]'")
 
-    monkeypatch.setattr(command, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
 
     assert 0 == run("app", *BROKER).exit_code
     done = run("app", *BROKER, "--client", "kafka-python")
@@ -405,13 +406,15 @@ def test_a_transient_problem_that_ends_is_no_problem(run, lookup):
 
 
 def test_a_transient_problem_that_lasts_is_a_problem(run, lookup, monkeypatch):
-    monkeypatch.setattr(_watch, "CONFIRM_SECONDS", 0.2)
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    clock.sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)
+    monkeypatch.setattr(_watch, "time", clock)
     lookup.answers = (LAST_STEP,)
 
-    done = run("app", *BROKER, "--check", "--interval", "0.1")
+    done = run("app", *BROKER, "--check", "--interval", "4")
 
     assert 1 == done.exit_code
-    assert 3 <= len(lookup.last.asked)
+    assert 4 == len(lookup.last.asked), "looks after 0, 4, 8 and 12 seconds"
 
 
 # -- is my upgrade stuck? --------------------------------------------------------------------------------------------

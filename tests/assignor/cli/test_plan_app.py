@@ -93,7 +93,63 @@ def test_different_releases_of_kafka_in_the_files_are_named(run):
     fat = {f"lib/kafka-clients-{version}.jar": jar({}) for version in ("2.8.1", "3.1.0")}
     text = run("3.9", "4.3", entries=fat).output
 
-    assert "- kafka-clients in the files: 2.8.1, 3.1.0\n- the files have different releases of Kafka: " in text
+    assert "- kafka-clients in the files: 2.8.1, 3.1.0\n- different releases of Kafka in the files, " in text
+    assert "kafka-clients is the oldest: Kafka's references resolve\n" in text
+
+
+def test_kafka_streams_that_misses_something_of_an_older_kafka_clients_blocks(run):
+    admin = "org/apache/kafka/clients/admin/Admin"
+    streams = ClassBytes(STREAMS + "KafkaStreams").calls(admin, "none", "()V", 0xB9, 11).bytes()
+    fat = {
+        "lib/kafka-streams-4.3.1.jar": jar({STREAMS + "KafkaStreams.class": streams}),
+        "lib/kafka-clients-3.6.2.jar": jar({}),
+        "lib/spring-boot-3.2.1.jar": jar({}),
+    }
+    result = run("3.9", "4.3", entries=fat)
+
+    assert 1 == result.exit_code
+    assert "unsafe: Kafka's artifacts in the files do not fit together, see below" in result.output
+    assert ": 1 references of Kafka's own fail; kept by: Spring Boot 3.2.1, which names the version\n" in result.output
+    assert "- NoSuchMethodError: org.apache.kafka.clients.admin.Admin#none(): " in result.output
+
+
+def test_what_to_call_instead_follows_what_is_lost(run):
+    through = ClassBytes("A").calls(
+        STREAMS + "kstream/KStream", "through", f"(Ljava/lang/String;)L{STREAMS}kstream/KStream;", 0xB9, 11
+    )
+    sink = through.calls(STREAMS + "Topology", "addSink", "()V")
+    text = run("3.9", "4.3", entries={"A.class": sink.bytes()}).output
+
+    assert "    use to(topic) and StreamsBuilder#stream(topic), or repartition(); " in text
+    assert "    4.3.1 has addSink(" in text
+
+
+def test_what_only_the_making_of_a_native_image_uses_leaves_the_verdict(run):
+    hints = ClassBytes("A", interfaces=["org/springframework/aot/hint/RuntimeHintsRegistrar"]).makes(GONE)
+    result = run("2.8", "4.3", entries={"A.class": hints.bytes()})
+
+    assert 0 == result.exit_code
+    assert "there is no such class; only while a native image is made; your class A" in result.output
+
+
+def test_copies_signatures_libraries_and_java_have_lines(run):
+    copy = {f"x/kafka/{name}.class": b"" for name in ("common/TopicPartition", "clients/CommonClientConfigs")}
+    entries = {
+        "A.class": ClassBytes("A").method("x", f"(L{GONE};)V").makes(STREAMS + "Topology").bytes(),
+        "lib/x-1.jar": jar(copy),
+        "lib/zstd-jni-1.3.0-1.jar": jar({}),
+    }
+    text = run("2.8", "4.3", entries=entries).output
+
+    for line in (
+        "- missing: org.apache.kafka.streams.processor.PartitionGrouper: only in a signature, ",
+        "- a copy of kafka-clients as x.kafka, which stays as it is: library x 1",
+        "- older: the files have zstd-jni 1.3.0-1, com.github.luben:zstd-jni ",
+        "- 4.3.1 needs Java 11; the files need Java 8, so look at what runs them",
+    ):
+        assert line in text
+    newer = {"A.class": ClassBytes("A", java=17).bytes()}
+    assert "- Java: the files need 17 (your class), 4.3.1 11\n" in run("2.8", "4.3", entries=newer).output
 
 
 def test_of_an_assumed_release_nothing_is_checked(run):
@@ -129,6 +185,6 @@ def test_a_file_that_cannot_be_opened_is_refused(run, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied", "orders.jar")
 
-    monkeypatch.setattr("upgrade.application.archive.ZipFile", refuse)
+    monkeypatch.setattr("upgrade.application._zip_files.ZipFile", refuse)
 
     assert "cannot read orders.jar: Permission denied" in run("2.8", "4.3", entries=FAT).output

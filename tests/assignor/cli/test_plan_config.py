@@ -1,11 +1,14 @@
 """``plan --config``: the settings of an application beside both releases."""
 
 import json
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner
 
 from assignor.cli.plan.command import plan
+from tests.upgrade.application.class_bytes import ClassBytes
 
 PROPERTIES = """\
 application.id=billing
@@ -33,10 +36,10 @@ def test_a_refused_value_makes_the_plan_unsafe(run):
     assert lines[0].startswith(
         "2.8.2 to 4.3.1: unsafe: members of 4.3.1 do not start with the configuration, see below"
     )
-    assert "- refused: processing.guarantee: Invalid value exactly_once for" in result.output
+    assert "- refused: line 2: processing.guarantee: Invalid value exactly_once for" in result.output
     assert "- default changed: session.timeout.ms (consumer): not set; the default is 45000 instead of 10000" in lines
     assert "- default changed: ssl.protocol (consumer, producer, admin): not set; " in result.output
-    assert "- unknown: my.key: not a key of Kafka" in result.output
+    assert "- unknown: line 4: my.key: not a key of Kafka" in result.output
     assert ", your configuration; not checked: your code, " in lines[-1]
     assert "hunter2" not in result.output
 
@@ -54,11 +57,13 @@ def test_the_same_as_json_and_as_a_runbook(run):
 
     assert "unsafe" == found["verdict"]
     assert (False, 0) == (found["configuration"]["framework"], found["configuration"]["left_out"])
-    assert {"key", "config", "status", "text"} == set(found["configuration"]["settings"][0])
+    assert {"key", "config", "status", "text", "line", "conditions"} == set(found["configuration"]["settings"][0])
     assert "refused" == found["configuration"]["settings"][0]["status"]
     assert found["notes"][0].startswith("members of 4.3.1 do not start")
     assert "## Configuration" in markdown
-    assert "- [ ] refused: processing.guarantee: Invalid value" in markdown
+    assert "- [ ] refused: line 2: processing.guarantee: Invalid value" in markdown
+    assert "Settle before the first step:\n\n- [ ] members of 4.3.1 do not start with the configuration" in markdown
+    assert "- [ ] default changed: ssl.protocol (consumer, producer, admin): not set; " in markdown
     assert "fine" not in markdown.partition("## Configuration")[2].partition("## ")[0]
 
 
@@ -66,14 +71,16 @@ def test_json_and_spring_boot_are_read(run):
     settings = {"spring": {"kafka": {"streams": {"properties": {"processing.guarantee": "exactly_once"}}}}, "a": 1}
     result = run("2.8", "4.3", text=json.dumps(settings), name="application.json")
 
-    assert "- refused: processing.guarantee: " in result.output
-    assert "- 1 further keys of the file are not of Kafka Streams" in result.output
+    assert "- refused: line 1: processing.guarantee: " in result.output
+    assert "- 1 further keys of the file are not read" in result.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "text", "name", "message"),
     [
-        (("2.8", "4.3"), "a: b", "application.yaml", "YAML is not read"),
+        (("2.8", "4.3"), "- a", "application.yaml", "expected an object of settings, got a list"),
+        (("2.8", "4.3"), "a\0b\0", "a.properties", "got NUL bytes: is it UTF-16?"),
+        (("2.8", "4.3"), "a: hunter2: b", "a.yml", "expected YAML (mapping values are not allowed here) at line 1"),
         (("2.8", "4.3"), "[", "a.json", "cannot read"),
         (("2.8", "4.3"), "[]", "a.json", "expected an object of settings"),
         (("2.8", "2.8"), "", "a.properties", "--config and --app need two releases, got 2.8.2 twice"),
@@ -86,13 +93,57 @@ def test_what_cannot_be_compared_is_refused(run, arguments, text, name, message)
 
     assert 2 == result.exit_code
     assert message in result.output
+    assert "hunter2" not in result.output
+
+
+YAML = """\
+spring.kafka.streams:
+  application-id: billing
+  properties:
+    processing.guarantee: at_least_once
+    ssl.key.password: hunter2
+---
+spring.config.activate.on-profile: prod
+spring.kafka.streams.properties.processing.guarantee: exactly_once
+"""
+
+
+def test_a_profile_of_spring_boot_is_named(run):
+    result = run("2.8", "4.3", text=YAML, name="application.yml")
+    found = json.loads(run("2.8", "4.3", "--json", text=YAML, name="application.yml").output)
+    markdown = run("2.8", "4.3", "-o", "markdown", text=YAML, name="application.yml").output
+
+    assert 1 == result.exit_code
+    assert "- refused: line 8, profile prod: processing.guarantee: Invalid value exactly_once" in result.output
+    assert (8, ["profile prod"]) == tuple(found["configuration"]["settings"][0][key] for key in ("line", "conditions"))
+    assert "- [ ] refused: line 8, profile prod: processing.guarantee: Invalid" in markdown
+    assert "hunter2" not in f"{result.output}{found}{markdown}"
+
+
+def test_classes_of_the_configuration_are_looked_up_in_the_files_of_app(run, tmp_path):
+    text = "default.key.serde=com.example.Keys\ndefault.value.serde=com.example.Values\n"
+    library, jar = BytesIO(), tmp_path / "orders.jar"
+    ZipFile(library, "w").close()
+    with ZipFile(jar, "w") as written:
+        written.writestr("com/example/Keys.class", ClassBytes("com/example/Keys").bytes())
+        written.writestr("BOOT-INF/lib/x-1.jar", library.getvalue())
+    result = run("3.9", "4.3", "--app", str(jar), "--json", text=text)
+    found = {
+        each["key"]: (each["status"], each["text"]) for each in json.loads(result.output)["configuration"]["settings"]
+    }
+
+    assert 1 == result.exit_code
+    assert ("fine", "class com.example.Keys is in the files of --app") == found["default.key.serde"]
+    assert ("refused", "class com.example.Values is not in the files of --app") == found["default.value.serde"]
 
 
 def test_without_files_one_line_names_the_option():
     lines = CliRunner().invoke(plan, ["3.9", "4.3"]).output.splitlines()
 
     assert "for your application" not in CliRunner().invoke(plan, ["2.0.1", "simulated-4"]).output
-    assert lines[-3].startswith("for your application: --config FILE and --app PATH say what becomes of ")
+    assert lines[-3].startswith(
+        "for your application: --config FILE, --app PATH, --topology FILE and --group NAME say which "
+    )
 
 
 def test_topologies_that_differ_come_first(run, tmp_path):
@@ -107,3 +158,58 @@ def test_topologies_that_differ_come_first(run, tmp_path):
 
     assert 1 == result.exit_code
     assert "do not roll: the topologies differ" in result.output.splitlines()[0]
+
+
+GROUP = "num.standby.replicas=1\nsession.timeout.ms=30000\ngroup.instance.id=${POD}\nnum.stream.threads=2\n"
+
+
+def test_settings_are_the_parameters_of_the_plan(run):
+    result = run("4.2", "4.3", "--members", "2", "--tasks", "2", "--json", text=GROUP)
+    found = json.loads(result.output)
+
+    assert (True, 1, 30000) == tuple(
+        found["configuration"]["parameters"][key] for key in ("static", "standbys", "session_timeout_ms")
+    )
+    assert any("explored were members without group.instance.id" in each for each in found["group"]["assumed"])
+    assert not [each for each in found["notes"] if "counts" in each]
+
+
+def test_an_option_counts_more_than_the_file_and_both_are_named(run):
+    result = run(
+        "4.2", "4.3", "--members", "2", "--tasks", "2", "--standbys", "0", "--session-timeout", "45", text=GROUP
+    )
+    threads = run("2.0", "2.3.1", "--without", "second-thread", text=GROUP)
+
+    assert "note: --standbys counts, and not num.standby.replicas of " in result.output
+    assert "note: --session-timeout counts, and not session.timeout.ms of " in result.output
+    assert "note: --without second-thread counts, and not " in threads.output
+
+
+def test_threads_and_static_members_of_the_settings_decide(run):
+    found = json.loads(run("2.0", "2.3.1", "--json", text="num.stream.threads=2\n").output)
+
+    assert "yes" == found["features"]["second-thread"]["concerns"]
+    assert "static members: " in run("3.9", "2.3", text=GROUP).output.splitlines()[1]
+
+
+def test_standbys_that_cannot_be_simulated_are_refused(run):
+    result = run("4.2", "4.3", "--members", "2", text="num.standby.replicas=1000")
+
+    assert 2 == result.exit_code
+    assert "expected at most 100 for --standbys, got 1000: num.standby.replicas of" in result.output
+    assert 0 == run("4.2", "4.3", text="num.standby.replicas=1000").exit_code
+
+
+def test_the_streams_protocol_needs_both_releases(run):
+    blocked = run("3.9", "4.3", text="group.protocol=streams\nprocessing.guarantee=exactly_once\n")
+
+    assert 1 == blocked.exit_code
+    assert "members of 4.3.1 do not start with the configuration" in blocked.output.splitlines()[0]
+    assert "note: group.protocol=streams, which 3.9.2 does not have" in blocked.output
+    assert 0 == run("3.9", "4.3", "--offline", text="group.protocol=streams\n").exit_code
+
+
+def test_a_vendors_name_is_compared_with_apaches_jars(run):
+    notes = json.loads(run("2.8", "7.6.1-ccs", "--json", text="").output)["notes"]
+
+    assert "7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0" in (notes)

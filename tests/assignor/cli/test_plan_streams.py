@@ -179,8 +179,9 @@ def test_warm_ups_of_streams_groups_are_not_standbys():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("4.3", "4.3", "--broker-release", "4.3"), "need --to-protocol"),
-        (("4.2", "4.3", "--group", "g"), "need --to-protocol"),
+        (("4.3", "4.3", "--broker-release", "4.3"), "--broker-release needs --to-protocol"),
+        (("4.2", "4.3", "--broker-release", "4.3"), "--broker-release needs --to-protocol"),
+        (("4.2", "4.3", "--client", "kafka-python"), "--command-config and --client need --group"),
         ((*STREAMS, "--brokers"), "--to-protocol excludes"),
         ((*STREAMS, "--members", "3"), "--to-protocol excludes"),
         ((*STREAMS, "--group", "g"), "expected --bootstrap-servers"),

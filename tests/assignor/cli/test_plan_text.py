@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from assignor.cli.plan.command import plan
 from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
-from spark_sim.advice.patch_levels import advise_between
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
 from upgrade.hazards import HAZARDS, Severity
+from upgrade.patch_levels import advise_between
 from upgrade.releases import resolve_release
 
 SCREEN = DisplayOptions(columns=80, rows=50)

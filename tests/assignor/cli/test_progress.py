@@ -123,3 +123,14 @@ def test_waiting_for_standard_input_is_no_step(monkeypatch):
         step("converting")
 
     assert seen == ["", ""]
+
+
+def test_a_command_runs_where_no_thread_can_start(monkeypatch):
+    def fails(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(progress.Thread, "start", fails)
+    with progress.shown_steps():
+        progress.step("at work")
+
+    assert "" == progress._Step.text

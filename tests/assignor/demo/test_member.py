@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,12 +125,22 @@ def test_a_file_that_does_not_say_how_to_connect_is_one_line(tmp_path: Path, tex
 
 @pytest.fixture(name="cluster", scope="module")
 def fixture_cluster() -> Iterator[MockCluster]:
-    with MockCluster(topics={"orders": PARTITIONS}, initial_rebalance_delay_ms=100) as cluster:
-        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
-        for number in range(RECORDS):
-            producer.produce("orders", b"x", partition=number % PARTITIONS)
-        producer.flush(SECONDS)
+    with a_cluster() as cluster:
         yield cluster
+
+
+@contextmanager
+def a_cluster() -> Iterator[MockCluster]:
+    with MockCluster(topics={"orders": PARTITIONS}, initial_rebalance_delay_ms=100) as cluster:
+        send(cluster, RECORDS)
+        yield cluster
+
+
+def send(cluster: MockCluster, records: int) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+    for number in range(records):
+        producer.produce("orders", b"x", partition=number % PARTITIONS)
+    assert 0 == producer.flush(SECONDS)
 
 
 @contextmanager
@@ -158,8 +167,12 @@ def a_member(
 
 
 def read_until_all_processed(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    return read_until_processed(process, RECORDS)
+
+
+def read_until_processed(process: subprocess.Popen[str], records: int) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = []
-    while sum(event["to"] + 1 - event["from"] for event in events if event["event"] == "processed") < RECORDS:
+    while sum(event["to"] + 1 - event["from"] for event in events if event["event"] == "processed") < records:
         line = process.stdout.readline()
         assert line, process.stderr.read()
         events.append(parse_line(line))
@@ -220,19 +233,20 @@ def test_a_rejected_request_of_a_rebalance_does_not_end_the_member() -> None:
 
 
 @ON_THE_MOCK
-def test_it_continues_at_the_committed_offsets(cluster: MockCluster) -> None:
-    with a_member(cluster, "in turn") as process:
-        read_until_all_processed(process)
-        process.terminate()
-        process.wait(SECONDS)
-    with a_member(cluster, "in turn") as process:
-        while not parse_line(process.stdout.readline()).get("active"):
-            pass
-        time.sleep(1)
-        process.terminate()
-        after = list(map(parse_line, process.stdout))
+def test_it_continues_at_the_committed_offsets() -> None:
+    """The first record that it processes in each partition is the one that came after the others."""
+    with a_cluster() as cluster:
+        with a_member(cluster, "in turn") as process:
+            read_until_all_processed(process)
+            process.terminate()
+            process.wait(SECONDS)
+        send(cluster, PARTITIONS)
+        with a_member(cluster, "in turn") as process:
+            first = read_until_processed(process, PARTITIONS)
+            process.terminate()
+            after = list(map(parse_line, process.stdout))
 
-    assert [] == [event for event in after if event["event"] == "processed"]
+    assert {RECORDS // PARTITIONS} == {event["from"] for event in first if event["event"] == "processed"}
     assert "stopped" == after[-1]["event"]
 
 

@@ -76,7 +76,7 @@ def refusal(consumer: StreamsConsumer) -> FatalError:
 ALL = {b"%d" % number for number in range(RECORDS)}
 
 
-def test_an_authorised_member_reads_and_commits_and_no_log_has_the_password(
+def test_an_authorized_member_reads_and_commits_and_no_log_has_the_password(
     secure: SecureCluster,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],

@@ -144,6 +144,36 @@ def test_upgrade_from_that_is_still_set(application: Application, java_streams: 
         assert [3] == [member["consumer_protocol_version"] for member in found["members"] if member["name"] in pinned]
 
 
+@pytest.mark.java
+@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
+def test_a_plan_finds_the_release_of_the_members(
+    application: Application, java_streams: JavaStreams, broker: str, client: str
+) -> None:
+    member = java_streams("2.8.2")
+    settle(member)
+    at = ("--group", application.name, "--bootstrap-servers", broker, "--client", client, "--json")
+    script = "from assignor.cli.main import main; main()"
+    plans = {
+        releases: subprocess.run(
+            [sys.executable, "-c", script, "plan", *releases, *at],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
+        for releases in [("4.3",), ("3.0", "4.3")]
+    }
+
+    found = json.loads(plans["4.3",].stdout)
+    assert "2.8" == found["from"][:3], plans["4.3",].stderr
+    live = found["live_group"]
+    assert (["2.8.0", "2.8.1", "2.8.2"], len(TASKS), 0) == (live["releases"], live["tasks"], live["standbys"])
+    assert PARTITIONS in live["partitions"].values()
+    assert live["brokers"]
+    assert all(each["release"] and each["finalized"]["metadata.version"] for each in live["brokers"])
+    assert 1 == plans["3.0", "4.3"].returncode
+    assert json.loads(plans["3.0", "4.3"].stdout)["notes"][0].startswith("3.0 is not the release of ")
+
+
 def test_python_members_with_standbys(application: Application, broker: str) -> None:
     with application.python(standbys=1) as one, application.python(standbys=1) as other:
         settle(one, other)

@@ -75,7 +75,7 @@ def without(settings: dict[str, str], prefix: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("login", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "certificate"])
-def test_an_authorised_user_sees_the_group(
+def test_an_authorized_user_sees_the_group(
     secure: SecureCluster, name: str, login: str, by: str, tmp_path: Path
 ) -> None:
     settings = secure.java_certificate() if login == "certificate" else secure.java_login("anna", mechanism=login)

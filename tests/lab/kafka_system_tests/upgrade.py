@@ -30,7 +30,7 @@ _FOLLOW_UP: Final = "Triggering the followup rebalance scheduled for"
 _FUTURE_ASSIGNOR: Final = r"partition.assignment.strategy = \[.*StreamsUpgradeTest\$FutureStreamsPartitionAssignor\]"
 _JOIN: Final = "test.run_fk_join"
 _TOPICS: Final = {"echo": 5, "data": 5, "fk": 5, "fk-result": 5}
-_SYNCHRONISED_SECONDS: Final = 60
+_SYNCHRONIZED_SECONDS: Final = 60
 
 
 def two_bounces(system: System, *, origin: str, join: bool = False) -> None:
@@ -145,7 +145,7 @@ def _probe(system: System, processor: Processor, *, last: bool) -> None:
 
 
 def _wait_for_one_generation(system: System) -> None:
-    deadline = time.monotonic() + _SYNCHRONISED_SECONDS
+    deadline = time.monotonic() + _SYNCHRONIZED_SECONDS
     while len(found := {_last_generation(each) for each in system.processors}) > 1:
         if time.monotonic() > deadline:
             raise SystemTestFailed(f"the processors are in generations {sorted(found)}")

@@ -1,6 +1,6 @@
 """One command for a release: version, changelog, checks, commit and tag. Nothing is pushed or uploaded.
 
-The entry of the changelog is made of the fragments, or was written before: then there are none. ``python -m
+The entry of the changelog is made of the fragments; if it was written before, they go to its end. ``python -m
 tests.lab.packaging.make_release 0.2.0 --dry-run`` does all of it in a clone and shows the result (``tox -e
 release -- 0.2.0 --dry-run`` has the tools). Without ``--dry-run`` the finished commit and its tag are fetched from that
 clone, so a step that fails changes nothing.
@@ -65,13 +65,13 @@ def require_releasable(root: Path, version: str) -> None:
         raise Refused(f"expected a version above the newest tag v{'.'.join(map(str, newest))}, got {version}")
     if changed := _git(root, "status", "--porcelain"):
         raise Refused(f"expected a tree without changes, got:\n{changed}")
-    fragments = [path.name for path in sorted((root / "docs" / "changelog.d").glob("*.md")) if path.name != "README.md"]
-    if has_entry(root, version):
-        if fragments:
-            names = ", ".join(fragments)
-            raise Refused(f"docs/changelog.md has an entry {version}: expected its fragments in there, got {names}")
-    elif not fragments:
+    if not has_entry(root, version) and not fragments(root):
         raise Refused("expected fragments in docs/changelog.d, got none: there is nothing to release")
+
+
+def fragments(root: Path) -> list[Path]:
+    """Return the files with the changes that are in no entry yet."""
+    return [path for path in sorted((root / "docs" / "changelog.d").glob("*.md")) if path.name != "README.md"]
 
 
 def has_entry(root: Path, version: str) -> bool:
@@ -80,11 +80,29 @@ def has_entry(root: Path, version: str) -> bool:
     return any(line.split()[:2] == ["##", version] for line in lines)
 
 
+def move_fragments(root: Path, version: str) -> None:
+    """Move the fragments to the end of the entry of this version, which scriv refuses to touch once it is written."""
+    changelog = root / "docs" / "changelog.md"
+    text = changelog.read_text()
+    begin = re.search(rf"^## {re.escape(version)}\b", text, re.MULTILINE)
+    assert begin, "it has an entry"
+    next_entry = re.compile(r"^(<a id=|## )", re.MULTILINE).search(text, begin.end())
+    end = next_entry.start() if next_entry else len(text)
+    items = "\n".join(path.read_text().strip() for path in fragments(root))
+    changelog.write_text(
+        f"{text[:end].rstrip()}\n\n### Since this entry was written\n\n{items}\n\n{text[end:]}".rstrip() + "\n"
+    )
+    for path in fragments(root):
+        path.unlink()
+
+
 def write_release(root: Path, version: str) -> None:
     """Set the version, collect the changelog, build and check the distributions, commit and tag."""
     set_version(root, version)
     if not has_entry(root, version):
         _run(root, sys.executable, "-m", "scriv", "collect")
+    elif fragments(root):
+        move_fragments(root, version)
     _git(root, "add", "--all", "setup.cfg", "docs/changelog.md", "docs/changelog.d")
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         _run(root, sys.executable, "-m", "build", "--outdir", folder, str(root))

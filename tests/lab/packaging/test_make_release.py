@@ -138,10 +138,17 @@ def test_a_version_that_has_its_entry_is_released_without_a_change(written):
     assert git(written, "rev-parse", "HEAD") == git(written, "rev-parse", "v0.2.0^{commit}")
 
 
-def test_a_fragment_beside_the_entry_of_its_version_is_refused(written):
-    (written / "docs/changelog.d/late.md").write_text("- Another change.\n")
+@pytest.mark.parametrize("older", ["", "\n<a id='changelog-0.1.0'></a>\n## 0.1.0\n\n- The first.\n"])
+def test_a_fragment_that_came_after_the_entry_goes_to_its_end(written, older):
+    changelog = written / "docs/changelog.md"
+    changelog.write_text(changelog.read_text() + older)
+    for name in ("late", "later"):
+        (written / f"docs/changelog.d/{name}.md").write_text(f"- It came {name}.\n")
     git(written, "add", "--all")
     git(written, "commit", "--quiet", "--message", "Late")
 
-    with pytest.raises(Refused, match=r"has an entry 0\.2\.0: expected its fragments in there, got late\.md"):
-        require_releasable(written, "0.2.0")
+    make_release(written, "0.2.0", dry_run=False)
+
+    items = "\n### Since this entry was written\n\n- It came late.\n- It came later.\n"
+    assert f"# Changelog\n\n## 0.2.0 — 2026-11-26\n\n- Edited.\n{items}{older}" == changelog.read_text()
+    assert ["README.md"] == [path.name for path in (written / "docs/changelog.d").iterdir()]

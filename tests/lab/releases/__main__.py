@@ -72,11 +72,20 @@ def derive_row(name: str, *, write: bool, bounce: bool, captures: Path | None) -
 
 @main.command("tables")
 def write_application_tables() -> None:
-    """Write the tables of configuration and code from the jars of every release (about a minute). Status 2 without."""
+    """Write the tables of ``upgrade.application`` from the jars of every release (two minutes). Status 2 without."""
     from tests.lab.releases.application_tables import write_tables
 
     for name, size in write_tables().items():
         click.echo(f"{name}: {size:,} bytes")
+
+
+@main.command("wrappers")
+def write_wrappers() -> None:
+    """Write the table of libraries that wrap Kafka Streams from their jars and POMs. Status 2 without."""
+    from tests.lab.releases.wrappers import TABLE, derive_wrappers, wrappers_text
+
+    TABLE.write_text(wrappers_text(derive_wrappers()), encoding="utf-8")
+    click.echo(f"{TABLE.name}: {TABLE.stat().st_size:,} bytes")
 
 
 @main.command("tool")

@@ -11,14 +11,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
-from xml.sax.saxutils import escape
 from zipfile import ZipFile
 
 from tests.java_oracle import compile_java
-from tests.lab.integration.kafka_jars import Unavailable, cache_folder, java, jvm, program
+from tests.lab.integration.kafka_jars import Unavailable, java, jvm, program
+from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts, tables_folder
+from tests.lab.releases.dependency_tables import (
+    dependencies_text,
+    derive_artifacts,
+    derive_libraries,
+    scala_releases,
+)
+from tests.lab.releases.environment_tables import derive_environment, environment_text
+from tests.lab.releases.ranges import by_ranges, note, ranges_text
+from upgrade.application._stored import CODE, CONFIGURATION, DEPENDENCIES, ENVIRONMENT, SCALA_CODE
 from upgrade.application.class_file import INTERFACE, PRIVATE, ClassFile, read_class
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
 from upgrade.application.configuration import CONFIGS
+from upgrade.application.scala import SCALA_ARTIFACT
 from upgrade.application.values import KNOWN_VALIDATORS
 from upgrade.releases import RELEASES
 
@@ -27,23 +37,16 @@ FOLDER: Final = Path(__file__).parents[3] / "upgrade/application/tables"
 PUBLISHED: Final = tuple(
     sorted((name for name, each in RELEASES.items() if each.is_released), key=lambda name: RELEASES[name].number)
 )
-_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-_SLF4J: Final = ("org.slf4j", "slf4j-api", "1.7.36")
-_ZSTD: Final = ("com.github.luben", "zstd-jni", "1.5.6-10")
+_SLF4J: Final = Artifact("org.slf4j", "slf4j-api", "1.7.36")
+_ZSTD: Final = Artifact("com.github.luben", "zstd-jni", "1.5.6-10")
 """Their classes are loaded with the configurations. The limits of zstd's levels are the same in all its releases."""
 _SOURCES: Final = (
     Path(__file__).parent / "java" / "ConfigTables.java",
     Path(__file__).parents[2] / "java" / "Json.java",
 )
-_POM: Final = """\
-<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>tests</groupId>
-<artifactId>tests</artifactId><version>1</version><packaging>pom</packaging><build><plugins><plugin>
-<groupId>org.apache.maven.plugins</groupId><artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version>
-<configuration><outputDirectory>{}</outputDirectory><artifactItems>{}</artifactItems></configuration>
-</plugin></plugins></build></project>
-"""
-_ITEM: Final = "<artifactItem><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></artifactItem>"
 _SECONDS: Final = 1_800
+TRAIT_INITIALIZER: Final = "$init$"
+"""Each class that mixes in a trait of Scala calls it."""
 Rows = dict[str, dict[str, Any]]
 """The configuration of a release: the facts of each key, by configuration."""
 
@@ -54,25 +57,24 @@ def fetch_jars(releases: Sequence[str]) -> Path:
     Raises:
         Unavailable: There is no Maven, or it does not get them.
     """
-    folder = cache_folder() / "application-tables"
-    wanted = [("org.apache.kafka", artifact, name) for name in releases for artifact in ARTIFACTS]
-    items = [each for each in (*wanted, _SLF4J, _ZSTD) if not (folder / f"{each[1]}-{each[2]}.jar").exists()]
-    if items:
-        with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
-            pom = Path(scratch, "pom.xml")
-            pom.write_text(_POM.format(escape(str(folder)), "".join(_ITEM.format(*each) for each in items)))
-            command = [program("mvn"), "-B", "-q", "-Dstyle.color=never", "-f", str(pom), _COPY]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
-        if done.returncode:
-            why = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it does not say why")
-            raise Unavailable(f"Maven does not get the jars (is there a network?): {why[:300]}")
+    folder = tables_folder()
+    copy_artifacts([*(Artifact(KAFKA, each, name) for name in releases for each in ARTIFACTS), _SLF4J, _ZSTD], folder)
     return folder
 
 
-def ask_configurations(releases: Sequence[str], folder: Path, trials: Path | None = None) -> dict[str, Any]:
-    """Run ``ConfigTables.java`` once for all releases; return what it printed for each."""
+def ask_configurations(
+    releases: Sequence[str], folder: Path, trials: Path | None = None, *, is_built: bool = False
+) -> dict[str, Any]:
+    """Run ``ConfigTables.java`` once for all releases; return what it printed for each.
+
+    Args:
+        releases: Their names.
+        folder: Where their jars are.
+        trials: A file of values to try, instead of the tables.
+        is_built: Try each value in a whole configuration, not with the checks of its key.
+    """
     java()
-    further = [str(folder / f"{name}-{version}.jar") for _, name, version in (_SLF4J, _ZSTD)]
+    further = [str(folder / each.file_name) for each in (_SLF4J, _ZSTD)]
     jars = {
         name: os.pathsep.join([*(str(folder / f"{each}-{name}.jar") for each in ARTIFACTS), *further])
         for name in releases
@@ -80,7 +82,11 @@ def ask_configurations(releases: Sequence[str], folder: Path, trials: Path | Non
     with tempfile.TemporaryDirectory(prefix="config-tables-") as classes:
         compile_java(_SOURCES, classes)
         command = jvm(classes, "512m", "off")
-        command += ["ConfigTables"] if trials is None else [f"-DTRIALS={trials}", "ConfigTables"]
+        command += (
+            ["ConfigTables"]
+            if trials is None
+            else [f"-DTRIALS={trials}", f"-DBUILD={str(is_built).lower()}", "ConfigTables"]
+        )
         command += [f"{name}={path}" for name, path in jars.items()]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
     if done.returncode:
@@ -118,21 +124,36 @@ def _validator(found: dict[str, Any] | None) -> dict[str, Any] | None:
     return {"class": "code", "accepts": found["accepts"]}
 
 
-def derive_code(releases: Sequence[str], folder: Path) -> Iterator[tuple[str, str, ClassFile]]:
-    """Yield release, artifact and class for each class of Kafka, without the libraries that it contains."""
+def derive_code(jars: Iterable[tuple[str, str, Path]]) -> Iterator[tuple[str, str, ClassFile]]:
+    """Yield release, artifact and class for each class of Kafka in some jars, without the libraries that they contain.
+
+    Args:
+        jars: Release, artifact and path of each.
+    """
     read: dict[tuple[str, int, int], ClassFile] = {}  # most classes are the same in the next release
-    for release in releases:
-        for artifact in ARTIFACTS:
-            with ZipFile(folder / f"{artifact}-{release}.jar") as jar:
-                for entry in jar.infolist():
-                    if not entry.filename.startswith("org/apache/kafka/") or "/shaded/" in entry.filename:
-                        continue
-                    if not entry.filename.endswith(".class"):
-                        continue
-                    key = entry.filename, entry.CRC, entry.file_size
-                    if key not in read:
-                        read[key] = _without_private(read_class(jar.read(entry)))
-                    yield release, artifact, read[key]
+    for release, artifact, path in jars:
+        with ZipFile(path) as jar:
+            for entry in jar.infolist():
+                if not entry.filename.startswith("org/apache/kafka/") or "/shaded/" in entry.filename:
+                    continue
+                if not entry.filename.endswith(".class"):
+                    continue
+                key = entry.filename, entry.CRC, entry.file_size
+                if key not in read:
+                    read[key] = _without_private(read_class(jar.read(entry)))
+                yield release, artifact, read[key]
+
+
+def java_jars(releases: Iterable[str], folder: Path) -> list[tuple[str, str, Path]]:
+    """List the jars of clients and streams."""
+    return [(name, artifact, folder / f"{artifact}-{name}.jar") for name in releases for artifact in ARTIFACTS]
+
+
+def scala_jars(jars: Iterable[tuple[str, str]], folder: Path) -> list[tuple[str, str, Path]]:
+    """List the jars for some versions of Scala and releases; each is a release of its own."""
+    return [
+        (f"{scala}:{name}", SCALA_ARTIFACT, folder / f"{SCALA_ARTIFACT}_{scala}-{name}.jar") for scala, name in jars
+    ]
 
 
 def _without_private(found: ClassFile) -> ClassFile:
@@ -140,7 +161,8 @@ def _without_private(found: ClassFile) -> ClassFile:
     members = [
         each
         for each in found.members
-        if not each.flags & PRIVATE and not each.name.startswith(("access$", "lambda$", "$", "<clinit>"))
+        if each.name == TRAIT_INITIALIZER
+        or (not each.flags & PRIVATE and not each.name.startswith(("access$", "lambda$", "$", "<clinit>")))
     ]
     return ClassFile(found.name, found.flags, found.superclass, found.interfaces, tuple(members), found.java)
 
@@ -184,7 +206,7 @@ def _add(rows: dict[tuple[str, ...], set[int]], each: ClassFile, places: set[int
 
 def code_text(rows: Mapping[tuple[str, ...], Mapping[tuple[str, ...], set[int]]]) -> str:
     """Return the stored form: the sets of releases, then the rows of each class with the number of its set."""
-    sets = sorted({_ranges(each) for found in rows.values() for each in found.values()})
+    sets = sorted({ranges_text(each) for found in rows.values() for each in found.values()})
     numbers = {ranges: number for number, ranges in enumerate(sets)}
     lines, last = [json.dumps(sets, separators=(",", ":"))], ""
     for (artifact, _), found in sorted(rows.items()):
@@ -193,23 +215,8 @@ def code_text(rows: Mapping[tuple[str, ...], Mapping[tuple[str, ...], set[int]]]
             last = artifact
         # The rows of the class itself, and then those of its members, which have no name in front.
         ordered = sorted(found, key=lambda row: (not row[0], row))
-        lines += [f"{' '.join(row)} {numbers[_ranges(found[row])]}" for row in ordered]
+        lines += [f"{' '.join(row)} {numbers[ranges_text(found[row])]}" for row in ordered]
     return "\n".join(lines)
-
-
-def _ranges(places: Iterable[int]) -> str:
-    """Write sorted places.
-
-    >>> _ranges({0, 1, 2, 5})
-    '0-2,5'
-    """
-    parts: list[list[int]] = []
-    for place in sorted(places):
-        if parts and parts[-1][1] == place - 1:
-            parts[-1][1] = place
-        else:
-            parts.append([place, place])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 def configuration_text(found: Mapping[str, tuple[Rows, dict[str, Any]]], releases: Sequence[str]) -> str:
@@ -220,35 +227,29 @@ def configuration_text(found: Mapping[str, tuple[Rows, dict[str, Any]]], release
         keys, constants = found[name]
         for config, rows in keys.items():
             for key, row in rows.items():
-                _note(configs[config].setdefault(key, {}), row, place)
+                note(configs[config].setdefault(key, {}), row, place)
         for constant, value in constants.items():
-            _note(overrides.setdefault(constant, {}), value, place)
+            note(overrides.setdefault(constant, {}), value, place)
     stored = {
         "releases": list(releases),
-        "configs": {config: _by_ranges(rows) for config, rows in configs.items()},
-        "overrides": _by_ranges(overrides),
+        "configs": {config: by_ranges(rows) for config, rows in configs.items()},
+        "overrides": by_ranges(overrides),
     }
     return json.dumps(stored, separators=(",", ":"), sort_keys=True)
 
 
-def _note(rows: dict[str, set[int]], value: Any, place: int) -> None:
-    rows.setdefault(json.dumps(value, sort_keys=True), set()).add(place)
-
-
-def _by_ranges(rows: Mapping[str, Mapping[str, set[int]]]) -> dict[str, dict[str, Any]]:
-    return {
-        key: {_ranges(places): json.loads(value) for value, places in values.items()} for key, values in rows.items()
-    }
-
-
 def write_tables(releases: Sequence[str] = PUBLISHED) -> dict[str, int]:
     """Derive and write the tables; return the bytes of each file."""
-    from upgrade.application._stored import CODE, CONFIGURATION
-
     folder = fetch_jars(releases)
+    scala = scala_releases(releases)
+    artifacts = derive_artifacts(releases, scala)
+    jars = scala_jars(((version, name) for version, names in scala.items() for name in names), folder)
     texts = {
         CONFIGURATION: configuration_text(derive_configurations(releases, folder), releases),
-        CODE: code_text(code_rows(derive_code(releases, folder), releases)),
+        CODE: code_text(code_rows(derive_code(java_jars(releases, folder)), releases)),
+        SCALA_CODE: code_text(code_rows(derive_code(jars), [place for place, _, _ in jars])),
+        ENVIRONMENT: environment_text(derive_environment(java_jars(releases, folder)), releases),
+        DEPENDENCIES: dependencies_text(artifacts, derive_libraries(artifacts), releases),
     }
     FOLDER.mkdir(exist_ok=True)
     for name, text in texts.items():

@@ -16,8 +16,6 @@ from upgrade.releases import RELEASES
 from upgrade.upgrade_from import line_number
 
 _GET = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
-_ARTIFACT = "org.apache.kafka:kafka-streams:LATEST"
-_LIST = "org/apache/kafka/kafka-streams/maven-metadata-*.xml"
 _MAVEN_SECONDS = 300
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+)+")
 
@@ -40,7 +38,7 @@ class Difference:
         return "\n".join(lines)
 
 
-def published_releases() -> tuple[str, ...]:
+def published_releases(artifact: str = "kafka-streams") -> tuple[str, ...]:
     """List what the registry that Maven is set up for has, oldest first; release candidates are left out.
 
     Raises:
@@ -49,13 +47,17 @@ def published_releases() -> tuple[str, ...]:
     maven = program("mvn")
     # An empty repository of its own: Maven asks for the list of versions once a day only.
     with tempfile.TemporaryDirectory(prefix="kafka-streams-versions-") as folder:
-        settings = [f"-Dartifact={_ARTIFACT}", "-Dtransitive=false", f"-Dmaven.repo.local={folder}"]
+        settings = [
+            f"-Dartifact=org.apache.kafka:{artifact}:LATEST",
+            "-Dtransitive=false",
+            f"-Dmaven.repo.local={folder}",
+        ]
         command = [maven, "-B", "-q", "-Dstyle.color=never", _GET, *settings]
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_MAVEN_SECONDS)
         except subprocess.TimeoutExpired:
             raise Unavailable(f"Maven did not answer within {_MAVEN_SECONDS} s") from None
-        lists = [path.read_text() for path in Path(folder).glob(_LIST)]
+        lists = [path.read_text() for path in Path(folder).glob(f"org/apache/kafka/{artifact}/maven-metadata-*.xml")]
     if not lists:
         why = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it does not say why")
         raise Unavailable(f"Maven has no list of versions (is there a network?): {why[:300]}")

@@ -53,7 +53,7 @@ class ClassBytes:
         attributes = [("Deprecated", b"")] * deprecated
         if code is not None:
             handlers = b"".join(pack(">HHHH", 0, 1, 0, self.type(each) if each else 0) for each in caught)
-            body = pack(">HHI", 9, 9, len(code)) + code + pack(">H", len(caught)) + handlers + pack(">H", 0)
+            body = pack(">HHI", 99, 99, len(code)) + code + pack(">H", len(caught)) + handlers + pack(">H", 0)
             attributes.append(("Code", body))
         self._methods.append(self._member(name, descriptor, flags, attributes))
         return self

@@ -16,6 +16,7 @@ from upgrade.application.class_file import (
     Kind,
     Reference,
     read_class,
+    read_header,
 )
 
 KAFKA = "org/apache/kafka/streams/KafkaStreams"
@@ -56,7 +57,7 @@ def test_it_finds_what_instructions_refer_to():
     assert (Kind.FIELD, True) == kinds["y"]
     assert (Kind.METHOD, True) == kinds["of"]
     assert (Kind.INTERFACE_METHOD, False) == kinds["run"]
-    assert (Kind.CLASS, None) == kinds["N"]
+    assert (Kind.INSTANCE, None) == kinds["N"]
 
 
 def test_supertypes_and_caught_exceptions_are_references():
@@ -110,14 +111,14 @@ def test_it_passes_over_every_kind_of_instruction(before):
     written = ClassBytes("A")
     code = before + b"\xbb" + pack(">H", written.type("N"))
 
-    assert {Reference("N")} == references(written.method(code=code))
+    assert {Reference("N", kind=Kind.INSTANCE)} == references(written.method(code=code))
 
 
 def test_a_long_takes_two_places_in_the_pool():
     written = ClassBytes("A")
     written.constant(5, bytes(8), places=2)
 
-    assert {Reference("N")} == references(written.makes("N"))
+    assert {Reference("N", kind=Kind.INSTANCE)} == references(written.makes("N"))
 
 
 def test_what_is_no_class_file_is_refused():
@@ -162,6 +163,54 @@ def test_a_name_that_is_no_text_is_refused():
         read_class(
             written.method(code=b"\x12" + bytes([written.constant(7, pack(">H", 2))])).bytes(), with_references=True
         )
+
+
+def guarded(caught, tag=10, opcode=INVOKESTATIC):
+    """A member of Kafka's, used in a block that catches something, and after it."""
+    written = ClassBytes("A")
+    used = bytes([opcode]) + pack(">H", written.member(KAFKA, "x", "()V" if tag == 10 else "I", tag))
+    written.method(code=used, caught=[caught])
+    return {each.owner for each in references(written)}
+
+
+def test_what_the_code_expects_to_be_missing_is_no_reference():
+    """A switch over an enum of another release catches NoSuchFieldError for each constant."""
+    assert {"java/lang/NoSuchFieldError"} == guarded("java/lang/NoSuchFieldError", 9, GETSTATIC)
+    assert {"java/lang/NoSuchMethodError"} == guarded("java/lang/NoSuchMethodError")
+    assert {"java/lang/LinkageError"} == guarded("java/lang/LinkageError")
+    assert {"java/lang/NoSuchFieldError", KAFKA} == guarded("java/lang/NoSuchFieldError")
+    assert {"java/lang/Throwable", KAFKA} == guarded("java/lang/Throwable")
+
+
+def test_a_call_behind_the_block_that_catches_is_a_reference():
+    written = ClassBytes("A").makes("N")
+    used = b"\xbb" + pack(">H", written.type("N"))
+    written.method(code=b"\x00" * 3 + used, caught=["java/lang/NoClassDefFoundError"])
+
+    assert Reference("N", kind=Kind.INSTANCE) in references(written)
+
+
+def test_the_header_has_the_supertypes_and_the_classes_that_are_named():
+    written = ClassBytes("A", "B", ["C", "D"], java=17).makes("N").makes("[LE;")
+    written.constant(5, bytes(8), places=2)
+    found = read_header(written.bytes())
+
+    assert ("A", "B", ("C", "D"), 17) == (found.name, found.superclass, found.interfaces, found.java)
+    assert {"A", "B", "C", "D", "N", "[LE;"} == {*found.named}
+    assert "" == read_header(ClassBytes("java/lang/Object", "").bytes()).superclass
+
+
+def test_a_damaged_header_is_refused():
+    for size in range(10):
+        with pytest.raises(InvalidClass):
+            read_header(WHOLE[:size])
+    wrong = ClassBytes("A")
+    wrong.constant(7, pack(">H", 2))
+    with pytest.raises(InvalidClass, match="damaged"):
+        read_header(wrong.bytes())
+    for place in range(4, len(WHOLE)):
+        with suppress(InvalidClass):
+            read_header(WHOLE[:place] + b"\xff" + WHOLE[place + 1 :])
 
 
 def test_an_interface_keeps_its_flag():

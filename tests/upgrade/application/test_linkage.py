@@ -3,9 +3,10 @@
 import pytest
 
 from tests.upgrade.application.class_bytes import GETFIELD, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
-from upgrade.application.archive import ApplicationClass, Library
+from upgrade.application.archive import ApplicationClass
 from upgrade.application.class_file import ABSTRACT, FINAL, INTERFACE, PROTECTED, PUBLIC, STATIC, read_class
 from upgrade.application.code import KafkaClass, code_of
+from upgrade.application.libraries import Library
 from upgrade.application.linkage import check_references
 from upgrade.releases import RELEASES
 
@@ -34,7 +35,7 @@ def code(*classes):
 
 
 def report(written, new, old=None, others=(), library=OWN):
-    files = {each.name: each for each in (read_class(other.bytes()) for other in others)}
+    files = {each.name: each for each in (read_class(other.bytes()) for other in (*written, *others))}
     classes = [ApplicationClass(read_class(each.bytes(), with_references=True), library) for each in written]
     return check_references(classes, new if old is None else old, new, files.get)
 
@@ -105,6 +106,19 @@ def test_what_is_still_there_is_no_problem():
             "IllegalAccessError",
             "Topology#x()",
         ),
+        (ClassBytes("A").calls(TOPOLOGY, "x"), [of_kafka(TOPOLOGY, x=PROTECTED)], "IllegalAccessError", "Topology#x()"),
+        (
+            ClassBytes("A").makes(TOPOLOGY).calls(TOPOLOGY, "<init>"),
+            [of_kafka(TOPOLOGY, flags=PUBLIC | ABSTRACT)],
+            "InstantiationError",
+            "Topology",
+        ),
+        (
+            ClassBytes("A").makes(TOPOLOGY).calls(TOPOLOGY, "<init>"),
+            [interface(TOPOLOGY)],
+            "InstantiationError",
+            "Topology",
+        ),
         (
             ClassBytes("A", TOPOLOGY),
             [of_kafka(TOPOLOGY, flags=PUBLIC | FINAL)],
@@ -153,7 +167,7 @@ def test_what_cannot_be_linked_has_the_error_of_java(written, new, error, text):
     ("written", "new"),
     [
         (ClassBytes(STREAMS + "Mine").calls(TOPOLOGY, "x").makes(TOPOLOGY), [of_kafka(TOPOLOGY, flags=0, x=0)]),
-        (ClassBytes("A").calls(TOPOLOGY, "x"), [of_kafka(TOPOLOGY, x=PROTECTED)]),
+        (ClassBytes("A", TOPOLOGY).calls(TOPOLOGY, "x"), [of_kafka(TOPOLOGY, x=PROTECTED)]),
         (ClassBytes("A").calls(TOPOLOGY, "x"), [of_kafka(TOPOLOGY, "org/rocksdb/Other")]),
         (ClassBytes("A").lambda_of(TOPOLOGY, "x", "()V"), [interface(TOPOLOGY, x=PUBLIC | ABSTRACT, y=PUBLIC)]),
         (
@@ -183,6 +197,65 @@ def test_a_supertype_of_the_application_is_looked_into():
     new = interface(TOPOLOGY, x=PUBLIC | ABSTRACT, y=PUBLIC | ABSTRACT)
 
     assert {("AbstractMethodError", "Topology#y()")} == problems(ClassBytes("A", "Base"), new, others=[base])
+
+
+def test_a_member_that_a_class_of_the_application_inherits_is_resolved_through_its_supertypes():
+    """javac writes the class of the receiver into the call: MyStreams#close(), not KafkaStreams#close()."""
+    mine = ClassBytes("MyStreams", KAFKA_STREAMS).method("own", code=b"\xb1")
+    caller = ClassBytes("A").calls("MyStreams", "close").calls("MyStreams", "own").makes("MyStreams")
+    old, new = (code(of_kafka(KAFKA_STREAMS, **members)) for members in ({"close": PUBLIC}, {}))
+    (problem,) = report([caller, mine], new, old).problems
+
+    assert ("NoSuchMethodError", True) == (problem.error, problem.is_new)
+    assert "org.apache.kafka.streams.KafkaStreams#close()" == problem.text
+    assert ["A"] == [each.name for each in problem.referred_by]
+    assert () == report([caller, mine], old, new).problems
+
+
+@pytest.mark.parametrize(
+    ("nearer", "problems_expected"), [(PUBLIC, 0), (PUBLIC | ABSTRACT, 1)], ids=["default", "abstract again"]
+)
+def test_the_most_specific_default_method_counts(nearer, problems_expected):
+    base, sub = interface(TOPOLOGY, x=PUBLIC), interface(STREAMS + "Sub", TOPOLOGY, x=nearer)
+    other = interface(STREAMS + "Other", x=PUBLIC | ABSTRACT)
+    found = report([ClassBytes("A", interfaces=[other.name, sub.name, TOPOLOGY])], code(base, sub, other)).problems
+
+    assert problems_expected == len(found)
+
+
+def test_a_class_that_makes_a_method_abstract_again_has_no_code_for_it():
+    again = of_kafka(KAFKA_STREAMS, interfaces=[TOPOLOGY], flags=PUBLIC | ABSTRACT, x=PUBLIC | ABSTRACT)
+
+    assert {("AbstractMethodError", "KafkaStreams#x()")} == problems(
+        ClassBytes("A", KAFKA_STREAMS), again, interface(TOPOLOGY, x=PUBLIC)
+    )
+
+
+def test_a_final_method_that_the_class_cannot_see_is_not_overridden():
+    assert set() == problems(ClassBytes("A", TOPOLOGY).method("x", code=b"\xb1"), of_kafka(TOPOLOGY, x=FINAL))
+
+
+def test_a_class_that_only_signatures_name_is_listed_apart():
+    """Nothing fails until a framework, as Spring does, asks for the methods of the class."""
+    written = ClassBytes("A").method("x", f"(L{GONE};L{TOPOLOGY};)V").method("y", f"(L{STREAMS}Mine;)V")
+    found = report([written, ClassBytes("B").makes(GONE).method("x", f"()L{GONE};")], code(of_kafka(TOPOLOGY)))
+
+    assert {GONE: ["A"]} == {name: [each.name for each in those] for name, those in found.signatures.items()}
+
+
+def test_what_only_the_making_of_a_native_image_uses_stops_no_member():
+    """KafkaRuntimeHints of spring-kafka names internal classes; a member never loads it."""
+    hints = ClassBytes("A", interfaces=["org/springframework/aot/hint/RuntimeHintsRegistrar"]).calls(
+        KAFKA_STREAMS, "close"
+    )
+    old, new = (code(of_kafka(KAFKA_STREAMS, **members)) for members in ({"close": PUBLIC}, {}))
+    found = report([hints], new, old)
+
+    assert () == found.new_problems
+    assert {"class": "A", "library": None, "version": None, "build_time": True} == found.problems[0].referred_by[
+        0
+    ].as_json()
+    assert 1 == len(report([hints, ClassBytes("B").calls(KAFKA_STREAMS, "close")], new, old).new_problems)
 
 
 def test_what_was_missing_before_is_not_new():

@@ -95,7 +95,7 @@ def test_java_raises_what_was_predicted_and_nothing_else(origin, target, tmp_pat
     assert 0 == done.returncode, done.stderr
     with Archives([classes]) as archives:
         old, new = (code_of(RELEASES[name]) for name in (origin, target))
-        report = check_references(archives.classes.values(), old, new, archives.find)
+        report = check_references(archives.classes, old, new, archives.find)
     predicted = {(each.name, problem.error) for problem in report.problems for each in problem.referred_by}
 
     assert {tuple(line.split()) for line in done.stdout.splitlines()} == predicted

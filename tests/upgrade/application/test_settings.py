@@ -5,15 +5,15 @@ from attrs import evolve
 
 from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
-from upgrade.application.setting_files import flatten, kafka_settings
-from upgrade.application.settings import _RENAMED, Effect, judge_settings
-from upgrade.errors import UpgradeError
+from upgrade.application.setting_files import Settings, parse_settings
+from upgrade.application.settings import _RENAMED, Effect, KnownClasses, judge_settings
 from upgrade.releases import RELEASES, resolve_release
 
 
-def judged(settings, origin="2.8", target="4.3"):
+def judged(settings, origin="2.8", target="4.3", application=None):
     old, new = (resolve_release(name).release for name in (origin, target))
-    return judge_settings(settings, configuration_of(old), configuration_of(new), code_of(new))
+    found = settings if isinstance(settings, Settings) else Settings.of(settings)
+    return judge_settings(found, configuration_of(old), configuration_of(new), code_of(new), application)
 
 
 def finding(key, value, origin="2.8", target="4.3", **further):
@@ -47,6 +47,40 @@ def finding(key, value, origin="2.8", target="4.3", **further):
             "accepts it",
         ),
         ("application.server", "a:1", Effect.FINE, "accepts it"),
+        ("application.server", "a", Effect.REFUSED, "Error parsing host address 'a'. Expected format host:port."),
+        ("upgrade.from", "2.8", Effect.FINE, "accepts it"),
+        ("upgrade.from", "2.3", Effect.REFUSED, "String must be one of: null, 2.4,"),
+        ("num.stream.threads", "{{ threads }}", Effect.UNDECIDED, "the value is a placeholder"),
+        ("num.stream.threads", "@threads@", Effect.UNDECIDED, "the value is a placeholder"),
+        ("config.providers.file.class", "org.apache.kafka.common.config.provider.FileConfigProvider", Effect.FINE, ""),
+        ("config.providers.v.class", "org.apache.kafka.common.config.provider.X", Effect.REFUSED, "has no class"),
+        ("config.providers.v.param.x", "org.apache.kafka.common.config.provider.X", Effect.FINE, "config provider"),
+        ("internal.task.assignor.class", "${X}", Effect.UNDECIDED, "placeholder"),
+        (
+            "internal.task.assignor.class",
+            "org.apache.kafka.streams.processor.internals.assignment.HighAvailabilityTaskAssignor",
+            Effect.FINE,
+            "4.3.1 accepts it",
+        ),
+        (
+            "internal.task.assignor.class",
+            "org.apache.kafka.streams.processor.internals.assignment.SubscriptionInfo$X",
+            Effect.REFUSED,
+            "4.3.1 has no class org.apache.kafka.streams.processor.internals.assignment.SubscriptionInfo$X",
+        ),
+        ("metric.reporters", "org.apache.kafka.common.metrics.JmxReporter, com.example.R", Effect.UNDECIDED, "--app"),
+        ("interceptor.classes", "", Effect.FINE, "accepts it"),
+        ("default.key.serde", "org.apache.kafka.common.serialization.Serdes.StringSerde", Effect.REFUSED, "no class"),
+        ("kafka.streams.num.stream.threads", "4", Effect.UNKNOWN, "but num.stream.threads is one: this file has it"),
+        (
+            "sasl.jaas.config",
+            'org.apache.kafka.common.security.oauthbearer.X required password="${P}";',
+            Effect.UNDECIDED,
+            "the value is a placeholder",
+        ),
+        ("sasl.jaas.config", "com.sun.security.auth.module.Krb5LoginModule required;", Effect.FINE, "accepts it"),
+        ("group.protocol", "streams", Effect.FINE, "accepts it"),
+        ("consumer.group.protocol", "consumer", Effect.NO_EFFECT, "Streams sets it itself"),
         ("topology.optimization", "all", Effect.FINE, "accepts it"),
         ("topology.optimization", "a,b", Effect.UNDECIDED, "Kafka checks the value with code of its own"),
         ("topic.cleanup.policy", "compact", Effect.UNDECIDED, "a setting of internal topics"),
@@ -63,7 +97,7 @@ def finding(key, value, origin="2.8", target="4.3", **further):
             "sasl.oauthbearer.token.endpoint.url",
             "https://idp/token",
             Effect.NEEDS,
-            "without -Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=URL,..., which lists its value",
+            "add -Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=<sasl.oauthbearer.token.endpoint.url> to the start",
         ),
     ],
 )
@@ -74,8 +108,60 @@ def test_each_setting_has_a_status_and_a_reason(key, value, status, text):
     assert text in found[1]
 
 
+def test_a_login_module_that_is_refused_needs_a_system_property():
+    module = "com.sun.security.auth.module.JndiLoginModule required user=a;"
+    status, text = finding("sasl.jaas.config", module, "3.2", "3.6")
+
+    assert Effect.NEEDS is status
+    assert "add -Dorg.apache.kafka.disallowed.login.modules= to the start script: the login module is refused" == text
+
+
 def test_addresses_of_oauth_need_no_list_before_4_0():
     assert Effect.FINE is finding("sasl.oauthbearer.jwks.endpoint.url", "https://idp", "3.6", "3.9")[0]
+    assert "4.0.1 needs it, too" in finding("sasl.oauthbearer.jwks.endpoint.url", "https://idp", "4.0.1", "4.3")[1]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "known", "libraries", "status", "text"),
+    [
+        ("default.key.serde", "com.a.S", ["com/a/S"], True, Effect.FINE, "class com.a.S is in the files of --app"),
+        (
+            "default.key.serde",
+            "com.a.S",
+            ["com/a/T"],
+            True,
+            Effect.REFUSED,
+            "class com.a.S is not in the files of --app",
+        ),
+        ("default.key.serde", "com.a.S", [], False, Effect.UNDECIDED, "of --app, which have no libraries"),
+        ("interceptor.classes", "a.B,a.C", ["a/B"], True, Effect.REFUSED, "class a.C is not in the files"),
+        ("partition.grouper", "a.B", [], True, Effect.REMOVED, "ignores it"),
+        ("sasl.jaas.config", "hunter2 required;", [], True, Effect.REFUSED, "class of its value is not in"),
+        ("default.dsl.store", "in_memory", [], True, Effect.DEPRECATED, "is its successor"),
+        ("config.providers.v.class", "a.B", [], True, Effect.REFUSED, "class a.B is not in the files"),
+    ],
+)
+def test_a_class_is_looked_up_in_the_files_of_the_application(key, value, known, libraries, status, text):
+    application = KnownClasses(frozenset(known), has_libraries=libraries)
+    (found,) = [each for each in judged({key: value}, application=application).findings if each.key == key]
+
+    assert status is found.status
+    assert text in found.text
+    assert "hunter2" not in str(found.as_json())
+
+
+def test_a_finding_has_its_line_and_what_only_a_profile_does_has_the_profile():
+    text = (
+        "application.id=a\nspring.kafka.streams.properties.processing.guarantee=at_least_once\n#---\n"
+        "spring.config.activate.on-profile=prod\nspring.kafka.streams.properties.processing.guarantee=exactly_once\n"
+    )
+    findings = judged(parse_settings(text, ".properties")).findings
+    guarantees = [each for each in findings if each.key == "processing.guarantee"]
+
+    assert [(5, ("profile prod",)), (2, ())] == [(each.line, each.conditions) for each in guarantees]
+    assert ["line 5, profile prod", "line 2"] == [each.place for each in guarantees]
+    assert 1 == len([each for each in findings if (each.config, each.key) == ("consumer", "session.timeout.ms")])
+    assert "" == next(each.place for each in findings if each.status is Effect.DEFAULT)
 
 
 def test_the_worst_of_several_clients_counts():
@@ -107,11 +193,21 @@ def test_defaults_that_changed_are_named_where_they_are_not_set():
     ]
 
 
+def test_a_default_is_that_of_a_client_of_streams():
+    """Without exactly-once the default of retries changed; with it Streams sets its own."""
+    found, exactly_once = (
+        {(each.config, each.key) for each in judged(settings, "0.11", "2.8").findings if each.status is Effect.DEFAULT}
+        for settings in ({}, {"processing.guarantee": "exactly_once"})
+    )
+
+    assert {("producer", "retries")} == found - exactly_once
+
+
 def test_a_required_key_is_missing_where_it_was_not_required_before():
     old, new = (configuration_of(RELEASES[name]) for name in ("4.3.0", "4.3.1"))
     streams = {**old.configs["streams"]}
     del streams["application.id"]
-    report = judge_settings({}, evolve(old, configs={**old.configs, "streams": streams}), new, {})
+    report = judge_settings(Settings(), evolve(old, configs={**old.configs, "streams": streams}), new, {})
 
     assert [("application.id", Effect.REQUIRED)] == [(each.key, each.status) for each in report.stopping]
 
@@ -122,9 +218,14 @@ def test_the_worst_comes_first_and_what_is_fine_is_not_notable():
     assert [Effect.REFUSED, Effect.UNKNOWN, Effect.FINE] == [each.status for each in report.findings]
     assert ["processing.guarantee", "my.key"] == [each.key for each in report.notable]
     assert ["processing.guarantee"] == [each.key for each in report.stopping]
-    assert {"key": "my.key", "config": None, "status": "unknown", "text": report.notable[1].text} == (
-        report.notable[1].as_json()
-    )
+    assert {
+        "key": "my.key",
+        "config": None,
+        "status": "unknown",
+        "text": report.notable[1].text,
+        "line": None,
+        "conditions": [],
+    } == report.notable[1].as_json()
 
 
 @pytest.mark.parametrize(
@@ -134,6 +235,10 @@ def test_the_worst_comes_first_and_what_is_fine_is_not_notable():
         ("ssl.key.password", "hunter2"),
         ("consumer.sasl.oauthbearer.token.endpoint.url", "https://u:hunter2@idp"),
         ("num.stream.threads", "https://user:hunter2@host"),
+        ("sasl.jaas.config", "hunter2"),
+        ("sasl.jaas.config", "org.apache.kafka.common.security.plain.PlainLoginModule$X required password=hunter2;"),
+        ("sasl.oauthbearer.jwks.endpoint.url", "https://idp?token=hunter2"),
+        ("consumer.ssl.keystore.key", "hunter2"),
         ("my.password", "hunter2"),
         ("hunter2", ""),
         ("password=hunter2;", ""),
@@ -162,38 +267,42 @@ def test_each_successor_is_a_key_where_the_old_one_is_gone_or_deprecated():
         ), old
 
 
-def test_the_forms_of_spring_boot_and_quarkus_are_read():
-    spring = kafka_settings(
-        [
-            ("spring.kafka.bootstrap-servers", "a:1"),
-            ("spring.kafka.streams.bootstrap-servers", "b:1"),
-            ("spring.kafka.streams.application-id", "billing"),
-            ("spring.kafka.properties.acks", "1"),
-            ("spring.kafka.streams.properties.acks", "all"),
-            ("spring.kafka.streams.properties[num.stream.threads]", "4"),
-            ("spring.kafka.streams.propertiesx", "4"),
-            ("server.port", "80"),
-        ]
+@pytest.mark.parametrize(
+    ("key", "value", "further", "words"),
+    [
+        ("group.instance.id", "pod_1", {}, ""),
+        (
+            "main.consumer.group.instance.id",
+            "pod 1",
+            {},
+            "Group instance id is invalid: 'pod 1-1' contains one or more",
+        ),
+        ("consumer.group.remote.assignor", "uniform", {}, "group.remote.assignor cannot be set when group.protocol="),
+        ("consumer.group.remote.assignor", "", {}, ""),
+        ("producer.max.in.flight.requests.per.connection", "5", {}, ""),
+        ("producer.max.in.flight.requests.per.connection", "6", {}, "must be set to at most 5. Current value is 6."),
+        ("max.in.flight.requests.per.connection", "6", {"producer.enable.idempotence": "false"}, ""),
+        ("rack.aware.assignment.tags", "zone", {"client.tag.zone": "a"}, ""),
+        ("rack.aware.assignment.tags", "", {}, ""),
+        (
+            "rack.aware.assignment.tags",
+            "zone,rack",
+            {"client.tag.zone": "a"},
+            "Invalid value [zone, rack] for configuration rack.aware.assignment.tags: Contains invalid value [rack] ",
+        ),
+    ],
+)
+def test_a_value_can_be_refused_because_of_others_or_by_code(key, value, further, words):
+    status, text = finding(key, value, **further)
+
+    assert (Effect.REFUSED if words else Effect.FINE) is status
+    assert words in text
+
+
+def test_what_only_the_new_release_refuses_is_not_refused_by_the_old_one():
+    assert finding("producer.max.in.flight.requests.per.connection", "6")[1].endswith("Current value is 6.")
+    assert finding("group.instance.id", "a b", "2.8", "3.2")[1] == (
+        "Group instance id \"a b-1\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and "
+        "'-'; 2.8.2 refuses it, too"
     )
-
-    assert {
-        "bootstrap.servers": "b:1",
-        "application.id": "billing",
-        "acks": "all",
-        "num.stream.threads": "4",
-    } == spring.values
-    assert (True, 2) == (spring.framework, spring.left_out)
-    assert {"acks": "all"} == kafka_settings([("kafka-streams.acks", "all"), ("quarkus.log.level", "X")]).values
-    assert {"acks": "all"} == kafka_settings([("acks", "1"), ("acks", "all")]).values
-
-
-def test_a_document_that_is_no_object_of_values_is_refused():
-    with pytest.raises(UpgradeError, match="expected an object of settings, got 'list'"):
-        dict(flatten([]))
-    deep = {}
-    for _ in range(100):
-        deep = {"a": deep}
-    with pytest.raises(UpgradeError, match="expected at most 50 levels of settings"):
-        dict(flatten(deep))
-    with pytest.raises(UpgradeError, match=r"expected a list of values for 'a\.b'"):
-        dict(flatten({"a": {"b": [{}]}}))
+    assert Effect.FINE is finding("producer.max.in.flight.requests.per.connection", "6", "2.8", "3.9")[0]

@@ -122,7 +122,10 @@ def finalized_levels(release: BrokerRelease, level: ProtocolVersion) -> dict[str
     """
     number = _level_number(level)
     others = catalog_of(release.line).default_levels(number) if release.number >= _SINCE_4 else {}
-    return {METADATA_VERSION: number, **{feature: each for feature, each in others.items() if each}}
+    return {
+        METADATA_VERSION: number,
+        **{feature: level_number for feature, level_number in others.items() if level_number},
+    }
 
 
 def _downgrade_path(origin: BrokerRelease, release: BrokerRelease, level: ProtocolVersion) -> DowngradePath:
@@ -132,10 +135,10 @@ def _downgrade_path(origin: BrokerRelease, release: BrokerRelease, level: Protoc
     bounce = "" if origin == release else ", wait for a snapshot, and bounce the older release"
     features = _without_metadata(lowered)
     if not features:
-        how = f"lower metadata.version to {level}, which loses nothing{bounce}"
-        return DowngradePath(DowngradeVerdict.SAFE, how, lowered)
-    how = f"{_losses(features)}; lower {_joined(features)} and metadata.version to {level}{bounce}"
-    return DowngradePath(DowngradeVerdict.LOSSY, how, lowered)
+        steps = f"lower metadata.version to {level}, which loses nothing{bounce}"
+        return DowngradePath(DowngradeVerdict.SAFE, steps, lowered)
+    steps = f"{_losses(features)}; lower {_joined(features)} and metadata.version to {level}{bounce}"
+    return DowngradePath(DowngradeVerdict.LOSSY, steps, lowered)
 
 
 def _unsupported_levels(
@@ -149,12 +152,12 @@ def _unsupported_levels(
     limits = {name: catalog.supported_range(name)[1] for name in catalog.features}
     if release == target:
         limits = finalized_levels(release, level)
-    found = {
+    other_levels = {
         feature: limits.get(feature, 0)
         for feature, number in finalized_levels(release, newer).items()
         if feature != METADATA_VERSION and number > limits.get(feature, 0)
     }
-    return {METADATA_VERSION: _level_number(level), **found}
+    return {METADATA_VERSION: _level_number(level), **other_levels}
 
 
 def _without_metadata(levels: Mapping[str, int]) -> dict[str, int]:
@@ -203,9 +206,11 @@ def _downgrade_objection(release: BrokerRelease, source: ProtocolVersion, target
     levels = catalog_of(release.line)
     if levels.is_safe_downgrade(_level_number(source), _level_number(target)):
         return ""
-    between = [each for each in VERSIONS if target < each <= source]
+    between = [version for version in VERSIONS if target < version <= source]
     changed = ", ".join(
-        each.name for each in between if levels.level(METADATA_VERSION, _level_number(each)).did_metadata_change
+        version.name
+        for version in between
+        if levels.level(METADATA_VERSION, _level_number(version)).did_metadata_change
     )
     return (
         f"metadata.version cannot be lowered from {source} to {target}: {changed} changed the records, and Kafka "

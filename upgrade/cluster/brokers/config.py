@@ -49,7 +49,7 @@ class BrokerConfig:
     message_format: ProtocolVersion | None = None
     """None before 0.10, from 4.0 on, and with a protocol of 3.0 or later, where it is always the newest."""
     persistent_metadata_version: ProtocolVersion | None = None
-    """None in every real Kafka."""
+    """The level that a draft would persist; None in every release of Kafka."""
     ignored_keys: tuple[str, ...] = ()
     """The keys that were given and have no effect."""
 

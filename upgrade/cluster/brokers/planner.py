@@ -75,7 +75,7 @@ def advise_brokers(
     steps = tuple(
         evolve(step, source=f"none ({' and '.join(assumed)})") if step.release in concerned else step for step in steps
     )
-    ends = {each.name: each for each in (origin, target)}  # one that is assumed is not in the table
+    ends = {release.name: release for release in (origin, target)}  # one that is assumed is not in the table
     rolled = dict.fromkeys(step.release for step in steps if step.rolls)
     rolls = [ends[name] if name in ends else broker_release(name) for name in rolled]
     notes = (
@@ -87,7 +87,9 @@ def advise_brokers(
 
 
 def _assumptions(*releases: BrokerRelease) -> tuple[str, ...]:
-    return tuple(f"{each} is assumed to behave like {each.assumed_like}" for each in releases if each.assumed_like)
+    return tuple(
+        f"{release} is assumed to behave like {release.assumed_like}" for release in releases if release.assumed_like
+    )
 
 
 def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease) -> BrokerAdvice:

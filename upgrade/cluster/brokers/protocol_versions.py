@@ -67,13 +67,13 @@ class ProtocolVersion:
 
 
 def _all_versions() -> tuple[ProtocolVersion, ...]:
-    found = {
+    names = {
         level.number: level.name
-        for each in CATALOGS.values()
-        for level in each.levels[METADATA_VERSION]
+        for catalog in CATALOGS.values()
+        for level in catalog.levels[METADATA_VERSION]
         if level.is_production
     }
-    named = [*((name, None) for name in PRE_KRAFT_VERSIONS), *((found[number], number) for number in sorted(found))]
+    named = [*((name, None) for name in PRE_KRAFT_VERSIONS), *((names[number], number) for number in sorted(names))]
     return tuple(ProtocolVersion(place, name, level) for place, (name, level) in enumerate(named))
 
 
@@ -94,12 +94,12 @@ def version_named(text: str) -> ProtocolVersion:
 
     So ``2.1.0-IV0`` is 2.1-IV2 as well. Raises ``UnknownLevel`` for any other text.
     """
-    found = _BY_NAME.get(version_key(text))
-    if found is None:
+    version = _BY_NAME.get(version_key(text))
+    if version is None:
         raise UnknownLevel(
             f"Version {text} is not a valid version; known are {VERSIONS[0]} to {VERSIONS[-1]}, as 2.1-IV0 or as 2.1"
         )
-    return found
+    return version
 
 
 MESSAGE_FORMATS: Final = {0: VERSIONS[0], 1: version_named("0.10.0-IV0"), 2: version_named("0.11.0-IV0")}
@@ -214,8 +214,8 @@ def broker_release(name: str, assume: str | None = None) -> BrokerRelease:
     if not re.fullmatch(r"(\.[0-9]{1,3})?", given.removeprefix(line), re.ASCII):
         raise _unknown(name)
     if line in NEWEST_OF_LINE and line not in _UNCONFIGURABLE_LINES:
-        found = BrokerRelease(given, NEWEST_OF_LINE[line], only_kraft=spelling.is_kraft)
-        return evolve(found, reading=_reading(name, spelling, found))
+        release = BrokerRelease(given, NEWEST_OF_LINE[line], only_kraft=spelling.is_kraft)
+        return evolve(release, reading=_reading(name, spelling, release))
     if [*map(int, line.split("."))] <= [*map(int, VERSIONS[-1].line.split("."))]:
         raise _unknown(name)
     if reason := no_newer_line_because(given, VERSIONS[-1].line):
@@ -233,16 +233,16 @@ def _unknown(name: str, remedy: str = "") -> UnknownRelease:
     )
 
 
-def _reading(name: str, spelling: ReleaseName, found: BrokerRelease) -> tuple[str, ...]:
+def _reading(name: str, spelling: ReleaseName, release: BrokerRelease) -> tuple[str, ...]:
     """Say how a spelling was read that is not Kafka's own, or whose patch level is not known."""
-    is_unlisted = found.known_number != found.number
+    is_unlisted = release.known_number != release.number
     if not (spelling.note or spelling.any_patch or is_unlisted):
         return ()
-    how = spelling.note or f"{name} is any release of its line"
+    reason = spelling.note or f"{name} is any release of its line"
     if is_unlisted:
-        how = f"{name} is not in the table of this version"
+        reason = f"{name} is not in the table of this version"
     first = "; the first release of the line counts" if spelling.any_patch or is_unlisted else ""
-    return (how + first,)
+    return (reason + first,)
 
 
 _UNCONFIGURABLE_LINES: Final = {version.line for version in VERSIONS if version < version_named(_FIRST_RELEASE)}

@@ -29,8 +29,8 @@ class WrittenRecord:
 
     def is_readable_by(self, release: BrokerRelease) -> bool:
         """Whether brokers of this release can decode both."""
-        known = zip(self.schema.schemas, release.newest.schemas, strict=True)
-        return all(has <= knows for has, knows in known) and self.message_format <= release.newest.message_format
+        schema_pairs = zip(self.schema.schemas, release.newest.schemas, strict=True)
+        return all(has <= knows for has, knows in schema_pairs) and self.message_format <= release.newest.message_format
 
 
 @frozen
@@ -69,21 +69,21 @@ class RollingCluster:
 
     def broker(self, name: str) -> Broker:
         """Return the broker with this name; ``UpgradeError`` if there is none."""
-        for found in self.brokers:
-            if found.name == name:
-                return found
-        raise UpgradeError(f"no broker {name!r}; there are {', '.join(each.name for each in self.brokers)}")
+        for broker in self.brokers:
+            if broker.name == name:
+                return broker
+        raise UpgradeError(f"no broker {name!r}; there are {', '.join(broker.name for broker in self.brokers)}")
 
     def bounce(self, name: str, config: BrokerConfig) -> Self:
         """Restart one broker with another release or configuration; its log stays."""
         bounced = evolve(self.broker(name), config=config)
-        return evolve(self, brokers=tuple(bounced if each.name == name else each for each in self.brokers))
+        return evolve(self, brokers=tuple(bounced if broker.name == name else broker for broker in self.brokers))
 
     def roll(self, config: BrokerConfig) -> Iterator[Self]:
         """Bounce all brokers one by one, and yield the cluster after each."""
         cluster = self
-        for each in self.brokers:
-            cluster = cluster.bounce(each.name, config)
+        for broker in self.brokers:
+            cluster = cluster.bounce(broker.name, config)
             yield cluster
 
     def write(self, leader: str) -> Self:
@@ -93,7 +93,7 @@ class RollingCluster:
         """
         config = self.broker(leader).config
         entry = WrittenRecord(config.schema_version, config.record_format)
-        return evolve(self, brokers=tuple(evolve(each, log=(*each.log, entry)) for each in self.brokers))
+        return evolve(self, brokers=tuple(evolve(broker, log=(*broker.log, entry)) for broker in self.brokers))
 
     @property
     def incompatible_pairs(self) -> tuple[tuple[str, str], ...]:
@@ -112,9 +112,10 @@ class RollingCluster:
         cluster to an older version" (upgrade notes). Draft: the same, of ``persistent.metadata.version``.
         """
         against = tuple(
-            f"{each.name} writes schemas of {each.config.schema_version}, {release} supports at most {release.newest}"
-            for each in self.brokers
-            if each.config.schema_version > release.newest
+            f"{broker.name} writes schemas of {broker.config.schema_version}, "
+            f"{release} supports at most {release.newest}"
+            for broker in self.brokers
+            if broker.config.schema_version > release.newest
         )
-        lost = [entry for each in self.brokers for entry in each.log if not entry.is_readable_by(release)]
+        lost = [entry for broker in self.brokers for entry in broker.log if not entry.is_readable_by(release)]
         return DowngradeCheck(release, against, tuple(dict.fromkeys(lost)))

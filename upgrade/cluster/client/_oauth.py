@@ -32,7 +32,7 @@ class ClientCredentials:
     """Where tokens are, and who asks for them; ``repr`` shows no secret."""
 
     endpoint: str
-    """``http`` or ``https``."""
+    """The URL of the token endpoint, with ``http`` or ``https``."""
     client_id: str = field(repr=False)
     client_secret: str = field(repr=False)
     scope: str = ""
@@ -53,8 +53,8 @@ class ClientCredentials:
 
     @property
     def _place(self) -> str:
-        found = urlsplit(self.endpoint)
-        return f"token endpoint {found.hostname}{found.path}"
+        url = urlsplit(self.endpoint)
+        return f"token endpoint {url.hostname}{url.path}"
 
 
 @define
@@ -77,9 +77,9 @@ class TokenSource:
 
 
 def _parse_token(text: bytes) -> tuple[str, float]:
-    found = json.loads(text)
-    token = found.get("access_token") if isinstance(found, dict) else None
+    answer = json.loads(text)
+    token = answer.get("access_token") if isinstance(answer, dict) else None
     if not isinstance(token, str) or not token:
         raise ValueError("the answer has no access_token")
-    seconds = found.get("expires_in")
+    seconds = answer.get("expires_in")
     return token, float(seconds) if isinstance(seconds, int | float) and seconds > 0 else _NO_LIFETIME

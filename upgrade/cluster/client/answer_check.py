@@ -18,15 +18,15 @@ def _check(value: Any, fields: Any, version: int, place: str) -> None:
     for field in fields:
         if not field.for_version_q(version):
             continue
-        found, inside = getattr(value, field.name), f"{place}.{field.name}"
-        if found is None:
+        content, inside = getattr(value, field.name), f"{place}.{field.name}"
+        if content is None:
             if _can_be_null(field) and not field.nullable_for_version_q(version):
                 raise ValueError(f"expected a value in {inside}, got null")
-        elif field.is_array() and None in found:
+        elif field.is_array() and None in content:
             raise ValueError(f"expected no null in {inside}")
         elif field.is_struct() or field.is_struct_array():
-            for each in [found] if field.is_struct() else found:
-                _check(each, field.fields.values(), version, inside)
+            for struct in [content] if field.is_struct() else content:
+                _check(struct, field.fields.values(), version, inside)
 
 
 def _can_be_null(field: Any) -> bool:

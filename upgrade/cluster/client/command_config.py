@@ -20,7 +20,7 @@ from attrs import field, frozen
 from upgrade.cluster.client._oauth import ClientCredentials
 from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException
-from upgrade.input_values import InvalidInput, parse_number, read_text
+from upgrade.input_values import InvalidInput, parse_number, parse_properties, read_text
 from upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
@@ -148,10 +148,10 @@ class CommandConfig:
         text = read_text(path, "latin-1")
         if "\0" in text:  # every key would be unknown, and the connection without TLS and SASL
             raise ConfigException(f"expected a properties file in ISO 8859-1, got {path} with NUL bytes: is it UTF-16?")
-        found = cls.of(dict(parse_properties(text)))
-        if found.settings.get("security_protocol", "").endswith("SSL"):
-            _check_certificates(found.settings)
-        return found
+        config = cls.of(dict(parse_properties(text)))
+        if config.settings.get("security_protocol", "").endswith("SSL"):
+            _check_certificates(config.settings)
+        return config
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Self:
@@ -174,8 +174,8 @@ class CommandConfig:
                 raise ConfigException(f"{store}.location needs {store}.type=PEM; without it, Kafka takes it for JKS")
         for key in [key for key in rest if key in _KEYS]:
             name, reader = _KEYS[key]
-            found = _parse(key, rest.pop(key), reader)
-            settings |= {name: found} if name else {}
+            parsed = _parse(key, rest.pop(key), reader)
+            settings |= {name: parsed} if name else {}
         _refuse_unknown(rest, numbers)
         _apply_java_defaults(settings)
         return cls(settings, limit / 1000 if limit else None, brokers, controllers)
@@ -277,53 +277,16 @@ def _parse_jaas(jaas: str | None) -> dict[str, Any]:
     if module.rpartition(".")[2] not in _LOGIN_MODULES:
         raise ConfigException(f"sasl.jaas.config: expected one of {', '.join(_LOGIN_MODULES)} as login module")
     pairs = _LOGIN_OPTION.findall(options)
-    found = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
-    if module.endswith(_MSK_IAM_MODULE) and found:
+    login_options = {key: re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in pairs}
+    if module.endswith(_MSK_IAM_MODULE) and login_options:
         raise ConfigException(
             f"sasl.jaas.config: expected no options of {_MSK_IAM_MODULE}: the credentials are those of botocore, as of "
             "AWS_PROFILE and AWS_DEFAULT_REGION"
         )
     keys = _OAUTH_KEYS if module.endswith(_OAUTH_MODULE) else _LOGIN_KEYS
-    login = {keys[key]: value for key, value in found.items() if key in keys}
+    login = {keys[key]: value for key, value in login_options.items() if key in keys}
     return {name: redact(value) if name.endswith(("password", "secret")) else value for name, value in login.items()}
 
 
 _LOGIN_OPTION: Final = re.compile(r"""\b(\w++)\s*+=\s*+(?:"((?:\\.|[^"\\])*+)"|([^\s"]++))""")
 """Without backtracking: a name that nothing follows is looked at once."""
-
-
-def parse_properties(text: str) -> Iterator[tuple[str, str]]:
-    r"""Read Java's properties format. Java: ``Properties.load``.
-
-    >>> list(parse_properties("a = 1\n# no\nb:two \\\n   lines\nc\\ d\te\\u0066"))
-    [('a', '1'), ('b', 'two lines'), ('c d', 'ef')]
-    """
-    lines = (line.lstrip(_BLANK) for line in re.split(r"\r\n|\r|\n", text))
-    for line in lines:
-        if not line or line[0] in "#!":
-            continue
-        parts = [line]
-        while _continues(parts[-1]) and (following := next(lines, None)) is not None:
-            parts[-1] = parts[-1][:-1]
-            parts.append(following)
-        key, value = _ENTRY.fullmatch("".join(parts)).groups()  # type: ignore[union-attr]  # it matches any line
-        yield _unescape(key), _unescape(value)
-
-
-_BLANK: Final = " \t\f"
-_ENTRY: Final = re.compile(r"((?:\\.|[^\\=: \t\f])*)(?:[ \t\f]*[=:]?[ \t\f]*)(.*?)\\?", re.DOTALL)
-_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-
-
-def _continues(line: str) -> bool:
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
-
-
-def _unescape(text: str) -> str:
-    def character(found: re.Match[str]) -> str:
-        code = found[1]
-        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
-
-    units = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)
-    # An escape is one unit of UTF-16, and some characters need two. Java replaces a single half by "?".
-    return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -142,24 +142,28 @@ class Connection:
         software = {"client_software_name": "kafka-python", "client_software_version": kafka_python}
         answer = self._request(ApiVersionsRequest, deadline, **software)
         epoch = answer.finalized_features_epoch
-        known = epoch is not None and epoch >= 0
+        has_epoch = epoch is not None and epoch >= 0
         return FeatureMetadata(
             listener=listener,
-            epoch=epoch if known else None,
-            supported={each.name: (each.min_version, each.max_version) for each in answer.supported_features or ()},
-            finalized={each.name: each.max_version_level for each in answer.finalized_features or () if known},
+            epoch=epoch if has_epoch else None,
+            supported={
+                feature.name: (feature.min_version, feature.max_version) for feature in answer.supported_features or ()
+            },
+            finalized={
+                feature.name: feature.max_version_level for feature in answer.finalized_features or () if has_epoch
+            },
         )
 
     def describe_brokers(self, deadline: Deadline) -> ClusterNodes:
         """Request the brokers from a broker (Metadata, which controllers do not support)."""
         answer = self._nodes(MetadataRequest, deadline, topics=[], allow_auto_topic_creation=False)
-        addresses = {each.node_id: node_address(each) for each in answer.brokers}
+        addresses = {broker.node_id: node_address(broker) for broker in answer.brokers}
         return ClusterNodes(addresses, answer.controller_id)
 
     def describe_controllers(self, deadline: Deadline) -> ClusterNodes:
         """Request the controllers from a controller (DescribeCluster)."""
         answer = self._nodes(DescribeClusterRequest, deadline, min_version=1, endpoint_type=_CONTROLLER_ENDPOINT_TYPE)
-        addresses = {each.broker_id: node_address(each) for each in answer.brokers}
+        addresses = {broker.broker_id: node_address(broker) for broker in answer.brokers}
         return ClusterNodes(addresses, answer.controller_id)
 
     def _nodes(self, request_class: Any, deadline: Deadline, **fields: Any) -> Any:
@@ -186,12 +190,12 @@ class Connection:
             error_if_lost=OutcomeUnknown,
             timeout_ms=_milliseconds(deadline),
             feature_updates=[
-                UpdateFeaturesRequest.FeatureUpdateKey(**_feature_update_key(*each)) for each in updates.items()
+                UpdateFeaturesRequest.FeatureUpdateKey(**_feature_update_key(*update)) for update in updates.items()
             ],
             validate_only=dry_run,
         )
         # Since version 2 there are no results: without a top-level error all updates are applied.
-        errors = {each.feature: _error_of(each) for each in answer.results or ()}
+        errors = {result.feature: _error_of(result) for result in answer.results or ()}
         if errors and (missing := updates.keys() - errors):
             raise OutcomeUnknown(f"{self._server}: the answer has no result for {', '.join(sorted(missing))}")
         return {feature: errors.get(feature) for feature in updates}
@@ -273,9 +277,9 @@ class _SocketInParts:
         if self._left <= 0 and not has_more():
             self._left = _BYTES_AT_A_TIME
             raise BlockingIOError
-        found: bytes = self._socket.recv(size)
-        self._left -= len(found)
-        return found
+        data: bytes = self._socket.recv(size)
+        self._left -= len(data)
+        return data
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._socket, name)

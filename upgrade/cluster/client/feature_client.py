@@ -35,7 +35,7 @@ class FeatureClient:
     """
 
     bootstrap: str
-    """``HOST:PORT,...``"""
+    """The addresses to begin with, as ``HOST:PORT,...``."""
     listener: Listener = Listener.BROKER
     settings: Mapping[str, Any] = field(factory=dict, repr=False, hash=False)
     """Settings of kafka-python, such as ``security_protocol``; never shown."""
@@ -61,8 +61,8 @@ class FeatureClient:
         with self._connect_to_any(deadline) as connection:
             nodes = self._nodes(connection, deadline)
             if node is None:
-                found = next(self._describe_reachable(nodes, 1, deadline), None)
-                return found or connection.describe_features(self.listener, deadline)
+                described = next(self._describe_reachable(nodes, 1, deadline), None)
+                return described or connection.describe_features(self.listener, deadline)
         return self._describe(nodes, node, deadline)
 
     def describe_newest(self) -> FeatureMetadata:
@@ -71,8 +71,8 @@ class FeatureClient:
         with self._connect_to_any(deadline) as connection:
             nodes = self._nodes(connection, deadline)
             answers = self._describe_reachable(nodes, len(nodes.addresses), deadline)
-            found = max(answers, key=_epoch, default=None)
-            return found or connection.describe_features(self.listener, deadline)
+            newest = max(answers, key=_epoch, default=None)
+            return newest or connection.describe_features(self.listener, deadline)
 
     def describe_nodes(self) -> Mapping[int, FeatureMetadata]:
         """Return the features from every node that the cluster has now."""
@@ -137,7 +137,7 @@ class FeatureClient:
 
     def _connect_to_any(self, deadline: Deadline) -> Connection:
         """Connect to the first bootstrap server that answers; each gets an equal share of the time that is left."""
-        servers = [server for each in self.bootstrap.split(",") if (server := each.strip())]
+        servers = [server for part in self.bootstrap.split(",") if (server := part.strip())]
         why = []
         for number, server in enumerate(servers):
             try:
@@ -154,14 +154,14 @@ class FeatureClient:
         while True:
             with self._connect_to_any(deadline) as connection:
                 nodes = self._nodes(connection, deadline)
-            found = Unreachable(f"{self.bootstrap}: no active controller within {self.timeout_seconds:g} s")
+            problem = Unreachable(f"{self.bootstrap}: no active controller within {self.timeout_seconds:g} s")
             if nodes.controller in nodes.addresses:
                 try:
                     return self._connect(nodes, nodes.controller, deadline.at_most(_CONNECTION_SECONDS))
                 except Unreachable as error:
-                    found = error
+                    problem = error
             if deadline.remaining <= _RETRY_SECONDS:
-                raise found
+                raise problem
             time.sleep(_RETRY_SECONDS)
 
     def _connect(self, nodes: ClusterNodes, node: int, deadline: Deadline) -> Connection:

@@ -82,9 +82,9 @@ class FeatureWatch:
 
     def _describe(self, term: object, ask: Callable[[], FeatureMetadata]) -> None:
         with suppress(ClusterError):  # the next poll asks again
-            found = ask().finalized
+            finalized = ask().finalized
             if self._leadership is term:
-                self._on_levels(found)
+                self._on_levels(finalized)
 
 
 class FeatureLevels(CarriedLevels):

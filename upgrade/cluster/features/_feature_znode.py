@@ -87,21 +87,23 @@ class FeatureZNode:
     @classmethod
     def from_json(cls, text: str, version: int = 0) -> FeatureZNode:
         """Parse the contents; without a minimum no level is deprecated. ``FeatureError`` for invalid contents."""
-        found = _object(text, "/features")
-        if found.get("version") != SCHEMA_VERSION:
-            raise FeatureError(f"/features: expected version {SCHEMA_VERSION}, got {found.get('version')!r}")
-        if found.get("status") not in tuple(FeatureZNodeStatus):
-            raise FeatureError(f"/features: expected status 0 (disabled) or 1 (enabled), got {found.get('status')!r}")
-        levels = found.get("features")
+        fields = _object(text, "/features")
+        if fields.get("version") != SCHEMA_VERSION:
+            raise FeatureError(f"/features: expected version {SCHEMA_VERSION}, got {fields.get('version')!r}")
+        if fields.get("status") not in tuple(FeatureZNodeStatus):
+            raise FeatureError(f"/features: expected status 0 (disabled) or 1 (enabled), got {fields.get('status')!r}")
+        levels = fields.get("features")
         deprecated: dict[str, int] = {}
         if _is_object(levels):
-            deprecated = {name: each[_MINIMUM] for name, each in levels.items() if _has_only_minimum(each)}
-            levels = {name: each for name, each in levels.items() if name not in deprecated}
+            deprecated = {name: range_[_MINIMUM] for name, range_ in levels.items() if _has_only_minimum(range_)}
+            levels = {name: range_ for name, range_ in levels.items() if name not in deprecated}
         if _is_object(levels):
-            levels = {name: {_MINIMUM: 1, **each} if _is_object(each) else each for name, each in levels.items()}
+            levels = {
+                name: {_MINIMUM: 1, **range_} if _is_object(range_) else range_ for name, range_ in levels.items()
+            }
         features = _ranges(levels, "/features", _MINIMUM, _MAXIMUM)
         check_ranges({name: (low, low) for name, low in deprecated.items()}, KIP_584, "/features")
-        return cls(FeatureZNodeStatus(found["status"]), features, version, deprecated)
+        return cls(FeatureZNodeStatus(fields["status"]), features, version, deprecated)
 
     def apply_to(self, cluster: FeatureCluster) -> FeatureCluster:
         """Return the cluster with the levels of this node, as after a restart; if it is disabled, without levels."""
@@ -151,12 +153,12 @@ def broker_znode_to_json(broker: Mapping[str, Any], supports: SupportedRanges) -
 
 def broker_znode_from_json(text: str) -> SupportedRanges:
     """Parse the ranges in the node of a broker; empty for an older version."""
-    found = _object(text, "broker node")
-    return _ranges(found.get("features", {}), "broker node", "min_version", "max_version")
+    fields = _object(text, "broker node")
+    return _ranges(fields.get("features", {}), "broker node", "min_version", "max_version")
 
 
-def _is_object(found: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(found, dict)
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
 
 
 def _has_only_minimum(levels: object) -> bool:
@@ -165,20 +167,20 @@ def _has_only_minimum(levels: object) -> bool:
 
 def _object(text: str, where: str) -> dict[str, Any]:
     try:
-        found = parse_json(text)
+        value = parse_json(text)
     except InvalidInput as error:
         raise FeatureError(f"{where}: {error}") from None
-    if not isinstance(found, dict):
-        raise FeatureError(f"{where}: expected a JSON object, got {type(found).__name__}")
-    return found
+    if not isinstance(value, dict):
+        raise FeatureError(f"{where}: expected a JSON object, got {type(value).__name__}")
+    return value
 
 
-def _ranges(found: object, where: str, low: str, high: str) -> SupportedRanges:
-    if not isinstance(found, dict) or not all(isinstance(levels, dict) for levels in found.values()):
-        raise FeatureError(f"{where}: expected features as an object of objects, got {found!r}")
-    ranges = {name: (levels.get(low), levels.get(high)) for name, levels in found.items()}
+def _ranges(features: object, where: str, low: str, high: str) -> SupportedRanges:
+    if not isinstance(features, dict) or not all(isinstance(levels, dict) for levels in features.values()):
+        raise FeatureError(f"{where}: expected features as an object of objects, got {features!r}")
+    ranges = {name: (levels.get(low), levels.get(high)) for name, levels in features.items()}
     for name, levels in ranges.items():
         if not all(type(level) is int for level in levels):
-            raise FeatureError(f"{where}: expected numbers {low} and {high} of {name!r}, got {found[name]!r}")
+            raise FeatureError(f"{where}: expected numbers {low} and {high} of {name!r}, got {features[name]!r}")
     check_ranges(ranges, KIP_584, where)
     return ranges

@@ -44,7 +44,7 @@ _LIST_OFFSET: Final = _SIZE_OFFSET + 4
 _MAX_LIST_BYTES: Final = MAX_FEATURES * (1 + MAX_NAME_BYTES + 2)
 
 
-def merge_levels(*known: Levels) -> Levels:
+def merge_levels(*carried: Levels) -> Levels:
     """Return the highest level of each feature; levels never fall.
 
     "once a client sees that v2 is enabled on any broker, it should be a clear signal" (KIP-584).
@@ -52,11 +52,11 @@ def merge_levels(*known: Levels) -> Levels:
     >>> merge_levels({"a": 2, "b": 1}, {"a": 1})
     {'a': 2, 'b': 1}
     """
-    found: dict[str, int] = {}
-    for levels in known:
+    merged: dict[str, int] = {}
+    for levels in carried:
         for name, level in levels.items():
-            found[name] = max(level, found.get(name, 0))
-    return found
+            merged[name] = max(level, merged.get(name, 0))
+    return merged
 
 
 def select_levels(watches: Iterable[str], levels: Levels) -> Levels:
@@ -87,15 +87,15 @@ def check_feature_names(names: Iterable[str]) -> frozenset[str]:
     expected = f"expected names of features to watch, each of 1 to {MAX_NAME_BYTES} bytes, such as ('group.version',)"
     if isinstance(names, str):
         raise ConfigException(f"{expected}, got the text {names!r}")
-    found: frozenset[Any] = frozenset(names)  # user input: not checked statically
-    for name in found:
+    checked: frozenset[Any] = frozenset(names)  # user input: not checked statically
+    for name in checked:
         if not isinstance(name, str) or not 1 <= len(name.encode()) <= MAX_NAME_BYTES:
             raise ConfigException(f"{expected}, got {name!r}")
-    if len(found) > MAX_FEATURES:
-        raise ConfigException(f"expected at most {MAX_FEATURES} features to watch, got {len(found)}")
-    if not found:
+    if len(checked) > MAX_FEATURES:
+        raise ConfigException(f"expected at most {MAX_FEATURES} features to watch, got {len(checked)}")
+    if not checked:
         raise ConfigException(f"{expected}, got none")
-    return found
+    return checked
 
 
 def check_levels(finalized: Levels) -> Levels:
@@ -149,9 +149,9 @@ class CarriedLevels:
     def merge(self, carried: Iterable[bytes]) -> bytes:
         """Return the highest levels that this leader has seen or any member carries."""
         seen = (self.observed, *map(decode_levels, carried))
-        known = merge_levels(*(select_levels(self.watches, levels) for levels in seen))
-        passed_on = limit_levels(known, self.observed) if self.answered else known
-        self.withheld = levels_above(known, passed_on)
+        merged = merge_levels(*(select_levels(self.watches, levels) for levels in seen))
+        passed_on = limit_levels(merged, self.observed) if self.answered else merged
+        self.withheld = levels_above(merged, passed_on)
         return encode_levels(passed_on)
 
     def on_assignment(self, trailing: bytes) -> None:
@@ -183,8 +183,8 @@ def decode_levels(trailing: bytes) -> Levels:
     size = int.from_bytes(trailing[_SIZE_OFFSET:_LIST_OFFSET], "big")
     if not trailing.startswith(MAGIC) or size > _MAX_LIST_BYTES:
         return NO_LEVELS
-    found = dict(islice(_decode_entries(trailing[_LIST_OFFSET : _LIST_OFFSET + size]), MAX_FEATURES))
-    return found if found and trailing.startswith(encode_levels(found)) else NO_LEVELS
+    levels = dict(islice(_decode_entries(trailing[_LIST_OFFSET : _LIST_OFFSET + size]), MAX_FEATURES))
+    return levels if levels and trailing.startswith(encode_levels(levels)) else NO_LEVELS
 
 
 def _encode_entry(name: bytes, level: int) -> bytes:

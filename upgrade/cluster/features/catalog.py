@@ -45,7 +45,7 @@ class FeatureLevel:
     did_metadata_change: bool = False
     """The level has records that the level before it cannot read."""
     is_production: bool = True
-    """The level is released."""
+    """Whether the level is released."""
 
     @property
     def line(self) -> str:
@@ -102,12 +102,12 @@ class FeatureCatalog:
 
     def metadata_level(self, text: str, *, released_only: bool = True) -> int:
         """Read the name of a level of metadata.version, or a release: its newest level. ``UnknownLevel`` otherwise."""
-        known = self._production_levels(METADATA_VERSION) if released_only else self.levels[METADATA_VERSION]
+        levels = self._production_levels(METADATA_VERSION) if released_only else self.levels[METADATA_VERSION]
         release = version_key(text)
-        for level in reversed(known):
+        for level in reversed(levels):
             if release == level.name or (level.is_production and release == level.line):
                 return level.number
-        names = ", ".join(level.name for level in known)
+        names = ", ".join(level.name for level in levels)
         raise UnknownLevel(f"Unknown {METADATA_VERSION} '{text}'. Supported {METADATA_VERSION} are: {names}")
 
     def level_name(self, feature: str, number: int) -> str:
@@ -125,11 +125,11 @@ class FeatureCatalog:
 
     def level(self, feature: str, number: int) -> FeatureLevel:
         """Return a level; ``UnknownFeature`` or ``UnknownLevel`` if there is none."""
-        for found in self._levels_of(feature):
-            if found.number == number:
-                return found
-        known = ", ".join(str(each.number) for each in self._levels_of(feature))
-        raise UnknownLevel(f"{feature}: Kafka {self.release} knows the levels {known}, not {number}")
+        for level in self._levels_of(feature):
+            if level.number == number:
+                return level
+        numbers = ", ".join(str(level.number) for level in self._levels_of(feature))
+        raise UnknownLevel(f"{feature}: Kafka {self.release} knows the levels {numbers}, not {number}")
 
     def dependencies(self, feature: str, number: int) -> Mapping[str, int]:
         """Return the levels that a level depends on; empty for an unknown level.
@@ -155,9 +155,9 @@ class FeatureCatalog:
     def default_level(self, feature: str, metadata: int) -> int:
         """Return the level of one feature in a new cluster of this ``metadata`` level. Java: ``defaultLevel``."""
         reached = (
-            each.number
-            for each in self._levels_of(feature)
-            if each.bootstrap_metadata_version is None or each.bootstrap_metadata_version <= metadata
+            level.number
+            for level in self._levels_of(feature)
+            if level.bootstrap_metadata_version is None or level.bootstrap_metadata_version <= metadata
         )
         return max(reached, default=0)
 
@@ -169,7 +169,7 @@ class FeatureCatalog:
     def supported_ranges(self) -> Mapping[str, tuple[int, int]]:
         """Return the ranges that a node of this release advertises, without features that have only level 0."""
         ranges = {feature: self.supported_range(feature) for feature in self.features}
-        return {feature: found for feature, found in ranges.items() if found[1] > 0}
+        return {feature: range_ for feature, range_ in ranges.items() if range_[1] > 0}
 
     def is_safe_downgrade(self, source: int, target: int) -> bool:
         """Whether metadata.version can be lowered from ``source`` to ``target`` without losing records.

@@ -168,8 +168,10 @@ class FeatureCluster:
     def _minimum_with(self, finalized: Mapping[str, int]) -> dict[str, int]:
         lowest = {name: low for name, low in self.minimum.items() if low > 1}
         for name in finalized:
-            known = name in self.finalized and name in self.minimum
-            lowest[name] = self.minimum[name] if known else max(lowest.get(name, 1), self.highest_min_supported(name))
+            has_minimum = name in self.finalized and name in self.minimum
+            lowest[name] = (
+                self.minimum[name] if has_minimum else max(lowest.get(name, 1), self.highest_min_supported(name))
+            )
         return lowest
 
     @property

@@ -77,7 +77,7 @@ def tagged_fields(answer: FeatureMetadata, cluster: FeatureCluster) -> dict[int,
     supported, epoch, finalized = cluster.dialect.tags
     kept = cluster.dialect.minimum is MinimumLevel.KEPT
     fields = {
-        supported: [(name, *found) for name, found in answer.supported.items()],
+        supported: [(name, *range_) for name, range_ in answer.supported.items()],
         epoch: NO_EPOCH if answer.epoch is None else answer.epoch,
         # Without minimum levels, Kafka sends the level there, too.
         finalized: [

@@ -114,8 +114,8 @@ def _catalog(release: str, newest: int, others: Mapping[str, int], unreleased: _
         FeatureLevel(METADATA_VERSION, number, name, did_metadata_change=changed, is_production=production)
         for (number, name, changed), production in rows
     )
-    found = {name: tuple(_levels(name, highest, oldest)) for name, highest in others.items()}
-    return FeatureCatalog(release, MappingProxyType({METADATA_VERSION: metadata, **found}))
+    other_levels = {name: tuple(_levels(name, highest, oldest)) for name, highest in others.items()}
+    return FeatureCatalog(release, MappingProxyType({METADATA_VERSION: metadata, **other_levels}))
 
 
 def _levels(feature: str, highest: int, oldest: int) -> Iterator[FeatureLevel]:

@@ -102,7 +102,7 @@ def records_at_level(records: Iterable[MetadataRecord], level: int) -> tuple[Met
     Tagged fields stay, because an older reader skips them.
     """
     return tuple(
-        evolve(record, fields=tuple(each for each in record.fields if each.tagged or each.since <= level))
+        evolve(record, fields=tuple(field for field in record.fields if field.tagged or field.since <= level))
         for record in records
         if record.since <= level
     )
@@ -112,7 +112,7 @@ def decode_record(record: MetadataRecord, level: int) -> MetadataRecord:
     """Return a record as software of ``level`` decodes it; ``FeatureError`` if it cannot."""
     if records_at_level([record], level) != (record,):
         raise FeatureError(f"expected a record that level {level} can read, got {record.type} {record.key}")
-    return evolve(record, fields=tuple(each for each in record.fields if each.since <= level))
+    return evolve(record, fields=tuple(field for field in record.fields if field.since <= level))
 
 
 class LoaderAction(enum.Enum):
@@ -202,11 +202,11 @@ def load_from_disk(
     """
     start = snapshot or (loader.snapshots or (MetadataSnapshot(-1, loader.first_level),))[-1]
     entries = loader.log[start.offset + 1 :]
-    levels = [start.level, *(each.feature_level for each in entries if _is_metadata_level(each))]
-    if newer := [found for found in levels if found > level]:
+    levels = [start.level, *(entry.feature_level for entry in entries if _is_metadata_level(entry))]
+    if newer := [finalized for finalized in levels if finalized > level]:
         raise FeatureError(f"expected {METADATA_VERSION} {level} at most, got {newer[0]} from offset {start.offset} on")
-    found = [*start.records, *(each for each in entries if isinstance(each, MetadataRecord))]
-    return tuple({(each.type, each.key): decode_record(each, level) for each in found}.values())
+    records = [*start.records, *(entry for entry in entries if isinstance(entry, MetadataRecord))]
+    return tuple({(record.type, record.key): decode_record(record, level) for record in records}.values())
 
 
 def _is_metadata_level(entry: LogEntry) -> TypeGuard[FeatureLevelRecord]:

@@ -61,8 +61,8 @@ def register_broker(cluster: FeatureCluster, node_id: int) -> ClusterTransition:
     why = _registration_error(cluster, node)
     late = cluster.dialect.late
     if why and late is not LateRegistration.BLOCKED:
-        what = EventType.SKIPPED if late is LateRegistration.SKIPPED else EventType.REFUSED
-        return ClusterTransition(cluster, (ClusterEvent(what, node_id, why),))
+        event_type = EventType.SKIPPED if late is LateRegistration.SKIPPED else EventType.REFUSED
+        return ClusterTransition(cluster, (ClusterEvent(event_type, node_id, why),))
     brokers = dict(sorted({**cluster.brokers, node_id: node}.items()))
     after = evolve(cluster, registering=_without_node(cluster.registering, node_id), brokers=brokers)
     if why:
@@ -108,8 +108,8 @@ def start_controller(cluster: FeatureCluster, node_id: int, supports: SupportedR
     if missing := unsupported_levels(node, _recorded_levels(cluster)):
         return ClusterTransition(cluster, (ClusterEvent(EventType.EXITED, node_id, _replay_error(node, missing)),))
     after = evolve(cluster, controllers=dict(sorted({**cluster.controllers, node_id: node}.items())))
-    known = cluster.level_of(METADATA_VERSION) >= CONTROLLER_REGISTRATION_LEVEL
-    return ClusterTransition(after, (ClusterEvent(EventType.REGISTERED, node_id),) if known else ())
+    is_registered = cluster.level_of(METADATA_VERSION) >= CONTROLLER_REGISTRATION_LEVEL
+    return ClusterTransition(after, (ClusterEvent(EventType.REGISTERED, node_id),) if is_registered else ())
 
 
 def observe_finalized_levels(cluster: FeatureCluster, node_id: int) -> ClusterTransition:
@@ -195,8 +195,8 @@ def _recorded_levels(cluster: FeatureCluster) -> dict[str, int]:
 
 def _unsupported_text(node: FeatureNode, missing: Mapping[str, int]) -> str:
     def text(feature: str, level: int) -> str:
-        known = node.range_of(feature)
-        has = f"it has {known[0]} to {known[1]}" if known != NOT_SUPPORTED else "it does not have the feature"
+        range_ = node.range_of(feature)
+        has = f"it has {range_[0]} to {range_[1]}" if range_ != NOT_SUPPORTED else "it does not have the feature"
         return f"{feature} is finalized at {level}, {has}"
 
     return "; ".join(text(feature, level) for feature, level in sorted(missing.items()))
@@ -218,7 +218,7 @@ def _remove_broker(cluster: FeatureCluster, number: int) -> FeatureCluster:
 
 
 def _without_node(nodes: Mapping[int, FeatureNode], number: int) -> dict[int, FeatureNode]:
-    return {each: node for each, node in nodes.items() if each != number}
+    return {node_id: node for node_id, node in nodes.items() if node_id != number}
 
 
 def _require_node(nodes: Mapping[int, FeatureNode], number: int, what: str) -> FeatureNode:

@@ -155,7 +155,7 @@ def update_features(
         )
     if not cluster.enabled:
         return UpdateFeaturesResponse(cluster, UpdateResult(Code.INVALID_REQUEST, "The feature system is disabled."))
-    results = {each.feature: _check_decodable(cluster, request, each) for each in request.updates}
+    results = {update.feature: _check_decodable(cluster, request, update) for update in request.updates}
     errors = [result for result in results.values() if not result.ok]
     if errors and cluster.dialect.atomic:
         return UpdateFeaturesResponse(cluster, UpdateResult(errors[0].code, f"{ALL_FAILED_PREFIX}{errors[0].message}"))
@@ -165,9 +165,11 @@ def update_features(
 
 
 def _check_encodable(dialect: Dialect, request: UpdateFeaturesRequest) -> None:
-    for each in request.updates:
-        if each.level not in dialect.levels:
-            raise FeatureError(f"expected a level of {dialect.level_bits} bits, got {each.feature!r} at {each.level}")
+    for update in request.updates:
+        if update.level not in dialect.levels:
+            raise FeatureError(
+                f"expected a level of {dialect.level_bits} bits, got {update.feature!r} at {update.level}"
+            )
     if request.dry_run and (dialect.dry_run_from is None or request.version < dialect.dry_run_from):
         raise FeatureError(f"expected no dry run: version {request.version} of {dialect.name}'s request has none")
 
@@ -184,7 +186,7 @@ def _apply(
     cluster: FeatureCluster, request: UpdateFeaturesRequest, results: Mapping[str, UpdateResult]
 ) -> UpdateFeaturesResponse:
     # Kafka 4.x writes an unchanged level again, so its epoch rises.
-    levels = {each.feature: max(each.level, 0) for each in request.updates if results[each.feature].ok}
+    levels = {update.feature: max(update.level, 0) for update in request.updates if results[update.feature].ok}
     if not levels:
         return UpdateFeaturesResponse(cluster, results=results)
     events = [
@@ -262,7 +264,7 @@ def _feature_rule_errors(
             yield failed, "Can't downgrade the version of this feature."
     elif item.feature in cluster.catalog.levels:
         # Checked against the proposed result, so one request can update the dependencies, too.
-        proposed = {**cluster.finalized, **{each.feature: each.level for each in request.updates}}
+        proposed = {**cluster.finalized, **{update.feature: update.level for update in request.updates}}
         for why in _unmet_dependencies(cluster, item, proposed):
             yield failed, f"{item.feature} could not be set to {item.level} because it depends on {why}"
     elif cluster.dialect.deletion is Deletion.CHECKED:

@@ -62,9 +62,9 @@ def new_streams_membership(
 
 
 def _end_point(config: StreamsConfig) -> tuple[str, int] | None:
-    found = config.end_point(OURS)
-    if found and found[1] > _MAX_PORT:
+    end_point = config.end_point(OURS)
+    if end_point and end_point[1] > _MAX_PORT:
         raise ConfigException(
-            f"expected a port of at most {_MAX_PORT} in application.server in a streams group, got {found[1]}"
+            f"expected a port of at most {_MAX_PORT} in application.server in a streams group, got {end_point[1]}"
         )
-    return found
+    return end_point

@@ -119,7 +119,7 @@ async def a_group(cluster: MockCluster, *releases: str, **settings: Any) -> Asyn
         for release in releases:
             members.append(Running(cluster, release, **settings))
             stopping.push_async_callback(members[-1].stop)
-            await asyncio.sleep(0.1)
+            await eventually(lambda: bool(members[-1].sent))
         yield members
 
 
@@ -128,6 +128,16 @@ async def eventually(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         await asyncio.sleep(0.02)
+
+
+def waits_for_records(consumer: AIOKafkaConsumer) -> bool:
+    """Whether a call waits for records."""
+    return bool(consumer._fetcher._fetch_waiters)
+
+
+def has_fetched(consumer: AIOKafkaConsumer) -> bool:
+    """Whether there are records that no call has returned yet."""
+    return bool(consumer._fetcher._records)
 
 
 def without_repeats(versions: Iterable[int]) -> list[int]:
@@ -343,7 +353,7 @@ def test_a_blocked_poll_ends_when_another_thread_closes(cluster: MockCluster) ->
         streams.bind(consumer)
         async with consumer:
             waiting = asyncio.create_task(consumer.getone())
-            await asyncio.sleep(0.05)
+            await eventually(lambda: waits_for_records(consumer))
             newer = Running(cluster, "2.0.1")
             with pytest.raises(FatalError, match="unable to decode"):
                 await waiting
@@ -391,7 +401,7 @@ def test_the_users_own_listener_and_errors_of_aiokafka_are_left_alone(cluster: M
         async with consumer:
             assert ["revoked", "assigned"] == callbacks
             waiting = asyncio.create_task(consumer.getone())
-            await asyncio.sleep(0.05)
+            await eventually(lambda: waits_for_records(consumer))
             _private_api.abort_waiters(consumer, KafkaError("of another kind"))
             with pytest.raises(KafkaError, match="of another kind"):
                 await waiting
@@ -728,10 +738,10 @@ def test_a_call_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(
             waiting = asyncio.create_task(
                 consumer.getone() if method == "getone" else consumer.getmany(timeout_ms=30_000)
             )
-            await asyncio.sleep(0.3)
+            await eventually(lambda: waits_for_records(consumer))
             doubt.begin()
             await send()
-            await asyncio.sleep(0.3)
+            await eventually(waiting.done if method == "getmany" else lambda: has_fetched(consumer))
             assert waiting.done() == (method == "getmany")
             doubt.end()
             read = [(await waiting).offset] if method == "getone" else []
@@ -745,7 +755,7 @@ def test_a_call_that_waits_raises_when_doubt_lasts_too_long(cluster: MockCluster
     async def scenario() -> None:
         async with a_reader(cluster) as (consumer, doubt, _):
             waiting = asyncio.create_task(consumer.getone())
-            await asyncio.sleep(0.1)
+            await eventually(lambda: waits_for_records(consumer))
             doubt.begin()
             for call in (waiting, consumer.getmany()):
                 with pytest.raises(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from assignor import FatalError, Subtopology, Topology
 from assignor.clients._session import MAX_DOUBT_SESSIONS, now
@@ -257,7 +257,7 @@ def test_a_new_member_gets_tasks_after_their_revocation(make: Make) -> None:
     assert KafkaError._UNKNOWN_PARTITION == code(not_ours)
 
 
-def test_consume_returns_its_records_before_they_are_committed(make: Make) -> None:
+def test_consume_returns_its_records_before_they_are_committed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a commit in `revoked` would be ahead of the user, and a crash would lose what lies between."""
     handed: dict[int, int] = {}
     compared: list[None] = []
@@ -269,19 +269,23 @@ def test_consume_returns_its_records_before_they_are_committed(make: Make) -> No
             assert max(0, partition.offset) == handed.get(partition.partition, 0)
         compared.append(None)
 
-    def start_other() -> None:
-        """If the other one joined before the first has its tasks, none would be revoked."""
-        if not other.is_alive() and not compared:
+    def consume(number: int, seconds: float, into: list[Message]) -> None:
+        """Let another one join, which leads to a revocation, once all are read and the last ones not yet returned."""
+        read(number, seconds, into)
+        if other.ident is None and sum(handed.values()) + len(into) == EACH * len(TASKS):
             other.start()
 
-    other = threading.Timer(0.5, make)
-    old = make(listener=Listener(assigned=start_other, revoked=compare))
+    other = threading.Thread(target=make)
+    old = make(listener=Listener(revoked=compare))
+    read = old._fetcher.consume
+    monkeypatch.setattr(old._fetcher, "consume", consume)
     deadline = time.monotonic() + SECONDS
     while not compared:
         assert time.monotonic() < deadline
-        for message in old.consume(10_000, 5.0):
+        is_read = sum(handed.values()) == EACH * len(TASKS)
+        for message in old.consume(10_000, 0.1 if is_read else SECONDS):  # only a callback ends it before
             handed[message.partition()] = message.offset() + 1
-    other.join()
+    other.join(SECONDS)
     assert EACH * len(TASKS) == sum(handed.values())
 
 
@@ -364,8 +368,7 @@ def test_a_member_that_does_not_poll_leaves_and_rejoins(make: Make) -> None:
     late.commit(offsets=[TopicPartition("orders", 0, 1)], asynchronous=False)
     member = late.memberid()
     other = make()
-    time.sleep(2.2)
-    poll_until(all_shared(other), other)
+    poll_until(all_shared(other), other)  # the late one has left
     with pytest.raises(KafkaException) as out:
         late.commit(offsets=[TopicPartition("orders", 0, 2)], asynchronous=False)
     assert code(out) in {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION}
@@ -429,18 +432,24 @@ def test_a_revocation_after_the_session_timeout_is_a_loss(make: Make) -> None:
 
 
 @pytest.mark.parametrize("during", ["poll", "nothing"])
-def test_another_thread_can_close_it(make: Make, during: str) -> None:
+def test_another_thread_can_close_it(make: Make, during: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Listener()
     consumer = make(listener=recorder)
     poll_until(all_shared(consumer), consumer)
     consumer.pause(consumer.assignment())
+    closer = threading.Thread(target=consumer.close)
     if during == "poll":
-        closer = threading.Timer(0.2, consumer.close)
-        closer.start()
+        fetch = consumer._fetcher.fetch
+
+        def close_and_fetch(seconds: float) -> None:
+            if closer.ident is None:
+                closer.start()
+            fetch(seconds)
+
+        monkeypatch.setattr(consumer._fetcher, "fetch", close_and_fetch)
         with pytest.raises(RuntimeError, match="Consumer closed"):
             consumer.poll()
     else:
-        closer = threading.Thread(target=consumer.close)
         closer.start()
     closer.join(SECONDS)
     assert not closer.is_alive()
@@ -448,8 +457,8 @@ def test_another_thread_can_close_it(make: Make, during: str) -> None:
 
 
 def test_no_record_is_returned_after_a_close_on_another_thread(make: Make) -> None:
-    entered, read_after = threading.Event(), []
-    consumer = make(listener=Listener(revoked=lambda: (entered.set(), time.sleep(0.3))))
+    entered, reads, read_after = threading.Event(), threading.Event(), []
+    consumer = make(listener=Listener(revoked=lambda: (entered.set(), reads.wait(SECONDS))))
     poll_until(all_shared(consumer), consumer)
     assert consumer.poll(SECONDS) is not None
     closer = threading.Thread(target=consumer.close)
@@ -457,6 +466,7 @@ def test_no_record_is_returned_after_a_close_on_another_thread(make: Make) -> No
     entered.wait(SECONDS)
 
     def read_on() -> None:
+        reads.set()
         while True:
             if (message := consumer.poll(SECONDS)) is not None:
                 read_after.append(message)

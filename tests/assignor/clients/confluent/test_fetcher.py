@@ -19,19 +19,6 @@ TASKS = {TaskId(0, number): frozenset({Partition("data", number)}) for number in
 UNSTABLE = KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT)
 
 
-class Refusal:
-    """A message that is an error."""
-
-    def __init__(self, code: int) -> None:
-        self._code = code
-
-    def __len__(self) -> int:
-        return 0
-
-    def error(self) -> KafkaError:
-        return KafkaError(self._code)
-
-
 class Consumer:
     """As much of a ``confluent_kafka.Consumer`` as is asked for."""
 
@@ -69,8 +56,9 @@ class Consumer:
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         return partitions
 
-    def consume(self, _number: int, _timeout: float) -> list[Any]:
-        return []
+    def consume(self, number: int, _timeout: float) -> list[Any]:
+        said, self.says = self.says[:number], self.says[number:]
+        return said
 
     def poll(self, _timeout: float) -> Any:
         return self.says.pop(0) if self.says else None
@@ -136,16 +124,35 @@ def test_a_seek_skips_the_lookup_of_committed_offsets() -> None:
     assert {("data", 1)} == consumer.paused
 
 
-def test_errors_of_the_group_are_no_records() -> None:
+@pytest.mark.parametrize("by", ["poll", "consume"])
+def test_errors_of_the_group_are_no_records(by: str) -> None:
     """It could come out of ``poll`` before the ``FatalError`` that says the same."""
-    denied, gone = (Refusal(code) for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN))
+    denied, gone = (
+        Message(error=KafkaError(code))
+        for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN)
+    )
     reading, consumer = records()
     consumer.says = [denied, gone]
+    read: list[Message] = []
 
-    reading.fetch(0)
-    assert [] == list(reading.buffer.ready)
-    reading.fetch(0)
-    assert [gone] == list(reading.buffer.ready)
+    with_poll(reading, read) if by == "poll" else reading.consume(2, 0, read)
+    assert [gone] == read
+
+
+def with_poll(reading: RecordFetcher, read: list[Message]) -> None:
+    for _ in range(2):
+        reading.fetch(0)
+        reading.buffer.take(1, read)
+
+
+def test_a_record_before_an_error_of_the_group_is_returned() -> None:
+    record, denied = Message(value=b"x"), Message(error=KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    reading, consumer = records()
+    consumer.says = [record, denied]
+    read = [earlier := Message(value=b"y")]
+
+    reading.consume(2, 0, read)
+    assert [earlier, record] == read
 
 
 def test_a_partition_revoked_before_it_was_read_is_dropped() -> None:
@@ -209,6 +216,15 @@ def test_a_commit_in_the_middle_of_a_batch_has_what_was_returned() -> None:
 
     assert [found[2].offset()] == [each.offset() for each in again]
     assert ends(again) == counted(made.buffer)
+
+
+def test_a_commit_that_waits_is_of_what_was_returned_before_it() -> None:
+    made, first, waiting = reading(), list[Message](), list[dict[PartitionKey, int]]()
+    made.consume(3, 0, first)
+    made.buffer.before_change = lambda: waiting.append(counted(made.buffer))
+    made.consume(3, 0, [])
+
+    assert [ends(first)] == waiting
 
 
 def test_a_partition_that_was_moved_and_not_read_is_in_no_commit() -> None:

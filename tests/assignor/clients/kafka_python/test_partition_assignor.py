@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import groupby, islice
-from threading import Event, Thread, Timer, current_thread
+from threading import Event, Thread, current_thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -150,7 +150,7 @@ def a_group(cluster: MockCluster, *releases: str, standbys: int = 0) -> Iterator
         for release in releases:
             members.append(Running(cluster, an_assignor(release, standbys)))
             closing.callback(members[-1].close)
-            time.sleep(0.4)
+            eventually(lambda: bool(members[-1].streams.sent))
         yield members
         for member in members:
             member.stop()
@@ -622,8 +622,15 @@ def test_an_iterator_stops_in_the_middle_of_a_batch_while_ownership_is_in_doubt(
 
 
 def test_a_poll_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(cluster: MockCluster) -> None:
+    def begin_doubt() -> None:
+        fetcher.send_fetches = ask  # type: ignore[method-assign]
+        ask()
+        doubt.begin()
+        send()
+
     with a_reader(cluster) as (consumer, doubt, send):
-        Timer(0.3, lambda: (doubt.begin(), send())).start()  # type: ignore[func-returns-value]  # two calls
+        fetcher = consumer._fetcher
+        ask, fetcher.send_fetches = fetcher.send_fetches, begin_doubt  # in the call, before it waits
         assert {} == consumer.poll(timeout_ms=1500)
         doubt.end()
         assert list(range(10)) == read_rest(consumer, [])

@@ -1,5 +1,6 @@
 import java.io.File;
 import java.lang.reflect.Array;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -30,6 +31,28 @@ public class ConfigTables {
     static final String[] VALUES = {
         "earliest", "latest", "none", "all", "reuse.ktable.source.topics", "merge.repartition.topics",
         "single.store.self.join", "batch_optimized", "record_limit", "-1", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+    static final String INTERNALS = "org.apache.kafka.streams.processor.internals.";
+    static final String[] WITH_OVERRIDES = {
+        STREAMS, INTERNALS + "InternalTopicConfig", INTERNALS + "RepartitionTopicConfig",
+        INTERNALS + "UnwindowedChangelogTopicConfig", INTERNALS + "UnwindowedUnversionedChangelogTopicConfig",
+        INTERNALS + "VersionedChangelogTopicConfig", INTERNALS + "WindowedChangelogTopicConfig"};
+    static final Map<String, String> CLIENT_METHODS = Map.of(
+        "getConsumerConfigs", "main.consumer", "getMainConsumerConfigs", "main.consumer",
+        "getRestoreConsumerConfigs", "restore.consumer", "getGlobalConsumerConfigs", "global.consumer",
+        "getProducerConfigs", "producer", "getAdminConfigs", "admin");
+    /** Settings that change what the clients get; the first that a release accepts are taken. */
+    static final Map<String, List<Map<String, String>>> VARIANTS = new TreeMap<>(Map.of(
+        "", List.of(Map.of()),
+        " (exactly once)", List.of(
+            Map.of("processing.guarantee", "exactly_once_v2"), Map.of("processing.guarantee", "exactly_once"))));
+    static final Map<String, String> REQUIRED = Map.of(
+        "application.id", "given", "bootstrap.servers", "given:1",
+        "key.serializer", "org.apache.kafka.common.serialization.StringSerializer",
+        "value.serializer", "org.apache.kafka.common.serialization.StringSerializer",
+        "key.deserializer", "org.apache.kafka.common.serialization.StringDeserializer",
+        "value.deserializer", "org.apache.kafka.common.serialization.StringDeserializer");
+    static final boolean BUILD = Boolean.getBoolean("BUILD");
+    static final String GIVEN = "given";
     static final Map<String, String> ELSEWHERE = Map.of(
         "java.io.tmpdir", "/elsewhere", "user.name", "elsewhere", "user.dir", "/elsewhere",
         "java.specification.version", "1.8", "java.version", "1.8.0_1");
@@ -87,14 +110,75 @@ public class ConfigTables {
             found.put(config.getKey(), keys);
         }
         Map<String, Object> overrides = new TreeMap<>();
-        for (Field field : type(loader, STREAMS).getDeclaredFields()) {
+        for (String name : WITH_OVERRIDES) {
+            Class<?> type = type(loader, name);
+            if (type != null) overrides.putAll(constants(type));
+        }
+        overrides.putAll(clients(loader));
+        found.put("overrides", overrides);
+        return found;
+    }
+
+    static Map<String, Object> constants(Class<?> type) throws Exception {
+        Map<String, Object> found = new TreeMap<>();
+        for (Field field : type.getDeclaredFields()) {
             boolean isOne = field.getName().contains("OVERRIDES") || field.getName().startsWith("NON_CONFIGURABLE");
             if (!isOne || !Modifier.isStatic(field.getModifiers())) continue;
             field.setAccessible(true);
-            overrides.put(field.getName(), plain(field.get(null)));
+            found.put(field.getName(), plain(field.get(null)));
         }
-        found.put("overrides", overrides);
         return found;
+    }
+
+    /** What Streams passes to each of its clients, without what the application or the member gives. */
+    static Map<String, Object> clients(ClassLoader loader) throws Exception {
+        Map<String, Object> found = new TreeMap<>();
+        Class<?> type = type(loader, STREAMS);
+        for (Map.Entry<String, List<Map<String, String>>> variant : VARIANTS.entrySet()) {
+            if (!keysOf(type).keySet().containsAll(variant.getValue().get(0).keySet())) continue;
+            Object config = null;
+            for (Map<String, String> settings : variant.getValue()) {
+                if (config != null) break;
+                Map<String, String> all = new HashMap<>(settings);
+                all.put("application.id", GIVEN);
+                all.put("bootstrap.servers", GIVEN + ":1");
+                try {
+                    config = type.getConstructor(Map.class).newInstance(all);
+                } catch (InvocationTargetException unknownToThisRelease) {
+                    continue;
+                }
+                for (Method method : type.getMethods()) {
+                    String client = CLIENT_METHODS.get(method.getName());
+                    if (client == null || method.isAnnotationPresent(Deprecated.class)) continue;
+                    Class<?> clients = type(loader, CONFIGS.get(client.substring(client.indexOf('.') + 1)));
+                    Map<String, Object> passed = clients == null ? null : passed(config, method, settings);
+                    if (passed == null) continue;
+                    passed.keySet().retainAll(keysOf(clients).keySet());
+                    if (!passed.isEmpty()) found.put(client + variant.getKey(), passed);
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Null if the release needs more than names for it. */
+    static Map<String, Object> passed(Object config, Method method, Map<String, String> settings) throws Exception {
+        Object[] arguments = new Object[method.getParameterCount()];
+        for (int i = 0; i < arguments.length; i++) {
+            Class<?> type = method.getParameterTypes()[i];
+            arguments[i] = type == String.class ? GIVEN : type == int.class || type == Integer.class ? 0 : null;
+        }
+        Map<String, Object> found = new TreeMap<>();
+        try {
+            for (Map.Entry<?, ?> each : ((Map<?, ?>) method.invoke(config, arguments)).entrySet()) {
+                String key = (String) each.getKey(), value = String.valueOf(plain(each.getValue()));
+                boolean isInternal = key.startsWith("__") || isOfKafka(each.getValue());
+                if (!isInternal && !value.contains(GIVEN)) found.put(key, value);
+            }
+            return found;
+        } catch (InvocationTargetException needsMore) {
+            return null;
+        }
     }
 
     static Map<?, ?> keysOf(Class<?> type) throws Exception {
@@ -175,7 +259,8 @@ public class ConfigTables {
             String[] words = line.split("\t", 3);
             Class<?> type = type(loader, CONFIGS.get(words[0]));
             Object key = type == null ? null : keysOf(type).get(words[1]);
-            answers.add(key == null ? "no such key" : tried(type, key, unquoted(words[2])));
+            String value = unquoted(words[2]);
+            answers.add(key == null ? "no such key" : BUILD ? built(type, words[1], value) : tried(type, key, value));
         }
         return answers;
     }
@@ -202,6 +287,20 @@ public class ConfigTables {
                 .getMethod("ensureValid", String.class, Object.class);
             check.setAccessible(true);
             check.invoke(validator, name, parsed);
+            return null;
+        } catch (InvocationTargetException refused) {
+            return String.valueOf(refused.getCause().getMessage());
+        }
+    }
+
+    /** Null if the configuration of a client is made with a value beside what it requires, or what it says. */
+    static Object built(Class<?> config, String key, String value) throws Exception {
+        Map<String, Object> settings = new HashMap<>(REQUIRED);
+        settings.put(key, value);
+        try {
+            Constructor<?> constructor = config.getDeclaredConstructor(Map.class);
+            constructor.setAccessible(true);
+            constructor.newInstance(settings);
             return null;
         } catch (InvocationTargetException refused) {
             return String.valueOf(refused.getCause().getMessage());

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upgrade.cluster.client._oauth import ClientCredentials
-from upgrade.cluster.client.command_config import CommandConfig, parse_properties
+from upgrade.cluster.client.command_config import CommandConfig
 from upgrade.errors import ConfigException
+from upgrade.input_values import parse_properties
 
 
 @pytest.mark.parametrize(

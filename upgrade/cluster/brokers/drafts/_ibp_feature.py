@@ -36,9 +36,9 @@ class EffectiveVersion:
     """The version that enables new behaviour of a broker: either the feature's level or the static version."""
 
     level: int | None
-    """None: ``static`` decides."""
+    """The finalized level; None if ``static`` decides."""
     static: ProtocolVersion | None
-    """None: ``level`` decides."""
+    """The configured version; None if ``level`` decides."""
 
 
 def effective_version(

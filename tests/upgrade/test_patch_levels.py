@@ -2,9 +2,9 @@
 
 import pytest
 
-from spark_sim.advice.patch_levels import advise_between, is_same_release
 from upgrade.errors import UpgradeError
 from upgrade.hazards import WayBackVerdict
+from upgrade.patch_levels import advise_between, is_same_release
 from upgrade.plans import Plan
 from upgrade.releases import resolve_release
 

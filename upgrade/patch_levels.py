@@ -53,20 +53,20 @@ def advise_between(
     if is_same_release(origin, target):
         raise UpgradeError(f"{origin.given} is already {target.given}: nothing to do")
     plans = {pair: advise(*pair, offline=offline, facts=facts) for pair in _pairs(origin, target)}
-    (first, last), worst = max(plans.items(), key=lambda each: _badness(each[1]))
+    (first, last), worst = max(plans.items(), key=lambda item: _badness(item[1]))
     outcomes = {pair: _outcome(plan) for pair, plan in plans.items()}
     ends = (
         (origin, first, {outcome for (_, end), outcome in outcomes.items() if end == last}),
         (target, last, {outcome for (start, _), outcome in outcomes.items() if start == first}),
     )
-    opened = [(end, taken, len(found) > 1) for end, taken, found in ends if end.is_open]
+    opened = [(end, taken, len(guides) > 1) for end, taken, guides in ends if end.is_open]
     others = [
         older
         for older in origin.older
         if older != last and _outcome(advise(older, last, offline=offline, facts=facts)) != outcomes[first, last]
     ]
     codes = {warning.code for warning in worst.warnings}
-    warnings = (each for plan in plans.values() for each in plan.warnings if each.code not in codes)
+    warnings = (warning for plan in plans.values() for warning in plan.warnings if warning.code not in codes)
     return evolve(
         worst,
         notes=(
@@ -93,10 +93,10 @@ _LINE: Final = (
 
 def _pairs(origin: ResolvedRelease, target: ResolvedRelease) -> list[tuple[Release, Release]]:
     """Return the pairs to plan. Inside one line, open patch levels are those of an upgrade, if they can be."""
-    found = [(start, end) for start in origin.candidates for end in target.candidates if start != end]
+    pairs = [(start, end) for start in origin.candidates for end in target.candidates if start != end]
     if origin.release.line != target.release.line or not (origin.is_open or target.is_open):
-        return found
-    return [(start, end) for start, end in found if start.known_number <= end.known_number] or found
+        return pairs
+    return [(start, end) for start, end in pairs if start.known_number <= end.known_number] or pairs
 
 
 def _worst_text(end: ResolvedRelease, taken: Release) -> str:
@@ -112,13 +112,13 @@ def _worst_text(end: ResolvedRelease, taken: Release) -> str:
 
 def _outcome(plan: Advice) -> tuple[object, ...]:
     """Return what two plans may differ in, without the names of their releases."""
-    found = plan.guidance
+    guidance = plan.guidance
     return (
-        found.verdict,
-        found.features,
-        found.hops_features,
-        tuple((hop.plan, hop.upgrade_from) for hop in found.hops),
-        tuple((hop.plan, hop.upgrade_from) for hop in found.if_met),
+        guidance.verdict,
+        guidance.features,
+        guidance.hops_features,
+        tuple((hop.plan, hop.upgrade_from) for hop in guidance.hops),
+        tuple((hop.plan, hop.upgrade_from) for hop in guidance.if_met),
         tuple((step.do.code, step.way_back.verdict) for step in plan.steps),
         frozenset(warning.code for warning in plan.warnings),
         frozenset(name for hazard in plan.hazards for name in hazard.names),
@@ -127,15 +127,15 @@ def _outcome(plan: Advice) -> tuple[object, ...]:
 
 def _badness(plan: Advice) -> tuple[int, ...]:
     """Order plans: first what is unsafe or stops the group, then what asks for more of the operator."""
-    found = plan.guidance
+    guidance = plan.guidance
     backs = [step.way_back.verdict for step in plan.steps]
     return (
-        found.verdict is Verdict.UNSAFE,
+        guidance.verdict is Verdict.UNSAFE,
         plan.plan is Plan.OFFLINE,
-        bool(found.hops_features),
-        _bounces(found.if_met or found.hops),
-        _bounces(found.hops),
-        len(found.features),
+        bool(guidance.hops_features),
+        _bounces(guidance.if_met or guidance.hops),
+        _bounces(guidance.hops),
+        len(guidance.features),
         backs.count(WayBackVerdict.OFFLINE),
         backs.count(WayBackVerdict.LOSSY),
     )

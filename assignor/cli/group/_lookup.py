@@ -1,0 +1,65 @@
+"""The client libraries that describe groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import click
+
+from assignor.groups import ClusterGroups, DescribedGroup
+from assignor.groups.offsets import GroupOffsets, OffsetRequest
+
+
+class Lookup(Protocol):
+    """Describes the groups of a cluster; ``ClusterError`` if that fails."""
+
+    def group(self, name: str) -> DescribedGroup:
+        """Describe one group; ``NoSuchGroup`` if it does not exist."""
+        ...
+
+    def groups(self) -> ClusterGroups:
+        """Describe all groups, as far as brokers answer."""
+        ...
+
+    def offsets(self, requests: Sequence[OffsetRequest], report: Callable[[str], object]) -> Mapping[str, GroupOffsets]:
+        """Return the offsets of groups, by name, as far as brokers answer; call ``report`` before each step."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """List the names of the groups, as far as brokers answer."""
+        ...
+
+
+LookupFactory = Callable[[str, Mapping[str, Any], float], Lookup]
+"""Takes bootstrap servers, settings of the client library, and the time limit of each call in seconds."""
+
+
+def _load_kafka_python() -> LookupFactory:
+    from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+
+    return GroupLookup
+
+
+def _load_confluent() -> LookupFactory:
+    from assignor.groups.describe.confluent.group_lookup import GroupLookup
+
+    return GroupLookup
+
+
+LOOKUP_LOADERS: Final[Mapping[str, Callable[[], LookupFactory]]] = {
+    "kafka-python": _load_kafka_python,
+    "confluent-kafka": _load_confluent,
+}
+"""Lookups by client library, in order of preference. Each raises ``ImportError`` if its library is not installed."""
+
+
+def load_lookup(client: str | None = None) -> LookupFactory:
+    """Return the lookup of a client library, or of the first that is installed; ``ClickException`` if none is."""
+    missing = []
+    for name in [client] if client else LOOKUP_LOADERS:
+        try:
+            return LOOKUP_LOADERS[name]()
+        except ImportError as error:
+            missing.append(str(error))
+    raise click.ClickException("; or ".join(missing))

@@ -1,0 +1,150 @@
+"""What the page of ``streams-assignor web`` asks of Python, in a browser or not: each answer is plain values.
+
+A command runs as the console script would run it, so output, errors and exit status are its own.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, Final
+
+from assignor.cli.lazy_group import run_script
+from assignor.cli.main import cli
+
+_FOLDERS: Final = "__consumer_offsets-"
+
+
+def run(arguments: Sequence[str]) -> dict[str, Any]:
+    """Run a command line and return what it prints, and its exit status.
+
+    >>> run(["release", "7.0-typo"])["status"]
+    2
+    """
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    status: Any = 0
+    sys.argv = ["streams-assignor", *arguments]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            run_script(cli)
+    except SystemExit as ended:
+        status = ended.code
+    finally:
+        sys.argv = before
+    return {"status": status, "stdout": out.getvalue(), "stderr": err.getvalue()}
+
+
+def plan(arguments: Sequence[str]) -> dict[str, Any]:
+    """Run ``plan`` with JSON as its output; ``runbook`` is the same plan as ``-o markdown`` prints it."""
+    found = run(["plan", "--json", *arguments])
+    if found["stdout"]:
+        from assignor.cli.plan._markdown import runbook
+
+        found["runbook"] = runbook(json.loads(found["stdout"]))
+    return found
+
+
+def replay(scenario: str) -> dict[str, Any]:
+    """Run ``replay`` with JSON as its output; ``generations`` are those that the page of a sweep shows."""
+    found = run(["replay", "--json", "--", scenario])
+    if found["stdout"]:
+        found["generations"] = _generations(json.loads(found["stdout"]))
+    return found
+
+
+def _generations(trace: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the generations of a trace; brokers and streams groups have none."""
+    from attrs import asdict
+
+    from spark_sim.model.events import GroupEvent
+    from spark_sim.sweep.report._trace_view import group_by_generation
+
+    events = [event for step in trace["steps"] for event in step["events"]]
+    if not all("generation" in event for event in events):
+        return []
+    kept = (GroupEvent(**{name: event[name] for name in GroupEvent._fields}) for event in events)
+    return [asdict(each) for each in group_by_generation(kept)]
+
+
+def releases() -> list[str]:
+    """Return the names of the published releases, the oldest first."""
+    from upgrade.releases import RELEASES
+
+    return [name for name, each in RELEASES.items() if each.is_released]
+
+
+def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | None]:
+    """Return verdict and plan of the upgrades from a release to others; None for itself."""
+    from upgrade.patch_levels import advise_between, is_same_release
+    from upgrade.releases import resolve_release
+
+    start = resolve_release(origin, None)
+    found: list[dict[str, Any] | None] = []
+    for name in targets:
+        end = resolve_release(name, None)
+        if is_same_release(start, end):
+            found.append(None)
+            continue
+        plain = advise_between(start, end).as_json()
+        found.append({name: plain[name] for name in ("verdict", "plan", "conditions")} | {"steps": len(plain["steps"])})
+    return found
+
+
+def audit(folder: str, on_progress: Callable[[int, int], None] = lambda _done, _all: None) -> dict[str, Any]:
+    """Audit what was dropped into a folder: ``__consumer_offsets-N`` folders, or one file with a dump."""
+    from spark_sim.audit.in_memory import audit_in_memory
+    from spark_sim.audit.sources import SourceError, dump_source, segments_source
+
+    entries = sorted(Path(folder).iterdir())
+    try:
+        is_dump = len(entries) == 1 and entries[0].is_file() and entries[0].suffix != ".log"
+        source = dump_source(entries[0]) if is_dump else segments_source(_above_partitions(Path(folder)))
+        return {"status": 0, "stdout": json.dumps(audit_in_memory(source, on_progress)), "stderr": ""}
+    except ModuleNotFoundError as error:  # PyArrow decompresses what Python does not
+        needs = f"expected batches without compression or with gzip, got some that need {error.name}"
+        return _failed(f"{needs}: streams-assignor audit reads them")
+    except SourceError as error:
+        return _failed(str(error))
+
+
+def _failed(message: str) -> dict[str, Any]:
+    return {"status": 2, "stdout": "", "stderr": f"Error: {message}\n"}
+
+
+def _above_partitions(folder: Path) -> Path:
+    """Return the folder that has the partitions: who drops a copy drops the folders above it, too."""
+    waiting = [folder]
+    for each in waiting:
+        folders = [entry for entry in sorted(each.iterdir()) if entry.is_dir()]
+        if any(entry.name.startswith(_FOLDERS) for entry in folders):
+            return each
+        waiting += folders
+    return folder
+
+
+def answer(request: str, folder: str, on_progress: Callable[[int, int], None] = lambda _done, _all: None) -> str:
+    """Answer a request of the page, as JSON; its files are in ``folder``, in which commands run."""
+    asked = json.loads(request)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        call = asked["call"]
+        if call == "audit":
+            return json.dumps(audit(".", on_progress))
+        return json.dumps(_CALLS[call](*asked["arguments"]))
+    finally:
+        os.chdir(before)
+
+
+_CALLS: Final[dict[str, Callable[..., Any]]] = {
+    "matrix_row": matrix_row,
+    "plan": plan,
+    "releases": releases,
+    "replay": replay,
+    "run": run,
+}

@@ -1,0 +1,110 @@
+"""The live part of ``plan --group`` for an upgrade: a group and its brokers are described, and nothing changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from assignor.cli.group._lookup import load_lookup
+from assignor.cli.params import silence_client_logs
+from assignor.groups import LOOKUP_TIMEOUT_SECONDS, DescribedGroup, InspectedGroup, InspectedMember, inspect_group
+from assignor.groups.described_group import STREAMS, WITHOUT_METADATA
+from assignor.groups.standbys import StandbyKind
+from upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
+from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.releases import RELEASES, Release
+from upgrade.streams_protocol.preflight import line_of
+
+if TYPE_CHECKING:
+    from upgrade.cluster.client.command_config import CommandConfig
+    from upgrade.cluster.features.rpc import FeatureMetadata
+
+_FIRST_STREAMS: Final[Mapping[bool, str]] = {False: "4.1.0", True: "4.4.0"}
+"""The first release that joins a group of KIP-1071, by whether the member is static."""
+
+
+def read_group(name: str, servers: str, config: CommandConfig, client: str | None, assume: Release | None) -> LiveGroup:
+    """Describe a group and its brokers; ``ClickException`` if it does not exist or no broker answers."""
+    silence_client_logs()
+    seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
+    try:
+        described = load_lookup(client)(servers, config.settings, seconds).group(name)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from None
+    brokers, why = _brokers(servers, config, seconds)
+    return live_group(described, brokers, why, assume)
+
+
+def _brokers(servers: str, config: CommandConfig, seconds: float) -> tuple[Mapping[int, FeatureMetadata], str]:
+    """Return the features of all brokers, or why they are not known."""
+    try:
+        from upgrade.cluster.client.feature_client import FeatureClient
+    except ImportError as error:
+        return {}, f"their features are asked with kafka-python: {error}"
+    try:
+        return FeatureClient(servers, settings=config.settings, timeout_seconds=seconds).describe_nodes(), ""
+    except ClusterError as error:
+        return {}, str(error)
+
+
+def live_group(
+    described: DescribedGroup, brokers: Mapping[int, FeatureMetadata], why: str = "", assume: Release | None = None
+) -> LiveGroup:
+    """Return what a plan looks at."""
+    found = inspect_group(described, assume=assume)
+    topology = described.broker.topology if described.broker else None
+    standbys = Counter(
+        task
+        for member in found.members
+        for task in member.assignment.standbys
+        if found.standby_kinds[task] is not StandbyKind.WARM_UP
+    )
+    return LiveGroup(
+        name=described.name,
+        type=described.type,
+        state=described.state,
+        members=tuple(_member(found, each) for each in found.members) or _undecoded(described),
+        tasks=len({task for member in found.members for task in member.assignment.active}),
+        standbys=max(standbys.values(), default=0),
+        partitions=described.partition_counts,
+        missing_topics=tuple(sorted(described.missing_topics)),
+        brokers=tuple(_broker(number, each) for number, each in sorted(brokers.items())),
+        unknown_brokers=why,
+        subtopologies={each.name: each.input_topics for each in topology.subtopologies} if topology else None,
+    )
+
+
+def _member(group: InspectedGroup, member: InspectedMember) -> LiveMember:
+    instance = member.described.group_instance_id
+    if group.described.type == STREAMS:
+        first = RELEASES[_FIRST_STREAMS[instance is not None]]
+        known = tuple(each for each in RELEASES.values() if each.kafka_name and each.number >= first.number)
+    else:
+        candidates = member.subscription.candidate_releases
+        known = candidates.unpinned or candidates.pinned
+    return LiveMember(member.label, known, group.releases_of(member) or _why(group, member), instance)
+
+
+def _why(group: InspectedGroup, member: InspectedMember) -> str:
+    """Say why the release of a member cannot be told."""
+    if group.described.state in WITHOUT_METADATA:
+        return f"while the group is {group.described.state}, its broker shows no metadata"
+    if not group.has_tasks:
+        return "it does not run Kafka Streams"
+    return member.subscription.problem or "its metadata is that of no known release"
+
+
+def _undecoded(described: DescribedGroup) -> tuple[LiveMember, ...]:
+    """Return the members of a group of another protocol."""
+    kind = described.protocol_type or described.type
+    why = described.error or f"a group of type {kind} does not run Kafka Streams"
+    return tuple(LiveMember(each.client_id or each.member_id, (), why) for each in described.members)
+
+
+def _broker(number: int, features: FeatureMetadata) -> LiveBroker:
+    line = line_of(features) if METADATA_VERSION in features.supported else None
+    return LiveBroker(number, line, None if features.epoch is None else dict(features.finalized))

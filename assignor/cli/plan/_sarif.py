@@ -1,0 +1,179 @@
+"""``plan -o sarif``: the findings about an application as SARIF 2.1.0, which annotates a pull request.
+
+From the plain values of ``plan --json``, as the runbook. What concerns nobody, or cannot be told, is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from attrs import field, frozen
+
+from assignor.formats.text import sanitize
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_ERROR: Final = "error"
+_WARNING: Final = "warning"
+_NOTE: Final = "note"
+_SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
+    "refused": (_ERROR, "a setting with which the new release does not start"),
+    "required": (_ERROR, "a setting without which the new release does not start"),
+    "needs a system property": (_WARNING, "a setting that needs a system property of Java"),
+    "removed": (_WARNING, "a setting that the new release ignores"),
+    "no effect": (_NOTE, "a setting that Kafka Streams overrides"),
+    "default changed": (_NOTE, "a setting that is not set and has another default"),
+    "deprecated": (_NOTE, "a setting that is deprecated"),
+}
+"""The level of each status that is reported, and what its rule is about."""
+_SEVERITIES: Final[Mapping[str, str]] = {"stops": _ERROR, "loses": _ERROR, "waits": _WARNING, "changes": _NOTE}
+_PLACE: Final = re.compile(r"(?P<file>.+?) line (?P<line>\d+)\b")
+
+
+@frozen
+class _Finding:
+    """One result."""
+
+    rule: str
+    """Stays the same when texts change."""
+    about: str
+    level: str
+    text: str
+    file: str
+    line: int = 1
+    """GitHub asks for a line; of a class file, and of what is not set, it is the first."""
+    class_name: str = ""
+    fingerprint: tuple[str, ...] = field(default=())
+    """What tells it apart from others of its rule, wherever it stands."""
+
+    def as_json(self, rules: list[str]) -> dict[str, Any]:
+        """Return the result; ``rules`` are the ids of the rules in the order of the tool."""
+        result: dict[str, Any] = {
+            "ruleId": self.rule,
+            "ruleIndex": rules.index(self.rule),
+            "level": self.level,
+            "message": {"text": sanitize(self.text)},
+            "partialFingerprints": {"finding/v1": _digest((self.rule, *(self.fingerprint or (self.text,))))},
+        }
+        if self.file:
+            artifact = {"uri": _uri(self.file)}
+            location: dict[str, Any] = {
+                "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": self.line}}
+            }
+            if self.class_name:
+                location["logicalLocations"] = [{"fullyQualifiedName": sanitize(self.class_name), "kind": "type"}]
+            result["locations"] = [location]
+        return result
+
+
+def sarif(plain: Mapping[str, Any]) -> str:
+    r"""Return the findings of a plan; ``plain`` is what ``plan --json`` prints for a Streams group.
+
+    >>> json.loads(sarif({"from": "2.8.2", "to": "3.0.2", "verdict": "safe"}))["runs"][0]["results"]
+    []
+    """
+    findings = list(dict.fromkeys(_findings(plain)))
+    rules = {each.rule: each for each in findings}
+    ids = sorted(rules)
+    driver = {
+        "name": "streams-assignor",
+        "version": version("streams-assignor"),
+        "rules": [_rule(rules[rule]) for rule in ids],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": "streams-assignor/plan/"},
+        "columnKind": "unicodeCodePoints",
+        "results": [each.as_json(ids) for each in findings],
+        "properties": {key: plain[key] for key in ("from", "to", "verdict")},
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _rule(finding: _Finding) -> dict[str, Any]:
+    text = {"text": finding.about}
+    return {"id": finding.rule, "shortDescription": text, "fullDescription": text, "help": text}
+
+
+def _findings(plain: Mapping[str, Any]) -> Iterator[_Finding]:
+    file = _main_file(plain)
+    for reason in plain.get("blocked", ()):
+        yield _Finding("plan-blocked", "a step of the plan must not be made", _ERROR, reason, file)
+    configuration = plain.get("configuration", {"file": "", "settings": ()})
+    for each in configuration["settings"]:
+        if each["status"] in _SETTINGS:
+            yield _of_setting(each, configuration["file"])
+    for problem in plain.get("missing", ()):
+        yield from _of_code(problem, plain["application"]["paths"])
+    for hazard in plain.get("hazards", ()):
+        if hazard.get("concerns") == "yes":
+            yield _of_hazard(hazard, configuration["file"], file)
+
+
+def _main_file(plain: Mapping[str, Any]) -> str:
+    """Return the file that stands for the application: its settings, else its code, else none."""
+    paths: list[str] = plain.get("application", {}).get("paths", [])
+    return str(plain.get("configuration", {}).get("file") or next(iter(paths), ""))
+
+
+def _of_setting(found: Mapping[str, Any], file: str) -> _Finding:
+    level, about = _SETTINGS[found["status"]]
+    config = found["config"]
+    client = f" ({config})" if config not in {None, "streams"} else ""
+    conditions = f" with {', '.join(found['conditions'])}" if found["conditions"] else ""
+    text = f"{found['key']}{client}{conditions}: {found['text']}"
+    rule = f"setting-{found['status'].replace(' ', '-')}"
+    fingerprint = (found["key"], config or "", *found["conditions"])
+    return _Finding(rule, about, level, text, file, found["line"] or 1, fingerprint=fingerprint)
+
+
+def _of_code(problem: Mapping[str, Any], paths: list[str]) -> Iterator[_Finding]:
+    member = f"#{problem['member']}" if problem["member"] else ""
+    name = f"{problem['class']}{member}"
+    level = _ERROR if problem["new"] else _NOTE
+    for each in problem["referred_by"]:
+        library = f" of {each['library']} {each['version'] or ''}".rstrip() if each["library"] else ""
+        text = f"{problem['error']}: {name}: {problem['reason']}; {each['class']}{library} refers to it"
+        rule, about = f"code-{problem['error']}", f"code that raises {problem['error']} on the new release"
+        fingerprint = (name, problem["descriptor"] or "", each["class"])
+        yield _Finding(rule, about, level, text, paths[0], 1, each["class"], fingerprint)
+
+
+def _of_hazard(hazard: Mapping[str, Any], settings: str, file: str) -> _Finding:
+    places = (_PLACE.match(text) for text in hazard["because"])
+    found = next((each for each in places if each and each["file"] == settings), None)
+    why = f"; {'; '.join(hazard['because'])}" if hazard["because"] else ""
+    text = f"{hazard['applies_to']}: {hazard['symptom']}; remedy: {hazard['remedy']}{why}"
+    return _Finding(
+        f"hazard-{hazard['name']}",
+        f"{hazard['applies_to']}: {hazard['symptom']}",
+        _SEVERITIES[hazard["severity"]],
+        text,
+        file,
+        int(found["line"]) if found else 1,
+        fingerprint=(hazard["name"],),
+    )
+
+
+def _uri(path: str) -> str:
+    """Return a path as a relative reference, or as a URI if it is not below the working directory.
+
+    >>> _uri("src/main resources/a.yml"), _uri("/no/such")
+    ('src/main%20resources/a.yml', 'file:///no/such')
+    """
+    found = Path(path)
+    if found.is_absolute():
+        if not found.is_relative_to(Path.cwd()):
+            return found.as_uri()
+        found = found.relative_to(Path.cwd())
+    return quote(found.as_posix())
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,101 @@
+"""``plan --app``: what of Kafka's the code of an application loses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from assignor.cli.plan.text import DisplayOptions
+from assignor.formats.text import sanitize
+from upgrade.application.api_diff import java_name
+from upgrade.application.code_report import CodeReport
+from upgrade.application.linkage import Problem, Referrer
+from upgrade.application.pinned import MixedArtifacts
+from upgrade.application.replacements import replacement
+
+_MOST_SHOWN: Final = 3
+
+
+@frozen
+class CodeResult:
+    """The class files of an application, and what of Kafka's they lose."""
+
+    found: CodeReport
+
+    def lines(self, view: DisplayOptions) -> Iterator[str]:
+        """Write what is lost, one line each, and what could not be seen."""
+        found, linkage = self.found, self.found.linkage
+        read = f"{found.seen:,} classes, {linkage.references:,} classes and members of Kafka"
+        yield f"code in {', '.join(found.paths)}: {read}, {len(linkage.new_problems)} that {found.target} lacks"
+        for each in linkage.problems:
+            yield from self._problem_lines(each, view)
+        for name, those in linkage.signatures.items():
+            text = f"{java_name(name)}: only in a signature, so it fails when a framework looks at the members"
+            yield sanitize(f"- missing: {text}; {_referrers(those, view)}")
+        for name, those in linkage.internal.items() if view.verbose else ():
+            yield sanitize(f"- internal, and still there: {java_name(name)}; {_referrers(those, view)}")
+        if linkage.internal and not view.verbose:
+            yield f"- internal classes of Kafka that are still there: {len(linkage.internal)} (-v)"
+        if linkage.unknown:
+            names = ", ".join(map(java_name, list(linkage.unknown)[:_MOST_SHOWN]))
+            further = len(linkage.unknown) - _MOST_SHOWN
+            more = f" and {further} more" if further > 0 else ""
+            yield view.fact(sanitize(f"- of other artifacts of Kafka, which are not looked up: {names}{more}"))
+        for artifact, versions in found.kafka.items():
+            yield sanitize(f"- {artifact} in the files: {', '.join(versions)}")
+        if found.mixed:
+            yield from _mixed_lines(found.mixed, view)
+        for copy in found.relocated:
+            yield view.fact(
+                sanitize(f"- a copy of {copy.artifact} as {copy.package}, which stays as it is: {copy.library}")
+            )
+        for need in found.needs:
+            yield view.fact(sanitize(f"- {need.status.value}: {need.text}"))
+        if 0 < found.java < found.needed_java:
+            have = f"the files need Java {found.java}, so look at what runs them"
+            yield view.fact(f"- {found.target} needs Java {found.needed_java}; {have}")
+        elif found.java:
+            yield sanitize(
+                f"- Java: the files need {found.java} ({found.java_library}), {found.target} {found.needed_java}"
+            )
+        if found.damaged:
+            yield sanitize(f"- {len(found.damaged)} files cannot be read: {', '.join(found.damaged[:_MOST_SHOWN])}")
+        yield sanitize(f"- not seen: {'; '.join(found.not_seen)}")
+
+    def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
+        known = "" if problem.is_new else "; missing in FROM, too"
+        if all(each.is_build_time for each in problem.referred_by):
+            known = "; only while a native image is made"
+        yield view.fact(
+            sanitize(
+                f"- {problem.error}: {problem.text}: {problem.reason}{known}; {_referrers(problem.referred_by, view)}"
+            )
+        )
+        if not any(each.library.is_own for each in problem.referred_by):
+            return  # the remedy for a library is another version of it
+        if row := replacement(problem.text):
+            yield f"    {row.text} ({row.source})"
+        elif candidates := self.found.suggestions.get(problem.text):
+            yield sanitize(f"    {self.found.target} has {', '.join(candidates)}")
+
+
+def _mixed_lines(mixed: MixedArtifacts, view: DisplayOptions) -> Iterator[str]:
+    """Write which artifact stayed behind, what keeps it, and what Kafka's own classes miss."""
+    kept = f"; kept by: {', '.join(mixed.kept_by[:_MOST_SHOWN])}" if mixed.kept_by else ""
+    failing = (
+        f"{len(mixed.problems)} references of Kafka's own fail" if mixed.problems else "Kafka's references resolve"
+    )
+    yield view.fact(
+        sanitize(f"- different releases of Kafka in the files, {mixed.oldest} is the oldest: {failing}{kept}")
+    )
+    for each in mixed.problems if view.verbose else mixed.problems[:_MOST_SHOWN]:
+        yield view.fact(sanitize(f"- {each.error}: {each.text}: {each.reason}; {_referrers(each.referred_by, view)}"))
+
+
+def _referrers(found: Sequence[Referrer], view: DisplayOptions) -> str:
+    """Name the first class that refers to something, or with ``-v`` all."""
+    shown = found if view.verbose else found[:1]
+    names = ", ".join(f"{each.library} {java_name(each.name)}" for each in shown)
+    return f"{names} and {len(found) - 1} more" if len(found) > len(shown) else names

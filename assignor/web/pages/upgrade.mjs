@@ -1,0 +1,104 @@
+// The plan of an upgrade, from the JSON of `plan --json`.
+import { banner, el, folded, list, part, said } from "./dom.mjs";
+
+const OPTIONS = { config: "--config", app: "--app", topology: "--topology" };
+const SINGLE = { config: "configuration", topology: "topology" };
+
+/** Return the arguments of `plan`; files are named as in the folder that Python sees. */
+export function planArguments({ from, to, offline, without }, items) {
+  for (const [role, text] of Object.entries(SINGLE)) {
+    const same = items.filter((each) => each.role === role);
+    if (same.length > 1) throw new Error(`expected one ${text}, got ${same.map((each) => each.name).join(" and ")}: say what each file is, or remove one`);
+  }
+  const files = items.flatMap((each) => [OPTIONS[each.role], `./${each.name}`]);
+  return [...(offline ? ["--offline"] : []), ...(without ? ["--without", without] : []), ...files, "--", from, to];
+}
+
+const quoted = (text) => (/^[\w./,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+/** Return the same command for a shell, in the folder with the files. */
+export function commandLine(args) {
+  return `streams-assignor plan ${args.filter((each) => each !== "--").map((each) => quoted(each.replace(/^\.\//, ""))).join(" ")}`;
+}
+
+/** Return the names of conditions that no file decides: those of the plan, and those that were answered. */
+export function questions(plan, answered) {
+  const open = (plan?.conditions ?? []).map((each) => each.replace(/^no /, ""));
+  return [...new Set([...answered, ...open])];
+}
+
+const fact = (label, text) => text && el("p", {}, el("span", { class: "label" }, label), " ", text);
+
+function step(each) {
+  const back = each.way_back;
+  return el("div", {},
+    el("label", { class: "check" }, el("input", { type: "checkbox" }), el("strong", {}, each.do)),
+    (each.commands ?? []).map((command) => el("pre", { tabindex: "0" }, command)),
+    el("div", { class: "facts" },
+      fact("why", each.why),
+      fact("if skipped", each.if_skipped),
+      back && fact("way back", `${back.verdict}: ${back.how}`),
+      fact("source", each.source)));
+}
+
+function setting(each) {
+  const client = each.config && each.config !== "streams" ? ` (${each.config})` : "";
+  const line = each.line ? `, line ${each.line}` : "";
+  return [el("b", {}, each.status), ": ", el("code", {}, each.key), `${client}${line}: ${each.text}`];
+}
+
+function missing(each) {
+  const where = each.referred_by.map((by) => [by.library, by.class ?? by.name].filter(Boolean).join(" ")).join(", ");
+  const what = [each.class, each.member].filter(Boolean).join("#");
+  return [el("b", {}, each.error), ": ", el("code", {}, what), `: ${each.reason}${where && `; referred to by ${where}`}${each.replacement ? `; instead: ${each.replacement.instead}` : ""}`];
+}
+
+function hazard(each) {
+  return el("details", {},
+    el("summary", {}, el("span", { class: `sign ${each.severity}` }, each.severity), ` ${each.applies_to}: ${each.symptom}`),
+    el("div", { class: "facts" }, fact("because", (each.because ?? []).join("; ")), fact("decided by", (each.decided_by ?? []).join("; ")), fact("remedy", each.remedy), fact("from, to", `${each.from}; ${each.to}`), fact("source", each.source), fact("evidence", each.evidence)));
+}
+
+/** Return the hazards: those of this application, those that no file decides, and those that do not concern it. */
+function hazards(plan) {
+  const those = (answer) => (plan.hazards ?? []).filter((each) => (each.concerns ?? "unknown") === answer).map(hazard);
+  const no = those("no");
+  return [
+    part("Hazards that concern this application", list(those("yes"), "ul", { class: "plain" })),
+    part("Hazards beyond the metadata", list(those("unknown"), "ul", { class: "plain" })),
+    no.length > 0 && part("Hazards that do not concern it", el("details", {}, el("summary", {}, `${no.length} of the table`), list(no, "ul", { class: "plain" }))),
+  ];
+}
+
+function application(plan) {
+  const app = plan.application;
+  if (!app) return null;
+  const artifacts = Object.entries(app.kafka ?? {}).map(([name, versions]) => `${name} ${versions.join(", ")}`);
+  return [
+    el("p", {}, `${app.classes} classes with ${app.references} references to Kafka were read.`),
+    list([...artifacts, ...(app.damaged ?? []).map((each) => `cannot be read: ${each}`), ...(app.not_seen ?? []).map((each) => `not seen: ${each}`)]),
+  ];
+}
+
+/** Return the parts of a plan, the verdict first. */
+export function planParts(answer, args) {
+  if (!answer.stdout) return [said(answer)];
+  const plan = JSON.parse(answer.stdout);
+  const verdict = answer.runbook.split("\n").find((line) => line.startsWith("Verdict: ")) ?? plan.verdict;
+  const concern = (plan.configuration?.settings ?? []).filter((each) => each.status !== "fine");
+  return [
+    banner(plan.verdict, el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}`),
+    said(answer),
+    part("Steps", list((plan.steps ?? []).map(step), "ol", { class: "steps" })),
+    part("Configuration", plan.configuration && [
+      list(concern.map(setting)) ?? el("p", {}, "Nothing in the configuration changes its meaning."),
+      plan.configuration.left_out > 0 && el("p", {}, `${plan.configuration.left_out} further keys are not of Kafka Streams.`),
+    ]),
+    part("Code", list((plan.missing ?? []).map(missing)), application(plan)),
+    hazards(plan),
+    part("Notes", list([...(plan.patch_levels ?? []), ...(plan.notes ?? []), ...(plan.warnings ?? [])].map(String))),
+    part("Checked", list(plan.checked ?? [])),
+    part("Not checked", list(plan.not_checked ?? [])),
+    part("To keep", folded("runbook", answer.runbook, "runbook"), folded("command", commandLine(args), "command"), folded("JSON", answer.stdout, "json")),
+  ];
+}

@@ -1,0 +1,263 @@
+"""``plan`` with the files of an application: hazards that concern it, that do not, and of which files cannot tell."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli.plan.command import plan
+from assignor.cli.plan.text import DisplayOptions, group_plan_lines, judged_lines, split_text
+from tests.upgrade.application.class_bytes import ClassBytes
+from tests.upgrade.application.test_archive import jar
+from upgrade.application.facts import CodeFact
+from upgrade.hazards import HAZARDS, Answer, Application, Setting, SettingFacts, judge_hazards
+from upgrade.hazards._conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
+from upgrade.patch_levels import advise_between
+from upgrade.releases import resolve_release
+
+STREAMS = "org/apache/kafka/streams/"
+SCREEN = DisplayOptions(columns=80, rows=50)
+TOPOLOGY = """
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [orders])
+      --> KSTREAM-AGGREGATE-0000000002
+    Processor: KSTREAM-AGGREGATE-0000000002 (stores: [counts])
+      --> none
+      <-- KSTREAM-SOURCE-0000000000
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def called(*arguments, config=None, topology=None, code=None):
+        options = []
+        for option, name, content in (
+            ("--config", "streams.properties", config),
+            ("--topology", "topology.txt", topology),
+            ("--app", "orders.jar", code),
+        ):
+            if content is not None:
+                path = tmp_path / name
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
+                options += [option, str(path)]
+        found = CliRunner().invoke(plan, [*arguments, *options], terminal_width=100)
+        return found.exit_code, found.output.replace(f"{tmp_path}/", "")
+
+    return called
+
+
+def application(*classes):
+    kafka = {"META-INF/maven/g/a/pom.properties": "groupId=org.apache.kafka\nartifactId=kafka-streams\nversion=2.8.2\n"}
+    files = {f"{name}.class": written.bytes() for name, written in classes}
+    return jar({**files, "lib/kafka-streams-2.8.2.jar": jar(kafka)})
+
+
+ORDERS = application(("com/Orders", ClassBytes("com/Orders").calls(STREAMS + "kstream/KTable", "groupBy")))
+
+
+def test_the_split_names_what_shows_it_and_what_would_decide_it(run):
+    status, text = run("3.9", "4.3", config="application.id=a\n", topology=TOPOLOGY)
+    lines = text.splitlines()
+
+    assert 0 == status
+    assert lines[0].startswith("3.9.2 to 4.3.1: safe for the metadata: one rolling bounce, no configuration; ")
+    assert lines[0].endswith("; of 11 the files cannot tell")
+    assert any(line.startswith("cannot be told: ") and "--app decides " in line for line in lines)
+    shown = lines.index(next(line for line in lines if line.startswith("do not concern you: ")))
+    assert lines[shown].endswith("; -v: why")
+    assert "- retries or auto.include.jmx.reporter: streams.properties does not set retries" in text
+
+
+def test_without_files_the_hazards_are_a_list(run):
+    _, text = run("3.9", "4.3")
+
+    assert "hazards beyond the metadata: " in text
+    assert "concern you" not in text
+    assert {"concerns", "features"}.isdisjoint(json.loads(run("3.9", "4.3", "--json")[1]))
+    assert "concerns" not in json.loads(run("3.9", "4.3", "--json")[1])["hazards"][0]
+
+
+def test_a_hazard_that_stops_members_makes_the_plan_unsafe(run):
+    suppress = TOPOLOGY.replace("KSTREAM-AGGREGATE", "KTABLE-SUPPRESS")
+    status, text = run("2.3", "2.4", topology=suppress)
+
+    assert 1 == status
+    assert "2.3.1 to 2.4.1: unsafe: members of 2.4.1 stop (suppress() with a changelog), see below" in text
+    assert "unsafe" == json.loads(run("2.3", "2.4", "--json", topology=suppress)[1])["verdict"]
+    assert 0 == run("2.3", "2.4", topology=TOPOLOGY)[0]
+    assert 0 == run("2.3", "2.4")[0]
+
+
+def test_the_answers_are_values_of_each_hazard(run):
+    _, text = run("2.8", "4.3", "--json", config="num.stream.threads=2\n", topology=TOPOLOGY, code=ORDERS)
+    found = json.loads(text)
+    by_name = {each["name"]: each for each in found["hazards"]}
+
+    assert ("yes", ["streams.properties does not set session.timeout.ms"]) == (
+        by_name["session-timeout-45-s"]["concerns"],
+        by_name["session-timeout-45-s"]["because"],
+    )
+    assert "no" == by_name["exactly-once-removed"]["concerns"]
+    assert ["--group (the release of the brokers)"] == by_name["brokers-before-2.1"]["decided_by"]
+    assert found["concerns"] == {
+        answer.value: sum(each["concerns"] == answer.value for each in found["hazards"]) for answer in Answer
+    }
+    assert sum(found["beyond_metadata"].values()) == found["concerns"]["yes"] + found["concerns"]["unknown"]
+    assert "yes" == found["features"]["second-thread"]["concerns"]
+
+
+def test_references_decide_the_verdict(run):
+    _, text = run("2.8", "3.9", code=ORDERS)
+    lines = text.splitlines()
+
+    assert lines[0].startswith("2.8.2 to 3.9.2: safe for the metadata: two rolling bounces")
+    assert "foreign-key joins: no: nothing in orders.jar refers to foreign-key joins" in lines
+    assert (
+        "repartitioned tables: yes: your class com.Orders refers to org.apache.kafka.streams.kstream.KTable#groupBy()"
+        in lines
+    )
+    one, text = run("2.8", "3.9", code=application(("A", ClassBytes("A"))))
+    assert 0 == one
+    assert ": one rolling bounce, no configuration" in text.splitlines()[0]
+
+
+def test_what_a_file_shows_is_left_out_of_without(run):
+    status, text = run("2.8", "3.9", "--without", "repartitioned-tables", code=ORDERS)
+
+    assert 2 == status
+    assert "leave repartitioned-tables out of --without" in " ".join(text.split())
+    status, text = run("2.8", "3.9", "--without", "foreign-key-joins", topology=TOPOLOGY)
+    assert 2 == status
+    assert "--topology shows whether there are foreign-key-joins" in " ".join(text.split())
+
+
+def test_a_runbook_has_three_sections(run):
+    _, text = run("2.8", "4.3", "-o", "markdown", config="application.id=a\n", topology=TOPOLOGY)
+
+    assert "; 2 hazards concern you, of 19 the files cannot tell\n" in text
+    assert "## Hazards that concern you\n\n- [ ] " in text
+    assert "  - shown by: streams.properties does not set session.timeout.ms\n" in text
+    assert "## Hazards of which the files cannot tell\n\n- [ ] " in text
+    assert "  - decided by: --group (the release of the brokers)\n" in text
+    assert "## Hazards that do not concern you\n\n- " in text
+    assert "## Hazards beyond the metadata" not in text
+
+
+def test_all_of_it_is_shown_with_v(run):
+    _, text = run("2.8", "4.3", "-v", config="application.id=a\n", topology=TOPOLOGY)
+
+    assert "    shown by: streams.properties does not set session.timeout.ms\n    remedy: set session.timeout" in text
+    assert "    decided by: --group (the release of the brokers)\n    remedy: upgrade the brokers first" in text
+    assert "\n- processing.guarantee=exactly_once or exactly_once_beta: streams.properties does not set " in text
+
+
+def test_a_thin_jar_asks_for_the_libraries(run):
+    _, text = run("2.7", "2.8", code=jar({"A.class": ClassBytes("A").calls(STREAMS + "KafkaStreams", "start").bytes()}))
+
+    assert (
+        "- stops: pass --app with your libraries: no StreamsUncaughtExceptionHandler of its own: an exception" in text
+    )
+    assert "--app with your libraries decides " in text
+
+
+def test_a_library_can_be_named(run):
+    status, text = run("2.6", "4.3", "--library", "spring-kafka=2.6.5", topology=TOPOLOGY, config="state.dir=/data\n")
+    found = json.loads(run("2.6", "4.3", "--json", "--library", "spring-kafka=2.6.5")[1])
+    names = {each["name"]: each["concerns"] for each in found["hazards"]}
+
+    assert 0 == status
+    assert "- changes: spring-kafka 2.6.5: its line was built for Kafka 2.6.1" in text
+    assert ("unknown", "yes") == (names["wrapper-deletes-stores"], names["spring-kafka-links-older-kafka"])
+
+
+@pytest.mark.parametrize("text", ["spring-kafka", "=2.6", "spring-kafka=", "spring-kafka=new"])
+def test_a_library_without_a_version_is_refused(run, text):
+    status, output = run("2.6", "4.3", "--library", text)
+
+    assert 2 == status
+    assert "--library: expected NAME=VERSION such as spring-kafka=2.6.5, got " in " ".join(output.split())
+
+
+def test_a_fat_jar_of_spring_kafka_shows_that_it_deletes_stores(run):
+    library = jar({"org/s/S.class": ClassBytes("org/s/S").calls(STREAMS + "KafkaStreams", "cleanUp").bytes()})
+    own = ClassBytes("com/Orders").calls(STREAMS + "kstream/KGroupedStream", "count").bytes()
+    fat = jar({"BOOT-INF/classes/com/Orders.class": own, "BOOT-INF/lib/spring-kafka-2.6.5.jar": library})
+    _, text = run("2.6", "2.8", config="state.dir=/data\n", code=fat)
+
+    assert (
+        "- waits: spring-kafka 2.6.5, unless you give it a CleanupConfig: each close deletes the local stores" in text
+    )
+    configured = ClassBytes("com/Config").makes("org/springframework/kafka/core/CleanupConfig").bytes()
+    fat = jar({
+        "BOOT-INF/classes/com/Orders.class": own,
+        "BOOT-INF/classes/com/Config.class": configured,
+        "BOOT-INF/lib/spring-kafka-2.6.5.jar": library,
+    })  # fmt: skip
+    _, text = run("2.6", "2.8", config="state.dir=/data\n", code=fat)
+    assert (
+        "- waits: look which CleanupConfig you give it: spring-kafka 2.6.5, unless you give it a CleanupConfig: "
+        in text
+    )
+
+
+# -- the terminal
+
+
+def judged(origin, target, **settings):
+    advice = advise_between(resolve_release(origin), resolve_release(target))
+    facts = SettingFacts("streams.properties", {key: Setting(value, "line 1") for key, value in settings.items()})
+    return advice, judge_hazards(advice.hazards, [Application(settings=facts)])
+
+
+@pytest.mark.parametrize("ends", ["2.8 4.4", "2.3 4.4", "0.10.0 4.4", "3.9 4.4", "4.3 4.4", "4.4 2.3"])
+def test_the_split_fits_on_one_screen(ends):
+    advice, found = judged(*ends.split())
+    lines = SCREEN.show(group_plan_lines(advice, SCREEN, advice.checked, judged=found)).splitlines()
+
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("hazards that concern you: ") for line in lines)
+    assert any(line.startswith("do not concern you: ") and line.endswith("; -v: why") for line in lines)
+
+
+def test_what_shows_it_is_wrapped_and_not_cut():
+    facts = SettingFacts("a/" * 40 + "streams.properties", {"processing.guarantee": Setting("exactly_once", "x " * 40)})
+    advice = advise_between(resolve_release("3.9"), resolve_release("4.3"))
+    found = judge_hazards(advice.hazards, [Application(settings=facts)])
+    text = SCREEN.show(judged_lines(found, SCREEN))
+
+    assert "processing.guarantee=exactly_once" in text.partition("cannot be told")[0].partition("shown by")[2]
+
+
+def test_what_concerns_an_application_is_never_left_out_for_want_of_room():
+    _, found = judged("2.3", "4.4")
+    lines = list(judged_lines(found, SCREEN, ["a line"] * 90))
+    concerned = sum(each.concern.answer is Answer.YES for each in found)
+
+    assert concerned == sum(line.startswith("    shown by: ") for line in lines)
+    assert lines[-2].startswith("- and ")
+
+
+def test_a_plan_that_nothing_concerns_says_so():
+    assert "" == split_text([("no", "stops")])
+    assert "2 hazards concern you" == split_text([("yes", "waits")] * 2)
+    assert ["hazards that concern you: none"] == list(judged_lines((), DisplayOptions()))
+
+
+# -- the table of code facts
+
+
+def parts(condition):
+    if isinstance(condition, AllOf | AnyOf | FirstKnown):
+        for each in condition.parts:
+            yield from parts(each)
+    elif isinstance(condition, NotThat):
+        yield from parts(condition.part)
+    else:
+        yield condition
+
+
+def test_each_condition_of_code_is_a_fact_that_code_shows():
+    named = {each.fact for row in HAZARDS for each in parts(row.when) if isinstance(each, Uses)}
+
+    assert named <= {each.value for each in CodeFact}

@@ -1,0 +1,191 @@
+"""``plan --group``: FROM and the parameters of the plan are those of a live group."""
+
+import json
+import sys
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+
+from assignor.cli.group import _lookup
+from assignor.cli.plan.command import plan
+from assignor.groups import (
+    Assigned,
+    BrokerAssignment,
+    BrokerGroup,
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribedSubtopology,
+    DescribedTopology,
+    NoSuchGroup,
+)
+from subscription_codec import TaskId
+from tests.assignor.groups.described_groups import group, member
+from upgrade.cluster.client.errors import Unreachable
+from upgrade.cluster.client.feature_client import FeatureClient
+from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+
+LIVE = ("--group", "app", "--bootstrap-servers", "h:1")
+BROKERS = {1: FeatureMetadata(Listener.BROKER, 3, {"metadata.version": (1, 25)}, {"metadata.version": 25})}
+OLD = group(
+    member("a", 9, 9, envelope=1, active="0_0", standby="0_1", instance="one"),
+    member("b", 9, 9, envelope=1, active="0_1"),
+)
+
+
+@pytest.fixture(name="shown", autouse=True)
+def fixture_shown(monkeypatch):
+    """What the cluster shows: a test changes it."""
+    shown = {"group": OLD, "brokers": BROKERS}
+
+    class Lookup:
+        def __init__(self, *given):
+            shown["given"] = given
+
+        def group(self, _name):
+            if isinstance(shown["group"], Exception):
+                raise shown["group"]
+            return shown["group"]
+
+    def describe_nodes(_client):
+        if isinstance(shown["brokers"], Exception):
+            raise shown["brokers"]
+        return shown["brokers"]
+
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: Lookup, "confluent-kafka": lambda: Lookup})
+    monkeypatch.setattr(FeatureClient, "describe_nodes", describe_nodes)
+    return shown
+
+
+def run(*arguments, status=None):
+    done = CliRunner(env={"KAFKA_BOOTSTRAP_SERVERS": None}).invoke(plan, [*map(str, arguments)])
+    assert status is None or status == done.exit_code, done.output
+    return done.output
+
+
+def test_from_is_the_release_of_the_members():
+    text = run("3.9", *LIVE)
+    found = json.loads(run("3.9", *LIVE, "--json"))
+
+    assert "note: group app: its members show that they run 2.8.0 to 2.8.2" in text
+    assert "- broker 1: features of 4.0, finalized: metadata.version 25" in text
+    assert "- static: one" in text
+    assert ("3.9.2", ["one"], 2, 1) == (
+        found["to"],
+        found["live_group"]["static"],
+        found["live_group"]["tasks"],
+        found["live_group"]["standbys"],
+    )
+    assert found["from"] in found["live_group"]["releases"]
+
+
+def test_from_is_compared_with_the_members():
+    assert "2.8.2 to 3.9.2: safe-if" in run("2.8", "3.9", *LIVE, status=0)
+    blocked = run("3.0", "3.9", *LIVE, status=1)
+    assert (
+        "unsafe: 3.0 is not the release of " in blocked.splitlines()[0]
+        or "3.0 is not the release of one" in (blocked.splitlines()[0])
+    )
+    assert "3.0 is not" not in run("3.0", "3.9", "--offline", *LIVE, status=0).splitlines()[0]
+
+
+def test_members_of_several_releases_block_the_plan(shown):
+    shown["group"] = group(member("a", 7, 7, envelope=1), member("b", 9, 9, envelope=1))
+
+    assert "unsafe: members of group app run several releases, see below" in run("3.9", *LIVE, status=1).splitlines()[0]
+
+
+def test_a_member_whose_release_cannot_be_told_is_named(shown):
+    damaged = evolve(OLD.members[1], subscription=b"\0\1")
+    shown["group"] = evolve(OLD, members=(OLD.members[0], damaged))
+
+    assert "- release cannot be told: app-b" in run("3.9", *LIVE, status=0)
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (NoSuchGroup("no group 'app'"), "Error: no group 'app'"),
+        (Unreachable("h:1: no answer"), "Error: h:1: no answer"),
+        (group(state="Empty", protocol=""), "cannot tell the release of group app, Empty: it has no members"),
+        (
+            group(DescribedGroupMember(member_id="m"), state="PreparingRebalance", protocol=""),
+            "while the group is PreparingRebalance, its broker shows no metadata",
+        ),
+        (evolve(OLD, protocol="range"), "it does not run Kafka Streams"),
+        (
+            DescribedGroup(
+                name="app",
+                state="Stable",
+                type="classic",
+                protocol_type="x",
+                members=(DescribedGroupMember(member_id="m"),),
+            ),
+            "a group of type x does not run Kafka Streams",
+        ),
+    ],
+)
+def test_a_group_without_a_release_is_an_error(shown, found, text):
+    shown["group"] = found
+
+    assert text in run("3.9", *LIVE, status=1)
+
+
+def test_the_group_has_the_parameters_that_no_option_and_no_setting_gives(tmp_path):
+    settings = tmp_path / "a.properties"
+    settings.write_text("num.standby.replicas=0\nbootstrap.servers=h:9\n")
+    size = json.loads(run("3.9", *LIVE, "--tasks", "4", "--json"))["group"]
+    text = run("2.8", "3.9", "--group", "app", "--config", settings, "--members", "3")
+
+    assert (2, 4) == (size["members"], size["tasks"])
+    assert f"num.standby.replicas of {settings} counts, and not what group app has now" in text
+    assert "--members counts, and not what group app has" in text
+
+
+def test_servers_are_those_of_the_settings_and_the_library_can_be_chosen(shown, tmp_path):
+    settings = tmp_path / "a.properties"
+    settings.write_text("bootstrap.servers=h:9\n")
+    run("2.8", "3.9", "--group", "app", "--config", settings, "--client", "confluent-kafka", status=0)
+
+    assert "h:9" == shown["given"][0]
+
+
+def test_brokers_that_do_not_answer_are_not_known(shown, monkeypatch):
+    shown["brokers"] = Unreachable("h:1: no answer")
+    assert "- brokers: h:1: no answer" in run("3.9", *LIVE, status=0)
+
+    monkeypatch.setitem(sys.modules, "upgrade.cluster.client.feature_client", None)
+    assert "- brokers: their features are asked with kafka-python" in run("3.9", *LIVE, status=0)
+
+
+def test_a_streams_group_shows_its_topology(shown):
+    topology = DescribedTopology(subtopologies=(DescribedSubtopology(name="0", source_topics=("orders",)),))
+    assigned = BrokerAssignment(current=Assigned(active=(TaskId(0, 0),), standby=(TaskId(0, 1),)))
+    members = (DescribedGroupMember(member_id="m", broker_assignment=assigned),)
+    shown["group"] = DescribedGroup(
+        name="app", state="Stable", type="streams", members=members, broker=BrokerGroup(topology=topology)
+    )
+    text = run("4.3", *LIVE, status=0)
+
+    assert "its members show that they run 4.1.0 or later" in text
+    assert "- subtopology 0 reads orders" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("4.3",), "expected FROM and TO, or TO with --group and without --to-protocol, got 4.3"),
+        ((), "got none"),
+        (("4.3", *LIVE, "--to-protocol", "streams"), "expected FROM and TO"),
+        (("--brokers", "4.2", "4.3", *LIVE), "--group is for a Streams group"),
+        (("4.3", "--group", "app"), "expected --bootstrap-servers"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_refused(arguments, text):
+    assert text in run(*arguments, status=2)
+
+
+def test_the_runbook_has_the_group():
+    text = run("3.9", *LIVE, "-o", "markdown")
+
+    assert "## The live group\n\n- group app: classic, Stable; 2 members" in text

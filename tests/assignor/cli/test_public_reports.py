@@ -1,0 +1,50 @@
+"""Public reports of applications that broke by a raise of Kafka: a plan with their files names the cause."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli.plan.command import plan
+from tests.upgrade.application.class_bytes import ClassBytes
+from tests.upgrade.application.test_archive import jar
+
+REPORTS = tomllib.loads((Path(__file__).parents[2] / "upgrade/public_reports.toml").read_text(encoding="utf-8"))[
+    "report"
+]
+
+
+def written(name, calls):
+    found = ClassBytes(name)
+    for call in calls:
+        member, descriptor = call.split(" ")
+        found = found.calls(*member.split("#"), descriptor)
+    return found.bytes()
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda each: each["source"].rpartition("//")[2])
+def test_a_plan_names_what_broke_an_application(report, tmp_path):
+    options = []
+    if "config" in report:
+        (tmp_path / "app.properties").write_text(report["config"])
+        options += ["--config", str(tmp_path / "app.properties")]
+    if "calls" in report:
+        entries = {"com/Orders.class": written("com/Orders", report["calls"])}
+        if "library" in report:
+            entries[f"lib/{report['library']}"] = jar({"l/L.class": written("l/L", report["library_calls"])})
+        (tmp_path / "app.jar").write_bytes(jar(entries))
+        options += ["--app", str(tmp_path / "app.jar")]
+    found = json.loads(CliRunner().invoke(plan, [report["from"], report["to"], "--json", *options]).output)
+
+    if "hazard" in report:
+        answers = {name: each["concerns"] for each in found["hazards"] for name in each["names"]}
+        assert report["concerns"] == answers[report["hazard"]]
+    if "setting" in report:
+        assert (report["setting"], report["status"]) in {
+            (each["key"], each["status"]) for each in found["configuration"]["settings"]
+        }
+    if "missing" in report:
+        assert report["missing"] in {each["member"] for each in found["missing"]}
+    assert {"hazard", "setting", "missing"} & set(report)

@@ -1,0 +1,214 @@
+"""The files of the page: from the tree, its dependencies and the pinned package of npm."""
+
+import io
+import json
+import re
+import stat
+import zipfile
+
+import pytest
+
+from assignor.web import build
+from assignor.web.build import (
+    CONTENT_SECURITY_POLICY,
+    PAGES,
+    BuildError,
+    fetch_pyodide,
+    python_archive,
+    read_site,
+    site,
+    write_site,
+)
+from tests.assignor.web.packages import LOCK, made_up
+
+SVG = "http://www.w3.org/2000/svg"
+"""The name of a vocabulary, which is not asked for."""
+
+
+@pytest.fixture(scope="module")
+def files():
+    return site(*made_up())
+
+
+def test_it_has_the_sources_of_the_page_the_code_and_pyodide(files):
+    sources = {path.name for path in PAGES.iterdir()}
+
+    assert sources | {"python.zip", "site.json", *(f"pyodide/{name}" for name in (*LOCK.files, LOCK.lock))} == set(
+        files
+    )
+
+
+def test_other_bytes_than_the_pinned_ones_are_refused():
+    package, lock = made_up()
+
+    with pytest.raises(BuildError, match=rf"^expected pyodide@{LOCK.version} with integrity sha512-.*, got sha512-"):
+        site(package + b"\0", lock)
+
+
+def test_a_package_without_a_file_is_refused():
+    package, lock = made_up(**{"pyodide.mjs": None})
+
+    with pytest.raises(BuildError, match=r"^expected pyodide.mjs in pyodide@"):
+        site(package, lock)
+
+
+def test_pyodide_knows_no_package_that_it_could_ask_another_server_for(files):
+    assert {"info": {"python": "3.14.2"}, "packages": {}} == json.loads(files["pyodide/pyodide-lock.json"])
+
+
+def test_no_source_names_another_server(files):
+    texts = {
+        name: content.decode() for name, content in files.items() if name.endswith((".html", ".mjs", ".css", ".js"))
+    }
+    addresses = {
+        name: re.findall(r"(?:https?:)?//(?!$)[\w.-]+\.\w+", text.replace(SVG, "")) for name, text in texts.items()
+    }
+
+    assert {} == {name: found for name, found in addresses.items() if found}
+
+
+def test_the_page_has_the_policy_and_no_script_or_style_within_itself(files):
+    page = files["index.html"].decode()
+
+    assert f'content="{CONTENT_SECURITY_POLICY}"' in page
+    assert ['<script type="module" src="app.mjs"></script>'] == re.findall(r"<script.*?</script>", page)
+    assert "{{" not in page
+    assert not re.search(r"<style|\son\w+=|\sstyle=", page)
+
+
+def test_no_source_makes_markup_of_text(files):
+    sinks = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\(\"on"
+
+    assert [] == [
+        name
+        for name in files
+        if name.endswith("js") and "pyodide" not in name and re.search(sinks, files[name].decode())
+    ]
+
+
+def test_no_source_keeps_anything_but_the_files_of_the_site(files):
+    stores = r"localStorage|sessionStorage|indexedDB|document\.cookie|cache\.put|sendBeacon|XMLHttpRequest|WebSocket"
+
+    assert [] == [
+        name
+        for name in files
+        if name.endswith("js") and "pyodide" not in name and re.search(stores, files[name].decode())
+    ]
+
+
+def test_the_archive_has_what_the_commands_of_the_page_import_and_no_client():
+    names = zipfile.ZipFile(io.BytesIO(python_archive())).namelist()
+
+    assert {"attr/__init__.py", "attrs/__init__.py", "click/core.py", "assignor/cli/in_browser.py"} <= set(names)
+    assert "upgrade/application/tables/code.txt.gz" in names
+    assert [] == [name for name in names if name.startswith(("assignor/clients", "rich", "tests")) or ".." in name]
+
+
+def test_the_same_tree_is_the_same_bytes(files):
+    assert files == site(*made_up())
+
+
+def test_another_file_is_another_cache(files):
+    package, lock = made_up(**{"pyodide.mjs": b"other"})
+    other = site(package, lock)
+    caches = [re.search(rb"streams-assignor-\w{16}", each["sw.js"])[0] for each in (files, other)]
+
+    assert caches[0] != caches[1]
+    kept = json.loads(re.search(rb"const SITE = (.*);", other["sw.js"])[1])["files"]
+    assert {"./", *other} - {"sw.js", "site.json"} == set(kept)
+
+
+def test_a_folder_is_written_read_and_replaced(files, tmp_path):
+    out = tmp_path / "new" / "site"
+    write_site(files, out)
+    (out / "old").touch()
+    write_site(files, out)
+
+    assert files == read_site(out)
+    assert not (out / "old").exists()
+    assert [out] == list(out.parent.iterdir())
+
+
+def test_an_archive_has_the_same_files(files, tmp_path):
+    write_site(files, tmp_path / "site.zip")
+
+    with zipfile.ZipFile(tmp_path / "site.zip") as archive:
+        assert files == {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_folder_with_something_else_is_left_alone(files, tmp_path):
+    (tmp_path / "thesis.txt").touch()
+
+    with pytest.raises(BuildError, match=r"^expected a new or empty folder, or a site to replace"):
+        write_site(files, tmp_path)
+    assert ["thesis.txt"] == [each.name for each in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("app.mjs", b"changed", "expected the files that .* names, but app.mjs is another one"),
+        ("site.json", b"[]", "expected a folder of streams-assignor web --out, got "),
+        ("site.json", b'{"files": {"lost": "0"}}', "expected a folder of streams-assignor web --out, got .*lost"),
+    ],
+)
+def test_a_damaged_site_is_refused(files, tmp_path, name, content, error):
+    write_site(files, tmp_path / "site")
+    (tmp_path / "site" / name).write_bytes(content)
+
+    with pytest.raises(BuildError, match=error):
+        read_site(tmp_path / "site")
+
+
+@pytest.fixture
+def npm(tmp_path, monkeypatch):
+    """An npm that does what a shell script says."""
+
+    def does(script):
+        program = tmp_path / "npm"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    return does
+
+
+def test_npm_packs_the_pinned_version_into_a_folder(npm):
+    npm('test "$2" = pyodide@' + LOCK.version + ' && printf bytes > "$5/a.tgz"')
+
+    assert b"bytes" == fetch_pyodide(LOCK)
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        (
+            "echo npm error code ENOTFOUND >&2; exit 1",
+            "npm cannot fetch pyodide@.*: npm error code ENOTFOUND; is the net",
+        ),
+        ("exit 7", "npm cannot fetch pyodide@.*: status 7; "),
+        ("exit 0", "npm cannot fetch pyodide@.*: status 0; "),
+    ],
+)
+def test_what_npm_says_is_one_line_with_a_way_out(npm, script, error):
+    npm(script)
+
+    with pytest.raises(BuildError, match=rf"^{error}.*or give the package as a file: --pyodide pyodide-.*tgz$"):
+        fetch_pyodide(LOCK)
+
+
+def test_an_npm_that_hangs_is_ended(npm, monkeypatch):
+    npm("exec sleep 600")
+    monkeypatch.setattr(build, "_NPM_SECONDS", 0.01)
+
+    with pytest.raises(BuildError, match=r"^npm has not fetched pyodide@"):
+        fetch_pyodide(LOCK)
+
+
+def test_without_npm_it_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(
+        BuildError, match=r"^expected npm, which fetches pyodide@.*, found none in PATH; install Node.js"
+    ):
+        fetch_pyodide(LOCK)

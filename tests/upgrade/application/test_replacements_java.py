@@ -1,0 +1,53 @@
+"""What becomes of the numbers of unnamed stores and internal topics, with the release that has both forms."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.java_oracle import compile_java
+from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
+from upgrade.application.replacements import NUMBERS_KEPT, replacement
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+SOURCE = Path(__file__).parent / "java" / "Numbers.java"
+KSTREAM = "org.apache.kafka.streams.kstream.KStream#"
+PAIRS = {
+    f"{KSTREAM}through(String)": ("through", "to"),
+    f"{KSTREAM}transformValues(ValueTransformerSupplier, String[])": ("transformValues", "processValues"),
+    f"{KSTREAM}transform(TransformerSupplier, String[])": ("transform", "process"),
+    f"{KSTREAM}process(ProcessorSupplier, String[])": ("old process", "new process"),
+    f"{KSTREAM}branch(Predicate[])": ("branch", "split"),
+    "org.apache.kafka.streams.kstream.TimeWindows#of(Duration)": ("of", "ofSizeWithNoGrace"),
+    "org.apache.kafka.streams.kstream.KTable#join(KTable, Function, ValueJoiner, Named)": ("Named", "TableJoined"),
+}
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    try:
+        java()
+        jars = class_path("org.apache.kafka:kafka-streams:3.9.2")
+    except Unavailable as missing:
+        pytest.skip(f"no jars: {missing}")
+    folder = tmp_path_factory.mktemp("numbers")
+    compile_java([SOURCE], str(folder), jars)
+    done = subprocess.run(
+        [*jvm(f"{folder}:{jars}", "256m", "off"), "Numbers"], capture_output=True, text=True, timeout=300
+    )
+    assert 0 == done.returncode, done.stderr
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("member", PAIRS)
+def test_the_numbers_stay_where_the_table_says_so(names, member):
+    before, after = (names[each] for each in PAIRS[member])
+
+    assert NUMBERS_KEPT in replacement(member).numbers
+    assert before == after
+
+
+def test_repartition_takes_two_numbers_more_than_through(names):
+    assert "KSTREAM-AGGREGATE-STATE-STORE-0000000003" in names["through"]
+    assert "KSTREAM-AGGREGATE-STATE-STORE-0000000005" in names["repartition"]

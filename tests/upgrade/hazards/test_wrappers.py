@@ -1,0 +1,131 @@
+"""Libraries that wrap Kafka Streams: what they do by themselves, and which Kafka they link."""
+
+import pytest
+
+from tests.upgrade.hazards.test_conditions import code, settings, topology
+from upgrade import release_named
+from upgrade.hazards import CLEAN_UP, HAZARDS, PASSIVE_LIBRARIES, Answer, Application, judge_hazards, wrapper_lines
+
+YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
+STORES = topology("""
+   Sub-topology: 0
+    Source: a (topics: [a])
+      --> b
+    Processor: b (stores: [s])
+      --> none
+      <-- a
+""").topology
+NAME = "wrapper-deletes-stores"
+
+
+def application(versions, topology=STORES, **facts):
+    return Application(
+        settings=settings(state_dir="/data").settings, topology=topology, code=code(libraries=versions, **facts).code
+    )
+
+
+def judged(found, *names, target="4.3"):
+    rows = [row for row in HAZARDS if row.name in names]
+    return {each.hazard.name: each for each in judge_hazards(rows, [found], release_named(target))}
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ({"spring-kafka": "2.6.13"}, YES),
+        ({"spring-kafka": "2.2.0.RELEASE"}, YES),
+        ({"spring-kafka": "2.7.1"}, None),
+        ({"spring-kafka": "2.6.13", "spring-boot-autoconfigure": "2.4.1"}, YES),
+        ({"spring-kafka": "2.7.1", "spring-boot-autoconfigure": "2.4.1"}, YES),
+        ({"spring-kafka": "2.6.13", "spring-boot-autoconfigure": "2.5.1"}, None),
+        ({"spring-kafka": "2.5.1", "spring-boot-autoconfigure": "2.3.1"}, YES),
+        ({"spring-kafka": "9.9.1"}, None),
+        ({"spring-kafka": ""}, None),
+        ({}, None),
+    ],
+)
+def test_spring_kafka_deleted_local_stores_on_every_close(versions, expected):
+    found = judged(application(versions))
+
+    assert expected is (found[NAME].concern.answer if NAME in found else None)
+
+
+def test_a_clean_up_config_of_ones_own_decides():
+    own = {CLEAN_UP: ("your class A refers to CleanupConfig",)}
+    found = judged(application({"spring-kafka": "2.6.1"}, shown=own))[NAME]
+
+    assert UNKNOWN is found.concern.answer
+    assert ("which CleanupConfig you give it",) == found.concern.decided_by
+
+
+def test_without_stores_nothing_is_deleted():
+    plain = topology("Sub-topology: 0\n Source: a (topics: [a])\n  --> none\n").topology
+
+    assert NO is judged(application({"spring-kafka": "2.6.1"}, plain))[NAME].concern.answer
+
+
+def test_a_wrapper_that_links_an_older_kafka_names_the_line_to_take():
+    found = judged(application({"spring-kafka": "2.7.1"}), target="3.9")["spring-kafka-links-older-kafka"]
+
+    assert (YES, ("spring-kafka 2.7.1 is there",)) == (found.concern.answer, found.concern.evidence)
+    assert "take spring-kafka 4.0 or later, which is built for Kafka 4.1.2" == found.hazard.remedy
+    newer = judged(application({"spring-kafka": "4.0.1"}), target="4.3")["spring-kafka-links-older-kafka"]
+    assert newer.hazard.remedy.startswith("test it: no line of spring-kafka is known ")
+    assert {} == judged(application({"spring-kafka": "4.0.1"}), target="4.1")
+
+
+def test_the_binder_sets_default_serdes():
+    found = judged(application({"spring-cloud-stream-binder-kafka-streams": "3.1.2"}), "default-serdes-removed")
+
+    assert NO is found["default-serdes-removed"].concern.answer
+    assert "spring-cloud-stream-binder-kafka-streams 3.1.2 sets default.key.serde" in (
+        found["default-serdes-removed"].concern.evidence
+    )
+
+
+@pytest.mark.parametrize(("version", "expected"), [("3.0.1", NO), ("2.1.1", YES)])
+def test_the_binder_sets_a_replication_factor_since_3_0(version, expected):
+    found = judged(
+        application({"spring-cloud-stream-binder-kafka-streams": version}),
+        "replication-factor-of-brokers",
+        target="3.0",
+    )
+
+    assert expected is found["replication-factor-of-brokers"].concern.answer
+
+
+@pytest.mark.parametrize(
+    ("version", "shown", "expected"),
+    [
+        ("2.2.1", {}, YES),
+        ("2.3.1", {}, NO),
+        ("2.3.1", {"build-without-properties": ("your class A calls it",)}, YES),
+        ("2.2.1", {"build-with-properties": ("your class A calls it",)}, NO),
+    ],
+)
+def test_spring_kafka_builds_the_topology_unless_the_application_does(version, shown, expected):
+    optimized = settings(topology_optimization="all").settings
+    found = Application(settings=optimized, code=code(libraries={"spring-kafka": version}, shown=shown).code)
+
+    assert expected is judged(found, "optimization-needs-build")["optimization-needs-build"].concern.answer
+
+
+def test_a_wrapper_can_be_named_without_its_file():
+    found = judged(Application(libraries={"spring-kafka": "2.6.5"}, topology=STORES))
+
+    assert UNKNOWN is found[NAME].concern.answer
+    assert YES is found["spring-kafka-links-older-kafka"].concern.answer
+
+
+def test_without_a_target_only_the_given_hazards_are_judged():
+    assert () == judge_hazards((), [application({"spring-kafka": "2.6.1"})])
+
+
+def test_the_rows_are_in_order_and_of_libraries_that_say_nothing_by_their_references():
+    lines = list(wrapper_lines())
+
+    assert sorted(lines, key=lambda each: (lines.index(each), each)) == lines
+    assert {library for library, _ in lines} <= PASSIVE_LIBRARIES
+    for (library, line), row in wrapper_lines().items():
+        assert (library, line) == (row.library, row.line)
+        assert row.release.startswith(f"{line}.")

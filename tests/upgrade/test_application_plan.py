@@ -1,0 +1,107 @@
+"""``plan_for``: the plan of ``streams-assignor plan`` in Python, without files."""
+
+import json
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+
+import upgrade
+from assignor.cli.plan.command import plan
+from tests.upgrade.application.class_bytes import ClassBytes
+from upgrade import PlannedApplication, judge_code, parse_settings, plan_for
+from upgrade.application.evidence import described_topology
+from upgrade.application.live_group import LiveGroup, LiveMember
+from upgrade.hazards import compare_topologies, parse_subtopologies
+from upgrade.releases import RELEASES, resolve_release
+from upgrade.verdict import TopologyFeature
+
+TEXT = "Topologies:\n   Sub-topology: 0\n    Source: KSTREAM-SOURCE-0000000000 (topics: [{}])\n      --> none\n"
+REMOVED = "org/apache/kafka/streams/processor/PartitionGrouper"
+GROUP = LiveGroup(
+    name="billing", type="classic", state="Stable", members=(LiveMember("a", (RELEASES["2.8.2"],), "2.8.2"),)
+)
+
+
+def settings(text):
+    return PlannedApplication(settings=parse_settings(text, ".properties"), settings_source="a.properties")
+
+
+def test_the_command_prints_what_the_function_returns(tmp_path):
+    files = {"a.properties": "processing.guarantee=exactly_once\n", "topology.txt": TEXT.format("a")}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    config, topology = (str(tmp_path / name) for name in files)
+    known = PlannedApplication(
+        settings=parse_settings(files["a.properties"], ".properties"),
+        settings_source=config,
+        topology=described_topology(topology, files["topology.txt"]),
+    )
+    printed = CliRunner().invoke(plan, ["2.8", "4.3", "--config", config, "--topology", topology, "--json"])
+
+    assert 1 == printed.exit_code
+    assert json.loads(printed.output) == json.loads(json.dumps(plan_for(known, "2.8", "4.3").as_json()))
+
+
+def test_nothing_that_is_known_leaves_the_plan_as_it_is():
+    found = plan_for(PlannedApplication(), "3.9", "4.3")
+
+    assert (True, "", None, None) == (found.is_safe, found.blocked, found.judged, found.settings)
+    assert "configuration" not in found.as_json()
+    assert "live_group" not in found.as_json()
+
+
+def test_each_part_can_make_the_plan_unsafe(tmp_path):
+    path = tmp_path / "A.class"
+    path.write_bytes(ClassBytes("com/example/A").makes(REMOVED).bytes())
+    code = judge_code([path], RELEASES["2.8.2"], RELEASES["4.3.1"])
+    change = compare_topologies(*(parse_subtopologies(TEXT.format(each), each) for each in "ab"))
+    known = evolve(
+        settings("processing.guarantee=exactly_once\ngroup.protocol=streams"), code=code, group=GROUP, change=change
+    )
+    found = plan_for(known, "3.0", "4.3")
+
+    assert [
+        "do not roll: the topologies differ, see below",
+        "members of 4.3.1 do not start with the configuration, see below",
+        "the code refers to what 4.3.1 lacks, see below",
+        "3.0 is not the release of a in group billing, see below",
+        "group.protocol=streams, which 3.0.2 does not have: members of both protocols cannot be in one group, see plan "
+        "--to-protocol streams",
+    ] == list(found.reasons[:5])
+    assert not found.is_safe
+    assert [*found.reasons] == found.as_json()["notes"][: len(found.reasons)]
+    assert {"topologies", "configuration", "missing", "live_group"} <= found.as_json().keys()
+    assert (
+        "members of 4.3.1 do not start with the configuration, see below"
+        == plan_for(known, "3.0", "4.3", offline=True).blocked
+    )
+
+
+def test_a_hazard_that_concerns_the_application_can_stop_its_members():
+    found = plan_for(settings("client.dns.lookup=default"), "2.8", "4.3")
+
+    assert "members of 4.3.1 stop (client.dns.lookup=default), see below" == found.reasons[-1]
+
+
+def test_what_a_user_says_counts_more_than_threads_and_less_than_a_topology():
+    threads = evolve(settings("num.stream.threads=2"), absent=frozenset({TopologyFeature.SECOND_THREAD}))
+    topology = PlannedApplication(
+        topology=described_topology("t", TEXT.format("a")), absent=frozenset({TopologyFeature.FOREIGN_KEY_JOINS})
+    )
+
+    assert any("--without second-thread counts" in note for note in plan_for(threads, "2.0", "2.3.1").advice.notes)
+    with pytest.raises(upgrade.UpgradeError, match="--topology shows whether there are foreign-key-joins"):
+        plan_for(topology, "2.8", "4.3")
+
+
+def test_from_may_be_that_of_the_live_group():
+    target = resolve_release("4.3")
+
+    assert "2.8.2" == plan_for(PlannedApplication(group=GROUP), GROUP.origin(target), target).advice.origin
+
+
+def test_what_is_loaded_late_is_public():
+    assert {*upgrade._LATE} <= {*upgrade.__all__}
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = upgrade.Nothing

@@ -1,0 +1,214 @@
+"""What the code of an application comes to on another release: references, Kafka's artifacts, libraries and Java."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+
+from upgrade.application.api_diff import java_name
+from upgrade.application.archive import Archives
+from upgrade.application.code import Code, code_of
+from upgrade.application.dependencies import STREAMS, java_level, needed_by
+from upgrade.application.evidence import code_facts
+from upgrade.application.libraries import Library
+from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references
+from upgrade.application.needs import Need, check_needs
+from upgrade.application.pinned import MixedArtifacts, mixed_artifacts
+from upgrade.application.replacements import overloads, replacement
+from upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
+from upgrade.application.settings import KnownClasses
+from upgrade.errors import UpgradeError
+from upgrade.hazards import CodeFacts
+from upgrade.releases import Release
+
+_INVISIBLE: Final = "reflection, native images, names of metrics, and whether a line ever runs"
+_SCALA_LIBRARY: Final = "scala-library"
+_SCALA: Final = "org/apache/kafka/streams/scala/"
+_MOST_OVERLOADS: Final = 3
+
+
+@frozen
+class RelocatedKafka:
+    """A copy of Kafka under another package: it stays as it is, whatever release the application takes."""
+
+    package: str
+    artifact: str
+    library: Library
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"package": self.package, "artifact": self.artifact, "library": str(self.library)}
+
+
+@frozen
+class CodeReport:
+    """The class files of an application beside two releases."""
+
+    paths: tuple[str, ...]
+    target: str
+    seen: int
+    """How many class files were read, without Kafka's own."""
+    kafka: Mapping[str, tuple[str, ...]]
+    """The versions of each artifact of Kafka in the files."""
+    libraries: tuple[Library, ...]
+    damaged: tuple[str, ...]
+    known_classes: KnownClasses
+    linkage: LinkageReport
+    facts: CodeFacts
+    relocated: tuple[RelocatedKafka, ...]
+    mixed: MixedArtifacts | None
+    needs: tuple[Need, ...]
+    java: int
+    """The Java that the newest class of the application needs; 0 without classes."""
+    java_library: str
+    """Where that class is."""
+    needed_java: int
+    """The Java that the release needs."""
+    class_path: tuple[str, ...]
+    """Jars that manifests name and that were not read."""
+    suggestions: Mapping[str, tuple[str, ...]]
+    """What has no replacement in the table: methods of the same name that the release has, by the text of a problem."""
+    scala_jar: str
+    """The release whose kafka-streams-scala was read; empty if the application does not use it, or TO has none."""
+
+    @property
+    def blocked(self) -> str:
+        """Why members do not work; empty if they do, as far as references decide."""
+        if self.linkage.new_problems:
+            return f"the code refers to what {self.target} lacks, see below"
+        return "Kafka's artifacts in the files do not fit together, see below" if self.is_mixed_after else ""
+
+    @property
+    def is_mixed_after(self) -> bool:
+        """Whether the files have Kafka Streams of the release already, beside another artifact that does not fit."""
+        streams = self.kafka.get(STREAMS, ())
+        return self.mixed is not None and self.mixed.is_broken and self.target in streams
+
+    @property
+    def not_seen(self) -> tuple[str, ...]:
+        """What class files do not show."""
+        found = [_INVISIBLE]
+        if not self.known_classes.has_libraries:
+            found.append("its libraries: there are none in the files")
+        if self.scala_jar not in {"", self.target}:
+            found.append(
+                f"{SCALA_ARTIFACT} of {self.target}: its jar could not be had, that of {self.scala_jar} was read"
+            )
+        if self.class_path:
+            found.append(f"{len(self.class_path)} jars that a manifest names, such as {self.class_path[0]}")
+        return tuple(found)
+
+    def problem_as_json(self, problem: Problem) -> dict[str, Any]:
+        """Return a problem as plain values, with what to call instead."""
+        known = replacement(problem.text)
+        candidates = list(self.suggestions.get(problem.text, ()))
+        return {**problem.as_json(), "replacement": known and known.as_json(), "candidates": candidates}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "missing": [self.problem_as_json(each) for each in self.linkage.problems],
+            "application": {
+                "paths": list(self.paths),
+                "classes": self.seen,
+                "references": self.linkage.references,
+                "kafka": {artifact: list(versions) for artifact, versions in self.kafka.items()},
+                "mixed": self.mixed and self.mixed.as_json(),
+                "relocated": [each.as_json() for each in self.relocated],
+                "libraries": [{"name": each.name, "version": each.version or None} for each in self.libraries],
+                "needs": [each.as_json() for each in self.needs],
+                "java": {"application": self.java or None, "of": self.java_library or None, "needed": self.needed_java},
+                "internal": _by_class(self.linkage.internal),
+                "unknown": _by_class(self.linkage.unknown),
+                "signatures": _by_class(self.linkage.signatures),
+                "uses": {name: list(those) for name, those in sorted(self.facts.shown.items()) if those},
+                "damaged": list(self.damaged),
+                "not_seen": list(self.not_seen),
+            },
+        }
+
+
+def _by_class(found: Mapping[str, tuple[Referrer, ...]]) -> list[dict[str, Any]]:
+    return [
+        {"class": java_name(name), "referred_by": [each.as_json() for each in those]} for name, those in found.items()
+    ]
+
+
+def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeReport:
+    """Read the class files of an application and compare them with two releases.
+
+    Raises:
+        UpgradeError: A path cannot be read, or Kafka has not published a release.
+    """
+    needed_java = java_level(target)
+    try:
+        with Archives(paths, needed_java) as archives:
+            scala = _scala(archives)
+            old, new = _code(origin, scala), _code(target, scala)
+            linkage = check_references(archives.classes, old, new, archives.find)
+            facts = code_facts(
+                ", ".join(map(str, paths)), archives, linkage, origin, target, partial(_code, scala=scala)
+            )
+            mixed = mixed_artifacts(archives)
+    except OSError as error:
+        raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
+    kafka = {artifact: tuple(sorted(versions)) for artifact, versions in sorted(archives.kafka.items())}
+    newest = max(archives.java, key=lambda each: (archives.java[each], each.is_own), default=None)
+    return CodeReport(
+        tuple(map(str, paths)),
+        target.name,
+        archives.seen,
+        kafka,
+        tuple(sorted((each for each in archives.libraries if not each.is_own), key=str)),
+        tuple(archives.damaged),
+        KnownClasses(archives.names, has_libraries=archives.sees_libraries),
+        linkage,
+        facts,
+        tuple(
+            RelocatedKafka(java_name(folder.rstrip("/")), artifact, library)
+            for folder, (artifact, library) in sorted(archives.relocated.items())
+        ),
+        mixed,
+        _needs(archives, origin, target, has_new_kafka=target.name in kafka.get(STREAMS, ())),
+        archives.java[newest] if newest else 0,
+        str(newest) if newest else "",
+        needed_java,
+        tuple(sorted(archives.class_path)),
+        dict(_suggestions(linkage, new)),
+        scala_jar(target, scala) if scala in scala_versions(target) else "",
+    )
+
+
+def _code(release: Release, scala: str) -> Code:
+    """Return the classes of a release, with those for Scala if it has them for this version."""
+    return code_of(release, scala if scala in scala_versions(release) else "")
+
+
+def _scala(archives: Archives) -> str:
+    """Return the version of Scala whose Streams API the application uses; empty if it uses none."""
+    if not any(ref.owner.startswith(_SCALA) for each in archives.classes for ref in each.file.references):
+        return ""
+    for name in archives.kafka:
+        if name.startswith(f"{SCALA_ARTIFACT}_"):
+            return name.rpartition("_")[2]
+    versions = [each.version for each in archives.libraries if each.name == _SCALA_LIBRARY]
+    return ".".join(versions[0].split(".")[:2]) if versions else "2.13"
+
+
+def _needs(archives: Archives, origin: Release, target: Release, *, has_new_kafka: bool) -> tuple[Need, ...]:
+    """Return the libraries that the release needs and the files do not have so; none for a thin jar."""
+    if not archives.sees_libraries:
+        return ()
+    return check_needs(archives.libraries, needed_by(origin), needed_by(target), has_new_kafka=has_new_kafka)
+
+
+def _suggestions(linkage: LinkageReport, code: Code) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for each in linkage.problems:
+        is_missing = each.error == "NoSuchMethodError" and not replacement(each.text)
+        found = tuple(overloads(code, each.owner, each.member)) if is_missing else ()
+        if found:
+            yield each.text, found[:_MOST_OVERLOADS]

@@ -1,0 +1,124 @@
+"""The files of an application as facts with which the conditions of hazards are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from upgrade.application.api_diff import java_name
+from upgrade.application.archive import ApplicationClass, Archives
+from upgrade.application.code import Code, code_of
+from upgrade.application.facts import decisive_references
+from upgrade.application.linkage import LinkageReport, Problem, check_references
+from upgrade.application.setting_files import Settings, Variant
+from upgrade.hazards import (
+    CLEAN_UP,
+    CLEAN_UP_CLASSES,
+    PASSIVE_LIBRARIES,
+    ApplicationTopology,
+    CodeFacts,
+    Lacking,
+    Setting,
+    SettingFacts,
+)
+from upgrade.releases import RELEASES, Release
+from upgrade.topology_description import parse_topology_description
+
+
+def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
+    """Return the settings of a file, each with its line: once for each of the conditions that the file has."""
+    return tuple(
+        SettingFacts(
+            source, {key: Setting(value, _place(source, variant, key)) for key, value in variant.values.items()}
+        )
+        for variant in settings.variants
+    )
+
+
+def _place(source: str, variant: Variant, key: str) -> str:
+    line = f" line {variant.lines[key]}" if key in variant.lines else ""
+    conditions = f" ({', '.join(variant.conditions)})" if variant.conditions else ""
+    return f"{source}{line}{conditions}"
+
+
+def described_topology(source: str, text: str) -> ApplicationTopology:
+    """Return the nodes of a ``Topology#describe()`` text.
+
+    Raises:
+        UpgradeError: The text is no topology.
+    """
+    return ApplicationTopology(source, parse_topology_description(text, source))
+
+
+def code_facts(
+    source: str,
+    archives: Archives,
+    report: LinkageReport,
+    origin: Release,
+    target: Release,
+    code: Callable[[Release], Code] = code_of,
+) -> CodeFacts:
+    """Return what the class files of an application show.
+
+    Args:
+        source: The names of the files.
+        archives: The files, still open.
+        report: What its references come to in the release that it goes to.
+        origin: The release that it leaves.
+        target: The release that it goes to.
+        code: Returns the classes of a release, with those for Scala if the application uses them.
+    """
+    libraries = {each.name: each.version for each in archives.libraries if not each.is_own}
+    artifacts = {each.name: each.version for each in archives.artifacts}
+    found = decisive_references(archives.classes, code(origin), archives.find)
+    own: dict[str, tuple[str, ...]] = {}
+    by_libraries: dict[str, tuple[str, ...]] = {}
+    for fact, those in found.found.items():
+        active = [each for each in those if each.referrer.library.name not in PASSIVE_LIBRARIES]
+        own[fact.value] = tuple(str(each) for each in active if each.referrer.library.is_own)
+        by_libraries[fact.value] = tuple(str(each) for each in active if not each.referrer.library.is_own)
+    if named := [name for each in CLEAN_UP_CLASSES for name in archives.own_classes_naming(each)]:
+        own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
+    return CodeFacts(
+        source,
+        shown=own,
+        by_libraries=by_libraries,
+        has_libraries=archives.sees_libraries,
+        lacking=tuple(_lacking(archives, report, origin, target, code)),
+        java=max((java for library, java in archives.java.items() if library.is_own), default=0),
+        libraries=libraries | artifacts,
+    )
+
+
+def _lacking(
+    archives: Archives, report: LinkageReport, origin: Release, target: Release, code: Callable[[Release], Code]
+) -> Iterator[Lacking]:
+    """Yield what the release that the application goes to lacks, with the first release on the way that does."""
+    waiting = dict.fromkeys(report.new_problems)
+    names = {each.name for found in waiting for each in found.referred_by}
+    classes = [each for each in archives.classes if each.file.name in names]
+    for release in _lines_between(origin, target):
+        problems = set(_problems(classes, code(origin), code(release), archives)) if waiting else set()
+        for found in [each for each in waiting if each in problems]:
+            del waiting[found]
+            yield from (Lacking(text, release.number) for text in _sentences(found))
+
+
+def _problems(classes: Iterable[ApplicationClass], old: Code, new: Code, archives: Archives) -> tuple[Problem, ...]:
+    return check_references(classes, old, new, archives.find).new_problems
+
+
+def _sentences(found: Problem) -> Iterator[str]:
+    first, *others = found.referred_by
+    more = f" and {len(others)} more" if others else ""
+    yield f"{first.library} {java_name(first.name)}{more}: {found.text}: {found.reason}"
+
+
+def _lines_between(origin: Release, target: Release) -> Iterator[Release]:
+    """Yield the first release of each line on the way, and the target."""
+    seen = set[str]()
+    for each in RELEASES.values():
+        is_between = origin.number < each.number < target.number
+        if each.is_released and is_between and each.line not in seen and each.line != origin.line:
+            seen.add(each.line)
+            yield each
+    yield target

@@ -1,0 +1,137 @@
+"""Where a class comes from: the library of a jar, by its POMs, its manifest, or the name of its file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from attrs import evolve, field, frozen
+
+KAFKA_GROUP: Final = "org.apache.kafka"
+POM: Final = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
+MANIFEST: Final = "META-INF/MANIFEST.MF"
+_FILE_NAME: Final = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.\w+")
+_KAFKA_ARTIFACT: Final = re.compile(
+    r"kafka_2\.1\d|connect-(api|json|runtime|transforms|file|mirror(-client)?|basic-auth-extension)|kafka-(clients|"
+    r"streams(-scala_2\.1\d|-test-utils)?|(share-|group-|transaction-)?coordinator(-common|-api)?|log4j-appender|metadata|"
+    r"raft|server(-common)?|storage(-api)?|tools(-api)?)"
+)
+"""Artifacts that Kafka releases together: all are replaced by those of TO, and most have no POM inside."""
+_QUARKUS_PREFIX: Final = f"{KAFKA_GROUP}."
+"""Quarkus names a file GROUP.ARTIFACT-VERSION.jar."""
+
+
+@frozen
+class Library:
+    """Where a class comes from."""
+
+    name: str
+    version: str = ""
+    is_own: bool = False
+    """It is of the application itself, as far as its files say."""
+    group: str = ""
+    """Of its POM; empty if it has none."""
+    is_agent: bool = False
+    """A Java agent: it changes classes while they are loaded."""
+
+    def __str__(self) -> str:
+        kind = "agent" if self.is_agent else "library"
+        return "your class" if self.is_own else f"{kind} {self.name} {self.version}".rstrip()
+
+
+@frozen
+class JarOrigin:
+    """What the files of a jar say of where its classes come from."""
+
+    library: Library
+    bundled: Mapping[str, Library] = field(factory=dict)
+    """In a shaded jar: the libraries by the folder of their group. Which of a group it is cannot be told."""
+    kafka: tuple[tuple[str, str], ...] = ()
+    """The artifacts of Kafka that it bundles, with their versions."""
+    is_kafka: bool = False
+    """It is an artifact of Kafka itself."""
+    has_versions: bool = False
+    """A multi-release jar."""
+    class_path: tuple[str, ...] = ()
+    """The further jars that its manifest names."""
+
+    def library_of(self, name: str) -> Library:
+        """Return the library of a class."""
+        found = [folder for folder in self.bundled if name.startswith(folder)]
+        return self.bundled[max(found, key=len)] if found else self.library
+
+
+def jar_origin(
+    file_name: str, poms: Iterable[Mapping[str, str]], manifest: Mapping[str, str], *, parent: Library | None = None
+) -> JarOrigin:
+    """Tell where the classes of a jar come from.
+
+    Args:
+        file_name: The name of its file.
+        poms: The ``pom.properties`` in it: more than one in a shaded jar.
+        manifest: Its main attributes.
+        parent: The library of the jar that it is in; None for a jar that the user names, which is the application.
+
+    >>> jar_origin("spring-kafka-2.7.1.jar", [], {}, parent=Library("orders")).library
+    Library(name='spring-kafka', version='2.7.1', is_own=False, group='', is_agent=False)
+    """
+    known = [
+        Library(each["artifactId"], each.get("version", ""), group=each.get("groupId", ""))
+        for each in poms
+        if each.get("artifactId")
+    ]
+    library = _library(file_name, known, manifest)
+    kafka = tuple((each.name, each.version) for each in known if each.group == KAFKA_GROUP)
+    is_agent = "Premain-Class" in manifest
+    others = {
+        f"{each.group.replace('.', '/')}/": each
+        for each in sorted(known, key=lambda each: each.name, reverse=True)
+        if each.group not in {"", library.group}
+    }
+    is_own = not is_agent and (parent is None or _is_part_of(library, parent))
+    return JarOrigin(
+        evolve(library, is_own=is_own, is_agent=is_agent),
+        others,
+        kafka,
+        _KAFKA_ARTIFACT.fullmatch(library.name) is not None or (bool(kafka) and len(known) == 1),
+        manifest.get("Multi-Release", "").lower() == "true",
+        tuple(manifest.get("Class-Path", "").split()),
+    )
+
+
+def _library(file_name: str, known: list[Library], manifest: Mapping[str, str]) -> Library:
+    """Return name and version: of the POM that fits the name of the file, of the file, or of the manifest."""
+    fitting = [each for each in known if file_name.startswith(each.name)] if len(known) > 1 else known
+    if fitting:
+        return max(fitting, key=lambda each: len(each.name))
+    if found := _FILE_NAME.fullmatch(file_name):
+        return Library(found["name"].removeprefix(_QUARKUS_PREFIX), found["version"])
+    title = manifest.get("Implementation-Title") or manifest.get("Bundle-SymbolicName")
+    version = manifest.get("Implementation-Version") or manifest.get("Bundle-Version", "")
+    return Library(title.partition(";")[0], version) if title and version else Library(file_name)
+
+
+def _is_part_of(library: Library, parent: Library) -> bool:
+    """Whether a jar inside another one is a module of the same application."""
+    has_group = parent.is_own and bool(library.group) and library.group == parent.group
+    return has_group or (parent.is_own and library.name == parent.name)
+
+
+def parse_manifest(text: str) -> dict[str, str]:
+    r"""Return the main attributes of a manifest; a line that begins with a blank goes on with the one before.
+
+    >>> parse_manifest("Class-Path: lib/a.jar l\n ib/b.jar\n\nName: x\n")
+    {'Class-Path': 'lib/a.jar lib/b.jar'}
+    """
+    main = text.replace("\r\n", "\n").replace("\r", "\n").partition("\n\n")[0].replace("\n ", "")
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in main.splitlines())}
+
+
+def parse_pom(text: str) -> dict[str, str]:
+    r"""Return the entries of a ``pom.properties``.
+
+    >>> parse_pom("#Generated\nartifactId=a\n")
+    {'#Generated': '', 'artifactId': 'a'}
+    """
+    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines())}

@@ -1,0 +1,216 @@
+"""A live group beside a plan: which release its members run, and what else the plan depends on.
+
+It is pure: a command reads the cluster and passes what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from upgrade.errors import UpgradeError
+from upgrade.hazards import GroupFacts
+from upgrade.releases import Release, ResolvedRelease
+
+_MOST_SHOWN: Final = 5
+
+
+@frozen
+class LiveMember:
+    """A member as far as its broker shows it."""
+
+    label: str
+    """Its name for people."""
+    releases: tuple[Release, ...]
+    """Those that it can run, oldest first; none: it cannot be told."""
+    shown: str = ""
+    """They in words, or why they cannot be told."""
+    instance_id: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "label": self.label,
+            "releases": self.shown if self.releases else None,
+            "problem": None if self.releases else self.shown,
+            "group_instance_id": self.instance_id,
+        }
+
+
+@frozen
+class LiveBroker:
+    """A broker and its features."""
+
+    number: int
+    line: tuple[int, ...] | None
+    """The release of which it has the features; None: it has no ``metadata.version``."""
+    levels: Mapping[str, int] | None = field(hash=False)
+    """The finalized features; None: it does not know them now."""
+
+    @property
+    def text(self) -> str:
+        """Its release and levels."""
+        release = ".".join(map(str, self.line)) if self.line else "a release before 3.3, or with ZooKeeper"
+        if self.levels is None:
+            return f"features of {release}, finalized levels not known now"
+        levels = ", ".join(f"{name} {level}" for name, level in sorted(self.levels.items()))
+        return f"features of {release}, finalized: {levels or 'none'}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        line = ".".join(map(str, self.line)) if self.line else None
+        return {"broker": self.number, "release": line, "finalized": None if self.levels is None else {**self.levels}}
+
+
+@frozen(kw_only=True)
+class LiveGroup:
+    """What a cluster shows of a group."""
+
+    name: str
+    type: str
+    """``classic``, ``streams``, or another type of Kafka."""
+    state: str
+    members: tuple[LiveMember, ...] = ()
+    tasks: int = 0
+    standbys: int = 0
+    """The most standby replicas of a task."""
+    partitions: Mapping[str, int] = field(factory=dict, hash=False)
+    """Of each topic that it reads."""
+    missing_topics: tuple[str, ...] = ()
+    brokers: tuple[LiveBroker, ...] = ()
+    unknown_brokers: str = ""
+    """Why the brokers are not known."""
+    subtopologies: Mapping[str, tuple[str, ...]] | None = field(default=None, hash=False)
+    """The topics that each subtopology reads, of a group whose broker has them."""
+
+    @property
+    def static(self) -> tuple[str, ...]:
+        """The instance ids."""
+        return tuple(sorted(each.instance_id for each in self.members if each.instance_id))
+
+    @property
+    def facts(self) -> GroupFacts:
+        """What conditions of hazards are compared with."""
+        lines = [each.line for each in self.brokers if each.line]
+        return GroupFacts(
+            self.name,
+            has_static_members=bool(self.static) if self.members else None,
+            has_standbys=bool(self.standbys) if self.tasks else None,
+            brokers=(min(lines), max(lines)) if lines and len(lines) == len(self.brokers) else None,
+        )
+
+    @property
+    def unknown(self) -> tuple[LiveMember, ...]:
+        """The members whose release cannot be told."""
+        return tuple(each for each in self.members if not each.releases)
+
+    @property
+    def common_releases(self) -> tuple[Release, ...]:
+        """The releases that all members of which something is known can run: of Kafka, if one is."""
+        found = [each.releases for each in self.members if each.releases]
+        common = [each for each in (found[0] if found else ()) if all(each in others for others in found)]
+        return tuple(each for each in common if each.kafka_name) or tuple(common)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether no release explains all members."""
+        return len(self.unknown) < len(self.members) and not self.common_releases
+
+    def origin(self, target: ResolvedRelease) -> ResolvedRelease:
+        """Return the release that the members run: the releases that are not newer than the one they go to, if any.
+
+        Raises:
+            UpgradeError: It cannot be told of any member.
+        """
+        if len(self.unknown) == len(self.members):
+            why = self.members[0].shown if self.members else "it has no members"
+            raise UpgradeError(f"cannot tell the release of group {self.name}, {self.state}: {why}; give FROM and TO")
+        candidates = self.common_releases or self._all_releases
+        newest = target.candidates[-1].known_number
+        older = tuple(each for each in candidates if each.known_number < newest)
+        equal = tuple(each for each in candidates if each.known_number == newest)
+        shown = " and ".join(dict.fromkeys(each.shown for each in self.members if each.releases))
+        reading = [f"group {self.name}: its members show that they run {shown}"]
+        if older and equal:
+            reading.append(f"group {self.name}: its members may run {target.release} already, which shows the same")
+        return ResolvedRelease(f"group {self.name}", older or equal or candidates, tuple(reading))
+
+    @property
+    def _all_releases(self) -> tuple[Release, ...]:
+        found = {release for each in self.members for release in each.releases}
+        return tuple(sorted(found, key=lambda each: each.known_number))
+
+    def blocked(self, origin: ResolvedRelease) -> str:
+        """Say why a plan from a release is none for this group; empty if it may be one."""
+        if self.is_mixed:
+            return f"members of group {self.name} run several releases, see below: finish that upgrade first"
+        others = [each.label for each in self.members if each.releases and not {*each.releases} & {*origin.candidates}]
+        if others:
+            return f"{origin.given} is not the release of {_listed(others)} in group {self.name}, see below"
+        return ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "group": self.name,
+            "type": self.type,
+            "state": self.state,
+            "releases": [each.name for each in self.common_releases],
+            "members": [each.as_json() for each in self.members],
+            "static": list(self.static),
+            "tasks": self.tasks,
+            "standbys": self.standbys,
+            "partitions": {**self.partitions},
+            "missing_topics": list(self.missing_topics),
+            "brokers": [each.as_json() for each in self.brokers],
+            "unknown_brokers": self.unknown_brokers or None,
+            "subtopologies": None
+            if self.subtopologies is None
+            else {name: list(topics) for name, topics in self.subtopologies.items()},
+        }
+
+    def lines(self, *, verbose: bool = False) -> Iterator[str]:
+        """Write it as a list."""
+        size = f"{_count(self.members, 'member')}, {self.tasks} tasks, {self.standbys} standbys of a task at most"
+        yield f"group {self.name}: {self.type}, {self.state}; {size}"
+        by_release: dict[str, list[str]] = {}
+        for each in self.members:
+            by_release.setdefault(each.shown if each.releases else "", []).append(each.label)
+        for shown, labels in by_release.items():
+            if shown:
+                yield f"- release {shown}: {_listed(labels, verbose=verbose)}"
+        for each in self.unknown:
+            yield f"- release cannot be told: {each.label}: {each.shown}"
+        if self.static:
+            yield f"- static: {_listed(self.static, verbose=verbose)}"
+        by_text: dict[str, list[str]] = {}
+        for broker in self.brokers:
+            by_text.setdefault(broker.text, []).append(str(broker.number))
+        yield from (f"- broker {', '.join(numbers)}: {text}" for text, numbers in by_text.items())
+        if self.unknown_brokers:
+            yield f"- brokers: {self.unknown_brokers}"
+        topics = [f"{name} {number}" for name, number in sorted(self.partitions.items())]
+        if topics:
+            yield f"- partitions: {_listed(topics, verbose=verbose)}"
+        if self.missing_topics:
+            yield f"- topics that do not exist: {_listed(self.missing_topics, verbose=verbose)}"
+        for name, read in (self.subtopologies or {}).items():
+            yield f"- subtopology {name} reads {_listed(read, verbose=verbose)}"
+
+
+def _listed(names: Sequence[str], *, verbose: bool = False) -> str:
+    """Join names, only the first ones unless all are asked for.
+
+    >>> _listed(["a", "b"]), _listed(list("abcdefg"))
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    shown = names if verbose else names[:_MOST_SHOWN]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return f"{', '.join(shown)}{more}"
+
+
+def _count(things: Iterable[object], noun: str) -> str:
+    number = len(list(things))
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,104 @@
+"""The libraries and the Java that a release needs, beside those of an application's files."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from attrs import frozen
+
+from upgrade.application.dependencies import KAFKA_GROUP, Dependency
+from upgrade.application.libraries import Library
+
+_NUMBERS: Final = re.compile(r"\d+")
+
+
+class NeedStatus(enum.Enum):
+    """What is wrong with a library that Kafka needs."""
+
+    MISSING = "missing"
+    OLDER = "older"
+    TWICE = "under other coordinates"
+    """A build tool sees two libraries, and puts both on the class path."""
+
+
+@frozen
+class Need:
+    """A library that the release needs and the files do not have in this way."""
+
+    dependency: Dependency
+    status: NeedStatus
+    found: Library | None = None
+
+    @property
+    def text(self) -> str:
+        """What there is, and what follows."""
+        needed = f"{self.dependency.name} {self.dependency.version}"
+        if self.found is None:
+            return f"{needed} is not in the files"
+        have = f"{self.found.group and f'{self.found.group}:'}{self.found.name} {self.found.version}".rstrip()
+        if self.status is NeedStatus.OLDER:
+            return f"the files have {have}, {needed} is needed"
+        return f"the files have {have}, {needed} is needed: exclude the first, or both are on the class path"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        found = self.found and {
+            "group": self.found.group or None,
+            "name": self.found.name,
+            "version": self.found.version,
+        }
+        return {"library": self.dependency.as_json(), "status": self.status.value, "found": found}
+
+
+def check_needs(
+    libraries: Iterable[Library],
+    old: Iterable[Dependency],
+    new: Iterable[Dependency],
+    *,
+    has_new_kafka: bool,
+) -> tuple[Need, ...]:
+    """Return what a release needs and the libraries of an application are not.
+
+    Args:
+        libraries: Those of the files.
+        old: What the release needs that the application leaves: a build tool replaces those together with Kafka.
+        new: What the release needs that the application goes to.
+        has_new_kafka: Whether the files have that release: if so, what is missing will be missing.
+    """
+    by_name: dict[str, list[Library]] = {}
+    for each in libraries:
+        by_name.setdefault(each.name, []).append(each)
+    before = {(each.artifact, each.version) for each in old}
+    return tuple(
+        found
+        for each in sorted(new)
+        if each.group != KAFKA_GROUP
+        for found in _needs(each, by_name, before, has_new_kafka=has_new_kafka)
+    )
+
+
+def _needs(
+    needed: Dependency, by_name: Mapping[str, list[Library]], before: set[tuple[str, str]], *, has_new_kafka: bool
+) -> Iterator[Need]:
+    there = by_name.get(needed.artifact, [])
+    if not there and has_new_kafka:
+        yield Need(needed, NeedStatus.MISSING)
+    for each in there:
+        if each.group not in {"", needed.group}:
+            yield Need(needed, NeedStatus.TWICE, each)
+        elif _is_older(each.version, needed.version) and (has_new_kafka or (each.name, each.version) not in before):
+            yield Need(needed, NeedStatus.OLDER, each)
+
+
+def _is_older(version: str, needed: str) -> bool:
+    """Compare the numbers of two versions.
+
+    >>> _is_older("1.8.0", "1.10.1"), _is_older("2.0", "2.0.0-RC1"), _is_older("", "1")
+    (True, False, False)
+    """
+    have, want = ([int(number) for number in _NUMBERS.findall(each)][:4] for each in (version, needed))
+    size = min(len(have), len(want))
+    return have[:size] < want[:size]

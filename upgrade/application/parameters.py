@@ -1,0 +1,126 @@
+"""What the settings of an application say of the plan itself: its group, and what its members are started with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from upgrade.application.configuration import releases_with
+from upgrade.application.setting_files import Settings, Variant, setting_of
+from upgrade.input_values import InvalidInput, parse_number
+from upgrade.release_behaviour import UPGRADE_FROM
+from upgrade.releases import Release
+
+_GROUP_PROTOCOL: Final = "group.protocol"
+_STREAMS: Final = "streams"
+_INSTANCE: Final = "group.instance.id"
+_STANDBYS: Final = "num.standby.replicas"
+_SESSION: Final = "session.timeout.ms"
+_UPGRADE_FROM: Final = "upgrade.from"
+_ASSIGNORS: Final = ("task.assignor.class", "internal.task.assignor.class")
+_OF_KAFKA: Final = "org.apache.kafka."
+_READ: Final = (_GROUP_PROTOCOL, _INSTANCE, _STANDBYS, _SESSION, _UPGRADE_FROM, *_ASSIGNORS)
+
+
+@frozen
+class PlanParameters:
+    """What a plan takes from settings; None: they do not say, or not in a way that can be read."""
+
+    is_static: bool = False
+    """Whether members have a ``group.instance.id``."""
+    standbys: int | None = None
+    session_timeout_ms: int | None = None
+    upgrade_from: str | None = None
+    """Only if it is a value that some release accepts."""
+    has_streams_protocol: bool = False
+    task_assignor: str = ""
+    """The key that names a task assignor of the application."""
+    differing: Mapping[str, str] = field(factory=dict, hash=False)
+    """The keys of these that are others under conditions, each with the first of these."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "static": self.is_static,
+            "standbys": self.standbys,
+            "session_timeout_ms": self.session_timeout_ms,
+            "upgrade_from": self.upgrade_from,
+            "group_protocol": _STREAMS if self.has_streams_protocol else "classic",
+            "task_assignor": self.task_assignor or None,
+        }
+
+    def blocked(self, origin: Release, target: Release) -> str:
+        """Say why members of both releases cannot be in one group; empty if they can, as far as this decides."""
+        has_it = [has_streams_protocol(each) for each in (origin, target)]
+        if not self.has_streams_protocol or all(has_it) or not any(has_it):
+            return ""
+        without, way = (origin, _STREAMS) if has_it[1] else (target, "classic")
+        return (
+            f"{_GROUP_PROTOCOL}=streams, which {without} does not have: members of both protocols cannot be in one "
+            f"group, see plan --to-protocol {way}"
+        )
+
+    def notes(self, origin: Release, target: Release, needed: str | None) -> Iterator[str]:
+        """Say what the settings mean for a plan whose first step needs this ``upgrade.from``, or none."""
+        if self.upgrade_from and self.upgrade_from != needed:
+            effects = ", ".join(each.value for each in origin.upgrade_from_effects(self.upgrade_from))
+            now = f"; with it a member of {origin} {effects}" if effects else ""
+            instead = f'give it the value "{needed}" in step 1' if needed else "remove it before step 1"
+            yield f'{_UPGRADE_FROM}="{self.upgrade_from}" is set, as within another upgrade{now}: {instead}'
+        if self.has_streams_protocol and has_streams_protocol(origin) and has_streams_protocol(target):
+            yield (
+                f"{_GROUP_PROTOCOL}=streams: brokers assign the tasks and members send no metadata, so that "
+                f"{_UPGRADE_FROM} and what is said of metadata versions do not concern this group"
+            )
+        if self.task_assignor:
+            yield f"{self.task_assignor} names a class of the application: what is simulated has Kafka's task assignor"
+        for key, condition in self.differing.items():
+            yield f"{key} is another one with {condition}; the plan is for the settings without it"
+
+
+def has_streams_protocol(release: Release) -> bool:
+    """Whether members of a release can be in a group of the streams protocol."""
+    return release.number >= _first_with_protocol()
+
+
+def _first_with_protocol() -> tuple[int, ...]:
+    return tuple(map(int, releases_with("streams", _GROUP_PROTOCOL)[0].split(".")))
+
+
+def plan_parameters(settings: Settings) -> PlanParameters:
+    """Return what the settings without conditions say of the plan.
+
+    >>> found = plan_parameters(Settings.of({"consumer.group.instance.id": "${POD}", "num.standby.replicas": "1"}))
+    >>> found.is_static, found.standbys
+    (True, 1)
+    """
+    first, *others = settings.variants
+    values = {key: setting_of(first.values, key) for key in _READ}
+    value = (values[_UPGRADE_FROM] or "").strip()
+    assignors = ((key, values[key]) for key in _ASSIGNORS)
+    return PlanParameters(
+        is_static=bool(values[_INSTANCE]),
+        standbys=_number(values[_STANDBYS]),
+        session_timeout_ms=_number(values[_SESSION]),
+        upgrade_from=value if value in UPGRADE_FROM else None,
+        has_streams_protocol=(values[_GROUP_PROTOCOL] or "").strip().lower() == _STREAMS,
+        task_assignor=next((key for key, name in assignors if name and not name.strip().startswith(_OF_KAFKA)), ""),
+        differing={
+            key: _first_condition(key, values[key], others)
+            for key in _READ
+            if any(setting_of(each.values, key) != values[key] for each in others)
+        },
+    )
+
+
+def _first_condition(key: str, value: str | None, variants: list[Variant]) -> str:
+    return next(", ".join(each.conditions) for each in variants if setting_of(each.values, key) != value)
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_number(text.strip())
+    except InvalidInput:  # a placeholder, or Kafka refuses it
+        return None

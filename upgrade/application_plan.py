@@ -1,0 +1,239 @@
+"""The plan for one application: the way between two releases, and what its files and its group decide about it.
+
+It is pure: what is known of the application is read before, and passed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import evolve, field, frozen
+
+from upgrade.application.code import code_of
+from upgrade.application.code_report import CodeReport
+from upgrade.application.configuration import configuration_of
+from upgrade.application.evidence import setting_facts
+from upgrade.application.live_group import LiveGroup
+from upgrade.application.parameters import PlanParameters, plan_parameters
+from upgrade.application.setting_files import Settings
+from upgrade.application.settings import SettingsReport, judge_settings
+from upgrade.errors import UpgradeError
+from upgrade.hazards import (
+    Answer,
+    Application,
+    ApplicationTopology,
+    CheckedScope,
+    JudgedFeatures,
+    JudgedHazard,
+    TopologyChange,
+    count_by_severity,
+    judge_features,
+    judge_hazards,
+)
+from upgrade.patch_levels import advise_between
+from upgrade.planner import Advice
+from upgrade.plans import Plan
+from upgrade.releases import Release, ResolvedRelease, resolve_release
+from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, Verdict, features_of_nodes
+
+DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
+_OF_SETTINGS: Final = frozenset({TopologyFeature.SECOND_THREAD})
+"""What only settings show: what a user says counts more."""
+
+
+@frozen(kw_only=True)
+class PlannedApplication:
+    """What is known of an application; nothing has to be."""
+
+    settings: Settings | None = None
+    settings_source: str = "the settings"
+    """The name of their file."""
+    code: CodeReport | None = None
+    """Its code beside the two releases of the plan."""
+    topology: ApplicationTopology | None = None
+    group: LiveGroup | None = None
+    absent: frozenset[TopologyFeature] = frozenset()
+    """What it does not have, as a user says."""
+    libraries: Mapping[str, str] = field(factory=dict, hash=False)
+    """The versions of libraries that its files do not show, as a user says."""
+    change: TopologyChange | None = None
+    """What a new topology changes in the same upgrade."""
+
+    def facts(self) -> tuple[Application, ...]:
+        """Return what conditions are compared with: once, or for each of the conditions that the settings have."""
+        settings = setting_facts(self.settings_source, self.settings) if self.settings else (None,)
+        code = self.code.facts if self.code else None
+        group = self.group.facts if self.group else None
+        return tuple(
+            Application(settings=each, code=code, topology=self.topology, group=group, libraries=self.libraries)
+            for each in settings
+        )
+
+
+@frozen
+class ApplicationPlan:
+    """The plan of an application."""
+
+    application: PlannedApplication
+    advice: Advice
+    """Its verdict and its notes are about this application."""
+    reasons: tuple[str, ...]
+    """Why the steps must not be made, the first on the first line; none if they may."""
+    settings: SettingsReport | None
+    parameters: PlanParameters
+    judged: tuple[JudgedHazard, ...] | None
+    """The hazards with their answers; None if nothing is known of the application."""
+    features: JudgedFeatures = field(repr=False)
+    checked: CheckedScope
+    """What the plan was checked for."""
+
+    @property
+    def blocked(self) -> str:
+        """Why the steps must not be made, in one sentence; empty if they may."""
+        return self.reasons[0] if self.reasons else ""
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether no step stops members, or leads to what the plan calls unsafe."""
+        return self.advice.guidance.verdict in {Verdict.SAFE, Verdict.SAFE_IF}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values: those of the plan, and keys for each part of the application that is known."""
+        known, notes = self.application, [*self.reasons[:1], *self.advice.notes]
+        plain: dict[str, Any] = {**self.advice.as_json(), "notes": notes, **self.checked.as_json()}
+        if self.reasons or self.judged is not None:
+            plain["blocked"] = list(self.reasons)
+        if known.change:
+            plain["topologies"] = known.change.as_json()
+        if known.settings and self.settings:
+            plain["configuration"] = {
+                "file": known.settings_source,
+                "framework": known.settings.framework,
+                "left_out": known.settings.left_out,
+                "parameters": self.parameters.as_json(),
+                "settings": [each.as_json() for each in self.settings.findings],
+            }
+        if known.code:
+            plain |= known.code.as_json()
+        if known.group:
+            plain["live_group"] = known.group.as_json()
+        if self.judged is not None:
+            counted = Counter(each.concern.answer for each in self.judged)
+            concerning = (each.hazard for each in self.judged if each.concern.answer is not Answer.NO)
+            plain |= {
+                "hazards": [each.as_json() for each in self.judged],
+                "beyond_metadata": count_by_severity(concerning),
+                "concerns": {answer.value: counted[answer] for answer in Answer},
+                "features": {feature.value: each.as_json() for feature, each in self.features.concerns.items()},
+            }
+        return plain
+
+
+def plan_for(
+    application: PlannedApplication,
+    origin: ResolvedRelease | str,
+    target: ResolvedRelease | str,
+    *,
+    offline: bool = False,
+) -> ApplicationPlan:
+    """Return the plan of an application from one release to another.
+
+    Args:
+        application: What is known of it.
+        origin: The release of its group now, or a name that ``resolve_release`` reads.
+        target: The release afterwards.
+        offline: Stop the whole group instead.
+
+    Raises:
+        UpgradeError: Both are the same release, Kafka has not published one, or what is known contradicts itself.
+
+    >>> from upgrade.application.setting_files import parse_settings
+    >>> settings = parse_settings("processing.guarantee=exactly_once", ".properties")
+    >>> plan = plan_for(PlannedApplication(settings=settings), "2.8", "4.3")
+    >>> plan.is_safe, plan.blocked
+    (False, 'members of 4.3.1 do not start with the configuration, see below')
+    """
+    start, end = (resolve_release(each) if isinstance(each, str) else each for each in (origin, target))
+    settings, parameters = _judged_settings(application, start.release, end.release)
+    facts = application.facts()
+    features = _features(facts, application)
+    advice = advise_between(start, end, offline=offline, facts=features.facts)
+    judged = judge_hazards(advice.hazards, facts, end.release) if any(facts) else None
+    reasons = tuple(filter(None, _reasons(application, start, end.release, advice, settings, parameters, judged)))
+    has_files = application.settings is not None or application.code is not None
+    compared = (*start.tables, *end.tables) if has_files else ()
+    needed = advice.upgrade_from
+    notes = (
+        *reasons[1:],
+        *advice.notes,
+        *dict.fromkeys(compared),
+        *_contradictions(features),
+        *parameters.notes(start.release, end.release, needed),
+    )
+    advice = evolve(advice, notes=notes)
+    if reasons:
+        unsafe = evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
+        advice = evolve(advice, guidance=unsafe)
+    checked = advice.checked.with_topologies() if application.change else advice.checked
+    checked = checked.with_application(
+        configuration=application.settings is not None, code=application.code is not None
+    )
+    return ApplicationPlan(application, advice, reasons, settings, parameters, judged, features, checked)
+
+
+def _judged_settings(
+    application: PlannedApplication, origin: Release, target: Release
+) -> tuple[SettingsReport | None, PlanParameters]:
+    if application.settings is None:
+        return None, PlanParameters()
+    classes = application.code.known_classes if application.code else None
+    ends = configuration_of(origin), configuration_of(target)
+    report = judge_settings(application.settings, *ends, code_of(target), classes)
+    return report, plan_parameters(application.settings)
+
+
+def _features(facts: Sequence[Application], application: PlannedApplication) -> JudgedFeatures:
+    """Return the features on which the verdict depends, as far as they are known."""
+    found, absent = judge_features(facts), application.absent
+    shown = features_of_nodes(application.topology.nodes) if application.topology else UNKNOWN_TOPOLOGY
+    if known := sorted(each.value for each in absent & (shown.absent | shown.present)):
+        raise UpgradeError(f"--topology shows whether there are {', '.join(known)}: leave this out of --without")
+    for feature in sorted(absent & found.facts.present - _OF_SETTINGS, key=lambda each: each.value):
+        evidence = "; ".join(found.concerns[feature].evidence)
+        raise UpgradeError(f"{evidence}: leave {feature.value} out of --without")
+    known_facts = evolve(found.facts, absent=found.facts.absent | absent, present=found.facts.present - absent)
+    return evolve(found, facts=known_facts)
+
+
+def _contradictions(features: JudgedFeatures) -> Iterator[str]:
+    for feature, concern in features.concerns.items():
+        if concern.answer is Answer.YES and feature in features.facts.absent:
+            yield f"--without {feature.value} counts, and not {'; '.join(concern.evidence)}"
+
+
+def _reasons(
+    application: PlannedApplication,
+    origin: ResolvedRelease,
+    target: Release,
+    advice: Advice,
+    settings: SettingsReport | None,
+    parameters: PlanParameters,
+    judged: Sequence[JudgedHazard] | None,
+) -> Iterator[str]:
+    """Yield why the steps must not be made; empty texts among them."""
+    is_rolled = advice.plan is not Plan.OFFLINE
+    if is_rolled and application.change and not application.change.is_compatible:
+        yield DO_NOT_ROLL
+    if settings and settings.stopping:
+        yield f"members of {target} do not start with the configuration, see below"
+    if application.code:
+        yield application.code.blocked
+    if is_rolled and application.group:
+        yield application.group.blocked(origin)
+    if is_rolled:
+        yield parameters.blocked(origin.release, target)
+    stopping = next((each.hazard for each in judged or () if each.stops_members), None)
+    if stopping:
+        yield f"members of {target} stop ({stopping.applies_to}), see below"

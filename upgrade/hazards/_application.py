@@ -1,0 +1,128 @@
+"""What is known of an application: the facts with which the conditions of hazards are compared.
+
+Each part is None if nobody named a file for it. Nothing here reads files: ``upgrade.application`` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from upgrade.topology_description import DescribedNode
+
+Number = tuple[int, ...]
+_DIGITS: Final = re.compile(r"\d+")
+
+
+@frozen
+class Setting:
+    """A value of a key, and where it is."""
+
+    value: str = field(repr=False)
+    where: str
+    """The line of a file, or the library that sets it."""
+
+
+@frozen
+class SettingFacts:
+    """The settings of an application; what is not among them has its default."""
+
+    source: str
+    """The name of the file."""
+    values: Mapping[str, Setting] = field(hash=False, repr=False)
+    """By Kafka's names, with the prefixes of Streams."""
+
+
+@frozen
+class Lacking:
+    """A class or member of Kafka's that the code refers to, and that is gone."""
+
+    text: str
+    """The class that refers to it, and what it refers to."""
+    since: Number
+    """The first release on the way that lacks it."""
+
+
+@frozen
+class CodeFacts:
+    """What the class files of an application show."""
+
+    source: str
+    """The names of the files."""
+    shown: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """What the application's own classes use: the value of a ``CodeFact``, and each class with what it uses."""
+    by_libraries: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """The same of its libraries: one that can do something does not show that the application asks for it."""
+    has_libraries: bool = False
+    """Whether the libraries are in the files: without them nobody knows what those use."""
+    lacking: tuple[Lacking, ...] = ()
+    java: int = 0
+    """The Java that the newest class of the application itself needs; 0: there is none."""
+    libraries: Mapping[str, str] = field(factory=dict, hash=False)
+    """The versions of libraries, and of the artifacts of Kafka."""
+
+
+@frozen
+class ApplicationTopology:
+    """The text of ``Topology#describe()``."""
+
+    source: str
+    nodes: tuple[DescribedNode, ...] = field(repr=False)
+
+
+@frozen
+class GroupFacts:
+    """What a cluster says of a live group; None: it was not seen."""
+
+    name: str
+    has_static_members: bool | None = None
+    has_standbys: bool | None = None
+    brokers: tuple[Number, Number] | None = None
+    """The oldest and the newest release of the brokers."""
+
+
+@frozen
+class Application:
+    """What the files of an application and its cluster show; None: nobody named them."""
+
+    settings: SettingFacts | None = None
+    code: CodeFacts | None = None
+    topology: ApplicationTopology | None = None
+    group: GroupFacts | None = None
+    libraries: Mapping[str, str] = field(factory=dict, hash=False)
+    """The versions of libraries that the user names, beside those of the files."""
+    wrapped: Mapping[str, Setting] = field(factory=dict, hash=False)
+    """The values that a wrapper gives to keys which no file sets."""
+    calls: Mapping[str, str] = field(factory=dict, hash=False)
+    """What a wrapper calls by itself: the value of a ``CodeFact``, and which one does."""
+
+    def __bool__(self) -> bool:
+        return any((self.settings, self.code, self.topology, self.group, self.libraries))
+
+    @property
+    def all_libraries(self) -> dict[str, str]:
+        """The versions of libraries, as the user says or else as the files do."""
+        return {**(self.code.libraries if self.code else {}), **self.libraries}
+
+    def setting(self, names: Iterable[str]) -> Setting | None:
+        """Return the value of a key by the first of its names that a file has, or that a wrapper sets."""
+        of_file = self.settings.values if self.settings else {}
+        found = [place[name] for place in (of_file, self.wrapped) for name in names if name in place]
+        return found[0] if found else None
+
+
+def version_number(version: str) -> Number:
+    """Return the numbers at the beginning of a version.
+
+    >>> version_number("2.6.13.RELEASE"), version_number("3.0.0-rc1"), version_number("")
+    ((2, 6, 13), (3, 0, 0), ())
+    """
+    numbers: list[int] = []
+    for part in version.replace("-", ".").split("."):
+        if not _DIGITS.fullmatch(part):
+            break
+        numbers.append(int(part))
+    return tuple(numbers)

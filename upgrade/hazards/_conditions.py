@@ -1,0 +1,391 @@
+"""Conditions of hazards in three values: what a file shows, what it rules out, and what it does not decide.
+
+A condition is compared with an ``Application``. ``a & b``, ``a | b`` and ``~a`` combine conditions as Kleene's logic
+does; ``a.or_else(b)`` asks for ``b`` if ``a`` cannot tell.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from upgrade.hazards._application import Application, GroupFacts, Number, version_number
+from upgrade.topology_description import DescribedNode
+
+_UNSET: Final = " does not set "
+_PLACEHOLDER: Final = "${"
+_CONFIG: Final = "--config"
+_APP: Final = "--app"
+_TOPOLOGY: Final = "--topology"
+_GROUP: Final = "--group"
+MAIN_CONSUMER: Final = ("main.consumer.", "consumer.", "")
+PRODUCER: Final = ("producer.", "")
+STREAMS: Final = ("",)
+EVERYWHERE: Final = (
+    "main.consumer.",
+    "restore.consumer.",
+    "global.consumer.",
+    "consumer.",
+    "producer.",
+    "admin.",
+    "",
+)
+"""The names of a key that Streams and all its clients have; any of them counts."""
+
+
+class Answer(enum.Enum):
+    """Whether a hazard concerns an application. The values are those of ``plan --json``."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def in_order(cls) -> tuple[Answer, Answer, Answer]:
+        """Return the answers in the order of a plan."""
+        return cls.YES, cls.UNKNOWN, cls.NO
+
+
+_OPPOSITE: Final = {Answer.YES: Answer.NO, Answer.NO: Answer.YES, Answer.UNKNOWN: Answer.UNKNOWN}
+
+
+@frozen
+class Concern:
+    """The answer, and how it is known."""
+
+    answer: Answer
+    evidence: tuple[str, ...] = ()
+    """The lines, classes or nodes that show it."""
+    decided_by: tuple[str, ...] = ()
+    """For an unknown answer: what would decide it."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "concerns": self.answer.value,
+            "because": list(self.evidence),
+            "decided_by": list(self.decided_by),
+        }
+
+
+def _yes(*evidence: str) -> Concern:
+    return Concern(Answer.YES, evidence)
+
+
+def _no(*evidence: str) -> Concern:
+    return Concern(Answer.NO, evidence)
+
+
+def _unknown(*decided_by: str) -> Concern:
+    return Concern(Answer.UNKNOWN, decided_by=decided_by)
+
+
+def join_concerns(answer: Answer, parts: Iterable[Concern]) -> Concern:
+    """Return the concern of several parts, with all that they know."""
+    found = list(parts)
+    if answer is Answer.UNKNOWN:
+        return _unknown(*dict.fromkeys(text for each in found for text in each.decided_by))
+    return Concern(answer, _without_repeats(dict.fromkeys(text for each in found for text in each.evidence)))
+
+
+def _without_repeats(evidence: Iterable[str]) -> tuple[str, ...]:
+    """Return what shows something, with the keys that a file does not set in one text."""
+    found: dict[str, list[str]] = {}
+    for text in evidence:
+        source, unset, key = text.partition(_UNSET)
+        found.setdefault(f"{source}{unset}" if unset else text, []).append(key)
+    return tuple(f"{text}{' or '.join(keys)}" if any(keys) else text for text, keys in found.items())
+
+
+def any_concern(found: list[Concern]) -> Concern:
+    """Return the concern of an application that may run in several ways: yes if one of them says so."""
+    return _combined(found, Answer.YES)
+
+
+class Condition:
+    """Something that holds for an application, does not, or cannot be told."""
+
+    def concern(self, application: Application) -> Concern:
+        """Compare it with what is known of an application."""
+        raise NotImplementedError
+
+    def __and__(self, other: Condition) -> Condition:
+        return AllOf((self, other))
+
+    def __or__(self, other: Condition) -> Condition:
+        return AnyOf((self, other))
+
+    def __invert__(self) -> Condition:
+        return NotThat(self)
+
+    def or_else(self, other: Condition) -> Condition:
+        """Return a condition that asks for ``other`` if this one cannot tell."""
+        return FirstKnown((self, other))
+
+
+@frozen
+class AllOf(Condition):
+    """Each part holds: one that does not is enough for no, and the unknown ones decide."""
+
+    parts: tuple[Condition, ...]
+
+    def concern(self, application: Application) -> Concern:
+        """Compare all parts."""
+        return _combined([each.concern(application) for each in self.parts], Answer.NO)
+
+
+@frozen
+class AnyOf(Condition):
+    """Some part holds."""
+
+    parts: tuple[Condition, ...]
+
+    def concern(self, application: Application) -> Concern:
+        """Compare all parts."""
+        return _combined([each.concern(application) for each in self.parts], Answer.YES)
+
+
+def _combined(found: list[Concern], deciding: Answer) -> Concern:
+    """Return the first concern with the answer that decides alone; else what is unknown; else all."""
+    for each in found:
+        if each.answer is deciding:
+            return each
+    unknown = [each for each in found if each.answer is Answer.UNKNOWN]
+    return join_concerns(Answer.UNKNOWN, unknown) if unknown else join_concerns(_OPPOSITE[deciding], found)
+
+
+@frozen
+class NotThat(Condition):
+    """The part does not hold."""
+
+    part: Condition
+
+    def concern(self, application: Application) -> Concern:
+        """Turn the answer around; what shows it stays."""
+        found = self.part.concern(application)
+        return Concern(_OPPOSITE[found.answer], found.evidence, found.decided_by)
+
+
+@frozen
+class FirstKnown(Condition):
+    """The first part that can tell decides."""
+
+    parts: tuple[Condition, ...]
+
+    def concern(self, application: Application) -> Concern:
+        """Ask one part after the other."""
+        found = [each.concern(application) for each in self.parts]
+        return next((each for each in found if each.answer is not Answer.UNKNOWN), join_concerns(Answer.UNKNOWN, found))
+
+
+@frozen
+class Always(Condition):
+    """Holds for every application."""
+
+    why: str
+
+    def concern(self, application: Application) -> Concern:  # noqa: ARG002 - the same for all
+        """Return yes."""
+        return _yes(self.why)
+
+
+@frozen
+class Ask(Condition):
+    """No file decides it: the operator has to look."""
+
+    what: str
+    """What decides, as a question: ``whether ...``, ``which ...``."""
+
+    def concern(self, application: Application) -> Concern:  # noqa: ARG002 - no file decides
+        """Return unknown."""
+        return _unknown(self.what)
+
+
+@frozen
+class Sets(Condition):
+    """A setting: a key that is set, or is set to a value."""
+
+    key: str
+    values: tuple[str, ...] = ()
+    """The values that count, which are shown; empty: any."""
+    prefixes: tuple[str, ...] = STREAMS
+    """With ``EVERYWHERE`` any of the names counts, else the first one that is set."""
+    fits: Callable[[str], bool] | None = field(default=None, eq=False)
+    """Which values count, if they are no list; they are not shown."""
+    what: str = ""
+    """What ``fits`` looks for, behind the key: ``with blanks``."""
+
+    def concern(self, application: Application) -> Concern:
+        """Look for the key in the file, and in what wrappers set."""
+        if self.prefixes == EVERYWHERE:
+            names = [(prefix + self.key,) for prefix in EVERYWHERE]
+            present = [each for each in names if application.setting(each)]
+            return _combined([self._of(application, each) for each in present or names[:1]], Answer.YES)
+        return self._of(application, tuple(prefix + self.key for prefix in self.prefixes))
+
+    def _of(self, application: Application, names: tuple[str, ...]) -> Concern:
+        found = application.setting(names)
+        if found is None:
+            if application.settings is None:
+                return _unknown(f"{_CONFIG} ({self.key})")
+            return _no(f"{application.settings.source}{_UNSET}{self.key}")
+        wanted = bool(self.values) or self.fits is not None
+        value = found.value.strip()
+        if wanted and _PLACEHOLDER in value:
+            return _unknown(f"what value {self.key} has: {found.where} has a placeholder")
+        if value in self.values:
+            return _yes(f"{found.where}: {self.key}={value}")
+        if wanted and not (self.fits and self.fits(value)):
+            expected = self.what or f"to {' or '.join(self.values)}"
+            return _no(f"{found.where} does not set {self.key} {expected}")
+        return _yes(f"{found.where} sets {self.key}{self.what and f' {self.what}'}")
+
+
+@frozen
+class Uses(Condition):
+    """The code refers to something of Kafka's: the value of a ``CodeFact``."""
+
+    fact: str
+    words: str
+    """What it is, as in Java's sources."""
+
+    def concern(self, application: Application) -> Concern:
+        """Look at the application's own classes first; a library alone shows nothing."""
+        code = application.code
+        if code and (own := code.shown.get(self.fact)):
+            return _yes(*own[:1])
+        if by_wrapper := application.calls.get(self.fact):
+            return _yes(f"{by_wrapper}: {self.words}")
+        if code is None:
+            return _unknown(f"{_APP} ({self.words})")
+        if by_library := code.by_libraries.get(self.fact):
+            return _unknown(f"whether you use what {by_library[0]}")
+        if not code.has_libraries:
+            return _unknown(f"{_APP} with your libraries, which {code.source} does not have ({self.words})")
+        return _no(f"nothing in {code.source} refers to {self.words}")
+
+
+@frozen
+class Lacks(Condition):
+    """The code refers to what is gone since some releases: from the first one to before the second."""
+
+    since: Number
+    before: Number
+
+    def concern(self, application: Application) -> Concern:
+        """Look for what a release on the way lacks."""
+        code = application.code
+        if code is None:
+            return _unknown(_APP)
+        if gone := [each.text for each in code.lacking if self.since <= each.since < self.before]:
+            return _yes(gone[0] if len(gone) == 1 else f"{gone[0]}; and {len(gone) - 1} more")
+        if not code.has_libraries:
+            return _unknown(f"{_APP} with your libraries, which {code.source} does not have")
+        return _no(f"all of this that {code.source} refers to is still there")
+
+
+@frozen
+class RunsOnJavaBefore(Condition):
+    """The members run on an older Java, which classes for a newer one rule out."""
+
+    java: int
+
+    def concern(self, application: Application) -> Concern:
+        """Look at the version of the class files."""
+        code = application.code
+        if code and code.java >= self.java:
+            return _no(f"{code.source} has classes of Java {code.java}")
+        return _unknown(*([] if code else [f"{_APP} (the Java of your classes)"]), "which Java runs your members")
+
+
+@frozen
+class HasLibrary(Condition):
+    """The archive has a library in some versions."""
+
+    names: tuple[str, ...]
+    since: Number = ()
+    before: Number = ()
+
+    def concern(self, application: Application) -> Concern:
+        """Look for it among the libraries."""
+        code, known = application.code, application.all_libraries
+        for name in self.names:
+            version = known.get(name)
+            if version is None:
+                continue
+            number = version_number(version)
+            if not number:
+                return _unknown(f"the version of {name}, which its file does not name")
+            fits = self.since <= number and (not self.before or number < self.before)
+            return (_yes if fits else _no)(f"{name} {version} is there")
+        if code is None:
+            return _unknown(f"{_APP} (the version of {self.names[0]})")
+        if not code.has_libraries:
+            return _unknown(f"{_APP} with your libraries (the version of {self.names[0]})")
+        return _no(f"{code.source} does not have {self.names[0]}")
+
+
+@frozen
+class Brokers(Condition):
+    """The brokers are of some releases: one of them is enough."""
+
+    since: Number = ()
+    before: Number = ()
+
+    def concern(self, application: Application) -> Concern:
+        """Look at the oldest and the newest broker."""
+        found = application.group.brokers if application.group else None
+        if found is None:
+            return _unknown(f"{_GROUP} (the release of the brokers)")
+        if any(self._is_inside(each) for each in found):
+            return _unknown("which patch release the brokers have")
+        oldest, newest = found
+        fits = self.since <= newest and (not self.before or oldest < self.before)
+        text = " to ".join(dict.fromkeys(".".join(map(str, each)) for each in found))
+        return (_yes if fits else _no)(f"the brokers are of {text}")
+
+    def _is_inside(self, number: Number) -> bool:
+        """Whether a limit is inside a line of which the patch release is not known."""
+        limits = (limit for limit in (self.since, self.before) if len(limit) > len(number))
+        return any(limit[: len(number)] == number for limit in limits)
+
+
+@frozen
+class InGroup(Condition):
+    """A live group has something."""
+
+    words: str
+    of: Callable[[GroupFacts], bool | None] = field(eq=False)
+
+    def concern(self, application: Application) -> Concern:
+        """Look at the group."""
+        group = application.group
+        found = self.of(group) if group else None
+        if group is None or found is None:
+            return _unknown(f"{_GROUP} ({self.words})")
+        return _yes(f"group {group.name} has {self.words}") if found else _no(f"group {group.name} has no {self.words}")
+
+
+Nodes = tuple[DescribedNode, ...]
+
+
+@frozen
+class InTopology(Condition):
+    """The topology has something."""
+
+    words: str
+    of: Callable[[Nodes], str | None] = field(eq=False)
+    """Returns the node, store or topic that shows it; empty: there is none; None: the text can hide it."""
+
+    def concern(self, application: Application) -> Concern:
+        """Look at the nodes."""
+        topology = application.topology
+        if topology is None:
+            return _unknown(f"{_TOPOLOGY} ({self.words})")
+        name = self.of(topology.nodes)
+        if name is None:
+            return _unknown(f"whether {topology.source} has {self.words}: names of your own hide it")
+        return _yes(f"{topology.source} has {name}") if name else _no(f"{topology.source} has no {self.words}")

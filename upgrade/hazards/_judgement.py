@@ -1,0 +1,100 @@
+"""Which hazards of a plan concern one application, and which features its files show on which the verdict depends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import evolve, frozen
+
+from upgrade.hazards._application import Application
+from upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
+from upgrade.hazards._hazard import Hazard, Severity, order_hazards
+from upgrade.hazards._usual_conditions import (
+    FOREIGN_KEY_JOINS,
+    REPARTITIONED_TABLES,
+    SECOND_SOURCE_TOPIC,
+    SEVERAL_THREADS,
+    STATELESS_SUBTOPOLOGIES,
+)
+from upgrade.hazards._wrappers import with_wrappers, wrapper_hazards
+from upgrade.releases import Release
+from upgrade.verdict import TopologyFacts, TopologyFeature
+
+
+@frozen
+class JudgedHazard:
+    """A hazard of a plan, and whether it concerns the application."""
+
+    hazard: Hazard
+    concern: Concern
+
+    @property
+    def stops_members(self) -> bool:
+        """Whether members of the new release stop: it concerns the application, and nothing else decides."""
+        is_stop = self.hazard.severity is Severity.STOPS and self.hazard.is_certain
+        return is_stop and self.concern.answer is Answer.YES
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values: those of the hazard, and the answer."""
+        return self.hazard.as_json() | self.concern.as_json()
+
+
+def judge_hazards(
+    hazards: Iterable[Hazard], applications: Sequence[Application], target: Release | None = None
+) -> tuple[JudgedHazard, ...]:
+    """Compare the hazards of a plan with an application, the most severe first.
+
+    Rows that a plan has as one are told apart if their answers differ.
+
+    Args:
+        hazards: Those of a plan.
+        applications: What is known of the application: once, or for each profile with which it may run.
+        target: The release that it goes to; with it the wrappers of the application have hazards, too.
+    """
+    found: list[JudgedHazard] = []
+    wrapped = [with_wrappers(each) for each in applications]
+    of_wrappers = wrapper_hazards(wrapped, target) if target else ()
+    for hazard in order_hazards((*hazards, *of_wrappers)):
+        by_answer: dict[Answer, list[tuple[Hazard, Concern]]] = {}
+        for row in hazard.rows:
+            concern = any_concern(_concerns(row.when, wrapped))
+            by_answer.setdefault(concern.answer, []).append((row, concern))
+        for answer, judged in by_answer.items():
+            first, *others = (row for row, _ in judged)
+            concern = join_concerns(answer, (each for _, each in judged))
+            found.append(JudgedHazard(evolve(first, others=tuple(others)), concern))
+    return tuple(found)
+
+
+def _concerns(condition: Condition, applications: Iterable[Application]) -> list[Concern]:
+    return [condition.concern(each) for each in applications]
+
+
+_FEATURES: Final[Mapping[TopologyFeature, Condition]] = {
+    TopologyFeature.FOREIGN_KEY_JOINS: FOREIGN_KEY_JOINS,
+    TopologyFeature.REPARTITIONED_TABLES: REPARTITIONED_TABLES,
+    TopologyFeature.STATELESS_SUBTOPOLOGIES: STATELESS_SUBTOPOLOGIES,
+    TopologyFeature.SECOND_SOURCE_TOPIC: SECOND_SOURCE_TOPIC,
+    TopologyFeature.SECOND_THREAD: SEVERAL_THREADS,
+}
+
+
+@frozen
+class JudgedFeatures:
+    """What files say of the features on which a verdict depends."""
+
+    facts: TopologyFacts
+    concerns: Mapping[TopologyFeature, Concern]
+    """How each is known."""
+
+
+def judge_features(applications: Sequence[Application]) -> JudgedFeatures:
+    """Return which features an application has and lacks, as far as its files tell; ``applications`` as above."""
+    wrapped = [with_wrappers(each) for each in applications]
+    concerns = {feature: any_concern(_concerns(condition, wrapped)) for feature, condition in _FEATURES.items()}
+
+    def with_answer(answer: Answer) -> frozenset[TopologyFeature]:
+        return frozenset(feature for feature, concern in concerns.items() if concern.answer is answer)
+
+    return JudgedFeatures(TopologyFacts(with_answer(Answer.NO), with_answer(Answer.YES)), concerns)

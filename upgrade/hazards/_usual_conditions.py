@@ -1,0 +1,227 @@
+"""Conditions that several hazards share: stores, topics, guarantees, peers.
+
+Names of nodes and topics are those of ``InternalStreamsBuilder``, ``KStreamImpl`` and ``KTableImpl``, with the suffixes
+that they add to names of the application.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from upgrade.config_types import EndPointFormat, parse_end_point
+from upgrade.errors import ConfigException
+from upgrade.hazards._conditions import (
+    EVERYWHERE,
+    MAIN_CONSUMER,
+    PRODUCER,
+    Ask,
+    Condition,
+    InGroup,
+    InTopology,
+    Nodes,
+    Sets,
+    Uses,
+)
+from upgrade.topology_description import DescribedNode
+from upgrade.verdict import TopologyFeature, features_of_nodes
+
+_GENERATED: Final = re.compile(r"[A-Z][A-Z-]+-\d{10}")
+_SUPPRESS: Final = re.compile(r"KTABLE-SUPPRESS-\d{10}")
+_TABLE_SOURCE: Final = re.compile(r"KTABLE-SOURCE-\d{10}|.*-table-source")
+_STREAM_JOIN: Final = re.compile(r"KSTREAM-WINDOWED-\d{10}|.*-(this|other)-windowed")
+_OUTER_JOIN: Final = re.compile(r"KSTREAM-OUTER(THIS|OTHER)-\d{10}|.*-outer-(this|other)-join")
+_REPARTITION: Final = "-repartition"
+
+
+def setting(key: str, *values: str, prefixes: tuple[str, ...] = ("",)) -> Sets:
+    """Return the condition that a key is set, or is set to one of some values."""
+    return Sets(key, values, prefixes)
+
+
+def number_setting(key: str, fits: Callable[[float], bool], what: str, prefixes: tuple[str, ...] = ("",)) -> Sets:
+    """Return the condition that a number fits; what is no number does not."""
+
+    def is_fit(value: str) -> bool:
+        return re.fullmatch(r"[+-]?\d{1,20}", value) is not None and fits(int(value))
+
+    return Sets(key, prefixes=prefixes, fits=is_fit, what=what)
+
+
+def is_no_end_point(accepted: EndPointFormat) -> Callable[[str], bool]:
+    """Return whether a release refuses a value of ``application.server``."""
+
+    def is_refused(value: str) -> bool:
+        try:
+            parse_end_point(value, accepted)
+        except ConfigException:
+            return True
+        return False
+
+    return is_refused
+
+
+def may_use(fact: str, words: str, decided_by: str) -> Condition:
+    """Return the condition that the code refers to something that does not decide alone."""
+    return Uses(fact, words) & Ask(decided_by)
+
+
+def _first(nodes: Iterator[str]) -> str:
+    return next(nodes, "")
+
+
+def _with_tasks(nodes: Nodes) -> Iterator[DescribedNode]:
+    return (each for each in nodes if each.subtopology is not None)
+
+
+def _store(nodes: Nodes) -> str:
+    return _first(f"store {store}" for each in _with_tasks(nodes) for store in each.stores)
+
+
+def _repartition_topic(nodes: Nodes) -> str:
+    topics = (topic for each in nodes if each.kind == "Sink" for topic in each.topics)
+    return _first(f"topic {topic}" for topic in topics if topic.endswith(_REPARTITION))
+
+
+def _several_inputs(nodes: Nodes) -> str:
+    found: dict[int | None, list[str]] = {}
+    for each in _with_tasks(nodes):
+        if each.kind == "Source":
+            found.setdefault(each.subtopology, []).extend([*each.topics, *(["more"] if each.has_pattern else [])])
+    return _first(
+        f"sub-topology {number} with {', '.join(topics[:2])}" for number, topics in found.items() if topics[1:]
+    )
+
+
+def _global_store(nodes: Nodes) -> str:
+    return _first(f"global store {store}" for each in nodes if each.subtopology is None for store in each.stores)
+
+
+def _named(pattern: re.Pattern[str], kind: str = "Processor") -> Callable[[Nodes], str]:
+    """Return a search for nodes whose names Kafka gives, or ends."""
+
+    def find(nodes: Nodes) -> str:
+        return _first(each.name for each in _with_tasks(nodes) if each.kind == kind and pattern.fullmatch(each.name))
+
+    return find
+
+
+def _suppressing(nodes: Nodes) -> str | None:
+    """Return the node of ``suppress``; None if a node with a name of the application may be one."""
+    name = _named(_SUPPRESS)(nodes)
+    hidden = any(each.stores and not _GENERATED.fullmatch(each.name) for each in nodes if each.kind == "Processor")
+    return name or (None if hidden else "")
+
+
+def _sink_with(feature: TopologyFeature) -> Callable[[Nodes], str]:
+    """Return a search for a sink that shows a feature alone."""
+
+    def find(nodes: Nodes) -> str:
+        sinks = (each for each in nodes if each.kind == "Sink" and feature in features_of_nodes((each,)).present)
+        return _first(f"{feature.words}: sink {each.name}" for each in sinks)
+
+    return find
+
+
+def _feature(feature: TopologyFeature) -> Callable[[Nodes], str]:
+    def find(nodes: Nodes) -> str:
+        return feature.words if feature in features_of_nodes(nodes).present else ""
+
+    return find
+
+
+def _is_more_than_one(value: float) -> bool:
+    return value > 1
+
+
+def _is_positive(value: float) -> bool:
+    return value > 0
+
+
+def _is_zero(value: float) -> bool:
+    return value == 0
+
+
+def _names_optimizations(value: str) -> bool:
+    return value not in {"none", ""}
+
+
+def _is_tls(value: str) -> bool:
+    return value.upper() in {"SSL", "SASL_SSL"}
+
+
+def _is_sasl(value: str) -> bool:
+    return value.upper().startswith("SASL")
+
+
+def _is_streams(value: str) -> bool:
+    return value.lower() == "streams"
+
+
+def _is_in_memory(value: str) -> bool:
+    return "in_memory" in value.lower() or "InMemory" in value
+
+
+_GUARANTEE: Final = "processing.guarantee"
+EXACTLY_ONCE: Final = setting(_GUARANTEE, "exactly_once", "exactly_once_beta", "exactly_once_v2")
+EXACTLY_ONCE_V2: Final = setting(_GUARANTEE, "exactly_once_beta", "exactly_once_v2")
+OPTIMIZED: Final = Sets("topology.optimization", fits=_names_optimizations, what="to other than none")
+BUILT_WITH_PROPERTIES: Final = Uses("build-with-properties", "StreamsBuilder#build(Properties)")
+CACHE_IS_OFF: Final = number_setting("statestore.cache.max.bytes", _is_zero, "to 0") | number_setting(
+    "cache.max.bytes.buffering", _is_zero, "to 0"
+)
+STANDBYS: Final = InGroup("standbys", lambda group: group.has_standbys).or_else(
+    number_setting("num.standby.replicas", _is_positive, "above 0")
+)
+STATIC_MEMBERS: Final = InGroup("static members", lambda group: group.has_static_members).or_else(
+    setting("group.instance.id", prefixes=MAIN_CONSUMER)
+)
+SEVERAL_THREADS: Final = number_setting("num.stream.threads", _is_more_than_one, "above 1") | Uses(
+    "threads-changed", "KafkaStreams#addStreamThread"
+)
+STREAMS_PROTOCOL: Final = Sets("group.protocol", fits=_is_streams, what="to streams")
+TLS: Final = Sets("security.protocol", prefixes=EVERYWHERE, fits=_is_tls, what="to TLS")
+SASL: Final = Sets("security.protocol", prefixes=EVERYWHERE, fits=_is_sasl, what="to SASL")
+IDEMPOTENCE_IS_OFF: Final = setting("enable.idempotence", "false", prefixes=PRODUCER)
+
+_STORES_OF_CODE: Final = (
+    Uses("aggregations", "aggregations")
+    | Uses("stream-joins", "joins of streams")
+    | may_use("stores", "stores", "--topology (stores)")
+)
+STORES: Final = InTopology("stores", _store).or_else(_STORES_OF_CODE)
+_IN_MEMORY: Final = (
+    Sets("default.dsl.store", fits=_is_in_memory, what="to stores in memory")
+    | Sets("dsl.store.suppliers.class", fits=_is_in_memory, what="to stores in memory")
+    | Uses("in-memory-stores", "Stores#inMemory...")
+)
+REPARTITION_TOPICS: Final = InTopology("repartition topics", _repartition_topic).or_else(
+    may_use("repartition-topics", "operators that repartition", "--topology (repartition topics)")
+)
+SEVERAL_INPUTS: Final = InTopology("sub-topologies with several topics", _several_inputs)
+GLOBAL_TABLES: Final = InTopology("global tables", _global_store).or_else(Uses("global-tables", "global tables"))
+ON_DISK: Final = (STORES | GLOBAL_TABLES) & ~(_IN_MEMORY & Ask("whether all of your stores are in memory"))
+TABLES: Final = InTopology("tables that are read from topics", _named(_TABLE_SOURCE)).or_else(
+    Uses("tables", "StreamsBuilder#table")
+)
+SUPPRESS: Final = InTopology("suppress()", _suppressing).or_else(Uses("suppress", "KTable#suppress"))
+STREAM_JOINS: Final = InTopology("joins of streams", _named(_STREAM_JOIN)).or_else(
+    Uses("stream-joins", "joins of streams")
+)
+OUTER_JOINS: Final = InTopology("left or outer joins of streams", _named(_OUTER_JOIN)).or_else(
+    Uses("stream-outer-joins", "left or outer joins of streams")
+)
+FOREIGN_KEY_JOINS: Final = InTopology("foreign-key joins", _sink_with(TopologyFeature.FOREIGN_KEY_JOINS)).or_else(
+    Uses("foreign-key-joins", "foreign-key joins")
+)
+REPARTITIONED_TABLES: Final = InTopology(
+    "repartitioned tables", _sink_with(TopologyFeature.REPARTITIONED_TABLES)
+).or_else(Uses("repartitioned-tables", "KTable#groupBy"))
+STATELESS_SUBTOPOLOGIES: Final = InTopology(
+    "stateless subtopologies beside stateful ones", _feature(TopologyFeature.STATELESS_SUBTOPOLOGIES)
+)
+SECOND_SOURCE_TOPIC: Final = InTopology("second source topic", _feature(TopologyFeature.SECOND_SOURCE_TOPIC))
+WINDOWED_STORES: Final = Uses("windows", "windows") | STREAM_JOINS
+PUNCTUATORS: Final = Uses("punctuators", "ProcessorContext#schedule")
+JOINS: Final = STREAM_JOINS | Uses("table-joins", "joins of tables") | Uses("stream-table-joins", "joins with tables")

@@ -1,0 +1,145 @@
+"""Libraries that wrap Kafka Streams: what they do by themselves, and which Kafka they link.
+
+The rows of ``wrappers.toml`` are read from their jars and POMs (``python -m tests.lab.releases wrappers``).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from attrs import evolve, field, frozen
+
+from upgrade.hazards._application import Application, Setting, version_number
+from upgrade.hazards._conditions import Ask, HasLibrary, Uses
+from upgrade.hazards._hazard import Hazard, HazardSubject, Severity
+from upgrade.hazards._usual_conditions import ON_DISK
+from upgrade.releases import Release
+
+PASSIVE_LIBRARIES: Final = frozenset(
+    {
+        "micrometer-core",
+        "quarkus-kafka-streams",
+        "spring-boot",
+        "spring-boot-autoconfigure",
+        "spring-boot-kafka",
+        "spring-cloud-stream-binder-kafka-streams",
+        "spring-kafka",
+    }
+)
+"""Their references say nothing: they call what the application gives them, or asks for."""
+CLEAN_UP_CLASSES: Final = ("org/springframework/kafka/core/CleanupConfig",)
+"""An application that names one of them may say itself whether closing deletes its stores."""
+CLEAN_UP: Final = "clean-up-config"
+"""The fact that it does."""
+_TABLE: Final = "wrappers.toml"
+_BUILDS: Final = ("build-with-properties", "build-without-properties")
+_DECIDES_CLEAN_UP: Final = ("spring-boot-autoconfigure", "spring-kafka")
+"""Spring Boot gives spring-kafka a configuration of its own since 2.4."""
+
+
+@frozen
+class WrapperLine:
+    """A line of a wrapper."""
+
+    library: str
+    line: str
+    release: str
+    """The release that was read."""
+    kafka: str = ""
+    """The Kafka that it links, or manages; empty: its POM does not say."""
+    shows: tuple[str, ...] = ()
+    """What it calls for every application: values of ``CodeFact``."""
+    deletes_stores: bool | None = None
+    """Whether closing deletes local stores, unless it is told otherwise; None: it does not decide that."""
+    sets: Mapping[str, str] = field(factory=dict, hash=False)
+    """The values that it gives to keys which the application does not set; empty: one of its own configuration."""
+
+
+@cache
+def wrapper_lines() -> Mapping[tuple[str, str], WrapperLine]:
+    """Return the rows by library and line.
+
+    >>> wrapper_lines()["spring-kafka", "2.6"].deletes_stores
+    True
+    """
+    table = tomllib.loads(files("upgrade.hazards").joinpath(_TABLE).read_text(encoding="utf-8"))
+    return {
+        (library, line): WrapperLine(
+            library,
+            line,
+            row["release"],
+            row.get("kafka", ""),
+            tuple(row.get("shows", ())),
+            row.get("deletes-stores"),
+            row.get("sets", {}),
+        )
+        for library, lines in table.items()
+        for line, row in lines.items()
+    }
+
+
+def _wrappers_in(application: Application) -> Iterator[tuple[str, WrapperLine]]:
+    """Yield the wrappers of an application with their versions, as far as the table has their lines."""
+    for library, version in application.all_libraries.items():
+        line = ".".join(map(str, version_number(version)[:2]))
+        if found := wrapper_lines().get((library, line)):
+            yield f"{library} {version}", found
+
+
+def with_wrappers(application: Application) -> Application:
+    """Return an application with what its wrappers do by themselves."""
+    shown = application.code.shown if application.code else {}
+    builds_itself = any(shown.get(fact) for fact in _BUILDS)
+    calls: dict[str, str] = {}
+    sets: dict[str, Setting] = {}
+    for name, found in _wrappers_in(application):
+        sets |= {key: Setting(value, name) for key, value in found.sets.items()}
+        if not builds_itself:
+            calls |= dict.fromkeys(found.shows, f"{name} does it for every application")
+    return evolve(application, wrapped=sets, calls=calls)
+
+
+def wrapper_hazards(applications: Iterable[Application], target: Release) -> Iterator[Hazard]:
+    """Yield the hazards of the wrappers of an application: any upgrade meets them."""
+    wrappers = {name: found for application in applications for name, found in _wrappers_in(application)}
+    by_library = {found.library: (name, found) for name, found in wrappers.items()}
+    deciding = (by_library[each] for each in _DECIDES_CLEAN_UP if each in by_library)
+    name, decides = next((each for each in deciding if each[1].deletes_stores is not None), ("", None))
+    if decides and decides.deletes_stores:
+        yield Hazard(
+            name="wrapper-deletes-stores",
+            about=HazardSubject.STORES,
+            severity=Severity.WAITS,
+            applies_to=f"{name}, unless you give it a CleanupConfig",
+            when=HasLibrary((decides.library,))
+            & ON_DISK
+            & ~(Uses(CLEAN_UP, "CleanupConfig") & Ask("which CleanupConfig you give it")),
+            symptom="each close deletes the local stores (KafkaStreams#cleanUp), so each bounced member restores all",
+            remedy="give it CleanupConfig(false, false), or spring.kafka.streams.cleanup.on-shutdown=false of Spring "
+            "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
+            source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
+        )
+    for name, found in wrappers.items():
+        if found.kafka and version_number(found.kafka)[:2] < target.known_number[:2]:
+            yield Hazard(
+                name=f"{found.library}-links-older-kafka",
+                about=HazardSubject.CODE,
+                severity=Severity.CHANGES,
+                applies_to=name,
+                when=HasLibrary((found.library,)),
+                symptom=f"its line was built for Kafka {found.kafka}: it may call what is gone (--app)",
+                remedy=_newer(found.library, target),
+                source=f"POM of {found.library} {found.release}",
+            )
+
+
+def _newer(library: str, target: Release) -> str:
+    """Name the first line that links the release line or a newer one."""
+    for each in wrapper_lines().values():
+        if each.library == library and version_number(each.kafka)[:2] >= target.known_number[:2]:
+            return f"take {library} {each.line} or later, which is built for Kafka {each.kafka}"
+    return f"test it: no line of {library} is known that is built for Kafka {target.line} or later"
