@@ -26,7 +26,7 @@ EXPECTED: Final = 'a capture ({"generations": [{"generation", "leader", "members
 
 
 class CapturedGeneration(NamedTuple):
-    """One generation of a group."""
+    """The JSON rows of one generation. A file may have anything in it, which ``assignor.groups.capture`` refuses."""
 
     number: Any
 

@@ -35,7 +35,7 @@ def instance_prefix(instance: int) -> str:
 
 @frozen(kw_only=True)
 class GenerationRecord:
-    """One record of the group."""
+    """One record of the group, with messages as bytes: a replay gives the same bytes to simulated members."""
 
     number: int
     leader: str | None

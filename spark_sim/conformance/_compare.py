@@ -15,7 +15,7 @@ from attrs import frozen
 from probing.model import AssignmentContent
 from probing.rules import BY_NAME
 from spark_sim.conformance._identity import StartedAs
-from spark_sim.conformance.messages import AssignmentMessage, NextRebalance, SubscriptionMessage, UnreadableMessage
+from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, UnreadableMessage
 from spark_sim.model.events import format_tasks
 from subscription_codec import TaskId
 
@@ -59,7 +59,7 @@ _CONDITIONAL_FACTS: Final[Mapping[str, Mapping[str, Fact]]] = {
     DETERMINISTIC: {
         "receives active tasks": lambda got: len(got.partitions_by_task),
         "receives standby tasks": lambda got: len(got.standby_partitions_by_task),
-        "is asked to rejoin immediately": lambda got: "yes" if got.next_rebalance is NextRebalance.IMMEDIATE else "no",
+        "is asked to rejoin immediately": lambda got: "yes" if got.is_to_rejoin else "no",
     },
     PREVIOUS: {
         "receives its previous tasks": lambda got: (
@@ -123,7 +123,7 @@ def comparable_facts(
         # In 2.4 and 2.5 the members whose tasks are withheld are random.
         ANY_TASKS: (behaviour.lag_based or not behaviour.cooperative) and (probes or not fewer_tasks_than_members),
         ALL_TASKS: not behaviour.cooperative,
-        DETERMINISTIC: behaviour.lag_based and not any(sent.client_tags for sent in known),
+        DETERMINISTIC: behaviour.lag_based and not any(sent.seen.client_tags for sent in known),
         PREVIOUS: probes and rules.content_while_probing is AssignmentContent.PREVIOUS,
     }
     return tuple(name for name, holds in conditions.items() if holds)

@@ -329,8 +329,8 @@ def _with_reported_config(step: StartedAs, first: SubscriptionMessage | Unreadab
     try:
         reported = evolve(
             config,
-            application_server=first.user_endpoint or config.application_server,
-            client_tags=first.client_tags or config.client_tags,
+            application_server=first.seen.user_end_point or config.application_server,
+            client_tags=first.seen.client_tags or config.client_tags,
         )
         return evolve(step, config=reported)
     except UpgradeError:  # an invalid value of a foreign member; leaders ignore it

@@ -127,10 +127,10 @@ class Twin:
         """Return our subscription where a captured member sent ``sent``; None if the member fails or is not known."""
         if self.assignor is None:
             return None
-        if sent.error_code == AssignorError.SHUTDOWN_REQUESTED:
+        if sent.seen.error_code == AssignorError.SHUTDOWN_REQUESTED:
             self.assignor.request_shutdown()
         try:
-            return self.assignor.subscription(sent.topics, offset_sums=dict.fromkeys(self.stored_tasks, 0))
+            return self.assignor.subscription(sent.seen.topics, offset_sums=dict.fromkeys(self.stored_tasks, 0))
         except FatalError as error:
             self.failure = FailureInGeneration(error, generation)
             return None

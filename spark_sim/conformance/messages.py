@@ -1,33 +1,28 @@
-"""Decodes captured messages into the values that are compared: versions, then previous and assigned tasks."""
+"""Views of decoded messages with the values that a replay compares: versions, then previous and assigned tasks."""
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 from uuid import UUID
 
 from attrs import frozen
 
+from assignor.groups.member import SubscriptionSeen, subscription_seen
 from subscription_codec import (
     EARLIEST_PROBEABLE_VERSION,
+    IMMEDIATELY,
     LATEST_OFFSET,
-    NO_FOLLOW_UP,
+    UNKNOWN_VERSION,
+    Assignment,
     DecodeError,
-    FutureSubscription,
     HostInfo,
     TaskId,
     TopicPartition,
-    decode_assignment,
-    decode_subscription,
 )
-from subscription_codec.consumer_protocol import (
-    decode_consumer_assignment,
-    decode_consumer_subscription,
-    flatten_by_topic,
-)
+from subscription_codec.consumer_protocol import decode_leader_userdata, flatten_by_topic
 
-_FIRST_WITH_OFFSET_SUMS: Final = 7
 _FIRST_WITH_UNIQUE_FIELD: Final = 8
 
 
@@ -39,69 +34,119 @@ class UnreadableMessage:
     """The text of the decoding error."""
 
 
-@frozen(kw_only=True)
+@frozen(eq=False)
 class SubscriptionMessage:
-    """A decoded subscription."""
+    """What a member sent, as sets that are compared with those of a simulated member."""
 
-    used_version: int
-    supported_version: int
-    """-1 below version 3."""
-    consumer_protocol_version: int
-    topics: tuple[str, ...]
-    process_id: UUID | None
-    """None in a future version."""
-    previous_active: frozenset[TaskId] = frozenset()
-    stored_tasks: frozenset[TaskId] = frozenset()
-    """Other tasks with a state store on the member."""
-    offset_sums: Mapping[TaskId, int] = {}
-    """Offset sums of ``stored_tasks`` (version 7 and later)."""
-    owned_partitions: frozenset[TopicPartition] = frozenset()
-    user_endpoint: str = ""
-    client_tags: Mapping[str, str] = {}
-    error_code: int = 0
-    unique_field: int | None = None
-    """Counts the subscriptions of a member, modulo 256 (version 8 and later); else None."""
-    joined_generation: int | None = None
-    """The generation that the member joined last, with or without an assignment (3.4 and later); else None."""
+    seen: SubscriptionSeen
+    """With a version."""
+
+    @property
+    def used_version(self) -> int:
+        """The used version."""
+        return self.seen.used_version or 0
+
+    @property
+    def supported_version(self) -> int:
+        """-1 below version 3."""
+        return UNKNOWN_VERSION if self.seen.supported_version is None else self.seen.supported_version
+
+    @property
+    def consumer_protocol_version(self) -> int:
+        """The version of the envelope."""
+        return self.seen.consumer_protocol_version or 0
+
+    @property
+    def process_id(self) -> UUID | None:
+        """None in a future version."""
+        return self.seen.process_id
+
+    @cached_property
+    def previous_active(self) -> frozenset[TaskId]:
+        """The tasks that it ran."""
+        ran = (task for task, known in self._sums.items() if known == LATEST_OFFSET)
+        return frozenset(ran).union(self.seen.previous_active)
+
+    @cached_property
+    def stored_tasks(self) -> frozenset[TaskId]:
+        """Other tasks with a state store on the member."""
+        return frozenset(self._sums).union(self.seen.previous_standby) - self.previous_active
+
+    @cached_property
+    def offset_sums(self) -> Mapping[TaskId, int]:
+        """The positions of ``stored_tasks`` (version 7 and later)."""
+        return {task: known for task, known in self._sums.items() if known >= 0}
+
+    @cached_property
+    def owned_partitions(self) -> frozenset[TopicPartition]:
+        """The partitions that it has not revoked."""
+        return frozenset(self.seen.owned_partitions)
+
+    @property
+    def unique_field(self) -> int | None:
+        """Counts the subscriptions of a member, modulo 256 (version 8 and later); else None."""
+        userdata = self.seen.userdata
+        return userdata.unique_field % 256 if userdata and userdata.version >= _FIRST_WITH_UNIQUE_FIELD else None
+
+    @property
+    def joined_generation(self) -> int | None:
+        """The generation that the member joined last, with or without an assignment (3.4 and later); else None."""
+        return self.seen.generation if self.seen.generation >= 0 else None
 
     @property
     def is_probeable(self) -> bool:
         """Whether a leader can answer the used version with a lower one."""
         return self.used_version >= EARLIEST_PROBEABLE_VERSION
 
+    @property
+    def _sums(self) -> Mapping[TaskId, int]:
+        return self.seen.offset_sums or {}
+
     def __str__(self) -> str:
         return _versions(self.used_version, self.supported_version)
 
 
-class NextRebalance(enum.Enum):
-    """When an assignment schedules the next rebalance."""
-
-    NEVER = "never"
-    IMMEDIATE = "at once"
-    LATER = "later"
-
-
-@frozen(kw_only=True)
+@frozen(eq=False)
 class AssignmentMessage:
-    """A decoded assignment."""
+    """What a member got. ``AssignmentSeen`` would not do: it keeps no partitions of standby tasks."""
 
-    version: int
-    supported_version: int
-    error_code: int
+    userdata: Assignment
     partitions_by_task: Mapping[TaskId, frozenset[TopicPartition]]
-    standby_partitions_by_task: Mapping[TaskId, frozenset[TopicPartition]]
-    hosts: frozenset[HostInfo]
-    next_rebalance: NextRebalance
+
+    @cached_property
+    def standby_partitions_by_task(self) -> Mapping[TaskId, frozenset[TopicPartition]]:
+        """The standby tasks, and the partitions that each restores from."""
+        return {task: frozenset(its) for task, its in self.userdata.standby_tasks}
+
+    @property
+    def version(self) -> int:
+        """The used version."""
+        return self.userdata.version
+
+    @property
+    def supported_version(self) -> int:
+        """-1 below version 3."""
+        return self.userdata.supported_version
+
+    @property
+    def error_code(self) -> int:
+        """What the leader tells the member; 0 is no error."""
+        return self.userdata.error_code
+
+    @property
+    def hosts(self) -> frozenset[HostInfo]:
+        """The end points of all processes."""
+        return frozenset(host for host, _ in self.userdata.partitions_by_host)
+
+    @property
+    def is_to_rejoin(self) -> bool:
+        """Whether the leader asks the member to rejoin immediately."""
+        return self.userdata.next_rebalance_ms == IMMEDIATELY
 
     @property
     def active_tasks(self) -> frozenset[TaskId]:
         """The active tasks."""
         return frozenset(self.partitions_by_task)
-
-    @property
-    def partitions(self) -> frozenset[TopicPartition]:
-        """The partitions of all active tasks."""
-        return frozenset[TopicPartition]().union(*self.partitions_by_task.values())
 
     def __str__(self) -> str:
         return _versions(self.version, self.supported_version) + (
@@ -115,45 +160,10 @@ def _versions(version: int, supported: int) -> str:
 
 def decode_subscription_message(encoded: bytes) -> SubscriptionMessage | UnreadableMessage:
     """Decode a subscription with its consumer-protocol envelope."""
-    try:
-        envelope = decode_consumer_subscription(encoded)
-        userdata = decode_subscription(envelope.user_data)
-    except DecodeError as error:
-        return UnreadableMessage(str(error))
-    owned = frozenset(flatten_by_topic(envelope.owned_partitions))
-    joined = envelope.generation_id if envelope.generation_id >= 0 else None
-    if isinstance(userdata, FutureSubscription):
-        return SubscriptionMessage(
-            used_version=userdata.version,
-            supported_version=userdata.supported_version,
-            consumer_protocol_version=envelope.version,
-            topics=tuple(envelope.topics),
-            process_id=None,
-            owned_partitions=owned,
-            joined_generation=joined,
-        )
-    sums = (
-        {each.task: each.offset_sum for each in userdata.task_offset_sums}
-        if userdata.version >= _FIRST_WITH_OFFSET_SUMS
-        else {}
-    )
-    ran = {task for task, known in sums.items() if known == LATEST_OFFSET}.union(userdata.prev_tasks)
-    return SubscriptionMessage(
-        used_version=userdata.version,
-        supported_version=userdata.supported_version,
-        consumer_protocol_version=envelope.version,
-        topics=tuple(envelope.topics),
-        process_id=userdata.process_id,
-        previous_active=frozenset(ran),
-        stored_tasks=frozenset(sums).union(userdata.standby_tasks) - ran,
-        offset_sums={task: known for task, known in sums.items() if known >= 0},
-        owned_partitions=owned,
-        user_endpoint=userdata.user_end_point,
-        client_tags=dict(userdata.client_tags),
-        error_code=userdata.error_code,
-        unique_field=userdata.unique_field % 256 if userdata.version >= _FIRST_WITH_UNIQUE_FIELD else None,
-        joined_generation=joined,
-    )
+    seen = subscription_seen(encoded, streams=True)
+    if seen.used_version is None:
+        return UnreadableMessage(seen.problem or "there is no subscription")
+    return SubscriptionMessage(seen)
 
 
 def decode_assignment_message(encoded: bytes) -> AssignmentMessage | UnreadableMessage | None:
@@ -161,8 +171,7 @@ def decode_assignment_message(encoded: bytes) -> AssignmentMessage | UnreadableM
     if not encoded:
         return None
     try:
-        envelope = decode_consumer_assignment(encoded)
-        userdata = decode_assignment(envelope.user_data)
+        envelope, userdata = decode_leader_userdata(encoded)
     except DecodeError as error:
         return UnreadableMessage(str(error))
     partitions = flatten_by_topic(envelope.assigned_partitions)
@@ -171,18 +180,4 @@ def decode_assignment_message(encoded: bytes) -> AssignmentMessage | UnreadableM
     inputs: dict[TaskId, set[TopicPartition]] = {}
     for task, partition in zip(userdata.active_tasks, partitions, strict=True):
         inputs.setdefault(task, set()).add(partition)
-    return AssignmentMessage(
-        version=userdata.version,
-        supported_version=userdata.supported_version,
-        error_code=userdata.error_code,
-        partitions_by_task={task: frozenset(its) for task, its in inputs.items()},
-        standby_partitions_by_task={task: frozenset(its) for task, its in userdata.standby_tasks},
-        hosts=frozenset(host for host, _ in userdata.partitions_by_host),
-        next_rebalance=_next_rebalance(userdata.next_rebalance_ms),
-    )
-
-
-def _next_rebalance(milliseconds: int) -> NextRebalance:
-    if milliseconds == NO_FOLLOW_UP:
-        return NextRebalance.NEVER
-    return NextRebalance.LATER if milliseconds else NextRebalance.IMMEDIATE
+    return AssignmentMessage(userdata, {task: frozenset(its) for task, its in inputs.items()})
