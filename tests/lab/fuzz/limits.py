@@ -4,8 +4,8 @@ The rows are `shapes`, of BYTES (100,000) and twice that, for each reader: a lea
 with an end point, the inspection of a group, and its JSON form. Memory is the peak beyond the input (``tracemalloc``)
 that the reader needs more than for an ordinary member, per byte of the input. A JSON form is text that a caller asks
 for: its memory is per byte of the text if that is larger. Time is CPU time of this process, the smallest of several
-runs in turn, without the garbage collector: how often it runs depends on all objects of the process. The exit status is 1 if a
-row exceeds a limit.
+runs in turn, without the garbage collector: how often it runs depends on all objects of the process. The exit status
+is 1 if a row exceeds a limit.
 """
 
 import gc
