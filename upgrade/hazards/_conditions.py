@@ -340,10 +340,17 @@ class Brokers(Condition):
         found = application.group.brokers if application.group else None
         if found is None:
             return _unknown(f"{_GROUP} (the release of the brokers)")
+        if any(self._is_inside(each) for each in found):
+            return _unknown("which patch release the brokers have")
         oldest, newest = found
         fits = self.since <= newest and (not self.before or oldest < self.before)
         text = " to ".join(dict.fromkeys(".".join(map(str, each)) for each in found))
         return (_yes if fits else _no)(f"the brokers are of {text}")
+
+    def _is_inside(self, number: Number) -> bool:
+        """Whether a limit is inside a line of which the patch release is not known."""
+        limits = (limit for limit in (self.since, self.before) if len(limit) > len(number))
+        return any(limit[: len(number)] == number for limit in limits)
 
 
 @frozen

@@ -163,7 +163,7 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
 def _with_reason(judged: JudgedHazard, label: str, reason: str, view: DisplayOptions) -> Iterator[str]:
     lines = judged.hazard.lines() if view.verbose else (f"- {judged.hazard.brief}",)
     yield view.fact(lines[0])
-    yield view.fact(sanitize(f"    {label}: {reason}"))
+    yield sanitize(f"    {label}: {reason}")  # not cut: the end of a path or a name can be all that matters
     yield from lines[1:]
 
 
@@ -176,15 +176,18 @@ def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others
     fit = len(unknown) if room is None or len(unknown) <= room else max(room - 1, 1)
     for each in unknown[:fit]:
         hazard = each.hazard
-        yield view.fact(sanitize(f"- {hazard.severity.value}: {hazard.applies_to}: {_asked(each)}: {hazard.words}"))
+        yield view.fact(sanitize(f"- {hazard.severity.value}: {_asked(each)}: {hazard.applies_to}: {hazard.words}"))
     if fit < len(unknown):
         yield f"- and {len(unknown) - fit} more: -v"
 
 
 def _options(judged: JudgedHazard) -> list[str]:
     """Return the options that would decide a hazard."""
-    words = (each.partition(" ")[0] for each in judged.concern.decided_by)
-    return list(dict.fromkeys(word for word in words if word.startswith("--")))
+    texts = (each for each in judged.concern.decided_by if each.startswith("--"))
+    return list(dict.fromkeys(_WITH_LIBRARIES if _WITH_LIBRARIES in each else each.partition(" ")[0] for each in texts))
+
+
+_WITH_LIBRARIES: Final = "--app with your libraries"
 
 
 def _asked(judged: JudgedHazard) -> str:

@@ -159,7 +159,7 @@ def test_the_shell_completes_values(words, first):
     ("words", "error"),
     [
         ("xyzzy", "No such command 'xyzzy'."),
-        ("plan 1.1", "expected FROM and TO, or TO with --group"),
+        ("plan 1.1", "expected FROM and TO, or TO with --group and without --to-protocol, got 1.1"),
         ("group app --timeout x --bootstrap-servers a:1", "Invalid value for '--timeout': expected a duration"),
         ("group --bootstrap-servers a:1", "expected either the NAME of a group or --all"),
         ("sweep --out x", "say what to sweep: --matrix kip-268, or --from RELEASE --to RELEASE"),

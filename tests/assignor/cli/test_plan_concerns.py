@@ -151,6 +151,15 @@ def test_all_of_it_is_shown_with_v(run):
     assert "\n- processing.guarantee=exactly_once or exactly_once_beta: streams.properties does not set " in text
 
 
+def test_a_thin_jar_asks_for_the_libraries(run):
+    _, text = run("2.7", "2.8", code=jar({"A.class": ClassBytes("A").calls(STREAMS + "KafkaStreams", "start").bytes()}))
+
+    assert (
+        "- stops: pass --app with your libraries: no StreamsUncaughtExceptionHandler of its own: an exception" in text
+    )
+    assert "--app with your libraries decides " in text
+
+
 def test_a_library_can_be_named(run):
     status, text = run("2.6", "4.3", "--library", "spring-kafka=2.6.5", topology=TOPOLOGY, config="state.dir=/data\n")
     found = json.loads(run("2.6", "4.3", "--json", "--library", "spring-kafka=2.6.5")[1])
@@ -185,7 +194,10 @@ def test_a_fat_jar_of_spring_kafka_shows_that_it_deletes_stores(run):
         "BOOT-INF/lib/spring-kafka-2.6.5.jar": library,
     })  # fmt: skip
     _, text = run("2.6", "2.8", config="state.dir=/data\n", code=fat)
-    assert "unless you give it a CleanupConfig: look which CleanupConfig you give it: " in text
+    assert (
+        "- waits: look which CleanupConfig you give it: spring-kafka 2.6.5, unless you give it a CleanupConfig: "
+        in text
+    )
 
 
 # -- the terminal
@@ -206,6 +218,15 @@ def test_the_split_fits_on_one_screen(ends):
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("hazards that concern you: ") for line in lines)
     assert any(line.startswith("do not concern you: ") and line.endswith("; -v: why") for line in lines)
+
+
+def test_what_shows_it_is_wrapped_and_not_cut():
+    facts = SettingFacts("a/" * 40 + "streams.properties", {"processing.guarantee": Setting("exactly_once", "x " * 40)})
+    advice = advise_between(resolve_release("3.9"), resolve_release("4.3"))
+    found = judge_hazards(advice.hazards, [Application(settings=facts)])
+    text = SCREEN.show(judged_lines(found, SCREEN))
+
+    assert "processing.guarantee=exactly_once" in text.partition("cannot be told")[0].partition("shown by")[2]
 
 
 def test_what_concerns_an_application_is_never_left_out_for_want_of_room():

@@ -281,6 +281,14 @@ def test_one_broker_of_these_releases_is_enough(brokers, expected):
     assert found.evidence[0].startswith("the brokers are of ")
 
 
+@pytest.mark.parametrize(
+    ("brokers", "expected"),
+    [(((4, 2), (4, 2)), UNKNOWN), (((4, 1), (4, 2)), UNKNOWN), (((4, 2, 1), (4, 2, 1)), NO), (((4, 3), (4, 3)), NO)],
+)
+def test_a_line_of_brokers_does_not_say_which_patch_release_they_have(brokers, expected):
+    assert expected is answer(Brokers((4, 2), (4, 2, 1)), group(brokers=brokers))
+
+
 def test_brokers_that_nobody_saw_are_unknown():
     for application in (NOBODY, group()):
         assert ("--group (the release of the brokers)",) == Brokers().concern(application).decided_by
