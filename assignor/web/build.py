@@ -41,14 +41,28 @@ OPTIONAL: Final = ("pyyaml",)
 """The page reads YAML if this command line does."""
 _CODE: Final = frozenset({".py", ".toml", ".gz"})
 _LEFT_OUT: Final = (
+    "assignor/cli/assign",
+    "assignor/cli/audit/",
+    "assignor/cli/bounce",
+    "assignor/cli/conform",
+    "assignor/cli/member",
+    "assignor/cli/report",
+    "assignor/cli/sweep",
+    "assignor/cli/web",
     "assignor/clients/",
     "assignor/demo/",
     "assignor/groups/describe/",
     "assignor/observability/",
+    "assignor/testing",
     "assignor/web/",
+    "click/shell_completion",
+    "click/testing",
+    "spark_sim/audit/_report",
+    "spark_sim/audit/_spark_source",
+    "spark_sim/audit/follow",
     "spark_sim/packed/compiled/",
 )
-"""Members, live groups and compiled loops: a page has no connections, and needs not load them."""
+"""Members, live groups, sweeps, reports: the page has no such commands, and needs not load them."""
 _ARCHIVE: Final = "python.zip"
 _PYODIDE: Final = "pyodide"
 _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
@@ -136,16 +150,15 @@ def _member(archive: tarfile.TarFile, name: str, lock: PyodideLock) -> bytes:
 
 def python_archive() -> bytes:
     """Return the code of the page as a zip archive: this tree, and the distributions it depends on."""
-    own = _own_files(Path(assignor.__file__).parents[1])
-    return _zip(sorted({**dict(own), **dict(_distribution_files())}.items()))
+    found = {**dict(_own_files(Path(assignor.__file__).parents[1])), **dict(_distribution_files())}
+    return _zip(sorted((name, content) for name, content in found.items() if not name.startswith(_LEFT_OUT)))
 
 
 def _own_files(root: Path) -> Iterator[tuple[str, bytes]]:
     for package in PACKAGES:
         for path in _files_below(root / package):
-            name = path.relative_to(root).as_posix()
-            if path.suffix in _CODE and not name.startswith(_LEFT_OUT):
-                yield name, path.read_bytes()
+            if path.suffix in _CODE:
+                yield path.relative_to(root).as_posix(), path.read_bytes()
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

@@ -23,7 +23,7 @@ export async function showMatrix(place, releases, rowOf, open) {
   const body = el("tbody");
   const grid = el("table", { class: "matrix", role: "grid", "aria-label": "Upgrades from the row to the column" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "from \\ to"), releases.map((name) => el("th", { scope: "col" }, el("span", {}, name))))), body);
-  place.replaceChildren(el("div", { class: "scroll", role: "region", "aria-label": "Matrix" }, grid));
+  place.replaceChildren(el("div", { class: "scroll", role: "region", "aria-label": "Table of plans" }, grid));
   const cells = [];
   const focus = (row, column) => {
     const next = cells[row]?.[column];

@@ -87,7 +87,7 @@ export function planParts(answer, args) {
   const verdict = answer.runbook.split("\n").find((line) => line.startsWith("Verdict: ")) ?? plan.verdict;
   const concern = (plan.configuration?.settings ?? []).filter((each) => each.status !== "fine");
   return [
-    banner(plan.verdict, el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}`),
+    banner(plan.verdict, el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}${plan.blocked?.length ? `; ${plan.blocked.join("; ")}` : ""}`),
     said(answer),
     part("Steps", list((plan.steps ?? []).map(step), "ol", { class: "steps" })),
     part("Configuration", plan.configuration && [

@@ -1,5 +1,7 @@
 """How the page behaves: screen readers, keyboard, widths, colours, and without a network."""
 
+import io
+import tarfile
 import threading
 from urllib.parse import quote
 
@@ -25,9 +27,6 @@ WIDTHS = (390, 768, 1400)
 
 @pytest.fixture(scope="module")
 def axe():
-    import io
-    import tarfile
-
     with tarfile.open(fileobj=io.BytesIO(fetched(AXE))) as archive:
         return archive.extractfile("package/axe.min.js").read().decode()
 
@@ -88,7 +87,7 @@ def test_the_window_never_scrolls_sideways(page, view):
 
 
 def test_a_plan_is_made_with_the_keyboard_alone(page):
-    page.open("#upgrade")
+    page.open()
     page.until(lambda: page.one("#releases option").get_attribute("value"))
     body = page.one("body")
     reached = []

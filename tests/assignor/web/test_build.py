@@ -4,6 +4,8 @@ import io
 import json
 import re
 import stat
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -212,3 +214,26 @@ def test_without_npm_it_says_what_is_missing(monkeypatch, tmp_path):
         BuildError, match=r"^expected npm, which fetches pyodide@.*, found none in PATH; install Node.js"
     ):
         fetch_pyodide(LOCK)
+
+
+CALLS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from assignor.cli.in_browser import matrix_row, plan, replay, run
+
+print(plan(["2.8", "4.3", "--config", sys.argv[2]])["status"])
+print(replay("A@2.0 B@2.0 | bounce A>2.3")["status"])
+print(run(["userdata", "explain", "000000010000000000000000"])["status"], run(["release", "2.8"])["status"])
+print(matrix_row("2.8.2", ["4.3.1"])[0]["verdict"])
+from spark_sim.audit.in_memory import audit_in_memory
+"""
+
+
+def test_the_archive_alone_is_enough_for_the_calls_of_the_page(tmp_path):
+    with zipfile.ZipFile(io.BytesIO(python_archive())) as archive:
+        archive.extractall(tmp_path / "code")
+    (tmp_path / "a.yaml").write_text("processing.guarantee: exactly_once_v2\n")
+    command = [sys.executable, "-S", "-c", CALLS, str(tmp_path / "code"), str(tmp_path / "a.yaml")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    assert (["0", "0", "0 0", "safe-if"], "") == (done.stdout.splitlines(), done.stderr)

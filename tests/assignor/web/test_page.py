@@ -67,8 +67,10 @@ class TestUpgrade:
         page.submit("upgrade").wait("upgrade")
 
         text = page.text("upgrade")
-        assert "2.8.2 to 4.3.1: unsafe" in text
-        assert "refused: processing.guarantee: Invalid value exactly_once" in text
+        assert text.startswith(
+            "2.8.2 to 4.3.1: unsafe; members of 4.3.1 do not start with the configuration, see below"
+        )
+        assert "refused: processing.guarantee, line 1: Invalid value exactly_once" in text
         assert f"NoClassDefFoundError: {GONE.replace('/', '.')}" in text
         assert "com.example.Orders" in text
         command = page.hidden_text("#command pre")
