@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> int:
             folder / "packages",
             ROOT,
             *_OPTIONS,
-            *(arguments or (*PURE, *(f"--ignore={each}" for each in NEED_MORE))),
+            *(arguments or PURE),
         ]
         return subprocess.run(list(map(str, command)), check=False).returncode
 
