@@ -35,8 +35,8 @@ def stored_text(name: str) -> str:
 @cache
 def stored_json(name: str) -> dict[str, Any]:
     """Return a table as it is stored."""
-    found: dict[str, Any] = json.loads(stored_text(name))
-    return found
+    table: dict[str, Any] = json.loads(stored_text(name))
+    return table
 
 
 def stored_configuration() -> dict[str, Any]:

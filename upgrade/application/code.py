@@ -125,7 +125,7 @@ def _classes(table: str, place: int) -> Code:
     header, *lines = stored_text(table).split("\n")
     sets = json.loads(header)
     present = {str(number) for number, ranges in enumerate(sets) if place in set(expand(ranges))}
-    found: dict[str, KafkaClass] = {}
+    classes: dict[str, KafkaClass] = {}
     artifact, members = "", dict[MemberId, int]()
     for line in lines:
         if line.startswith("#"):
@@ -141,5 +141,5 @@ def _classes(table: str, place: int) -> Code:
             superclass, interfaces = words
             members = {}
             parents = tuple(interfaces.split(",")) if interfaces else ()
-            found[owner] = KafkaClass(owner, artifact, int(flags, 16), superclass, parents, members)
-    return found
+            classes[owner] = KafkaClass(owner, artifact, int(flags, 16), superclass, parents, members)
+    return classes

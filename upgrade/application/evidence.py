@@ -71,16 +71,16 @@ def code_facts(
         target: The release that it goes to.
         code: Returns the classes of a release, with those for Scala if the application uses them.
     """
-    libraries = {each.name: each.version for each in archives.libraries if not each.is_own}
-    artifacts = {each.name: each.version for each in archives.artifacts}
-    found = decisive_references(archives.classes, code(origin), archives.find)
+    libraries = {library.name: library.version for library in archives.libraries if not library.is_own}
+    artifacts = {artifact.name: artifact.version for artifact in archives.artifacts}
+    uses = decisive_references(archives.classes, code(origin), archives.find)
     own: dict[str, tuple[str, ...]] = {}
     by_libraries: dict[str, tuple[str, ...]] = {}
-    for fact, those in found.found.items():
-        active = [each for each in those if each.referrer.library.name not in PASSIVE_LIBRARIES]
-        own[fact.value] = tuple(str(each) for each in active if each.referrer.library.is_own)
-        by_libraries[fact.value] = tuple(str(each) for each in active if not each.referrer.library.is_own)
-    if named := [name for each in CLEAN_UP_CLASSES for name in archives.own_classes_naming(each)]:
+    for fact, evidence in uses.found.items():
+        active = [use for use in evidence if use.referrer.library.name not in PASSIVE_LIBRARIES]
+        own[fact.value] = tuple(str(use) for use in active if use.referrer.library.is_own)
+        by_libraries[fact.value] = tuple(str(use) for use in active if not use.referrer.library.is_own)
+    if named := [name for class_name in CLEAN_UP_CLASSES for name in archives.own_classes_naming(class_name)]:
         own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
     return CodeFacts(
         source,
@@ -98,31 +98,31 @@ def _lacking(
 ) -> Iterator[Lacking]:
     """Yield what the release that the application goes to lacks, with the first release on the way that does."""
     waiting = dict.fromkeys(report.new_problems)
-    names = {each.name for found in waiting for each in found.referred_by}
-    classes = [each for each in archives.classes if each.file.name in names]
+    names = {referrer.name for problem in waiting for referrer in problem.referred_by}
+    classes = [application_class for application_class in archives.classes if application_class.file.name in names]
     for release in _lines_between(origin, target):
         problems = set(_problems(classes, code(origin), code(release), archives)) if waiting else set()
-        for found in [each for each in waiting if each in problems]:
-            del waiting[found]
-            yield from (Lacking(text, release.number) for text in _sentences(found))
+        for problem in [problem for problem in waiting if problem in problems]:
+            del waiting[problem]
+            yield from (Lacking(text, release.number) for text in _sentences(problem))
 
 
 def _problems(classes: Iterable[ApplicationClass], old: Code, new: Code, archives: Archives) -> tuple[Problem, ...]:
     return check_references(classes, old, new, archives.find).new_problems
 
 
-def _sentences(found: Problem) -> Iterator[str]:
-    first, *others = found.referred_by
+def _sentences(problem: Problem) -> Iterator[str]:
+    first, *others = problem.referred_by
     more = f" and {len(others)} more" if others else ""
-    yield f"{first.library} {java_name(first.name)}{more}: {found.text}: {found.reason}"
+    yield f"{first.library} {java_name(first.name)}{more}: {problem.text}: {problem.reason}"
 
 
 def _lines_between(origin: Release, target: Release) -> Iterator[Release]:
     """Yield the first release of each line on the way, and the target."""
     seen = set[str]()
-    for each in RELEASES.values():
-        is_between = origin.number < each.number < target.number
-        if each.is_released and is_between and each.line not in seen and each.line != origin.line:
-            seen.add(each.line)
-            yield each
+    for release in RELEASES.values():
+        is_between = origin.number < release.number < target.number
+        if release.is_released and is_between and release.line not in seen and release.line != origin.line:
+            seen.add(release.line)
+            yield release
     yield target

@@ -110,8 +110,8 @@ class Application:
     def setting(self, names: Iterable[str]) -> Setting | None:
         """Return the value of a key by the first of its names that a file has, or that a wrapper sets."""
         of_file = self.settings.values if self.settings else {}
-        found = [place[name] for place in (of_file, self.wrapped) for name in names if name in place]
-        return found[0] if found else None
+        settings = [place[name] for place in (of_file, self.wrapped) for name in names if name in place]
+        return settings[0] if settings else None
 
 
 def version_number(version: str) -> Number:

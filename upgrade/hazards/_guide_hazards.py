@@ -862,4 +862,4 @@ def _metrics(release: Number, source: str) -> Hazard:
     )
 
 
-GUIDE_HAZARDS: Final = (*_CODE, *_TOPOLOGY, *_SETTINGS, *_PEERS, *(_metrics(*each) for each in _METRICS))
+GUIDE_HAZARDS: Final = (*_CODE, *_TOPOLOGY, *_SETTINGS, *_PEERS, *(_metrics(*metric) for metric in _METRICS))
