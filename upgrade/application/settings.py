@@ -75,6 +75,8 @@ _SECRET: Final = re.compile(
     r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
 )
 _NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
+_WORDS: Final = re.compile(r"[^a-zA-Z0-9.]+|(?<=[a-z])(?=[A-Z])")
+"""What is between the words of a name: ``PROCESSING_GUARANTEE``, ``processing-guarantee``, ``processingGuarantee``."""
 _MAX_KEY: Final = 200
 """Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 _MAX_SHOWN: Final = 300
@@ -217,6 +219,7 @@ class _Judge:
         self._settings, self._lines = variant.values, variant.lines
         self._places = {key: place for place, key in enumerate(variant.values, 1)}
         self._origin, self._target, self._code, self._application = origin, target, code, application
+        self._elsewhere = keys_elsewhere(variant)
 
     def findings(self) -> Iterator[SettingFinding]:
         """Yield what becomes of each key that is set, and of those that are not."""
@@ -393,8 +396,9 @@ class _Judge:
         return "one of the machine" if known.varies else known.default_text
 
     def _is_set(self, key: str, config: str) -> bool:
+        """Whether a key is set, or may be."""
         prefixes = (prefix for prefix, client in _PREFIXES.items() if client == config)
-        return any(prefix + key in self._settings for prefix in ("", *prefixes))
+        return key in self._elsewhere or any(prefix + key in self._settings for prefix in ("", *prefixes))
 
 
 def _scope(key: str) -> tuple[str, tuple[str, ...]]:
@@ -447,17 +451,43 @@ def _homes_of_kafka() -> frozenset[str]:
     return names | {name.rpartition("/")[0] for name in names}
 
 
+def keys_elsewhere(variant: Variant) -> dict[str, str]:
+    """Return the keys of Kafka that the names of others end with: nobody knows whether Kafka gets them.
+
+    >>> keys_elsewhere(Variant(values={"app.kafka.processing.guarantee": "exactly_once"}))
+    {'processing.guarantee': 'app.kafka.processing.guarantee'}
+    >>> keys_elsewhere(Variant(values={"APP_PROCESSING_GUARANTEE": "exactly_once"}))
+    {'processing.guarantee': 'APP_PROCESSING_GUARANTEE'}
+    """
+    found: dict[str, str] = {}
+    for key in (*variant.values, *variant.unread):
+        plain, configs = _scope(key)
+        is_known = plain.startswith((*_OPEN_PREFIXES, *_WITHOUT_DEFINITION)) or any(
+            plain in keys_of_any_release(config) for config in configs
+        )
+        if not is_known and (name := _key_at_end(plain)):
+            found.setdefault(name, key)
+    prefixes = ("", *_PREFIXES)
+    return {name: key for name, key in found.items() if not any(each + name in variant.values for each in prefixes)}
+
+
+def _key_at_end(key: str) -> str:
+    """Return the key of Kafka, of several words, with which a name of another form ends; empty if there is none."""
+    if len(key) > _MAX_KEY:
+        return ""
+    parts = _WORDS.sub(".", key).lower().split(".")
+    ends = (".".join(parts[start:]) for start in range(len(parts) - 1))
+    return next((end for end in ends if any(end in keys_of_any_release(config) for config in CONFIGS)), "")
+
+
 def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
     """Say which releases have a key that neither release has, or that its end is a key."""
     known = {config: keys_of_any_release(config) for config in configs}
     if found := next((config for config, keys in known.items() if key in keys), None):
         releases = releases_with(found, key)
         return f"neither release has it; {releases[0]} to {releases[-1]} had it"
-    _, *parts = key.split(".") if len(key) <= _MAX_KEY else [key]
-    for start in range(len(parts) - 1):
-        end = ".".join(parts[start:])
-        if any(end in keys for keys in known.values()):
-            return f"not a key of Kafka, but {end} is one: this file has it below a name that is not known here"
+    if end := _key_at_end(key):
+        return f"not a key of Kafka, but {end} is one: nothing here tells whether the application passes it to Kafka"
     return "not a key of Kafka: one of the application or its framework, or misspelt"
 
 

@@ -232,6 +232,8 @@ class Sets(Condition):
             if application.settings is None:
                 return _unknown(f"{_CONFIG} ({self.key})")
             return _no(f"{application.settings.source}{_UNSET}{self.key}")
+        if not found.reaches_kafka:
+            return _unknown(f"whether {found.where}, which has {self.key} in its name, is for Kafka Streams")
         wanted = bool(self.values) or self.fits is not None
         value = found.value.strip()
         if wanted and _PLACEHOLDER in value:
