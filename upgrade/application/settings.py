@@ -252,7 +252,11 @@ class _Judge:
             return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
         # What a client does not get from a key, Streams itself may read: group.protocol.
         effective = [each for each in found if each.status is not Effect.NO_EFFECT]
-        return min(effective or found, key=lambda each: _ORDER[each.status])
+        worst = min(effective or found, key=lambda each: _ORDER[each.status])
+        keeping = " and ".join(each.config for each in effective if each.status is not Effect.REMOVED)
+        if worst.status is Effect.REMOVED and keeping:
+            return evolve(worst, text=f"{worst.text}; without a prefix it is still for {keeping}")
+        return worst
 
     def not_set(self) -> Iterator[SettingFinding]:
         """Yield the keys that are not set and have another default, or none any more."""
@@ -285,7 +289,8 @@ class _Judge:
         successor = self._successor(plain) if config == "streams" else ""
         release = self._target.release
         if new is None:
-            return finding(Effect.REMOVED, f"{release} does not have it and ignores it{successor}")
+            subject = f"Streams of {release}" if config == "streams" else f"the {config} of {release}"
+            return finding(Effect.REMOVED, f"{subject} does not have it and ignores it{successor}")
         if plain in self._ignored(config):
             return finding(Effect.NO_EFFECT, "Streams sets it itself")
         if missing := self._missing_class(value):
@@ -387,13 +392,20 @@ class _Judge:
     def _keys(configuration: Configuration, config: str) -> Mapping[str, ReleaseConfigKey]:
         return configuration.configs.get(config, {})
 
+    @property
+    def _is_idempotent(self) -> bool:
+        """Whether the producer is idempotent in any release, which decides acks."""
+        return self._is_exactly_once or self._of_client("producer").get("enable.idempotence", "").strip() == "true"
+
     def _default(self, configuration: Configuration, config: str, key: str) -> str:
+        if (config, key) == ("producer", "acks") and self._is_idempotent:
+            return "all"  # Java: ProducerConfig#configureAcks, and later #postProcessAndValidateIdempotenceConfigs
         suffix = " (exactly once)" if self._is_exactly_once else ""
         passed = configuration.overrides.get(f"{_PASSED.get(config)}{suffix}", {})
         if isinstance(passed, Mapping) and key in passed:
             return passed[key]
         known = configuration.configs[config][key]
-        return "one of the machine" if known.varies else known.default_text
+        return "one that the machine or its Java decides" if known.varies else known.default_text
 
     def _is_set(self, key: str, config: str) -> bool:
         """Whether a key is set, or may be."""

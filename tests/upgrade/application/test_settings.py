@@ -209,7 +209,10 @@ def test_defaults_that_changed_are_named_where_they_are_not_set():
     found = {(each.config, each.key): each.text for each in judged({}).findings if each.status is Effect.DEFAULT}
 
     assert "not set; the default is 45000 instead of 10000" == found["consumer", "session.timeout.ms"]
-    assert "not set; the default is TLSv1.3 instead of one of the machine" == found["producer", "ssl.protocol"]
+    assert (
+        "not set; the default is TLSv1.3 instead of one that the machine or its Java decides"
+        == found["producer", "ssl.protocol"]
+    )
     assert ("producer", "linger.ms") not in found, "Streams sets its own"
     assert ("consumer", "partition.assignment.strategy") not in found
     assert not [
@@ -217,6 +220,28 @@ def test_defaults_that_changed_are_named_where_they_are_not_set():
         for each in judged({"main.consumer.session.timeout.ms": "1000"}).findings
         if each.key == "session.timeout.ms"
     ]
+
+
+def test_a_key_that_only_streams_has_lost_is_still_for_its_clients():
+    """Streams passes keys without a prefix to each client that has them."""
+    status, text = finding("retries", "0")
+
+    assert Effect.REMOVED is status
+    assert (
+        "Streams of 4.3.1 does not have it and ignores it; task.timeout.ms is its successor; "
+        "without a prefix it is still for producer and admin"
+    ) == text
+    assert "without a prefix" not in finding("partition.grouper", "a.B")[1]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"processing.guarantee": "exactly_once_beta"}, {"producer.enable.idempotence": "true"}]
+)
+def test_the_acks_of_an_idempotent_producer_have_not_changed(settings):
+    changed = {each.key for each in judged(settings, "2.8", "3.9").findings if each.status is Effect.DEFAULT}
+
+    assert "acks" not in changed
+    assert "acks" in {each.key for each in judged({}, "2.8", "3.9").findings if each.status is Effect.DEFAULT}
 
 
 def test_a_default_is_that_of_a_client_of_streams():
