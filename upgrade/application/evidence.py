@@ -10,6 +10,7 @@ from upgrade.application.code import Code, code_of
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
 from upgrade.application.setting_files import UNKNOWN_VALUE, Settings, Variant, is_placeholder
+from upgrade.application.settings import keys_elsewhere
 from upgrade.hazards import (
     CLEAN_UP,
     CLEAN_UP_CLASSES,
@@ -26,20 +27,25 @@ from upgrade.topology_description import parse_topology_description
 
 def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
     """Return the settings of a file, each with its line: once for each of the conditions that the file has."""
-    return tuple(
-        SettingFacts(
-            source,
-            {
-                key: Setting(UNKNOWN_VALUE if is_placeholder(value) else value, _place(source, variant, key))
-                for key, value in variant.values.items()
-            },
-        )
-        for variant in settings.variants
-    )
+    return tuple(SettingFacts(source, _settings_of(source, variant)) for variant in settings.variants)
+
+
+def _settings_of(source: str, variant: Variant) -> dict[str, Setting]:
+    """Return what is set, and what may be: keys of Kafka below names of the application."""
+    given = {
+        key: Setting(UNKNOWN_VALUE if is_placeholder(value) else value, _place(source, variant, key))
+        for key, value in variant.values.items()
+    }
+    elsewhere = {
+        name: Setting(UNKNOWN_VALUE, _place(source, variant, key), reaches_kafka=False)
+        for name, key in keys_elsewhere(variant).items()
+    }
+    return elsewhere | given
 
 
 def _place(source: str, variant: Variant, key: str) -> str:
-    line = f" line {variant.lines[key]}" if key in variant.lines else ""
+    number = variant.lines.get(key) or variant.unread.get(key)
+    line = f" line {number}" if number else ""
     conditions = f" ({', '.join(variant.conditions)})" if variant.conditions else ""
     return f"{source}{line}{conditions}"
 

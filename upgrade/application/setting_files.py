@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from attrs import evolve, field, frozen
 
-from upgrade.errors import UpgradeError, quote_input
+from upgrade.errors import UpgradeError
 from upgrade.input_values import parse_property_lines
 
 _PREFIXES: Final = (
@@ -60,6 +60,10 @@ _NAMES: Final[Mapping[str, str]] = {
     "quarkus.kafka-streams.security.protocol": "security.protocol",
 }
 """Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
+_OF_FRAMEWORKS: Final = ("spring.", "quarkus.", "mp.messaging.")
+"""Names of frameworks: what they give to Streams is read, and the rest is for other clients."""
+_STREAMS_BINDER: Final = "spring.cloud.stream.kafka.streams."
+"""Its bindings can have settings of Streams, too."""
 _ACTIVATION: Final[Mapping[str, str]] = {
     "spring.config.activate.on-profile": "profile",
     "spring.profiles": "profile",
@@ -110,6 +114,8 @@ class Variant:
     """By Kafka's names."""
     lines: Mapping[str, int] = field(factory=dict, hash=False)
     """The line of each, if there is a file."""
+    unread: Mapping[str, int] = field(factory=dict, hash=False)
+    """Other keys of a file of a framework, with their lines: the application may read them itself."""
 
 
 @frozen
@@ -190,7 +196,8 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
             if framework or entry.value is not None  # Spring and Quarkus read null as an empty text
         }
         values = {name: entry.value or "" for name, entry in kept.items()}
-        variants.append(Variant(combination, values, {name: entry.line for name, entry in kept.items()}))
+        unread = {key: entry.line for key, entry in active.items() if framework and _may_be_applications(key)}
+        variants.append(Variant(combination, values, {name: entry.line for name, entry in kept.items()}, unread))
     left_out = {entry.key for entry in all_entries if framework and not _is_read(entry.key)}
     return Settings(tuple(variants), framework, len(left_out))
 
@@ -229,6 +236,11 @@ def _is_read(key: str) -> bool:
     return _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
 
 
+def _may_be_applications(key: str) -> bool:
+    """Whether a key that is not read may reach Streams in another way than through Spring Boot or Quarkus."""
+    return not _is_read(key) and (key.startswith(_STREAMS_BINDER) or not key.startswith(_OF_FRAMEWORKS))
+
+
 def _plain(key: str) -> str:
     """Return a key as Spring compares it.
 
@@ -263,10 +275,10 @@ Object = tuple[tuple[str, int, Any], ...]
 
 
 def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 1, depth: int = 0) -> Iterator[Entry]:
-    """Yield the entries of a document: nested names with dots, lists with commas.
+    """Yield the entries of a document: nested names with dots, lists with commas, or with numbers if they have objects.
 
     Raises:
-        UpgradeError: It is not an object, a list in it has objects, or it is nested too deeply.
+        UpgradeError: It is not an object, or is nested too deeply.
 
     >>> [(each.key, each.value) for each in flatten((("a", 1, (("b", 2, ["1", "2"]),)), ("c.d", 3, "true")))]
     [('a.b', '1,2'), ('c.d', 'true')]
@@ -280,11 +292,23 @@ def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 
     elif not path:
         raise UpgradeError(f"expected an object of settings, got {'a list' if isinstance(value, list) else 'a value'}")
     elif isinstance(value, list):
-        if not all(isinstance(item, str) for item in value):
-            raise UpgradeError(f"expected a list of values for {quote_input(path)}, got one with objects or lists")
-        yield Entry(path, ",".join(value), line)
+        if all(isinstance(item, str) for item in value):
+            yield Entry(path, ",".join(value), line)
+            return
+        for place, item in enumerate(value):
+            name, named = _named_value(item)
+            yield from flatten(named, f"{path}.{name}" if name else f"{path}[{place}]", line, depth + 1)
     else:
         yield Entry(path, value, line)
+
+
+def _named_value(value: Object | list[Any] | str | None) -> tuple[str, Object | list[Any] | str | None]:
+    """Return name and value of an object such as Kubernetes' ``{name: ACKS, value: all}``; else no name."""
+    if isinstance(value, tuple):
+        known = {name: each for name, _, each in value}
+        if known.keys() == {"name", "value"} and isinstance(known["name"], str) and known["name"]:
+            return known["name"], known["value"]
+    return "", value
 
 
 def parse_json_file(text: str) -> Iterator[Entry]:

@@ -75,6 +75,8 @@ _SECRET: Final = re.compile(
     r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
 )
 _NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
+_WORDS: Final = re.compile(r"[^a-zA-Z0-9.]+|(?<=[a-z])(?=[A-Z])")
+"""What is between the words of a name: ``PROCESSING_GUARANTEE``, ``processing-guarantee``, ``processingGuarantee``."""
 _MAX_KEY: Final = 200
 """Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 _MAX_SHOWN: Final = 300
@@ -217,6 +219,7 @@ class _Judge:
         self._settings, self._lines = variant.values, variant.lines
         self._places = {key: place for place, key in enumerate(variant.values, 1)}
         self._origin, self._target, self._code, self._application = origin, target, code, application
+        self._elsewhere = keys_elsewhere(variant)
 
     def findings(self) -> Iterator[SettingFinding]:
         """Yield what becomes of each key that is set, and of those that are not."""
@@ -249,7 +252,11 @@ class _Judge:
             return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
         # What a client does not get from a key, Streams itself may read: group.protocol.
         effective = [finding for finding in findings if finding.status is not Effect.NO_EFFECT]
-        return min(effective or findings, key=lambda finding: _ORDER[finding.status])
+        worst = min(effective or findings, key=lambda finding: _ORDER[finding.status])
+        keeping = " and ".join(finding.config for finding in effective if finding.status is not Effect.REMOVED)
+        if worst.status is Effect.REMOVED and keeping:
+            return evolve(worst, text=f"{worst.text}; without a prefix it is still for {keeping}")
+        return worst
 
     def not_set(self) -> Iterator[SettingFinding]:
         """Yield the keys that are not set and have another default, or none any more."""
@@ -282,7 +289,8 @@ class _Judge:
         successor = self._successor(plain) if config == "streams" else ""
         release = self._target.release
         if new is None:
-            return finding(Effect.REMOVED, f"{release} does not have it and ignores it{successor}")
+            subject = f"Streams of {release}" if config == "streams" else f"the {config} of {release}"
+            return finding(Effect.REMOVED, f"{subject} does not have it and ignores it{successor}")
         if plain in self._ignored(config):
             return finding(Effect.NO_EFFECT, "Streams sets it itself")
         if missing := self._missing_class(value):
@@ -386,17 +394,25 @@ class _Judge:
     def _keys(configuration: Configuration, config: str) -> Mapping[str, ReleaseConfigKey]:
         return configuration.configs.get(config, {})
 
+    @property
+    def _is_idempotent(self) -> bool:
+        """Whether the producer is idempotent in any release, which decides acks."""
+        return self._is_exactly_once or self._of_client("producer").get("enable.idempotence", "").strip() == "true"
+
     def _default(self, configuration: Configuration, config: str, key: str) -> str:
+        if (config, key) == ("producer", "acks") and self._is_idempotent:
+            return "all"  # Java: ProducerConfig#configureAcks, and later #postProcessAndValidateIdempotenceConfigs
         suffix = " (exactly once)" if self._is_exactly_once else ""
         passed = configuration.overrides.get(f"{_PASSED.get(config)}{suffix}", {})
         if isinstance(passed, Mapping) and key in passed:
             return passed[key]
         definition = configuration.configs[config][key]
-        return "one of the machine" if definition.varies else definition.default_text
+        return "one that the machine or its Java decides" if definition.varies else definition.default_text
 
     def _is_set(self, key: str, config: str) -> bool:
+        """Whether a key is set, or may be."""
         prefixes = (prefix for prefix, client in _PREFIXES.items() if client == config)
-        return any(prefix + key in self._settings for prefix in ("", *prefixes))
+        return key in self._elsewhere or any(prefix + key in self._settings for prefix in ("", *prefixes))
 
 
 def _scope(key: str) -> tuple[str, tuple[str, ...]]:
@@ -449,17 +465,43 @@ def _homes_of_kafka() -> frozenset[str]:
     return names | {name.rpartition("/")[0] for name in names}
 
 
+def keys_elsewhere(variant: Variant) -> dict[str, str]:
+    """Return the keys of Kafka that the names of others end with: nobody knows whether Kafka gets them.
+
+    >>> keys_elsewhere(Variant(values={"app.kafka.processing.guarantee": "exactly_once"}))
+    {'processing.guarantee': 'app.kafka.processing.guarantee'}
+    >>> keys_elsewhere(Variant(values={"APP_PROCESSING_GUARANTEE": "exactly_once"}))
+    {'processing.guarantee': 'APP_PROCESSING_GUARANTEE'}
+    """
+    found: dict[str, str] = {}
+    for key in (*variant.values, *variant.unread):
+        plain, configs = _scope(key)
+        is_known = plain.startswith((*_OPEN_PREFIXES, *_WITHOUT_DEFINITION)) or any(
+            plain in keys_of_any_release(config) for config in configs
+        )
+        if not is_known and (name := _key_at_end(plain)):
+            found.setdefault(name, key)
+    prefixes = ("", *_PREFIXES)
+    return {name: key for name, key in found.items() if not any(each + name in variant.values for each in prefixes)}
+
+
+def _key_at_end(key: str) -> str:
+    """Return the key of Kafka, of several words, with which a name of another form ends; empty if there is none."""
+    if len(key) > _MAX_KEY:
+        return ""
+    parts = _WORDS.sub(".", key).lower().split(".")
+    ends = (".".join(parts[start:]) for start in range(len(parts) - 1))
+    return next((end for end in ends if any(end in keys_of_any_release(config) for config in CONFIGS)), "")
+
+
 def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
     """Say which releases have a key that neither release has, or that its end is a key."""
     keys_by_config = {config: keys_of_any_release(config) for config in configs}
     if config_with_key := next((config for config, keys in keys_by_config.items() if key in keys), None):
         releases = releases_with(config_with_key, key)
         return f"neither release has it; {releases[0]} to {releases[-1]} had it"
-    _, *parts = key.split(".") if len(key) <= _MAX_KEY else [key]
-    for start in range(len(parts) - 1):
-        end = ".".join(parts[start:])
-        if any(end in keys for keys in keys_by_config.values()):
-            return f"not a key of Kafka, but {end} is one: this file has it below a name that is not known here"
+    if end := _key_at_end(key):
+        return f"not a key of Kafka, but {end} is one: nothing here tells whether the application passes it to Kafka"
     return "not a key of Kafka: one of the application or its framework, or misspelt"
 
 

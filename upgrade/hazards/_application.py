@@ -24,6 +24,8 @@ class Setting:
     value: str = field(repr=False)
     where: str
     """The line of a file, or the library that sets it."""
+    reaches_kafka: bool = True
+    """False: nobody knows, as the file has the key at the end of another name."""
 
 
 @frozen

@@ -235,6 +235,8 @@ class Sets(Condition):
             if application.settings is None:
                 return _unknown(f"{_CONFIG} ({self.key})")
             return _no(f"{application.settings.source}{_UNSET}{self.key}")
+        if not setting.reaches_kafka:
+            return _unknown(f"whether {setting.where}, which has {self.key} in its name, is for Kafka Streams")
         looks_at_value = bool(self.values) or self.fits is not None
         value = setting.value.strip()
         if looks_at_value and _PLACEHOLDER in value:

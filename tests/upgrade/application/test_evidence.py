@@ -10,7 +10,8 @@ from upgrade.application.evidence import code_facts, described_topology, setting
 from upgrade.application.linkage import check_references
 from upgrade.application.setting_files import Settings, parse_settings
 from upgrade.errors import UpgradeError
-from upgrade.hazards import Lacking
+from upgrade.hazards import Answer, Application, Lacking
+from upgrade.hazards._conditions import Sets
 from upgrade.releases import release_named
 
 STREAMS = "org/apache/kafka/streams/"
@@ -26,6 +27,22 @@ def facts(tmp_path, entries, origin="2.8", target="4.3"):
     with Archives([path]) as archives:
         report = check_references(archives.classes, *map(code_of, ends), archives.find)
         return code_facts("orders.jar", archives, report, *ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("kafka:\n  streams:\n    default:\n      processing.guarantee: exactly_once", 4),
+        ("spring.kafka.client-id: a\nbilling:\n  processing-guarantee: exactly_once", 3),
+    ],
+)
+def test_a_hazard_of_a_key_below_a_name_of_the_application_cannot_be_told(text, line):
+    (found,) = setting_facts("a.yml", parse_settings(text, ".yml"))
+    concern = Sets("processing.guarantee", ("exactly_once",)).concern(Application(settings=found))
+
+    assert Answer.UNKNOWN is concern.answer
+    expected = f"whether a.yml line {line}, which has processing.guarantee in its name, is for Kafka Streams"
+    assert (expected,) == concern.decided_by
 
 
 def test_what_own_classes_and_libraries_use_is_kept_apart(tmp_path):
