@@ -36,7 +36,9 @@ MAX_DEPTH: Final = 3
 """Jars inside jars: those of Spring Boot have one level, a war in an ear two."""
 OLDEST_JAVA: Final = 8
 _KAFKA: Final = "org/apache/kafka/"
-_MENTION: Final = _KAFKA.encode()
+_ROCKSDB: Final = "org/rocksdb/"
+_REFERRED: Final = (_KAFKA, _ROCKSDB)
+_MENTIONS: Final = (_KAFKA.encode(), _ROCKSDB.encode())
 _JARS: Final = (".jar", ".war", ".ear", ".zip")
 _CLASSES: Final = (".class", ".classdata")
 """An agent hides its classes from the application's class loader with the second name."""
@@ -92,6 +94,7 @@ class _Seen:
     header: ClassHeader
     place: _Place
     is_about_kafka: bool
+    """It names a class of Kafka's, or one of RocksDB's, which Kafka brings."""
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -123,7 +126,7 @@ class Archives:
         self._all: dict[str, list[_Seen]] = {}
         self._found: dict[str, ClassFile | None] = {}
         self.classes: tuple[ApplicationClass, ...] = ()
-        """Those that refer to a class of Kafka, or to one that extends it, without Kafka's own."""
+        """Those that refer to a class of Kafka or RocksDB, or to one that extends Kafka's, without their own."""
         self.libraries: set[Library] = set()
         self.java: dict[Library, int] = {}
         """The Java that the newest class of each library needs."""
@@ -175,12 +178,15 @@ class Archives:
             self._found[name] = None if variants is None else self._read(variants[0].place, with_references=False)
         return self._found[name]
 
-    def own_classes_naming(self, name: str) -> list[str]:
-        """Return the classes of the application itself that name a class, in order."""
+    def own_classes_naming(self, beginning: str | tuple[str, ...]) -> list[str]:
+        """Return the classes of the application itself that name a class with such a beginning, in order."""
         return sorted(
             own
             for own, variants in self._all.items()
-            if any(name in variant.header.named and variant.place.origin.library.is_own for variant in variants)
+            if any(
+                variant.place.origin.library.is_own and any(name.startswith(beginning) for name in variant.header.named)
+                for variant in variants
+            )
         )
 
     def kafka_classes(self, artifact: KafkaArtifact) -> Iterator[ClassFile]:
@@ -320,7 +326,7 @@ class Archives:
         self._names += len(header.named)
         if self._names > MAX_NAMES:
             raise InvalidInput(f"expected classes that name at most {MAX_NAMES:,} classes, got more")
-        self._all.setdefault(header.name, []).append(_Seen(header, place, _MENTION in content))
+        self._all.setdefault(header.name, []).append(_Seen(header, place, any(each in content for each in _MENTIONS)))
         if not place.version:
             library = place.origin.library
             self.java[library] = max(self.java.get(library, 0), header.java)
@@ -328,7 +334,9 @@ class Archives:
     def _relevant(self) -> Iterator[ApplicationClass]:
         """Yield the classes from which a reference can lead to one of Kafka's, each variant of one."""
         derived = self._derived()
-        for variants in self._all.values():
+        for name, variants in self._all.items():
+            if name.startswith(_ROCKSDB):
+                continue  # it comes with Kafka, in the version of the release
             newest = max(
                 (variant.place.version for variant in variants if variant.place.version <= self._java), default=0
             )
@@ -341,7 +349,7 @@ class Archives:
                         self.damaged.append(_name_of(variant.place))
                         continue
                     references = (
-                        ref for ref in class_file.references if ref.owner.startswith(_KAFKA) or ref.owner in derived
+                        ref for ref in class_file.references if ref.owner.startswith(_REFERRED) or ref.owner in derived
                     )
                     library = variant.place.origin.library_of(class_file.name)
                     yield ApplicationClass(evolve(class_file, references=frozenset(references)), library)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from upgrade.application.api_diff import java_name
+from upgrade.application.api_diff import full_text, java_name
 from upgrade.application.archive import ApplicationClass, Archives
 from upgrade.application.code import Code, code_of
+from upgrade.application.dependencies import STREAMS, needed_by
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
+from upgrade.application.needs import left_out
+from upgrade.application.rocksdb import lacks, rocksdb_code, rocksdb_version
 from upgrade.application.setting_files import UNKNOWN_VALUE, Settings, Variant, is_placeholder
 from upgrade.application.settings import keys_elsewhere
 from upgrade.hazards import (
+    BORROWED_LIBRARY,
     CLEAN_UP,
     CLEAN_UP_CLASSES,
+    MISSING_LIBRARY,
     PASSIVE_LIBRARIES,
     ApplicationTopology,
     CodeFacts,
@@ -23,6 +29,8 @@ from upgrade.hazards import (
 )
 from upgrade.releases import RELEASES, Release
 from upgrade.topology_description import parse_topology_description
+
+_SETTER: Final = "org/apache/kafka/streams/state/RocksDBConfigSetter"
 
 
 def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
@@ -88,22 +96,61 @@ def code_facts(
         by_libraries[fact.value] = tuple(str(use) for use in active if not use.referrer.library.is_own)
     if named := [name for class_name in CLEAN_UP_CLASSES for name in archives.own_classes_naming(class_name)]:
         own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
+    borrowed = MISSING_LIBRARY if target.name in archives.kafka.get(STREAMS, ()) else BORROWED_LIBRARY
+    own[borrowed] = tuple(_borrowed(archives, origin, target))
+    setter = [each for each in report.new_problems if each.owner == _SETTER]
     return CodeFacts(
         source,
         shown=own,
         by_libraries=by_libraries,
         has_libraries=archives.sees_libraries,
-        lacking=tuple(_lacking(archives, report, origin, target, code)),
+        lacking=tuple(_lacking(archives, report.new_problems, origin, target, code)),
+        rocksdb=(
+            *_lacking(archives, setter, origin, target, code),
+            *_lacking_of_rocksdb(archives.classes, origin, target),
+        ),
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
     )
 
 
+def _borrowed(archives: Archives, origin: Release, target: Release) -> Iterator[str]:
+    """Yield the own classes that use a library which only the release that the application leaves brings.
+
+    If the files have the release that it goes to, a library that is there is the application's own.
+    """
+    has_target = target.name in archives.kafka.get(STREAMS, ())
+    there = {each.name for each in archives.libraries} | archives.kafka.keys() if has_target else set[str]()
+    for artifact, packages in left_out(needed_by(origin), needed_by(target)):
+        for name in archives.own_classes_naming(packages) if artifact not in there else ():
+            yield f"your class {java_name(name)} refers to {artifact}, which Kafka Streams {target} does not bring"
+
+
+def _lacking_of_rocksdb(classes: Iterable[ApplicationClass], origin: Release, target: Release) -> Iterator[Lacking]:
+    """Yield what RocksDB lacks in the version of a later release, with the first release on the way that does."""
+    before = rocksdb_code(origin)
+    waiting = [(each, ref) for each in classes for ref in sorted(each.file.references) if not lacks(before, ref)]
+    for release in _lines_between(origin, target):
+        after, left = rocksdb_code(release), []
+        for each, ref in waiting:
+            if lacks(after, ref):
+                name = full_text(ref.owner, ref.name, ref.descriptor)
+                gone = f"{name}: RocksDB {rocksdb_version(release)} does not have it"
+                yield Lacking(f"{each.library} {java_name(each.file.name)}: {gone}", release.number)
+            else:
+                left.append((each, ref))
+        waiting = left
+
+
 def _lacking(
-    archives: Archives, report: LinkageReport, origin: Release, target: Release, code: Callable[[Release], Code]
+    archives: Archives,
+    problems: Iterable[Problem],
+    origin: Release,
+    target: Release,
+    code: Callable[[Release], Code],
 ) -> Iterator[Lacking]:
     """Yield what the release that the application goes to lacks, with the first release on the way that does."""
-    waiting = dict.fromkeys(report.new_problems)
+    waiting = dict.fromkeys(problems)
     names = {referrer.name for problem in waiting for referrer in problem.referred_by}
     classes = [application_class for application_class in archives.classes if application_class.file.name in names]
     for release in _lines_between(origin, target):

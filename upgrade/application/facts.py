@@ -96,7 +96,6 @@ class CodeFact(enum.Enum):
     BYTE_BUFFER_SERIALIZER = "byte-buffer-serializer"
     SCALA = "scala"
     """kafka-streams-scala."""
-    CONNECT_JSON = "connect-json"
     TOPOLOGY_TEST_DRIVER = "topology-test-driver"
     PRODUCER = "producer"
     """``KafkaProducer``, beside those of Streams."""
@@ -162,7 +161,6 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.BYTE_BUFFER_SERIALIZER: r"org/apache/kafka/common/serialization/(?:ByteBufferSerializer#.*|"
     r"Serdes(?:\$ByteBufferSerde)?#(?:ByteBuffer|<init>)\(.*)",
     CodeFact.SCALA: f"{_STREAMS}scala/.*",
-    CodeFact.CONNECT_JSON: "org/apache/kafka/connect/json/.*",
     CodeFact.TOPOLOGY_TEST_DRIVER: f"{_STREAMS}TopologyTestDriver#.*",
     CodeFact.PRODUCER: r"org/apache/kafka/clients/producer/KafkaProducer#<init>\(.*",
     CodeFact.CONSUMER: r"org/apache/kafka/clients/consumer/KafkaConsumer#<init>\(.*",

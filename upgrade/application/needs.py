@@ -12,6 +12,25 @@ from attrs import frozen
 from upgrade.application.dependencies import KAFKA_GROUP, Dependency
 from upgrade.application.libraries import Library
 
+_CONNECT: Final = "org/apache/kafka/connect/"
+_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "connect-api": tuple(
+        f"{_CONNECT}{name}/"
+        for name in (
+            *("components", "connector", "data", "errors", "header", "health", "rest", "sink", "source", "storage"),
+            *("transforms", "util"),
+        )
+    ),
+    "connect-json": (f"{_CONNECT}json/",),
+    "jackson-datatype-jdk8": ("com/fasterxml/jackson/datatype/jdk8/",),
+    "javax.ws.rs-api": ("javax/ws/rs/",),
+    "log4j": ("org/apache/log4j/",),
+    "lz4": ("net/jpountz/",),
+    "lz4-java": ("net/jpountz/",),
+    "slf4j-log4j12": ("org/slf4j/impl/",),
+    "zkclient": ("org/I0Itec/zkclient/",),
+}
+"""Where the classes of libraries are that some release brings and a later one does not."""
 _NUMBERS: Final = re.compile(r"\d+")
 
 
@@ -78,6 +97,18 @@ def check_needs(
         if dependency.group != KAFKA_GROUP
         for need in _needs(dependency, by_name, before, has_new_kafka=has_new_kafka)
     )
+
+
+def left_out(old: Iterable[Dependency], new: Iterable[Dependency]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the libraries that a release does not bring any more: the artifact, and the packages of its classes.
+
+    One that has other coordinates and the same classes is not among them.
+    """
+    still = [_PACKAGES.get(each.artifact, each.artifact) for each in new]
+    for each in sorted(old):
+        packages = _PACKAGES.get(each.artifact)
+        if packages and packages not in still:
+            yield each.artifact, packages
 
 
 def _needs(

@@ -14,6 +14,10 @@ from attrs import field, frozen
 from upgrade.topology_description import DescribedNode
 
 Number = tuple[int, ...]
+BORROWED_LIBRARY: Final = "borrowed-library"
+"""The fact that own classes use a library which only the release that the application leaves brings."""
+MISSING_LIBRARY: Final = "missing-library"
+"""The same, where the files have the new release already, and not the library."""
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -61,6 +65,8 @@ class CodeFacts:
     has_libraries: bool = False
     """Whether the libraries are in the files: without them nobody knows what those use."""
     lacking: tuple[Lacking, ...] = ()
+    rocksdb: tuple[Lacking, ...] = ()
+    """The same of RocksDB's classes, and of ``RocksDBConfigSetter``."""
     java: int = 0
     """The Java that the newest class of the application itself needs; 0: there is none."""
     libraries: Mapping[str, str] = field(factory=dict, hash=False)

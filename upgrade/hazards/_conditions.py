@@ -256,6 +256,8 @@ class Uses(Condition):
     fact: str
     words: str
     """What it is, as in Java's sources."""
+    own_only: bool = False
+    """Only the application's own classes count, which its files always have."""
 
     def concern(self, application: Application) -> Concern:
         """Look at the application's own classes first; a library alone shows nothing."""
@@ -266,6 +268,8 @@ class Uses(Condition):
             return _yes(f"{by_wrapper}: {self.words}")
         if code is None:
             return _unknown(f"{_APP} ({self.words})")
+        if self.own_only:
+            return _no(f"none of your classes in {code.source} refers to {self.words}")
         if by_library := code.by_libraries.get(self.fact):
             return _unknown(f"whether you use what {by_library[0]}")
         if not code.has_libraries:
@@ -279,13 +283,16 @@ class Lacks(Condition):
 
     since: Number
     before: Number
+    rocksdb: bool = False
+    """Only what a ``RocksDBConfigSetter`` is linked with counts."""
 
     def concern(self, application: Application) -> Concern:
         """Look for what a release on the way lacks."""
         code = application.code
         if code is None:
             return _unknown(_APP)
-        if gone := [lacking.text for lacking in code.lacking if self.since <= lacking.since < self.before]:
+        lacking = code.rocksdb if self.rocksdb else code.lacking
+        if gone := [reference.text for reference in lacking if self.since <= reference.since < self.before]:
             return _yes(gone[0] if len(gone) == 1 else f"{gone[0]}; and {len(gone) - 1} more")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries, which {code.source} does not have")
