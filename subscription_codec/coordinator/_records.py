@@ -44,7 +44,7 @@ def decode_key(key: bytes | None) -> RecordKey:
     """Decode the key of a record.
 
     Raises:
-        FutureVersion: No release up to 4.3 writes this type.
+        FutureVersion: No release up to 4.4 writes this type.
         DecodeError: The key is malformed.
     """
     number = record_type_number(key)
@@ -58,7 +58,7 @@ def decode_value(kind: RecordType, value: bytes) -> RecordValue:
     """Decode the value of a record; a tombstone has none.
 
     Raises:
-        FutureVersion: The version of the value is above those that releases up to 4.3 write.
+        FutureVersion: The version of the value is above those that releases up to 4.4 write.
         DecodeError: The value is malformed.
     """
     value = require_bytes(value)

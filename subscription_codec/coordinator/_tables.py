@@ -1,6 +1,6 @@
 """The records of ``__consumer_offsets``: one row per record type, with the fields of its key and of its value.
 
-Source: the generated classes of ``kafka-group-coordinator`` 3.9.2 to 4.3.1 (``CoordinatorRecordType``, ``...Key``,
+Source: the generated classes of ``kafka-group-coordinator`` 3.9.2 to 4.4.0 (``CoordinatorRecordType``, ``...Key``,
 ``...Value``); before 3.7, the same records are in ``kafka.internals.generated`` of ``kafka_2.13``. A test compares
 each row with those jars.
 """
@@ -210,6 +210,8 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
             Field("metadataHash", INT_64),
             Field("validatedTopologyEpoch", INT_32, tag=0),
             Field("lastAssignmentConfigs", List(KEY_VALUE), nullable=0, tag=1),
+            Field("storedDescriptionTopologyEpoch", INT_32, tag=2),
+            Field("failedDescriptionTopologyEpoch", INT_32, tag=3),
         ),
         _type(
             19,
@@ -248,4 +250,4 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
         _type(23, "StreamsGroupTopology", _GROUP, Field("epoch", INT_32), Field("subtopologies", List(SUBTOPOLOGY))),
     )
 }
-"""Every type that a release from 0.11 to 4.3 writes. 18 was never released."""
+"""Every type that a release from 0.11 to 4.4 writes. 18 was never released."""
