@@ -39,7 +39,7 @@ def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
             source,
             {
                 key: Setting(UNKNOWN_VALUE if is_placeholder(value) else value, _place(source, variant, key))
-                for key, value in variant.values.items()
+                for key, value in {**variant.values, **variant.of_wrappers}.items()
             },
         )
         for variant in settings.variants

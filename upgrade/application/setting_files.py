@@ -60,6 +60,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "quarkus.kafka-streams.security.protocol": "security.protocol",
 }
 """Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
+_OF_WRAPPERS: Final = ("spring.kafka.streams.cleanup.on-startup", "spring.kafka.streams.cleanup.on-shutdown")
+"""Names of frameworks that are no settings of Kafka, and that decide what its wrapper does."""
 _ACTIVATION: Final[Mapping[str, str]] = {
     "spring.config.activate.on-profile": "profile",
     "spring.profiles": "profile",
@@ -110,6 +112,8 @@ class Variant:
     """By Kafka's names."""
     lines: Mapping[str, int] = field(factory=dict, hash=False)
     """The line of each, if there is a file."""
+    of_wrappers: Mapping[str, str] = field(factory=dict, repr=False, hash=False)
+    """Settings of a framework that decide what it does with Kafka Streams, by the names of its guide."""
 
 
 @frozen
@@ -190,7 +194,9 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
             if framework or entry.value is not None  # Spring and Quarkus read null as an empty text
         }
         values = {name: entry.value or "" for name, entry in kept.items()}
-        variants.append(Variant(each, values, {name: entry.line for name, entry in kept.items()}))
+        others = dict(_settings_of_wrappers(active))
+        lines = {name: entry.line for name, entry in (kept | others).items()}
+        variants.append(Variant(each, values, lines, {name: entry.value or "" for name, entry in others.items()}))
     left_out = {each.key for each in given if framework and not _is_read(each.key)}
     return Settings(tuple(variants), framework, len(left_out))
 
@@ -225,6 +231,11 @@ def _by_kafkas_names(given: Mapping[str, Entry]) -> dict[str, Entry]:
     return {_NAMES[key]: named[_plain(key)] for key in reversed(list(_NAMES)) if _plain(key) in named} | found
 
 
+def _settings_of_wrappers(given: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
+    named = {_plain(key): entry for key, entry in given.items()}
+    return ((name, named[_plain(name)]) for name in _OF_WRAPPERS if _plain(name) in named)
+
+
 def _is_read(key: str) -> bool:
     return _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
 
@@ -238,7 +249,7 @@ def _plain(key: str) -> str:
     return key.lower().replace("-", "").replace("_", "")
 
 
-_PLAIN_NAMES: Final = frozenset(map(_plain, _NAMES))
+_PLAIN_NAMES: Final = frozenset(map(_plain, (*_NAMES, *_OF_WRAPPERS)))
 
 
 def _below(prefix: str, key: str) -> str:
