@@ -128,8 +128,8 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             when=(there & deletes if is_boot else there)
             & ON_DISK
             & ~(Uses(CLEAN_UP, "CleanupConfig") & Ask("which CleanupConfig you give it")),
-            symptom="each close, or start, deletes the local stores (KafkaStreams#cleanUp), so each bounced member "
-            "restores all",
+            symptom="each close (with Spring Boot's on-startup: each start) deletes the local stores"
+            " (KafkaStreams#cleanUp), so each bounced member restores all",
             remedy="give it CleanupConfig(false, false), or spring.kafka.streams.cleanup.on-shutdown=false of Spring "
             "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
             source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
