@@ -39,10 +39,10 @@ def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
 
 
 def _settings_of(source: str, variant: Variant) -> dict[str, Setting]:
-    """Return what is set, and what may be: keys of Kafka below names of the application."""
+    """Return what is set, what a wrapper reads, and what may be set: keys of Kafka below names of the application."""
     given = {
         key: Setting(UNKNOWN_VALUE if is_placeholder(value) else value, _place(source, variant, key))
-        for key, value in variant.values.items()
+        for key, value in {**variant.values, **variant.of_wrappers}.items()
     }
     elsewhere = {
         name: Setting(UNKNOWN_VALUE, _place(source, variant, key), reaches_kafka=False)
