@@ -322,9 +322,9 @@ def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 
 def _named_value(value: Object | list[Any] | str | None) -> tuple[str, Object | list[Any] | str | None]:
     """Return name and value of an object such as Kubernetes' ``{name: ACKS, value: all}``; else no name."""
     if isinstance(value, tuple):
-        known = {name: each for name, _, each in value}
-        if known.keys() == {"name", "value"} and isinstance(known["name"], str) and known["name"]:
-            return known["name"], known["value"]
+        fields = {name: part for name, _, part in value}
+        if fields.keys() == {"name", "value"} and isinstance(fields["name"], str) and fields["name"]:
+            return fields["name"], fields["value"]
     return "", value
 
 
