@@ -254,7 +254,7 @@ def _by_kafkas_names(given: Mapping[str, Entry]) -> dict[str, Entry]:
     named = {_plain(key): entry for key, entry in given.items()}
 
     def by(names: Mapping[str, str]) -> dict[str, Entry]:
-        return {names[key]: named[_plain(key)] for key in reversed(names) if _plain(key) in named}
+        return {names[key]: named[_plain(key)] for key in reversed(list(names)) if _plain(key) in named}
 
     return by(_NAMES) | found | by(_QUARKUS_DEFAULTS) | by(_QUARKUS)
 

@@ -37,8 +37,9 @@ CLEAN_UP: Final = "clean-up-config"
 """The fact that it does."""
 _TABLE: Final = "wrappers.toml"
 _BUILDS: Final = ("build-with-properties", "build-without-properties")
-_DECIDES_CLEAN_UP: Final = ("spring-boot-autoconfigure", "spring-kafka")
-"""Spring Boot gives spring-kafka a configuration of its own since 2.4."""
+_SPRING_BOOT: Final = ("spring-boot-kafka", "spring-boot-autoconfigure")
+_DECIDES_CLEAN_UP: Final = (*_SPRING_BOOT, "spring-kafka")
+"""Spring Boot gives spring-kafka a configuration of its own since 2.4; since 4.0 a module of its own does."""
 _CLEAN_UP_KEY: Final = "spring.kafka.streams.cleanup.on-"
 _DELETES_AS_ASKED: Final = setting(f"{_CLEAN_UP_KEY}startup", "true") | setting(f"{_CLEAN_UP_KEY}shutdown", "true")
 _KEEPS_AS_ASKED: Final = setting(f"{_CLEAN_UP_KEY}shutdown", "false")
@@ -113,7 +114,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
     by_library = {found.library: (name, found) for name, found in wrappers.items()}
     deciding = (by_library[each] for each in _DECIDES_CLEAN_UP if each in by_library)
     name, decides = next((each for each in deciding if each[1].deletes_stores is not None), ("", None))
-    is_boot = decides is not None and decides.library == _DECIDES_CLEAN_UP[0]
+    is_boot = decides is not None and decides.library in _SPRING_BOOT
     is_asked = is_boot and any(
         _DELETES_AS_ASKED.concern(each).answer is not Answer.NO for each in known if each.settings
     )
