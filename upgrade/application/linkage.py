@@ -298,7 +298,8 @@ def _member_problems(found: ClassFile, reference: Reference, classes: _Classes, 
 
 
 def _is_accessible(found: ClassFile, resolved: Resolution, classes: _Classes) -> bool:
-    if resolved.flags & PUBLIC or _package(found.name) == _package(resolved.owner):
+    is_near = _package(found.name) == _package(resolved.owner) and not resolved.flags & PRIVATE
+    if resolved.flags & PUBLIC or is_near:
         return True
     return bool(resolved.flags & PROTECTED) and resolved.owner in supertypes(classes, found.name)
 
@@ -322,7 +323,7 @@ def _inheritance_problems(found: ClassFile, classes: _Classes) -> Iterator[Probl
         for known in kafka:
             flags = known.members.get((member.name, member.descriptor), 0)
             is_seen = flags & (PUBLIC | PROTECTED) or _package(found.name) == _package(known.name)
-            if flags & FINAL and not flags & STATIC and is_seen:
+            if flags & FINAL and not flags & (STATIC | PRIVATE) and is_seen:
                 error, reason = "IncompatibleClassChangeError", "it is final, and cannot be overridden"
                 yield Problem(known.name, member.name, member.descriptor, error, reason)
     if not found.flags & (ABSTRACT | INTERFACE) and None not in parents:
