@@ -1,6 +1,6 @@
 """The classes of every release, from its jars: kafka-clients, kafka-streams and kafka-streams-scala.
 
-Private members are left out, as nothing outside can be linked with them, and so are the libraries inside kafka-clients
+Private members are left out, unless another release has them for others, and so are the libraries inside kafka-clients
 (``org.apache.kafka.shaded``). What Kafka's classes inherit from Java is there, as Java 17 has it.
 """
 
@@ -20,6 +20,7 @@ from upgrade.application.class_file import (
     DEPRECATED,
     FINAL,
     INTERFACE,
+    PRIVATE,
     PROTECTED,
     PUBLIC,
     STATIC,
@@ -29,7 +30,7 @@ from upgrade.application.scala import scala_jar, scala_places
 from upgrade.releases import Release
 
 CLASS_FLAGS: Final = PUBLIC | FINAL | INTERFACE | ABSTRACT | DEPRECATED
-MEMBER_FLAGS: Final = PUBLIC | PROTECTED | STATIC | FINAL | ABSTRACT | SYNTHETIC | DEPRECATED
+MEMBER_FLAGS: Final = PUBLIC | PRIVATE | PROTECTED | STATIC | FINAL | ABSTRACT | SYNTHETIC | DEPRECATED
 JAVA: Final = "java"
 """The place of Java's classes, where those of Kafka have an artifact."""
 _ROOT: Final = "org/apache/kafka/"

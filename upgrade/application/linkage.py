@@ -304,7 +304,8 @@ def _member_problems(class_file: ClassFile, reference: Reference, classes: _Clas
 
 
 def _is_accessible(class_file: ClassFile, resolved: Resolution, classes: _Classes) -> bool:
-    if resolved.flags & PUBLIC or _package(class_file.name) == _package(resolved.owner):
+    is_near = _package(class_file.name) == _package(resolved.owner) and not resolved.flags & PRIVATE
+    if resolved.flags & PUBLIC or is_near:
         return True
     return bool(resolved.flags & PROTECTED) and resolved.owner in supertypes(classes, class_file.name)
 
@@ -328,7 +329,7 @@ def _inheritance_problems(class_file: ClassFile, classes: _Classes) -> Iterator[
         for kafka_class in kafka:
             flags = kafka_class.members.get((member.name, member.descriptor), 0)
             is_seen = flags & (PUBLIC | PROTECTED) or _package(class_file.name) == _package(kafka_class.name)
-            if flags & FINAL and not flags & STATIC and is_seen:
+            if flags & FINAL and not flags & (STATIC | PRIVATE) and is_seen:
                 error, reason = "IncompatibleClassChangeError", "it is final, and cannot be overridden"
                 yield Problem(kafka_class.name, member.name, member.descriptor, error, reason)
     if not class_file.flags & (ABSTRACT | INTERFACE) and None not in parents:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from upgrade.application.api_diff import full_text
+from upgrade.application.class_file import PRIVATE
 from upgrade.application.code import Code
 
 NUMBERS_KEPT: Final = "the numbers of unnamed stores and internal topics stay"
@@ -410,6 +411,6 @@ def replacement(text: str) -> Replacement | None:
 def overloads(code: Code, owner: str, name: str) -> Iterator[str]:
     """Yield the methods with the same name that a class still has: candidates where no row names a replacement."""
     kafka_class = code.get(owner)
-    for member, descriptor in sorted(kafka_class.members) if kafka_class else ():
-        if member == name:
+    for (member, descriptor), flags in sorted(kafka_class.members.items()) if kafka_class else ():
+        if member == name and not flags & PRIVATE:
             yield full_text(owner, member, descriptor).partition("#")[2]

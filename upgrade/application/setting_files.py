@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import accumulate, pairwise, repeat
 from typing import Any, Final, NoReturn
 
@@ -52,18 +52,42 @@ _NAMES: Final[Mapping[str, str]] = {
     **{f"spring.kafka.{name}": key for name, key in _SPRING_SECURITY.items()},
     "spring.cloud.stream.kafka.streams.binder.application-id": "application.id",
     "spring.cloud.stream.kafka.streams.binder.brokers": "bootstrap.servers",
-    "quarkus.kafka-streams.application-id": "application.id",
-    "quarkus.kafka-streams.application-server": "application.server",
-    "quarkus.kafka-streams.bootstrap-servers": "bootstrap.servers",
-    "quarkus.kafka-streams.sasl.jaas-config": "sasl.jaas.config",
-    "quarkus.kafka-streams.sasl.mechanism": "sasl.mechanism",
-    "quarkus.kafka-streams.security.protocol": "security.protocol",
 }
 """Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
 _OF_FRAMEWORKS: Final = ("spring.", "quarkus.", "mp.messaging.")
 """Names of frameworks: what they give to Streams is read, and the rest is for other clients."""
 _STREAMS_BINDER: Final = "spring.cloud.stream.kafka.streams."
 """Its bindings can have settings of Streams, too."""
+_QUARKUS: Final[Mapping[str, str]] = {
+    **{f"quarkus.kafka-streams.{key.replace('.', '-')}": key for key in ("application.id", "application.server")},
+    "quarkus.kafka-streams.bootstrap-servers": "bootstrap.servers",
+    "quarkus.kafka-streams.security.protocol": "security.protocol",
+    **{
+        f"quarkus.kafka-streams.{group}.{name}": f"{group}.{name.replace('-', '.')}"
+        for group, names in {
+            "sasl": (
+                *("client-callback-handler-class", "jaas-config", "kerberos-kinit-cmd", "kerberos-service-name"),
+                *("kerberos-min-time-before-relogin", "kerberos-ticket-renew-jitter"),
+                *("kerberos-ticket-renew-window-factor", "login-callback-handler-class", "login-class"),
+                *("login-refresh-window-factor", "login-refresh-window-jitter", "mechanism"),
+            ),
+            "ssl": (
+                *("cipher-suites", "enabled-protocols", "endpoint-identification-algorithm", "key.password"),
+                *("keymanager-algorithm", "keystore.certificate-chain", "keystore.key", "keystore.location"),
+                *("keystore.password", "keystore.type", "protocol", "provider", "secure-random-implementation"),
+                *("trustmanager-algorithm", "truststore.certificates", "truststore.location", "truststore.password"),
+                "truststore.type",
+            ),
+        }.items()
+        for name in names
+    },
+}
+"""Of Quarkus, which sets them after its ``kafka-streams.*``."""
+_QUARKUS_DEFAULTS: Final[Mapping[str, str]] = {
+    "kafka.bootstrap.servers": "bootstrap.servers",
+    "quarkus.application.name": "application.id",
+}
+"""Of Quarkus, where its own names for Kafka Streams are not set; they do not show that a file is one of Quarkus."""
 _OF_WRAPPERS: Final = ("spring.kafka.streams.cleanup.on-startup", "spring.kafka.streams.cleanup.on-shutdown")
 """Names of frameworks that are no settings of Kafka, and that decide what its wrapper does."""
 _ACTIVATION: Final[Mapping[str, str]] = {
@@ -210,7 +234,7 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
                 of_wrappers={name: entry.value or "" for name, entry in others.items()},
             )
         )
-    left_out = {entry.key for entry in all_entries if framework and not _is_read(entry.key)}
+    left_out = {entry.key for entry in all_entries if framework and not _is_read(entry.key, _QUARKUS_DEFAULTS)}
     return Settings(tuple(variants), framework, len(left_out))
 
 
@@ -241,7 +265,11 @@ def _by_kafkas_names(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     for prefix in reversed(_PREFIXES):
         prefixed |= {name: entry for key, entry in entries.items() if (name := _below(prefix, key))}
     named = {_plain(key): entry for key, entry in entries.items()}
-    return {_NAMES[key]: named[_plain(key)] for key in reversed(list(_NAMES)) if _plain(key) in named} | prefixed
+
+    def by(names: Mapping[str, str]) -> dict[str, Entry]:
+        return {names[key]: named[_plain(key)] for key in reversed(list(names)) if _plain(key) in named}
+
+    return by(_NAMES) | prefixed | by(_QUARKUS_DEFAULTS) | by(_QUARKUS)
 
 
 def _settings_of_wrappers(given: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
@@ -249,8 +277,8 @@ def _settings_of_wrappers(given: Mapping[str, Entry]) -> Iterator[tuple[str, Ent
     return ((name, named[_plain(name)]) for name in _OF_WRAPPERS if _plain(name) in named)
 
 
-def _is_read(key: str) -> bool:
-    return _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
+def _is_read(key: str, further: Container[str] = ()) -> bool:
+    return key in further or _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
 
 
 def _may_be_applications(key: str) -> bool:
@@ -267,7 +295,7 @@ def _plain(key: str) -> str:
     return key.lower().replace("-", "").replace("_", "")
 
 
-_PLAIN_NAMES: Final = frozenset(map(_plain, (*_NAMES, *_OF_WRAPPERS)))
+_PLAIN_NAMES: Final = frozenset(map(_plain, (*_NAMES, *_QUARKUS, *_OF_WRAPPERS)))
 
 
 def _below(prefix: str, key: str) -> str:

@@ -106,10 +106,10 @@ _RENAMED: Final[Mapping[str, str]] = {
 }
 """The successors of keys of Streams that are removed or deprecated: upgrade guides of Streams, 0.11.0 to 4.0."""
 _SET_BY_STREAMS: Final[Mapping[str, frozenset[str]]] = {
-    "consumer": frozenset({"group.id", "key.deserializer", "partition.assignment.strategy", "value.deserializer"}),
+    "consumer": frozenset({"group.id", "key.deserializer", "value.deserializer"}),
     "producer": frozenset({"key.serializer", "value.serializer"}),
 }
-"""Java: ``StreamsConfig#getMainConsumerConfigs``, and the serializers of ``byte[]`` that Streams gives its clients."""
+"""What no table has, as it is another value for each: the group, and objects that Streams passes to constructors."""
 _IGNORED: Final[Mapping[str, str]] = {
     "NON_CONFIGURABLE_CONSUMER_DEFAULT_CONFIGS": "consumer",
     "NON_CONFIGURABLE_CONSUMER_EOS_CONFIGS": "consumer",
@@ -117,6 +117,8 @@ _IGNORED: Final[Mapping[str, str]] = {
 }
 _EXACTLY_ONCE: Final = "EOS"
 _GUARANTEE: Final = "processing.guarantee"
+_CONSUMER_DEFAULTS: Final = ("CONSUMER_DEFAULT_OVERRIDES", "CONSUMER_EOS_OVERRIDES")
+"""Without and with exactly-once."""
 _PASSED: Final[Mapping[str, str]] = {"consumer": "main.consumer", "producer": "producer", "admin": "admin"}
 """The names in ``Configuration.overrides`` of what Streams passes to each client."""
 
@@ -291,7 +293,7 @@ class _Judge:
         if new is None:
             subject = f"Streams of {release}" if config == "streams" else f"the {config} of {release}"
             return finding(Effect.REMOVED, f"{subject} does not have it and ignores it{successor}")
-        if plain in self._ignored(config):
+        if plain in self._ignored(config, key.removesuffix(plain)):
             return finding(Effect.NO_EFFECT, "Streams sets it itself")
         if missing := self._missing_class(value):
             return finding(Effect.REFUSED, f"{release} has no class {missing}")
@@ -379,12 +381,26 @@ class _Judge:
         new = _RENAMED.get(key)
         return f"; {new} is its successor" if new in self._keys(self._target, "streams") else ""
 
-    def _ignored(self, config: str) -> frozenset[str]:
-        """Return the keys of a client that Streams sets itself."""
+    def _ignored(self, config: str, prefix: str = "") -> frozenset[str]:
+        """Return the keys of a client that Streams sets itself; without a prefix of its own it is the main one."""
         names = (name for name, client in _IGNORED.items() if client == config)
         used = (name for name in names if self._is_exactly_once or _EXACTLY_ONCE not in name)
         keys = (self._target.overrides.get(name, ()) for name in used)
-        return _SET_BY_STREAMS.get(config, frozenset()).union(*keys)
+        return _SET_BY_STREAMS.get(config, frozenset()).union(self._set_afterwards(config, prefix), *keys)
+
+    def _set_afterwards(self, config: str, prefix: str) -> Iterator[str]:
+        """Yield what a consumer gets beyond the defaults of Streams: it is set after what the application sets."""
+        if config != "consumer":
+            return
+        own = _override(self._target, f"{prefix.removesuffix('.')}{self._suffix}")
+        passed = own or _override(self._target, f"{_PASSED[config]}{self._suffix}")
+        defaults = _override(self._target, _CONSUMER_DEFAULTS[self._is_exactly_once])
+        given = self._keys(self._target, "streams")  # those Streams may take from a key of its own
+        yield from (key for key, value in passed.items() if defaults.get(key) != value and key not in given)
+
+    @property
+    def _suffix(self) -> str:
+        return " (exactly once)" if self._is_exactly_once else ""
 
     @property
     def _is_exactly_once(self) -> bool:
@@ -402,9 +418,8 @@ class _Judge:
     def _default(self, configuration: Configuration, config: str, key: str) -> str:
         if (config, key) == ("producer", "acks") and self._is_idempotent:
             return "all"  # Java: ProducerConfig#configureAcks, and later #postProcessAndValidateIdempotenceConfigs
-        suffix = " (exactly once)" if self._is_exactly_once else ""
-        passed = configuration.overrides.get(f"{_PASSED.get(config)}{suffix}", {})
-        if isinstance(passed, Mapping) and key in passed:
+        passed = _override(configuration, f"{_PASSED.get(config)}{self._suffix}")
+        if key in passed:
             return passed[key]
         definition = configuration.configs[config][key]
         return "one that the machine or its Java decides" if definition.varies else definition.default_text
@@ -413,6 +428,12 @@ class _Judge:
         """Whether a key is set, or may be."""
         prefixes = (prefix for prefix, client in _PREFIXES.items() if client == config)
         return key in self._elsewhere or any(prefix + key in self._settings for prefix in ("", *prefixes))
+
+
+def _override(configuration: Configuration, name: str) -> Mapping[str, str]:
+    """Return the values that Streams gives to a client, or that a constant of it has."""
+    override = configuration.overrides.get(name, {})
+    return override if isinstance(override, Mapping) else {}
 
 
 def _scope(key: str) -> tuple[str, tuple[str, ...]]:

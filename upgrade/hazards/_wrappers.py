@@ -37,8 +37,9 @@ CLEAN_UP: Final = "clean-up-config"
 """The fact that it does."""
 _TABLE: Final = "wrappers.toml"
 _BUILDS: Final = ("build-with-properties", "build-without-properties")
-_DECIDES_CLEAN_UP: Final = ("spring-boot-autoconfigure", "spring-kafka")
-"""Spring Boot gives spring-kafka a configuration of its own since 2.4."""
+_SPRING_BOOT: Final = ("spring-boot-kafka", "spring-boot-autoconfigure")
+_DECIDES_CLEAN_UP: Final = (*_SPRING_BOOT, "spring-kafka")
+"""Spring Boot gives spring-kafka a configuration of its own since 2.4; since 4.0 a module of its own does."""
 _CLEAN_UP_KEY: Final = "spring.kafka.streams.cleanup.on-"
 _DELETES_AS_ASKED: Final = setting(f"{_CLEAN_UP_KEY}startup", "true") | setting(f"{_CLEAN_UP_KEY}shutdown", "true")
 _KEEPS_AS_ASKED: Final = setting(f"{_CLEAN_UP_KEY}shutdown", "false")
@@ -113,7 +114,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
     by_library = {wrapper.library: (name, wrapper) for name, wrapper in wrappers.items()}
     deciding = (by_library[library] for library in _DECIDES_CLEAN_UP if library in by_library)
     name, decides = next((candidate for candidate in deciding if candidate[1].deletes_stores is not None), ("", None))
-    is_boot = decides is not None and decides.library == _DECIDES_CLEAN_UP[0]
+    is_boot = decides is not None and decides.library in _SPRING_BOOT
     is_asked = is_boot and any(
         _DELETES_AS_ASKED.concern(application).answer is not Answer.NO for application in given if application.settings
     )

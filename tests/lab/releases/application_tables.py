@@ -146,7 +146,7 @@ def derive_code(
                     continue
                 key = entry.filename, entry.CRC, entry.file_size
                 if key not in read:
-                    read[key] = _without_private(read_class(jar.read(entry)))
+                    read[key] = _without_generated(read_class(jar.read(entry)))
                 yield release, artifact, read[key]
 
 
@@ -176,13 +176,12 @@ def _is_rocksdb(library: Dependency) -> bool:
     return library.artifact == ROCKSDB_ARTIFACT
 
 
-def _without_private(found: ClassFile) -> ClassFile:
-    """Leave out what nothing outside a class and its nested ones can be linked with."""
+def _without_generated(found: ClassFile) -> ClassFile:
+    """Leave out what the compiler adds for a class and its nested ones."""
     members = [
         each
         for each in found.members
-        if each.name == TRAIT_INITIALIZER
-        or (not each.flags & PRIVATE and not each.name.startswith(("access$", "lambda$", "$", "<clinit>")))
+        if each.name == TRAIT_INITIALIZER or not each.name.startswith(("access$", "lambda$", "$", "<clinit>"))
     ]
     return ClassFile(found.name, found.flags, found.superclass, found.interfaces, tuple(members), found.java)
 
@@ -197,7 +196,7 @@ def java_supertypes(names: Iterable[str]) -> Iterator[ClassFile]:
         while wanted - done:
             name = min(wanted - done)
             done.add(name)
-            found = _without_private(read_class(module.read(f"classes/{name}.class")))
+            found = _without_generated(read_class(module.read(f"classes/{name}.class")))
             wanted |= {each for each in (found.superclass, *found.interfaces) if each}
             yield found
 
@@ -214,7 +213,13 @@ def code_rows(
         foreign.update(name for name in (each.superclass, *each.interfaces) if name.startswith("java/"))
     for each in java_supertypes(foreign):
         _add(rows[JAVA, each.name], each, set(places.values()))
-    return rows
+    return {key: _without_private(members) for key, members in rows.items()}
+
+
+def _without_private(rows: Mapping[tuple[str, ...], set[int]]) -> dict[tuple[str, ...], set[int]]:
+    """Leave out members that are private in every release: nothing outside was ever linked with them."""
+    seen = {row[1:3] for row in rows if not row[0] and not int(row[3], 16) & PRIVATE}
+    return {row: places for row, places in rows.items() if row[0] or row[1:3] in seen}
 
 
 def _add(rows: dict[tuple[str, ...], set[int]], each: ClassFile, places: set[int]) -> None:

@@ -21,7 +21,7 @@ from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts
 from tests.lab.releases.dependency_tables import derive_artifacts, derive_libraries
 from tests.lab.releases.environment_tables import derive_environment
 from upgrade.application._stored import expand, stored_configuration
-from upgrade.application.class_file import PUBLIC, ClassFile, ClassMember
+from upgrade.application.class_file import PRIVATE, PUBLIC, ClassFile, ClassMember
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
 from upgrade.application.configuration import CONFIGS, configuration_of
 from upgrade.application.dependencies import Dependency, dependencies_of, java_level, library_jar
@@ -115,7 +115,11 @@ def check_classes(known, derived):
     assert stored.keys() == found.keys()
     for artifact, each in found.values():
         row = stored[each.name]
-        members = {(member.name, member.descriptor): member.flags & MEMBER_FLAGS for member in each.members}
+        members = {
+            (member.name, member.descriptor): member.flags & MEMBER_FLAGS
+            for member in each.members
+            if not member.flags & PRIVATE or (member.name, member.descriptor) in row.members
+        }
         assert (artifact, each.flags & CLASS_FLAGS, members) == (row.artifact, row.flags, row.members)
         assert each.interfaces == row.interfaces
 

@@ -48,6 +48,7 @@ class WrapperSource:
 
 
 SPRING_BOOT: Final = "org/springframework/boot/autoconfigure/kafka/KafkaProperties$Cleanup.class"
+BOOT_4: Final = "org/springframework/boot/kafka/autoconfigure/KafkaProperties"
 SOURCES: Final = (
     WrapperSource(
         "spring-kafka",
@@ -67,6 +68,13 @@ SOURCES: Final = (
         ),
         bom=("spring-boot-dependencies", "kafka.version"),
         clean_up=SPRING_BOOT,
+    ),
+    WrapperSource(
+        "spring-boot-kafka",
+        "org.springframework.boot",
+        ("4.0.1",),
+        bom=("spring-boot-dependencies", "kafka.version"),
+        clean_up=f"{BOOT_4}$Cleanup.class",
     ),
     WrapperSource(
         "spring-cloud-stream-binder-kafka-streams",

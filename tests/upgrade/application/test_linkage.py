@@ -4,7 +4,7 @@ import pytest
 
 from tests.upgrade.application.class_bytes import GETFIELD, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
 from upgrade.application.archive import ApplicationClass
-from upgrade.application.class_file import ABSTRACT, FINAL, INTERFACE, PROTECTED, PUBLIC, STATIC, read_class
+from upgrade.application.class_file import ABSTRACT, FINAL, INTERFACE, PRIVATE, PROTECTED, PUBLIC, STATIC, read_class
 from upgrade.application.code import KafkaClass, code_of
 from upgrade.application.libraries import Library
 from upgrade.application.linkage import check_references
@@ -306,3 +306,28 @@ def test_the_tables_of_releases_answer():
     found = report([ClassBytes("A").calls(KAFKA_STREAMS, *member)], new, old)
 
     assert [("NoSuchMethodError", True)] == [(each.error, each.is_new) for each in found.problems]
+
+
+def test_a_member_that_became_private_is_there_and_not_accessible():
+    """Java raises IllegalAccessError, also for a class in the same package."""
+    for name in ("A", STREAMS + "A"):
+        written = ClassBytes(name).calls(KAFKA_STREAMS, "close")
+        assert {("IllegalAccessError", "KafkaStreams#close()")} == problems(
+            written, of_kafka(KAFKA_STREAMS, close=PRIVATE)
+        )
+
+
+def test_a_private_final_method_can_be_overridden():
+    near = STREAMS + "A"
+    written = ClassBytes(near, KAFKA_STREAMS).method("close", code=b"\xb1")
+
+    assert set() == problems(written, of_kafka(KAFKA_STREAMS, close=PRIVATE | FINAL))
+
+
+def test_a_field_of_kafka_that_became_private_is_known_to_be_there():
+    """TaskId#partition was public before 4.0."""
+    written = ClassBytes("A").calls(f"{STREAMS}processor/TaskId", "partition", "I", opcode=GETFIELD, tag=9)
+    old, new = (code_of(RELEASES[name]) for name in ("2.8.2", "4.3.1"))
+    (found,) = report([written], new, old).new_problems
+
+    assert ("IllegalAccessError", "partition") == (found.error, found.member)

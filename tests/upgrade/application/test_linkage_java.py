@@ -1,6 +1,7 @@
 """Predicted errors beside those of Java: classes compiled against one release are run on the jars of another."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -45,6 +46,7 @@ SNIPPETS = {
     "Record": 'new ConsumerRecord<>("t", 0, 0L, null, null);',
     "Serde": "Serdes.String();",
     "Lambda": "KStream<Object, Object> s = null; Predicate<Object, Object> p = (k, v) -> true; p.test(1, 2);",
+    "Field": "Object o = new TaskId(0, 0).partition;",
     "Mapper": "ValueMapper<Object, Object> m = v -> v; m.apply(1);",
 }
 TYPES = {
@@ -63,7 +65,18 @@ PAIRS = [("2.8.2", "4.3.1"), ("2.8.2", "3.0.2"), ("2.4.1", "2.8.2"), ("3.4.1", "
 PAIRS += [("3.9.2", "4.4.0"), ("2.4.1", "4.4.0"), ("3.0.2", "3.9.2"), ("2.6.3", "3.2.3"), ("4.4.0", "3.9.2")]
 PAIRS += [("3.2.3", "4.3.1"), ("2.8.2", "2.4.1")]
 LEFT_OUT = {
-    "4.4.0": {"Through", "Transform", "Branch", "Handler", "Offsets", "Poll", "Joined", "Setter", "Partitioned"}
+    "4.4.0": {
+        "Field",
+        "Through",
+        "Transform",
+        "Branch",
+        "Handler",
+        "Offsets",
+        "Poll",
+        "Joined",
+        "Setter",
+        "Partitioned",
+    }
 }
 """What a release cannot compile."""
 
@@ -96,6 +109,28 @@ def test_java_raises_what_was_predicted_and_nothing_else(origin, target, tmp_pat
     with Archives([classes]) as archives:
         old, new = (code_of(RELEASES[name]) for name in (origin, target))
         report = check_references(archives.classes, old, new, archives.find)
-    predicted = {(each.name, problem.error) for problem in report.problems for each in problem.referred_by}
+    predicted = {
+        (each.name.partition("$")[0], problem.error, in_message(problem))
+        for problem in report.problems
+        for each in problem.referred_by
+    }
 
-    assert {tuple(line.split()) for line in done.stdout.splitlines()} == predicted
+    said = (line.split("\t", 2) for line in done.stdout.splitlines())
+    assert {(name, error, named_by_java(error, message)) for name, error, message in said} == predicted
+
+
+def in_message(problem):
+    """Java names the class that is missing, of a field its name alone, and of a method its class too."""
+    owner = problem.owner.replace("/", ".")
+    if problem.error == "NoSuchFieldError":
+        return problem.member
+    return f"{owner}.{problem.member}" if problem.member else owner
+
+
+def named_by_java(error, message):
+    if error == "NoClassDefFoundError":
+        return message.replace("/", ".")
+    if error == "IllegalAccessError" and (field := re.search(r"tried to access \w+ field ([\w.$]+)", message)):
+        return field[1]
+    called = re.search(r"([\w.$]+\.[\w$<>]+)\(", message)
+    return called[1] if called else message

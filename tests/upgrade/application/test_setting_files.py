@@ -261,3 +261,26 @@ def test_without_pyyaml_one_sentence_says_what_to_install(monkeypatch):
     with pytest.raises(UpgradeError, match=r"^YAML needs PyYAML: pip install 'streams-assignor\[yaml\]'$"):
         parse_settings("a: b", ".yaml")
     assert {"a": "b"} == parse_settings(json.dumps({"a": "b"}), ".json").values
+
+
+def test_quarkus_sets_its_own_names_last():
+    """KafkaStreamsProducer of quarkus-kafka-streams 3.33."""
+    text = "quarkus.application.name=a\nkafka.bootstrap.servers=h:1\nkafka-streams.security.protocol=PLAINTEXT\n"
+    text += "quarkus.kafka-streams.security.protocol=SASL_SSL\nquarkus.kafka-streams.topics=t\n"
+    text += "quarkus.kafka-streams.ssl.truststore.type=PKCS12\nquarkus.kafka-streams.ssl.keymanager-algorithm=X\n"
+    text += "quarkus.kafka-streams.sasl.login-callback-handler-class=c.D\n"
+    found = parse_settings(text, ".properties")
+
+    assert {
+        "application.id": "a",
+        "bootstrap.servers": "h:1",
+        "security.protocol": "SASL_SSL",
+        "ssl.truststore.type": "PKCS12",
+        "ssl.keymanager.algorithm": "X",
+        "sasl.login.callback.handler.class": "c.D",
+    } == found.values
+    assert 1 == found.left_out
+    plain = "application.id=a\nkafka.bootstrap.servers=h:1\n"
+    assert "a" == parse_settings(plain, ".properties").values["application.id"]
+    named = parse_settings(f"{text}quarkus.kafka-streams.application-id=b", ".properties")
+    assert "b" == named.values["application.id"]

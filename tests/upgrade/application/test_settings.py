@@ -205,6 +205,27 @@ def test_a_key_that_is_known_or_has_no_key_of_kafka_is_nowhere_else(name):
     assert {} == keys_elsewhere(Variant(values={name: "1"}))
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "release", "expected"),
+    [
+        ("main.consumer.partition.assignment.strategy", "a.B", "4.3.1", Effect.NO_EFFECT),
+        ("partition.assignment.strategy", "a.B", "2.8.2", Effect.NO_EFFECT),
+        ("main.consumer.allow.auto.create.topics", "true", "3.9.1", Effect.NO_EFFECT),
+        ("main.consumer.allow.auto.create.topics", "true", "2.4.1", Effect.FINE),
+        ("restore.consumer.auto.offset.reset", "latest", "3.9.1", Effect.NO_EFFECT),
+        ("global.consumer.auto.offset.reset", "latest", "3.9.1", Effect.NO_EFFECT),
+        ("consumer.auto.offset.reset", "latest", "3.9.1", Effect.FINE),
+        ("consumer.max.poll.records", "7", "3.9.1", Effect.FINE),
+        ("bootstrap.resolve.timeout.ms", "7", "4.4.0", Effect.FINE),
+        ("producer.linger.ms", "7", "4.4.0", Effect.FINE),
+    ],
+)
+def test_what_streams_passes_beyond_its_defaults_is_set_after_the_application(key, value, release, expected):
+    (found,) = (each for each in judged({key: value}, release, release).findings if each.key == key)
+
+    assert expected is found.status
+
+
 def test_defaults_that_changed_are_named_where_they_are_not_set():
     found = {(each.config, each.key): each.text for each in judged({}).findings if each.status is Effect.DEFAULT}
 

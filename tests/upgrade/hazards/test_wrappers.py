@@ -78,6 +78,16 @@ def test_the_clean_up_keys_of_spring_boot_decide(boot, text, expected):
     assert {"state.dir"} == written.values.keys()
 
 
+def test_spring_boot_4_decides_with_a_module_of_its_own():
+    written = parse_settings("spring.kafka.streams.cleanup.on-shutdown=true", ".properties")
+    (known,) = setting_facts("application.properties", written)
+    libraries = {"spring-kafka": "4.0.8", "spring-boot-kafka": "4.0.1", "spring-boot-autoconfigure": "4.0.1"}
+    found = judged(Application(settings=known, topology=STORES, code=code(libraries=libraries).code), target="4.4")
+
+    assert YES is found[NAME].concern.answer
+    assert YES is found["spring-boot-kafka-links-older-kafka"].concern.answer
+
+
 def test_a_clean_up_config_of_ones_own_decides():
     own = {CLEAN_UP: ("your class A refers to CleanupConfig",)}
     found = judged(application({"spring-kafka": "2.6.1"}, shown=own))[NAME]

@@ -3,7 +3,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 
 /**
- * What Java says of classes that were compiled against another release: "CLASS ERROR" for each that cannot be linked.
+ * What Java says of classes that were compiled against another release: "CLASS ERROR MESSAGE" for each that cannot be linked.
  * A null receiver is found only after the member, so NullPointerException means that it is there.
  */
 public class Linker {
@@ -13,7 +13,7 @@ public class Linker {
                 Class<?> type = Class.forName(name);
                 for (Method each : type.getMethods()) {
                     boolean isMissing = Modifier.isAbstract(each.getModifiers()) && !type.isInterface();
-                    if (isMissing) System.out.println(name + " AbstractMethodError");
+                    if (isMissing) System.out.println(name + "\tAbstractMethodError\t" + each.getDeclaringClass().getName() + "." + each.getName() + "(");
                 }
                 type.getMethod("run").invoke(null);
             } catch (InvocationTargetException failed) {
@@ -25,6 +25,6 @@ public class Linker {
     }
 
     static void say(String name, Throwable error) {
-        System.out.println(name + " " + error.getClass().getSimpleName());
+        System.out.println(name + "\t" + error.getClass().getSimpleName() + "\t" + error.getMessage());
     }
 }
