@@ -9,6 +9,7 @@ from assignor.groups.broker_assigned import BrokerAssignment, BrokerGroup, Descr
 from assignor.groups.broker_assigned.reconciliation import Reconciliation
 from assignor.groups.described_group import STREAMS, DescribedGroup
 from subscription_codec import TaskId
+from upgrade.topology_description import DescribedNode
 
 _OPERATIONS: Final[Mapping[int, str]] = {
     3: "READ",
@@ -40,6 +41,10 @@ def broker_group_json(group: DescribedGroup) -> dict[str, Any]:
             "epoch": found.topology.epoch,
             "subtopologies": {each.name: _subtopology_json(each) for each in found.topology.subtopologies},
         },
+        "topology_description_status": found.topology_description_status,
+        "topology_description": None
+        if found.topology_description is None
+        else [_node_json(each) for each in found.topology_description],
         "configs": None if found.configs is None else dict(found.configs),
         "authorized_operations": _operation_names(found.authorized_operations),
         "partition_counts": dict(sorted(group.partition_counts.items())) if group.type == STREAMS else None,
@@ -56,6 +61,17 @@ def _subtopology_json(found: DescribedSubtopology) -> dict[str, Any]:
         "repartition_sink_topics": list(found.repartition_sink_topics),
         "repartition_source_topics": {each.name: _topic_json(each) for each in found.repartition_sources},
         "changelogs": {each.name: _topic_json(each) for each in found.changelogs},
+    }
+
+
+def _node_json(found: DescribedNode) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "name": found.name,
+        "subtopology": found.subtopology,
+        "topics": None if found.has_pattern else list(found.topics),
+        "stores": list(found.stores),
+        "predecessors": list(found.predecessors),
     }
 
 
@@ -76,7 +92,7 @@ def broker_member_json(
     target = found.target
     return {
         "epoch": found.epoch,
-        "has_target": progress.is_complete,
+        "has_target": None if found.epoch is None and progress.is_complete else progress.is_complete,
         "topology_epoch": found.topology_epoch if group_type == STREAMS else None,
         "is_classic": found.is_classic,
         "topic_regex": found.topic_regex,

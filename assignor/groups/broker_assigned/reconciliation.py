@@ -116,7 +116,11 @@ def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapp
     """Return how far each member is, by its name; empty for a classic group."""
     known = {each.name: found for each in members if (found := each.described.broker_assignment)}
     epoch = group.broker.assignment_epoch if group.broker else 0
-    unconfirmed = frozenset(name for name, found in known.items() if found.target is not None and found.epoch < epoch)
+    unconfirmed = frozenset(
+        name
+        for name, found in known.items()
+        if found.target is not None and found.epoch is not None and found.epoch < epoch
+    )
     if not unconfirmed and all(found.target in (None, found.current) for found in known.values()):
         return dict.fromkeys(known, COMPLETE)
     holders = _holders(known, unconfirmed)
