@@ -48,10 +48,10 @@ def decode_key(key: bytes | None) -> RecordKey:
         DecodeError: The key is malformed.
     """
     number = record_type_number(key)
-    found = RECORD_TYPES.get(number)
-    if found is None:
+    record_type = RECORD_TYPES.get(number)
+    if record_type is None:
         raise FutureVersion(f"record type {number}; the highest known type is {max(RECORD_TYPES)}", 0)
-    return RecordKey(found, found.key.layouts[0].decode(require_bytes(key), _NUMBER_SIZE))
+    return RecordKey(record_type, record_type.key.layouts[0].decode(require_bytes(key), _NUMBER_SIZE))
 
 
 def decode_value(kind: RecordType, value: bytes) -> RecordValue:

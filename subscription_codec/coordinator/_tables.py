@@ -120,8 +120,8 @@ GROUP_METADATA_VALUE: Final = Schema(
 _OFFSET_COMMIT_KEYS: Final = ("group", "topic", "partition")
 
 RECORD_TYPES: Final[Mapping[int, RecordType]] = {
-    each.number: each
-    for each in (
+    record_type.number: record_type
+    for record_type in (
         # Kafka's decoder reads a value of a legacy key with any version: both keys share their values.
         RecordType(0, "LegacyOffsetCommit", _key("LegacyOffsetCommit", *_OFFSET_COMMIT_KEYS), OFFSET_COMMIT_VALUE),
         RecordType(1, "OffsetCommit", _key("OffsetCommit", *_OFFSET_COMMIT_KEYS), OFFSET_COMMIT_VALUE),

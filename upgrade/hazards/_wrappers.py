@@ -86,8 +86,8 @@ def _wrappers_in(application: Application) -> Iterator[tuple[str, WrapperLine]]:
     """Yield the wrappers of an application with their versions, as far as the table has their lines."""
     for library, version in application.all_libraries.items():
         line = ".".join(map(str, version_number(version)[:2]))
-        if found := wrapper_lines().get((library, line)):
-            yield f"{library} {version}", found
+        if wrapper := wrapper_lines().get((library, line)):
+            yield f"{library} {version}", wrapper
 
 
 def with_wrappers(application: Application) -> Application:
@@ -96,19 +96,19 @@ def with_wrappers(application: Application) -> Application:
     builds_itself = any(shown.get(fact) for fact in _BUILDS)
     calls: dict[str, str] = {}
     sets: dict[str, Setting] = {}
-    for name, found in _wrappers_in(application):
-        sets |= {key: Setting(value, name) for key, value in found.sets.items()}
+    for name, wrapper in _wrappers_in(application):
+        sets |= {key: Setting(value, name) for key, value in wrapper.sets.items()}
         if not builds_itself:
-            calls |= dict.fromkeys(found.shows, f"{name} does it for every application")
+            calls |= dict.fromkeys(wrapper.shows, f"{name} does it for every application")
     return evolve(application, wrapped=sets, calls=calls)
 
 
 def wrapper_hazards(applications: Iterable[Application], target: Release) -> Iterator[Hazard]:
     """Yield the hazards of the wrappers of an application: any upgrade meets them."""
-    wrappers = {name: found for application in applications for name, found in _wrappers_in(application)}
-    by_library = {found.library: (name, found) for name, found in wrappers.items()}
-    deciding = (by_library[each] for each in _DECIDES_CLEAN_UP if each in by_library)
-    name, decides = next((each for each in deciding if each[1].deletes_stores is not None), ("", None))
+    wrappers = {name: wrapper for application in applications for name, wrapper in _wrappers_in(application)}
+    by_library = {wrapper.library: (name, wrapper) for name, wrapper in wrappers.items()}
+    deciding = (by_library[library] for library in _DECIDES_CLEAN_UP if library in by_library)
+    name, decides = next((candidate for candidate in deciding if candidate[1].deletes_stores is not None), ("", None))
     if decides and decides.deletes_stores:
         yield Hazard(
             name="wrapper-deletes-stores",
@@ -123,23 +123,23 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
             source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
         )
-    for name, found in wrappers.items():
-        if found.kafka and version_number(found.kafka)[:2] < target.known_number[:2]:
+    for name, wrapper in wrappers.items():
+        if wrapper.kafka and version_number(wrapper.kafka)[:2] < target.known_number[:2]:
             yield Hazard(
-                name=f"{found.library}-links-older-kafka",
+                name=f"{wrapper.library}-links-older-kafka",
                 about=HazardSubject.CODE,
                 severity=Severity.CHANGES,
                 applies_to=name,
-                when=HasLibrary((found.library,)),
-                symptom=f"its line was built for Kafka {found.kafka}: it may call what is gone (--app)",
-                remedy=_newer(found.library, target),
-                source=f"POM of {found.library} {found.release}",
+                when=HasLibrary((wrapper.library,)),
+                symptom=f"its line was built for Kafka {wrapper.kafka}: it may call what is gone (--app)",
+                remedy=_newer(wrapper.library, target),
+                source=f"POM of {wrapper.library} {wrapper.release}",
             )
 
 
 def _newer(library: str, target: Release) -> str:
     """Name the first line that links the release line or a newer one."""
-    for each in wrapper_lines().values():
-        if each.library == library and version_number(each.kafka)[:2] >= target.known_number[:2]:
-            return f"take {library} {each.line} or later, which is built for Kafka {each.kafka}"
+    for wrapper in wrapper_lines().values():
+        if wrapper.library == library and version_number(wrapper.kafka)[:2] >= target.known_number[:2]:
+            return f"take {library} {wrapper.line} or later, which is built for Kafka {wrapper.kafka}"
     return f"test it: no line of {library} is known that is built for Kafka {target.line} or later"

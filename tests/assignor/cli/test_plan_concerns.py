@@ -10,7 +10,16 @@ from assignor.cli.plan.text import DisplayOptions, group_plan_lines, judged_line
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 from upgrade.application.facts import CodeFact
-from upgrade.hazards import HAZARDS, Answer, Application, Setting, SettingFacts, judge_hazards
+from upgrade.hazards import (
+    BORROWED_LIBRARY,
+    HAZARDS,
+    MISSING_LIBRARY,
+    Answer,
+    Application,
+    Setting,
+    SettingFacts,
+    judge_hazards,
+)
 from upgrade.hazards._conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
 from upgrade.patch_levels import advise_between
 from upgrade.releases import resolve_release
@@ -260,4 +269,4 @@ def parts(condition):
 def test_each_condition_of_code_is_a_fact_that_code_shows():
     named = {each.fact for row in HAZARDS for each in parts(row.when) if isinstance(each, Uses)}
 
-    assert named <= {each.value for each in CodeFact}
+    assert named <= {fact.value for fact in CodeFact} | {BORROWED_LIBRARY, MISSING_LIBRARY}

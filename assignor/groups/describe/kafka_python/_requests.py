@@ -54,33 +54,33 @@ _RESPONSES: Final = [_message_class(f"{name}Response") for name in _NAMES.values
 """kafka-python finds the class of a response by its number, and has only a weak reference to it."""
 
 
-def described_group(found: Any, group_type: str) -> DescribedGroup:
+def described_group(group: Any, group_type: str) -> DescribedGroup:
     """Convert a group in a response to one of these requests."""
     is_streams = group_type == STREAMS
-    description = _topology_description(found) if is_streams else None
+    description = _topology_description(group) if is_streams else None
     return DescribedGroup(
-        name=found.group_id,
-        state=found.group_state,
+        name=group.group_id,
+        state=group.group_state,
         type=group_type,
         protocol_type=group_type,
-        protocol=getattr(found, "assignor_name", None) or "",
+        protocol=getattr(group, "assignor_name", None) or "",
         members=tuple(
             DescribedGroupMember(
-                member_id=each.member_id,
-                group_instance_id=getattr(each, "instance_id", None),
-                client_id=each.client_id,
-                host=each.client_host,
-                broker_assignment=_streams_assignment(each) if is_streams else _consumer_assignment(each),
+                member_id=member.member_id,
+                group_instance_id=getattr(member, "instance_id", None),
+                client_id=member.client_id,
+                host=member.client_host,
+                broker_assignment=_streams_assignment(member) if is_streams else _consumer_assignment(member),
             )
-            for each in found.members
+            for member in group.members
         ),
         broker=BrokerGroup(
-            epoch=found.group_epoch,
-            assignment_epoch=found.assignment_epoch,
-            topology=_topology(found.topology) if is_streams and found.topology else None,
+            epoch=group.group_epoch,
+            assignment_epoch=group.assignment_epoch,
+            topology=_topology(group.topology) if is_streams and group.topology else None,
             topology_description=description,
-            topology_description_status=_description_status(found, is_known=description is not None),
-            authorized_operations=None if found.authorized_operations == _UNKNOWN else found.authorized_operations,
+            topology_description_status=_description_status(group, is_known=description is not None),
+            authorized_operations=None if group.authorized_operations == _UNKNOWN else group.authorized_operations,
         ),
     )
 
@@ -101,8 +101,8 @@ def _consumer_assignment(member: Any) -> BrokerAssignment:
 
 def _partitions(assignment: Any) -> Assigned:
     topics = assignment.topic_partitions
-    found = (TopicPartition(topic.topic_name, each) for topic in topics for each in topic.partitions)
-    return Assigned(partitions=tuple(sorted(found)))
+    partitions = (TopicPartition(topic.topic_name, number) for topic in topics for number in topic.partitions)
+    return Assigned(partitions=tuple(sorted(partitions)))
 
 
 def _streams_assignment(member: Any) -> BrokerAssignment:
@@ -131,53 +131,59 @@ def _tasks(assignment: Any) -> Assigned:
 
 
 def _task_ids(subtopologies: Iterable[Any]) -> tuple[TaskId, ...]:
-    return in_order(task_id(each.subtopology_id, number) for each in subtopologies for number in each.partitions)
+    return in_order(
+        task_id(subtopology.subtopology_id, number)
+        for subtopology in subtopologies
+        for number in subtopology.partitions
+    )
 
 
 def _offsets(tasks: Iterable[Any]) -> Mapping[TaskId, int]:
-    return {task_id(each.subtopology_id, each.partition): each.offset for each in tasks}
+    return {task_id(task.subtopology_id, task.partition): task.offset for task in tasks}
 
 
-def _topology(found: Any) -> DescribedTopology:
+def _topology(topology: Any) -> DescribedTopology:
     return DescribedTopology(
-        epoch=found.epoch,
+        epoch=topology.epoch,
         subtopologies=tuple(
             DescribedSubtopology(
-                name=each.subtopology_id,
-                source_topics=tuple(each.source_topics),
-                repartition_sink_topics=tuple(each.repartition_sink_topics),
-                changelogs=tuple(map(_internal_topic, each.state_changelog_topics)),
-                repartition_sources=tuple(map(_internal_topic, each.repartition_source_topics)),
+                name=subtopology.subtopology_id,
+                source_topics=tuple(subtopology.source_topics),
+                repartition_sink_topics=tuple(subtopology.repartition_sink_topics),
+                changelogs=tuple(map(_internal_topic, subtopology.state_changelog_topics)),
+                repartition_sources=tuple(map(_internal_topic, subtopology.repartition_source_topics)),
             )
-            for each in found.subtopologies or ()
+            for subtopology in topology.subtopologies or ()
         ),
     )
 
 
-def _description_status(found: Any, *, is_known: bool) -> str | None:
+def _description_status(group: Any, *, is_known: bool) -> str | None:
     """Return why there is a description or none; None with a broker before 4.4, whose status is read as 0."""
-    status = getattr(found, "topology_description_status", 0)
+    status = getattr(group, "topology_description_status", 0)
     text = _STATUSES.get(status, str(status)) if status else None
     return _NOT_UNDERSTOOD if text == _AVAILABLE and not is_known else text
 
 
-def _topology_description(found: Any) -> tuple[DescribedNode, ...] | None:
+def _topology_description(group: Any) -> tuple[DescribedNode, ...] | None:
     """Return the nodes of a topology as ``Topology#describe()`` has them; None if they are not there or not known.
 
     The names of internal topics begin with the application id there, and not in the text.
     """
-    described = getattr(found, "topology_description", None)
+    described = getattr(group, "topology_description", None)
     if described is None:
         return None
-    known = _topology(found.topology).subtopologies if found.topology else ()
-    internal = {name for each in known for name in (*each.repartition_sink_topics, *_names(each.repartition_sources))}
-    prefix = f"{found.group_id}-"
-    topics = {name: name.removeprefix(prefix) for name in internal}
+    prefix, subtopologies = f"{group.group_id}-", _topology(group.topology).subtopologies if group.topology else ()
+    topics = {
+        name: name.removeprefix(prefix)
+        for subtopology in subtopologies
+        for name in (*subtopology.repartition_sink_topics, *(topic.name for topic in subtopology.repartition_sources))
+    }
     try:
         nodes = [
             node
-            for each in described.subtopologies
-            for node in _described_nodes(each.nodes, parse_number(each.subtopology_id), topics)
+            for subtopology in described.subtopologies
+            for node in _described_nodes(subtopology.nodes, parse_number(subtopology.subtopology_id), topics)
         ]
         for store in described.global_stores:
             nodes += _described_nodes([store.source, store.processor], None, topics)
@@ -190,32 +196,28 @@ def _described_nodes(
     nodes: Sequence[Any], subtopology: int | None, topics: Mapping[str, str]
 ) -> Iterator[DescribedNode]:
     predecessors: dict[str, list[str]] = {}
-    for each in nodes:
-        for name in each.successors:
-            predecessors.setdefault(name, []).append(each.name)
-    for each in nodes:
-        kind = _KINDS[each.node_type]
-        named = each.source_topics if kind == "Source" else [each.sink_topic] if each.sink_topic else []
+    for node in nodes:
+        for name in node.successors:
+            predecessors.setdefault(name, []).append(node.name)
+    for node in nodes:
+        kind = _KINDS[node.node_type]
+        named = node.source_topics if kind == "Source" else [node.sink_topic] if node.sink_topic else []
         has_pattern = kind == "Source" and not named
         yield DescribedNode(
             kind,
-            each.name,
+            node.name,
             subtopology,
             topics=(_PATTERN,) if has_pattern else tuple(topics.get(name, name) for name in named),
-            stores=tuple(each.stores),
-            predecessors=tuple(predecessors.get(each.name, ())),
+            stores=tuple(node.stores),
+            predecessors=tuple(predecessors.get(node.name, ())),
             has_pattern=has_pattern,
         )
 
 
-def _names(topics: Iterable[InternalTopic]) -> tuple[str, ...]:
-    return tuple(each.name for each in topics)
-
-
-def _internal_topic(found: Any) -> InternalTopic:
+def _internal_topic(topic: Any) -> InternalTopic:
     return InternalTopic(
-        name=found.name,
-        partitions=found.partitions,
-        replication_factor=found.replication_factor,
-        configs={each.key: each.value for each in found.topic_configs},
+        name=topic.name,
+        partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs={config.key: config.value for config in topic.topic_configs},
     )
