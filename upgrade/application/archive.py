@@ -326,7 +326,9 @@ class Archives:
         self._names += len(header.named)
         if self._names > MAX_NAMES:
             raise InvalidInput(f"expected classes that name at most {MAX_NAMES:,} classes, got more")
-        self._all.setdefault(header.name, []).append(_Seen(header, place, any(each in content for each in _MENTIONS)))
+        self._all.setdefault(header.name, []).append(
+            _Seen(header, place, any(mention in content for mention in _MENTIONS))
+        )
         if not place.version:
             library = place.origin.library
             self.java[library] = max(self.java.get(library, 0), header.java)

@@ -39,10 +39,10 @@ def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
 
 
 def _settings_of(source: str, variant: Variant) -> dict[str, Setting]:
-    """Return what is set, and what may be: keys of Kafka below names of the application."""
+    """Return what is set, what a wrapper reads, and what may be set: keys of Kafka below names of the application."""
     given = {
         key: Setting(UNKNOWN_VALUE if is_placeholder(value) else value, _place(source, variant, key))
-        for key, value in variant.values.items()
+        for key, value in {**variant.values, **variant.of_wrappers}.items()
     }
     elsewhere = {
         name: Setting(UNKNOWN_VALUE, _place(source, variant, key), reaches_kafka=False)
@@ -98,7 +98,7 @@ def code_facts(
         own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
     borrowed = MISSING_LIBRARY if target.name in archives.kafka.get(STREAMS, ()) else BORROWED_LIBRARY
     own[borrowed] = tuple(_borrowed(archives, origin, target))
-    setter = [each for each in report.new_problems if each.owner == _SETTER]
+    setter = [problem for problem in report.new_problems if problem.owner == _SETTER]
     return CodeFacts(
         source,
         shown=own,
@@ -120,25 +120,32 @@ def _borrowed(archives: Archives, origin: Release, target: Release) -> Iterator[
     If the files have the release that it goes to, a library that is there is the application's own.
     """
     has_target = target.name in archives.kafka.get(STREAMS, ())
-    there = {each.name for each in archives.libraries} | archives.kafka.keys() if has_target else set[str]()
+    present = {library.name for library in archives.libraries} | archives.kafka.keys() if has_target else set[str]()
     for artifact, packages in left_out(needed_by(origin), needed_by(target)):
-        for name in archives.own_classes_naming(packages) if artifact not in there else ():
+        for name in archives.own_classes_naming(packages) if artifact not in present else ():
             yield f"your class {java_name(name)} refers to {artifact}, which Kafka Streams {target} does not bring"
 
 
 def _lacking_of_rocksdb(classes: Iterable[ApplicationClass], origin: Release, target: Release) -> Iterator[Lacking]:
     """Yield what RocksDB lacks in the version of a later release, with the first release on the way that does."""
     before = rocksdb_code(origin)
-    waiting = [(each, ref) for each in classes for ref in sorted(each.file.references) if not lacks(before, ref)]
+    waiting = [
+        (application_class, ref)
+        for application_class in classes
+        for ref in sorted(application_class.file.references)
+        if not lacks(before, ref)
+    ]
     for release in _lines_between(origin, target):
         after, left = rocksdb_code(release), []
-        for each, ref in waiting:
+        for application_class, ref in waiting:
             if lacks(after, ref):
                 name = full_text(ref.owner, ref.name, ref.descriptor)
                 gone = f"{name}: RocksDB {rocksdb_version(release)} does not have it"
-                yield Lacking(f"{each.library} {java_name(each.file.name)}: {gone}", release.number)
+                yield Lacking(
+                    f"{application_class.library} {java_name(application_class.file.name)}: {gone}", release.number
+                )
             else:
-                left.append((each, ref))
+                left.append((application_class, ref))
         waiting = left
 
 

@@ -104,11 +104,11 @@ def left_out(old: Iterable[Dependency], new: Iterable[Dependency]) -> Iterator[t
 
     One that has other coordinates and the same classes is not among them.
     """
-    still = [_PACKAGES.get(each.artifact, each.artifact) for each in new]
-    for each in sorted(old):
-        packages = _PACKAGES.get(each.artifact)
+    still = [_PACKAGES.get(dependency.artifact, dependency.artifact) for dependency in new]
+    for dependency in sorted(old):
+        packages = _PACKAGES.get(dependency.artifact)
         if packages and packages not in still:
-            yield each.artifact, packages
+            yield dependency.artifact, packages
 
 
 def _needs(

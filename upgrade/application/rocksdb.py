@@ -25,7 +25,7 @@ def rocksdb_version(release: Release) -> str:
     >>> rocksdb_version(RELEASES["2.8.2"])
     '5.18.4'
     """
-    return next(each.version for each in needed_by(release) if each.artifact == ROCKSDB_ARTIFACT)
+    return next(dependency.version for dependency in needed_by(release) if dependency.artifact == ROCKSDB_ARTIFACT)
 
 
 @cache

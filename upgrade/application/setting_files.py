@@ -64,6 +64,8 @@ _OF_FRAMEWORKS: Final = ("spring.", "quarkus.", "mp.messaging.")
 """Names of frameworks: what they give to Streams is read, and the rest is for other clients."""
 _STREAMS_BINDER: Final = "spring.cloud.stream.kafka.streams."
 """Its bindings can have settings of Streams, too."""
+_OF_WRAPPERS: Final = ("spring.kafka.streams.cleanup.on-startup", "spring.kafka.streams.cleanup.on-shutdown")
+"""Names of frameworks that are no settings of Kafka, and that decide what its wrapper does."""
 _ACTIVATION: Final[Mapping[str, str]] = {
     "spring.config.activate.on-profile": "profile",
     "spring.profiles": "profile",
@@ -116,6 +118,8 @@ class Variant:
     """The line of each, if there is a file."""
     unread: Mapping[str, int] = field(factory=dict, hash=False)
     """Other keys of a file of a framework, with their lines: the application may read them itself."""
+    of_wrappers: Mapping[str, str] = field(factory=dict, repr=False, hash=False)
+    """Settings of a framework that decide what it does with Kafka Streams, by the names of its guide."""
 
 
 @frozen
@@ -196,8 +200,16 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
             if framework or entry.value is not None  # Spring and Quarkus read null as an empty text
         }
         values = {name: entry.value or "" for name, entry in kept.items()}
-        unread = {key: entry.line for key, entry in active.items() if framework and _may_be_applications(key)}
-        variants.append(Variant(combination, values, {name: entry.line for name, entry in kept.items()}, unread))
+        others = dict(_settings_of_wrappers(active))
+        variants.append(
+            Variant(
+                combination,
+                values,
+                lines={name: entry.line for name, entry in (kept | others).items()},
+                unread={key: entry.line for key, entry in active.items() if framework and _may_be_applications(key)},
+                of_wrappers={name: entry.value or "" for name, entry in others.items()},
+            )
+        )
     left_out = {entry.key for entry in all_entries if framework and not _is_read(entry.key)}
     return Settings(tuple(variants), framework, len(left_out))
 
@@ -232,6 +244,11 @@ def _by_kafkas_names(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     return {_NAMES[key]: named[_plain(key)] for key in reversed(list(_NAMES)) if _plain(key) in named} | prefixed
 
 
+def _settings_of_wrappers(given: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
+    named = {_plain(key): entry for key, entry in given.items()}
+    return ((name, named[_plain(name)]) for name in _OF_WRAPPERS if _plain(name) in named)
+
+
 def _is_read(key: str) -> bool:
     return _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
 
@@ -250,7 +267,7 @@ def _plain(key: str) -> str:
     return key.lower().replace("-", "").replace("_", "")
 
 
-_PLAIN_NAMES: Final = frozenset(map(_plain, _NAMES))
+_PLAIN_NAMES: Final = frozenset(map(_plain, (*_NAMES, *_OF_WRAPPERS)))
 
 
 def _below(prefix: str, key: str) -> str:
@@ -305,9 +322,9 @@ def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 
 def _named_value(value: Object | list[Any] | str | None) -> tuple[str, Object | list[Any] | str | None]:
     """Return name and value of an object such as Kubernetes' ``{name: ACKS, value: all}``; else no name."""
     if isinstance(value, tuple):
-        known = {name: each for name, _, each in value}
-        if known.keys() == {"name", "value"} and isinstance(known["name"], str) and known["name"]:
-            return known["name"], known["value"]
+        fields = {name: part for name, _, part in value}
+        if fields.keys() == {"name", "value"} and isinstance(fields["name"], str) and fields["name"]:
+            return fields["name"], fields["value"]
     return "", value
 
 

@@ -473,16 +473,20 @@ def keys_elsewhere(variant: Variant) -> dict[str, str]:
     >>> keys_elsewhere(Variant(values={"APP_PROCESSING_GUARANTEE": "exactly_once"}))
     {'processing.guarantee': 'APP_PROCESSING_GUARANTEE'}
     """
-    found: dict[str, str] = {}
+    keys_by_end: dict[str, str] = {}
     for key in (*variant.values, *variant.unread):
         plain, configs = _scope(key)
         is_known = plain.startswith((*_OPEN_PREFIXES, *_WITHOUT_DEFINITION)) or any(
             plain in keys_of_any_release(config) for config in configs
         )
         if not is_known and (name := _key_at_end(plain)):
-            found.setdefault(name, key)
+            keys_by_end.setdefault(name, key)
     prefixes = ("", *_PREFIXES)
-    return {name: key for name, key in found.items() if not any(each + name in variant.values for each in prefixes)}
+    return {
+        name: key
+        for name, key in keys_by_end.items()
+        if not any(prefix + name in variant.values for prefix in prefixes)
+    }
 
 
 def _key_at_end(key: str) -> str:

@@ -39,7 +39,7 @@ class SettingFacts:
     source: str
     """The name of the file."""
     values: Mapping[str, Setting] = field(hash=False, repr=False)
-    """By Kafka's names, with the prefixes of Streams."""
+    """By Kafka's names, with the prefixes of Streams; and what decides about a wrapper, by its own names."""
 
 
 @frozen

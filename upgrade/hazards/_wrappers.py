@@ -14,9 +14,9 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from upgrade.hazards._application import Application, Setting, version_number
-from upgrade.hazards._conditions import Ask, HasLibrary, Uses
+from upgrade.hazards._conditions import Answer, Ask, HasLibrary, Uses
 from upgrade.hazards._hazard import Hazard, HazardSubject, Severity
-from upgrade.hazards._usual_conditions import ON_DISK
+from upgrade.hazards._usual_conditions import ON_DISK, setting
 from upgrade.releases import Release
 
 PASSIVE_LIBRARIES: Final = frozenset(
@@ -39,6 +39,9 @@ _TABLE: Final = "wrappers.toml"
 _BUILDS: Final = ("build-with-properties", "build-without-properties")
 _DECIDES_CLEAN_UP: Final = ("spring-boot-autoconfigure", "spring-kafka")
 """Spring Boot gives spring-kafka a configuration of its own since 2.4."""
+_CLEAN_UP_KEY: Final = "spring.kafka.streams.cleanup.on-"
+_DELETES_AS_ASKED: Final = setting(f"{_CLEAN_UP_KEY}startup", "true") | setting(f"{_CLEAN_UP_KEY}shutdown", "true")
+_KEEPS_AS_ASKED: Final = setting(f"{_CLEAN_UP_KEY}shutdown", "false")
 
 
 @frozen
@@ -105,20 +108,28 @@ def with_wrappers(application: Application) -> Application:
 
 def wrapper_hazards(applications: Iterable[Application], target: Release) -> Iterator[Hazard]:
     """Yield the hazards of the wrappers of an application: any upgrade meets them."""
-    wrappers = {name: wrapper for application in applications for name, wrapper in _wrappers_in(application)}
+    given = list(applications)
+    wrappers = {name: wrapper for application in given for name, wrapper in _wrappers_in(application)}
     by_library = {wrapper.library: (name, wrapper) for name, wrapper in wrappers.items()}
     deciding = (by_library[library] for library in _DECIDES_CLEAN_UP if library in by_library)
     name, decides = next((candidate for candidate in deciding if candidate[1].deletes_stores is not None), ("", None))
-    if decides and decides.deletes_stores:
+    is_boot = decides is not None and decides.library == _DECIDES_CLEAN_UP[0]
+    is_asked = is_boot and any(
+        _DELETES_AS_ASKED.concern(application).answer is not Answer.NO for application in given if application.settings
+    )
+    if decides and (decides.deletes_stores or is_asked):
+        there = HasLibrary((decides.library,))
+        deletes = _DELETES_AS_ASKED | ~_KEEPS_AS_ASKED if decides.deletes_stores else _DELETES_AS_ASKED
         yield Hazard(
             name="wrapper-deletes-stores",
             about=HazardSubject.STORES,
             severity=Severity.WAITS,
             applies_to=f"{name}, unless you give it a CleanupConfig",
-            when=HasLibrary((decides.library,))
+            when=(there & deletes if is_boot else there)
             & ON_DISK
             & ~(Uses(CLEAN_UP, "CleanupConfig") & Ask("which CleanupConfig you give it")),
-            symptom="each close deletes the local stores (KafkaStreams#cleanUp), so each bounced member restores all",
+            symptom="each close (with Spring Boot's on-startup: each start) deletes the local stores"
+            " (KafkaStreams#cleanUp), so each bounced member restores all",
             remedy="give it CleanupConfig(false, false), or spring.kafka.streams.cleanup.on-shutdown=false of Spring "
             "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
             source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
