@@ -61,13 +61,20 @@ class PlannedApplication:
     change: TopologyChange | None = None
     """What a new topology changes in the same upgrade."""
 
+    @property
+    def known_topology(self) -> ApplicationTopology | None:
+        """Its topology, by a text that the user gives or else by its group."""
+        return self.topology or (self.group.topology if self.group else None)
+
     def facts(self) -> tuple[Application, ...]:
         """Return what conditions are compared with: once, or for each of the conditions that the settings have."""
         settings = setting_facts(self.settings_source, self.settings) if self.settings else (None,)
         code = self.code.facts if self.code else None
         group = self.group.facts if self.group else None
         return tuple(
-            Application(settings=variant, code=code, topology=self.topology, group=group, libraries=self.libraries)
+            Application(
+                settings=variant, code=code, topology=self.known_topology, group=group, libraries=self.libraries
+            )
             for variant in settings
         )
 
@@ -197,9 +204,11 @@ def _judged_settings(
 def _features(facts: Sequence[Application], application: PlannedApplication) -> JudgedFeatures:
     """Return the features on which the verdict depends, as far as they are known."""
     judged, absent = judge_features(facts), application.absent
-    shown = features_of_nodes(application.topology.nodes) if application.topology else UNKNOWN_TOPOLOGY
+    topology = application.known_topology
+    shown = features_of_nodes(topology.nodes) if topology else UNKNOWN_TOPOLOGY
     if decided := sorted(feature.value for feature in absent & (shown.absent | shown.present)):
-        raise UpgradeError(f"--topology shows whether there are {', '.join(decided)}: leave this out of --without")
+        source = "--topology" if application.topology else "--group"
+        raise UpgradeError(f"{source} shows whether there are {', '.join(decided)}: leave this out of --without")
     for feature in sorted(absent & judged.facts.present - _OF_SETTINGS, key=lambda feature: feature.value):
         evidence = "; ".join(judged.concerns[feature].evidence)
         raise UpgradeError(f"{evidence}: leave {feature.value} out of --without")

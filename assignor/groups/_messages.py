@@ -70,6 +70,10 @@ def _not_described(error: str = "", state: str = "") -> str:
     return f"not described: {error or f'the broker lists the group as {state} and shows no members'}"
 
 
+def _partly_described(error: str) -> str:
+    return f"not completely described: {error}"
+
+
 def _not_ready() -> str:
     return "the broker assigns no task (NotReady): topics are missing, or have the wrong number of partitions"
 
@@ -278,6 +282,7 @@ def _large(size: int, limit: int) -> str:
 
 TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "not-described": _not_described,
+    "partly-described": _partly_described,
     "not-ready": _not_ready,
     "missing-source-topics": _missing_source_topics,
     "missing-internal-topics": _missing_internal_topics,

@@ -201,6 +201,9 @@ def progress_text(progress: GroupProgress, now_ms: int) -> str:
 
 def _facts(progress: GroupProgress, now_ms: int) -> tuple[str, ...]:
     members = count(progress.members, "member")
+    waiting_for = _waiting_for([progress.labels[name] for name in progress.waiting_for or progress.unconfirmed])
+    if progress.error and progress.members:
+        return (f"not completely described ({progress.state})", f"{members}{_unversioned(progress)}", waiting_for)
     if progress.error:
         return (f"not described ({progress.state})",)
     if progress.state in (EMPTY, DEAD):
@@ -210,7 +213,7 @@ def _facts(progress: GroupProgress, now_ms: int) -> tuple[str, ...]:
     return (
         f"rebalancing ({progress.state})" if progress.state in REBALANCING else _unless(STABLE, progress.state),
         _on_releases(progress) if progress.releases else f"{members}{_unversioned(progress)}",
-        _waiting_for([progress.labels[name] for name in progress.waiting_for or progress.unconfirmed]),
+        waiting_for,
         _next_rebalance(progress, now_ms),
     )
 

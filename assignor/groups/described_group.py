@@ -106,7 +106,13 @@ class DescribedGroup:
     """None in a classic group."""
 
     error: str = ""
-    """Why the group is listed and not described; then `state` is the listed one and there are no members."""
+    """Why the group is listed and not described, or not completely; then `state` is the listed one, and there are no
+    members unless they are shown by name and assignment only."""
+
+    @property
+    def hides_members(self) -> bool:
+        """Whether its members are not known; there may be some."""
+        return bool(self.error) and not self.members
 
 
 @frozen(kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from upgrade.errors import UpgradeError
-from upgrade.hazards import GroupFacts
+from upgrade.hazards import ApplicationTopology, GroupFacts
 from upgrade.releases import Release, ResolvedRelease
 
 _MOST_SHOWN: Final = 5
@@ -84,6 +84,9 @@ class LiveGroup:
     """Why the brokers are not known."""
     subtopologies: Mapping[str, tuple[str, ...]] | None = field(default=None, hash=False)
     """The topics that each subtopology reads, of a group whose broker has them."""
+
+    topology: ApplicationTopology | None = None
+    """The nodes of its topology, if its broker has them and all members have that topology."""
 
     @property
     def static(self) -> tuple[str, ...]:
@@ -170,6 +173,7 @@ class LiveGroup:
             "missing_topics": list(self.missing_topics),
             "brokers": [broker.as_json() for broker in self.brokers],
             "unknown_brokers": self.unknown_brokers or None,
+            "topology_nodes": len(self.topology.nodes) if self.topology else None,
             "subtopologies": None
             if self.subtopologies is None
             else {name: list(topics) for name, topics in self.subtopologies.items()},
@@ -200,6 +204,8 @@ class LiveGroup:
             yield f"- partitions: {_listed(topics, verbose=verbose)}"
         if self.missing_topics:
             yield f"- topics that do not exist: {_listed(self.missing_topics, verbose=verbose)}"
+        if self.topology:
+            yield f"- topology: {_count(self.topology.nodes, 'node')}, described by the broker"
         for name, inputs in (self.subtopologies or {}).items():
             yield f"- subtopology {name} reads {_listed(inputs, verbose=verbose)}"
 

@@ -140,7 +140,7 @@ def _overview_markdown(groups: Sequence[InspectedGroup]) -> str:
             group.described.type,
             group.described.state,
             group.described.protocol,
-            "?" if group.described.error else str(len(group.members)),
+            "?" if group.described.hides_members else str(len(group.members)),
             lags.sum_text if (lags := lag_summary(group)) else "",
             str(len(group.problems)),
             summary(group),

@@ -101,7 +101,7 @@ def render_overview(groups: Sequence[InspectedGroup], width: int) -> Table:
             Text(printable(group.described.type)),
             _state(group),
             Text(printable(_protocol_text(group))),
-            "?" if group.described.error else str(len(group.members)),
+            "?" if group.described.hides_members else str(len(group.members)),
             lags.sum_text if (lags := lag_summary(group)) else "",
             Text(_versions(group)),
             Text(str(problems), style="red" if problems else "dim"),

@@ -16,6 +16,7 @@ from assignor.groups.standbys import StandbyKind
 from upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.hazards import ApplicationTopology
 from upgrade.releases import RELEASES, Release
 from upgrade.streams_protocol.preflight import line_of
 
@@ -74,10 +75,22 @@ def live_group(
         missing_topics=tuple(sorted(described.missing_topics)),
         brokers=tuple(_broker(number, broker) for number, broker in sorted(brokers.items())),
         unknown_brokers=why,
+        topology=_described_topology(described),
         subtopologies={subtopology.name: subtopology.input_topics for subtopology in topology.subtopologies}
         if topology
         else None,
     )
+
+
+def _described_topology(described: DescribedGroup) -> ApplicationTopology | None:
+    """Return the description that the broker has, unless a member has another topology."""
+    broker = described.broker
+    if broker is None or broker.topology is None or broker.topology_description is None:
+        return None
+    epochs = {member.broker_assignment.topology_epoch for member in described.members if member.broker_assignment}
+    if epochs - {broker.topology.epoch}:
+        return None
+    return ApplicationTopology(f"the topology of group {described.name}", broker.topology_description)
 
 
 def _member(group: InspectedGroup, member: InspectedMember) -> LiveMember:

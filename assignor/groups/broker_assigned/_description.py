@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from subscription_codec import TaskId, TopicPartition
+from upgrade.topology_description import DescribedNode
 
 
 @frozen(kw_only=True)
@@ -33,8 +34,10 @@ class Assigned:
 class BrokerAssignment:
     """What the broker assigned to a member, and what it knows of that member."""
 
-    epoch: int = 0
-    """The member's epoch: that of the last target assignment for which it has revoked what it is not to have."""
+    epoch: int | None = 0
+    """The member's epoch: that of the last target assignment for which it has revoked what it is not to have.
+
+    None if it is not shown."""
 
     current: Assigned = Assigned()
     """What the member has; without what it still has to revoke once it has been asked to."""
@@ -48,8 +51,8 @@ class BrokerAssignment:
     topic_regex: str | None = None
     """Subscribed pattern of topics (KIP-848)."""
 
-    is_classic: bool = False
-    """Whether it still speaks the classic protocol, in a group that is being migrated."""
+    is_classic: bool | None = False
+    """Whether it still speaks the classic protocol, in a group that is being migrated; None if it is not shown."""
 
     process_id: str = ""
     """The process of a member of KIP-1071, which also has all that follow; the rack is in every type."""
@@ -127,6 +130,14 @@ class BrokerGroup:
 
     topology: DescribedTopology | None = None
     """None unless it is a streams group."""
+
+    topology_description: tuple[DescribedNode, ...] | None = None
+    """The nodes of the topology, as a member of 4.4 or later has sent them (KIP-1331); None if they are not known."""
+
+    topology_description_status: str | None = None
+    """``not-stored``, ``error``, ``available``, or ``not-understood`` if it has another form.
+
+    None with brokers before 4.4, which have no descriptions."""
 
     authorized_operations: int | None = None
     """Bits of the operations that the user may perform on the group; None if unknown."""

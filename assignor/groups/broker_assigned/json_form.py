@@ -9,6 +9,7 @@ from assignor.groups.broker_assigned import BrokerAssignment, BrokerGroup, Descr
 from assignor.groups.broker_assigned.reconciliation import Reconciliation
 from assignor.groups.described_group import STREAMS, DescribedGroup
 from subscription_codec import TaskId
+from upgrade.topology_description import DescribedNode
 
 _OPERATIONS: Final[Mapping[int, str]] = {
     3: "READ",
@@ -42,6 +43,10 @@ def broker_group_json(group: DescribedGroup) -> dict[str, Any]:
                 subtopology.name: _subtopology_json(subtopology) for subtopology in broker_group.topology.subtopologies
             },
         },
+        "topology_description_status": broker_group.topology_description_status,
+        "topology_description": None
+        if broker_group.topology_description is None
+        else [_node_json(node) for node in broker_group.topology_description],
         "configs": None if broker_group.configs is None else dict(broker_group.configs),
         "authorized_operations": _operation_names(broker_group.authorized_operations),
         "partition_counts": dict(sorted(group.partition_counts.items())) if group.type == STREAMS else None,
@@ -58,6 +63,17 @@ def _subtopology_json(subtopology: DescribedSubtopology) -> dict[str, Any]:
         "repartition_sink_topics": list(subtopology.repartition_sink_topics),
         "repartition_source_topics": {source.name: _topic_json(source) for source in subtopology.repartition_sources},
         "changelogs": {changelog.name: _topic_json(changelog) for changelog in subtopology.changelogs},
+    }
+
+
+def _node_json(node: DescribedNode) -> dict[str, Any]:
+    return {
+        "kind": node.kind,
+        "name": node.name,
+        "subtopology": node.subtopology,
+        "topics": None if node.has_pattern else list(node.topics),
+        "stores": list(node.stores),
+        "predecessors": list(node.predecessors),
     }
 
 
@@ -78,7 +94,7 @@ def broker_member_json(
     target = assignment.target
     return {
         "epoch": assignment.epoch,
-        "has_target": progress.is_complete,
+        "has_target": None if assignment.epoch is None and progress.is_complete else progress.is_complete,
         "topology_epoch": assignment.topology_epoch if group_type == STREAMS else None,
         "is_classic": assignment.is_classic,
         "topic_regex": assignment.topic_regex,

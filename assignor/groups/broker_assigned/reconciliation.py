@@ -117,7 +117,9 @@ def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapp
     assignments = {member.name: assignment for member in members if (assignment := member.described.broker_assignment)}
     epoch = group.broker.assignment_epoch if group.broker else 0
     unconfirmed = frozenset(
-        name for name, assignment in assignments.items() if assignment.target is not None and assignment.epoch < epoch
+        name
+        for name, assignment in assignments.items()
+        if assignment.target is not None and assignment.epoch is not None and assignment.epoch < epoch
     )
     if not unconfirmed and all(assignment.target in (None, assignment.current) for assignment in assignments.values()):
         return dict.fromkeys(assignments, COMPLETE)

@@ -10,6 +10,7 @@ from assignor.groups.checks import _assignments, _broker_assigned, _group, _vers
 
 CHECKS: Final[Mapping[str, tuple[FindingSeverity, Check]]] = {
     "not-described": (FindingSeverity.PROBLEM, _group.not_described),
+    "partly-described": (FindingSeverity.PROBLEM, _group.partly_described),
     "not-ready": (FindingSeverity.PROBLEM, _group.not_ready),
     "missing-source-topics": (FindingSeverity.PROBLEM, _broker_assigned.missing_source_topics),
     "missing-internal-topics": (FindingSeverity.PROBLEM, _broker_assigned.missing_internal_topics),

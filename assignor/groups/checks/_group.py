@@ -31,10 +31,17 @@ _WITH_MEMBERS: Final = frozenset({STABLE, NOT_READY, *REBALANCING}) - {*WITHOUT_
 def not_described(view: GroupView) -> Iterator[Match]:
     """A group whose members the broker does not show, so that it could have any problem."""
     raw = view.described_group
-    if raw.error:
+    if raw.hides_members:
         yield Match({"error": raw.error})
     elif raw.state in _WITH_MEMBERS and not raw.members:
         yield Match({"state": raw.state})
+
+
+def partly_described(view: GroupView) -> Iterator[Match]:
+    """A group of which only some is shown, so that it could have other problems."""
+    raw = view.described_group
+    if raw.error and raw.members:
+        yield Match({"error": raw.error})
 
 
 def not_ready(view: GroupView) -> Iterator[Match]:

@@ -63,6 +63,7 @@ NOT_LASTING: Final = frozenset(
         "missing-source-topics",
         "not-described",
         "not-ready",
+        "partly-described",
         "stale-topology",
         "too-few-standbys",
         "unreconciled",

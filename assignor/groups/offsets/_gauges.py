@@ -43,7 +43,7 @@ def group_gauges(groups: Iterable[InspectedGroup]) -> list[Gauge]:
 def _samples(group: InspectedGroup) -> Iterator[_Sample]:
     raw = group.described
     yield "info", {"type": raw.type, "state": raw.state, "protocol": raw.protocol}, 1
-    if not raw.error:
+    if not raw.hides_members:
         yield "members", {}, len(group.members)
     yield "problems", {}, len(group.problems)
     yield "notices", {}, len(group.findings) - len(group.problems)

@@ -24,6 +24,7 @@ from tests.assignor.groups.described_groups import group, member
 from upgrade.cluster.client.errors import Unreachable
 from upgrade.cluster.client.feature_client import FeatureClient
 from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from upgrade.topology_description import DescribedNode
 
 LIVE = ("--group", "app", "--bootstrap-servers", "h:1")
 BROKERS = {1: FeatureMetadata(Listener.BROKER, 3, {"metadata.version": (1, 25)}, {"metadata.version": 25})}
@@ -169,6 +170,61 @@ def test_a_streams_group_shows_its_topology(shown):
 
     assert "its members show that they run 4.1.0 or later" in text
     assert "- subtopology 0 reads orders" in text
+
+
+NODES = (
+    DescribedNode("Source", "source", 0, topics=("orders",)),
+    DescribedNode("Sink", "sink", 0, topics=("app-by-id-repartition",), predecessors=("source",)),
+)
+
+
+def described_streams_group(nodes, member_epoch=2):
+    """A group of KIP-1071, whose broker has the description of a topology that repartitions a table."""
+    assigned = BrokerAssignment(current=Assigned(active=(TaskId(0, 0),)), topology_epoch=member_epoch)
+    broker = BrokerGroup(topology=DescribedTopology(epoch=2), topology_description=nodes)
+    members = (DescribedGroupMember(member_id="m", broker_assignment=assigned),)
+    return DescribedGroup(name="app", state="Stable", type="streams", members=members, broker=broker)
+
+
+def test_the_topology_that_a_broker_has_decides_conditions(shown):
+    """It is what ``--topology FILE`` reads."""
+    shown["group"] = described_streams_group(NODES)
+    found = json.loads(run("4.2", "4.3", *LIVE, "--json"))
+
+    assert 2 == found["live_group"]["topology_nodes"]
+    assert "- topology: 2 nodes, described by the broker" in run("4.2", "4.3", *LIVE)
+    assert {
+        "foreign-key-joins": "no",
+        "repartitioned-tables": "yes",
+        "stateless-subtopologies": "no",
+        "second-source-topic": "no",
+    }.items() <= {name: each["concerns"] for name, each in found["features"].items()}.items()
+    because = [text for each in found["hazards"] for text in each["because"]]
+    assert any(text.startswith("the topology of group app has ") for text in because)
+    assert "--group shows whether there are foreign-key-joins" in run(
+        "4.2", "4.3", *LIVE, "--without", "foreign-key-joins", status=2
+    )
+
+
+def test_a_file_counts_more_than_the_topology_that_a_broker_has(shown, tmp_path):
+    shown["group"] = described_streams_group(NODES)
+    (tmp_path / "topology.txt").write_text(
+        "Topologies:\n   Sub-topology: 0\n    Source: KSTREAM-SOURCE-0000000000 (topics: [a])\n      --> none\n"
+    )
+    found = json.loads(run("4.2", "4.3", *LIVE, "--topology", tmp_path / "topology.txt", "--json"))
+
+    assert "no" == found["features"]["repartitioned-tables"]["concerns"]
+
+
+@pytest.mark.parametrize(
+    "group", [described_streams_group(NODES, member_epoch=1), described_streams_group(None)], ids=["other", "none"]
+)
+def test_a_topology_that_not_all_members_have_decides_nothing(shown, group):
+    shown["group"] = group
+    found = json.loads(run("4.2", "4.3", *LIVE, "--json"))
+
+    assert found["live_group"]["topology_nodes"] is None
+    assert {"unknown"} == {each["concerns"] for each in found["features"].values()}
 
 
 @pytest.mark.parametrize(

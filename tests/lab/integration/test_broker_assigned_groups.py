@@ -14,6 +14,7 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from assignor.cli.group._output import group_document
+from assignor.cli.plan._live_group import live_group
 from assignor.groups import NoSuchGroup, inspect_group
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
@@ -21,6 +22,7 @@ from tests.lab.integration.kafka_jars import Unavailable, counting, driver
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, Subprocess, wait_until
 from tests.lab.integration.test_group_view import codes, reported
 from tests.matrix import with_matrix
+from upgrade.verdict import features_of_nodes
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -30,6 +32,7 @@ SETTINGS = {
     "group.streams.max.session.timeout.ms": "600000",
 }
 PREVIOUS = "4.2.2"
+LATER = "4.4.0"
 
 
 class JavaAdmin(Subprocess):
@@ -96,7 +99,9 @@ class Groups:
 
 
 @pytest.fixture(
-    name="groups", scope="module", params=with_matrix([NEWEST, PREVIOUS], [NEWEST], "the same on an older release")
+    name="groups",
+    scope="module",
+    params=with_matrix([NEWEST, PREVIOUS, LATER], [NEWEST], "the same on another release"),
 )
 def fixture_groups(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Groups]:
     folder = tmp_path_factory.mktemp("groups")
@@ -229,6 +234,45 @@ def test_a_changelog_with_a_wrong_number_of_partitions_is_named(groups: Groups) 
     text = next(each["text"] for each in found["findings"] if each["code"] == "incorrectly-partitioned-topics")
     assert f"internal topics have the wrong number of partitions: {name}-store-changelog has 2 and needs 3" == text
     wait_until(lambda: any("(2) Existing topic" in line and "expected 3, found 2" in line for line in member.lines))
+
+
+@pytest.mark.parametrize("plugin", ["InMemoryTopologyDescriptionPlugin", ""])
+def test_the_topology_that_members_of_4_4_describe(tmp_path: Path, plugin: str) -> None:
+    """KIP-1331: it decides conditions of a plan, as the text of Topology#describe() does; only a plug-in stores it."""
+    settings = {"group.streams.topology.description.plugin.class": f"org.apache.kafka.server.streams.{plugin}"}
+    with ExitStack() as stack:
+        cluster = stack.enter_context(Cluster(tmp_path / "cluster"))
+        try:
+            cluster.start(1, LATER, settings={**SETTINGS, **(settings if plugin else {})})
+            groups = Groups(cluster.brokers, LATER, tmp_path, stack)
+        except Unavailable as missing:
+            pytest.skip(f"no broker or Kafka Streams of {LATER}: {missing}")
+        groups.topics(**{"orders-data": 2, "orders-out": 2})
+        member = groups.member("orders", "a", shape="repartition")
+        status = "available" if plugin else "not-stored"
+        found = groups.until("orders", lambda group: group["topology_description_status"] == status, member)
+        groups.until("orders", lambda group: group["state"] == "Stable", member)
+        live = live_group(GroupLookup(cluster.brokers, timeout_seconds=TIMEOUT_SECONDS).group("orders"), {})
+
+    if not plugin:
+        assert (None, None) == (found["topology_description"], live.topology)
+        return
+    assert found["protocol"] == "sticky"
+    assert {
+        (each["name"], each["subtopology"], *each["topics"], *each["stores"]) for each in found["topology_description"]
+    } == {
+        ("KSTREAM-SOURCE-0000000000", 0, "orders-data"),
+        ("KSTREAM-KEY-SELECT-0000000001", 0),
+        ("store-repartition-filter", 0),
+        ("store-repartition-sink", 0, "store-repartition"),
+        ("store-repartition-source", 1, "store-repartition"),
+        ("KSTREAM-AGGREGATE-0000000002", 1, "store"),
+        ("KTABLE-TOSTREAM-0000000006", 1),
+        ("KSTREAM-SINK-0000000007", 1, "orders-out"),
+    }
+    features = features_of_nodes(live.topology.nodes)
+    assert {"foreign-key-joins", "repartitioned-tables"} == {each.value for each in features.absent}
+    assert {"second-source-topic", "stateless-subtopologies"} == {each.value for each in features.present}
 
 
 def test_a_consumer_group_as_java_describes_it(groups: Groups) -> None:

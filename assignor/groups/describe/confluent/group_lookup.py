@@ -2,8 +2,9 @@
 
 ``AdminClient.list_groups`` is its only call that returns the bytes of members. It has neither instance ids nor types of
 groups, leaves out the groups that the user may not describe, and fails if one broker does not answer. Therefore
-``list_consumer_groups`` is called as well: it returns names, states and types, as far as brokers answer. A group that
-only the second call returns has an ``error``.
+``list_consumer_groups`` is called as well: it returns names, states and types, as far as brokers answer. Groups of
+KIP-848 are described by ``describe_consumer_groups``, which has their members with current and target assignment, and
+no epochs or subscriptions. What is not shown is the ``error`` of a group.
 """
 
 from __future__ import annotations
@@ -19,9 +20,18 @@ from attrs import evolve, field, frozen
 from assignor.clients._interrupts import interruptible
 from assignor.errors import naming_the_extra
 from assignor.formats.text import count
-from assignor.groups import ClusterGroups, DescribedGroup, DescribedGroupMember, NoSuchGroup, with_topic_metadata
+from assignor.groups import (
+    Assigned,
+    BrokerAssignment,
+    ClusterGroups,
+    DescribedGroup,
+    DescribedGroupMember,
+    NoSuchGroup,
+    with_topic_metadata,
+)
 from assignor.groups.described_group import (
     CLASSIC,
+    CONSUMER,
     DEAD,
     EMPTY,
     LOOKUP_TIMEOUT_SECONDS,
@@ -37,7 +47,13 @@ from upgrade.input_values import InvalidInput, parse_number
 from upgrade.redaction import hide
 
 with naming_the_extra("confluent"):
-    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+    from confluent_kafka import (
+        ConsumerGroupTopicPartitions,
+        ConsumerGroupType,
+        KafkaError,
+        KafkaException,
+        TopicPartition,
+    )
     from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType  # type: ignore[attr-defined]  # has both
 
     from assignor.clients.confluent import _private_api
@@ -68,6 +84,10 @@ _REMEDY: Final = "use --client kafka-python"
 _OTHER_TYPE: Final = (
     "confluent-kafka cannot tell whether this is a streams group (KIP-1071) or a share group (KIP-932), and shows no "
     f"members of either: {_REMEDY}"
+)
+_NOT_SHOWN: Final = (
+    "confluent-kafka shows neither the epochs nor the subscribed topics of a consumer group (KIP-848), nor which "
+    f"members are classic: {_REMEDY}"
 )
 
 
@@ -105,12 +125,16 @@ class GroupLookup:
 
     def _group(self, admin: _RecordingAdminClient, name: str) -> DescribedGroup:
         listed = [group for group in self._list_groups(admin, name) if group.name == name]
+        # One of KIP-848 has no members as a classic group; in which state it is then depends on the broker.
+        consumers = {} if any(group.members for group in listed) else self._consumer_groups(admin, [name])
+        if name in consumers and not consumers[name].hides_members:
+            return self._with_topic_metadata([consumers[name]], admin)[0]
         for group in listed:
             if group.state not in ("", DEAD):
                 return self._with_topic_metadata([group], admin)[0]
         for group in self._overview(admin).groups:  # such as one of KIP-848, which the first call describes as dead
             if group.name == name and group.state != DEAD:
-                return self._with_topic_metadata([group], admin)[0]
+                return self._with_topic_metadata([_merged(group, consumers.get(name))], admin)[0]
         for group in listed:  # a broker lists it
             return _visible(group)
         raise NoSuchGroup(
@@ -126,6 +150,7 @@ class GroupLookup:
                 raise
             described = {}  # one broker is enough
             overview = evolve(overview, failures=(*overview.failures, str(error)))
+        described |= self._consumer_groups(admin, [group.name for group in overview.groups if group.type == CONSUMER])
         names = {group.name for group in overview.groups}
         described_groups = [
             *(_merged(group, described.get(group.name)) for group in overview.groups),
@@ -231,6 +256,22 @@ class GroupLookup:
             failures=tuple(f"a broker of {self.bootstrap_servers}: {_error_text(error)}" for error in answer.errors),
         )
 
+    def _consumer_groups(self, admin: _RecordingAdminClient, names: Sequence[str]) -> dict[str, DescribedGroup]:
+        """Describe those of the groups that are of KIP-848; one that a coordinator does not describe has an error."""
+        described = dict[str, DescribedGroup]()
+        if not names:
+            return described
+        seconds = self.timeout_seconds / 2
+        for name, answer in admin.describe_consumer_groups([*names], request_timeout=seconds).items():
+            try:
+                group = answer.result(self.timeout_seconds)
+            except (KafkaException, TimeoutError) as error:
+                described[name] = DescribedGroup(name=name, state="", type=CONSUMER, error=_error_text(error))
+                continue
+            if group.type is ConsumerGroupType.CONSUMER:
+                described[name] = _described_consumer_group(group)
+        return described
+
     def _admin(self) -> _RecordingAdminClient:
         try:
             return _RecordingAdminClient(
@@ -301,8 +342,13 @@ def _error_text(error: Any) -> str:
     return hide(kafka_error.str()) if isinstance(kafka_error, KafkaError) else "no answer in time"
 
 
+def _state_name(state: Any) -> str:
+    """Return Kafka's name of a state; empty for Assigning and Reconciling, which the library lacks."""
+    return _STATES.get(state.name, state.name.title().replace("_", ""))
+
+
 def _listed_group(group: Any) -> DescribedGroup:
-    state = _STATES.get(group.state.name, group.state.name.title().replace("_", ""))
+    state = _state_name(group.state)
     group_type = group.type.name.lower() if group.type.name != "UNKNOWN" else CLASSIC
     remedy = "" if group_type == CLASSIC else f": {_REMEDY}"
     hidden = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group{remedy}"
@@ -310,10 +356,10 @@ def _listed_group(group: Any) -> DescribedGroup:
 
 
 def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> DescribedGroup:
-    """Return a classic group as it is described; a listed group with an error has the state of the list."""
-    if described is None or listed.type != CLASSIC:
+    """Return a group as it is described, if as one of its type; one with an error has the state of the list."""
+    if described is None or listed.type != described.type:
         return listed
-    return evolve(listed, error=described.error) if described.error else described
+    return evolve(listed, error=described.error) if described.hides_members else described
 
 
 def _visible(group: DescribedGroup) -> DescribedGroup:
@@ -325,6 +371,39 @@ def _visible(group: DescribedGroup) -> DescribedGroup:
     if group.error or group.state not in ("", DEAD):
         return group
     return evolve(group, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
+
+
+def _described_consumer_group(group: Any) -> DescribedGroup:
+    state = _state_name(group.state)
+    return DescribedGroup(
+        name=group.group_id,
+        state=state,
+        type=CONSUMER,
+        protocol_type=CONSUMER,
+        protocol=group.partition_assignor or "",
+        coordinator=node_address(group.coordinator),
+        error="" if state in (EMPTY, DEAD) else _NOT_SHOWN,
+        members=tuple(
+            DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id or None,
+                client_id=member.client_id,
+                host=member.host,
+                broker_assignment=BrokerAssignment(
+                    epoch=None,
+                    is_classic=None,
+                    current=_partitions(member.assignment),
+                    target=_partitions(member.target_assignment) if member.target_assignment else None,
+                ),
+            )
+            for member in group.members
+        ),
+    )
+
+
+def _partitions(assignment: Any) -> Assigned:
+    partitions = (Partition(partition.topic, partition.partition) for partition in assignment.topic_partitions)
+    return Assigned(partitions=tuple(sorted(partitions)))
 
 
 def _described_group(group: Any) -> DescribedGroup:

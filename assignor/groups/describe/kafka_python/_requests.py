@@ -6,7 +6,7 @@ kafka-python makes its messages of Kafka's schemas, and has none of these. Each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from assignor.clients.kafka_python._private_api import ApiMessage
@@ -25,9 +25,17 @@ from assignor.groups.describe.kafka_python import _schemas
 from assignor.groups.described_group import CONSUMER, SHARE, STREAMS
 from assignor.groups.member import in_order
 from subscription_codec import TaskId, TopicPartition
+from upgrade.input_values import InvalidInput, parse_number
+from upgrade.topology_description import DescribedNode
 
 _UNKNOWN: Final = -(2**31)
 """The value of authorized operations that were not asked for, or that the broker does not know."""
+
+_AVAILABLE: Final = "available"
+_NOT_UNDERSTOOD: Final = "not-understood"
+_STATUSES: Final = {1: "not-stored", 2: "error", 3: _AVAILABLE}
+_KINDS: Final = {1: "Source", 2: "Processor", 3: "Sink"}
+_PATTERN: Final = "(a pattern)"  # the description of a group does not have it
 
 _CLASSIC_MEMBER: Final = 0  # the type of a member of a consumer group
 _CONSUMER_MEMBER: Final = 1
@@ -49,6 +57,7 @@ _RESPONSES: Final = [_message_class(f"{name}Response") for name in _NAMES.values
 def described_group(group: Any, group_type: str) -> DescribedGroup:
     """Convert a group in a response to one of these requests."""
     is_streams = group_type == STREAMS
+    description = _topology_description(group) if is_streams else None
     return DescribedGroup(
         name=group.group_id,
         state=group.group_state,
@@ -69,6 +78,8 @@ def described_group(group: Any, group_type: str) -> DescribedGroup:
             epoch=group.group_epoch,
             assignment_epoch=group.assignment_epoch,
             topology=_topology(group.topology) if is_streams and group.topology else None,
+            topology_description=description,
+            topology_description_status=_description_status(group, is_known=description is not None),
             authorized_operations=None if group.authorized_operations == _UNKNOWN else group.authorized_operations,
         ),
     )
@@ -145,6 +156,62 @@ def _topology(topology: Any) -> DescribedTopology:
             for subtopology in topology.subtopologies or ()
         ),
     )
+
+
+def _description_status(group: Any, *, is_known: bool) -> str | None:
+    """Return why there is a description or none; None with a broker before 4.4, whose status is read as 0."""
+    status = getattr(group, "topology_description_status", 0)
+    text = _STATUSES.get(status, str(status)) if status else None
+    return _NOT_UNDERSTOOD if text == _AVAILABLE and not is_known else text
+
+
+def _topology_description(group: Any) -> tuple[DescribedNode, ...] | None:
+    """Return the nodes of a topology as ``Topology#describe()`` has them; None if they are not there or not known.
+
+    The names of internal topics begin with the application id there, and not in the text.
+    """
+    described = getattr(group, "topology_description", None)
+    if described is None:
+        return None
+    prefix, subtopologies = f"{group.group_id}-", _topology(group.topology).subtopologies if group.topology else ()
+    topics = {
+        name: name.removeprefix(prefix)
+        for subtopology in subtopologies
+        for name in (*subtopology.repartition_sink_topics, *(topic.name for topic in subtopology.repartition_sources))
+    }
+    try:
+        nodes = [
+            node
+            for subtopology in described.subtopologies
+            for node in _described_nodes(subtopology.nodes, parse_number(subtopology.subtopology_id), topics)
+        ]
+        for store in described.global_stores:
+            nodes += _described_nodes([store.source, store.processor], None, topics)
+    except (InvalidInput, KeyError):
+        return None  # of a later release
+    return tuple(nodes) or None
+
+
+def _described_nodes(
+    nodes: Sequence[Any], subtopology: int | None, topics: Mapping[str, str]
+) -> Iterator[DescribedNode]:
+    predecessors: dict[str, list[str]] = {}
+    for node in nodes:
+        for name in node.successors:
+            predecessors.setdefault(name, []).append(node.name)
+    for node in nodes:
+        kind = _KINDS[node.node_type]
+        named = node.source_topics if kind == "Source" else [node.sink_topic] if node.sink_topic else []
+        has_pattern = kind == "Source" and not named
+        yield DescribedNode(
+            kind,
+            node.name,
+            subtopology,
+            topics=(_PATTERN,) if has_pattern else tuple(topics.get(name, name) for name in named),
+            stores=tuple(node.stores),
+            predecessors=tuple(predecessors.get(node.name, ())),
+            has_pattern=has_pattern,
+        )
 
 
 def _internal_topic(topic: Any) -> InternalTopic:

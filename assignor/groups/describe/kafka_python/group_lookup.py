@@ -234,7 +234,8 @@ def _describe_by_type(coordinator: BrokerConnection, listed: DescribedGroup, dea
 def _send_described(node: BrokerConnection, group_type: str, names: Sequence[str], deadline: Deadline) -> Any:
     if group_type == CLASSIC:
         return node.send(DescribeGroupsRequest, deadline, groups=names)
-    return node.send(REQUESTS[group_type], deadline, group_ids=names, include_authorized_operations=True)
+    asked = {"include_topology_description": True} if group_type == STREAMS else {}
+    return node.send(REQUESTS[group_type], deadline, group_ids=names, include_authorized_operations=True, **asked)
 
 
 def _describe_listed(

@@ -3,8 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
-from assignor.groups import NoSuchGroup, finding_text, inspect_group
+from assignor.groups import NoSuchGroup, finding_text, group_progress, inspect_group, progress_text
 from assignor.groups.describe.confluent import group_lookup
 from assignor.groups.describe.confluent.group_lookup import GroupLookup, librdkafka_config
 from assignor.groups.offsets import OffsetRequest
@@ -47,8 +48,19 @@ class Admin:
     def list_offsets(self, asked, **_):
         return {each: of(SimpleNamespace(offset=10), DENIED if each.topic == "b" else None) for each in asked}
 
+    def __init__(self, **consumer_groups):
+        self.consumer_groups = consumer_groups
+
     def list_consumer_groups(self, **_):
-        return SimpleNamespace(result=lambda _: SimpleNamespace(valid=[], errors=[]))
+        valid = [
+            SimpleNamespace(group_id=name, state=ConsumerGroupState.STABLE, type=ConsumerGroupType.CONSUMER)
+            for name in self.consumer_groups
+        ]
+        return SimpleNamespace(result=lambda _: SimpleNamespace(valid=valid, errors=[]))
+
+    def describe_consumer_groups(self, names, **_):
+        missing = of(None, group_lookup.KafkaError.GROUP_ID_NOT_FOUND)
+        return {name: self.consumer_groups.get(name, missing) for name in names}
 
     def list_topics(self, **_):
         return SimpleNamespace(topics={"orders-s-changelog": SimpleNamespace(partitions={0: None}, error=None)})
@@ -85,6 +97,84 @@ def test_a_group_of_a_type_that_it_does_not_show_is_not_dead(lookup):
 def test_a_group_that_no_broker_lists_does_not_exist(lookup):
     with pytest.raises(NoSuchGroup):
         lookup.group("order")
+
+
+def assigned(*partitions):
+    return SimpleNamespace(topic_partitions=[SimpleNamespace(topic="a", partition=each) for each in partitions])
+
+
+def consumer_group(state=ConsumerGroupState.STABLE, **changes):
+    """As ``describe_consumer_groups`` describes a group of KIP-848 with a member that is to have another partition."""
+    member = SimpleNamespace(
+        member_id="m",
+        group_instance_id=None,
+        client_id="b",
+        host="/1.2.3.4",
+        assignment=assigned(1),
+        target_assignment=assigned(2, 1),
+    )
+    facts = {"members": [member], "partition_assignor": "uniform", "type": ConsumerGroupType.CONSUMER, **changes}
+    return SimpleNamespace(group_id="orders", state=state, coordinator=BROKER, **facts)
+
+
+@pytest.mark.parametrize("state", ["Dead", "Stable", "Empty", ""])
+def test_a_group_of_kip_848_has_its_members(monkeypatch, lookup, state):
+    """Brokers describe it as a classic group without members, in the state that their make has for it."""
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(orders=of(consumer_group())))
+    monkeypatch.setattr(group_lookup._private_api, "list_groups", lambda *_, **__: [described("orders", state)])
+
+    (listed,) = lookup.groups().groups
+
+    assert listed == lookup.group("orders")
+    found = inspect_group(listed)
+    assert ("consumer", "Stable", "uniform", "a:1") == (listed.type, listed.state, listed.protocol, listed.coordinator)
+    shown = found.as_json()
+    (member,) = shown["members"]
+    assert (["a-1"], ["a-1", "a-2"], False) == (
+        member["partitions"],
+        member["target"]["partitions"],
+        member["has_target"],
+    )
+    assert [None] * 4 == [shown["epoch"], shown["assignment_epoch"], member["epoch"], member["is_classic"]]
+    assert [
+        "not completely described: confluent-kafka shows neither the epochs nor the subscribed topics of a consumer "
+        "group (KIP-848), nor which members are classic: use --client kafka-python"
+    ] == [finding_text(each) for each in found.findings]
+    assert (
+        "not completely described (Stable); 1 member (consumer, uniform); waiting for b (1.2.3.4, m); 1 problem"
+        == progress_text(group_progress(found), 0)
+    )
+
+
+def test_whether_a_member_has_confirmed_its_target_is_unknown(monkeypatch, lookup):
+    (member,) = consumer_group().members
+    member.target_assignment = member.assignment
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(orders=of(consumer_group(members=[member]))))
+
+    assert [None] == [each["has_target"] for each in inspect_group(lookup.group("orders")).as_json()["members"]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (of(None, group_lookup.KafkaError.GROUP_AUTHORIZATION_FAILED), "Broker: Group authorization failed"),
+        (of(consumer_group(ConsumerGroupState.UNKNOWN, members=[])), group_lookup._NOT_SHOWN),
+        (of(consumer_group(ConsumerGroupState.EMPTY, members=[])), ""),
+        (
+            of(consumer_group(type=ConsumerGroupType.CLASSIC)),
+            "confluent-kafka shows no members of this consumer group: use --client kafka-python",
+        ),
+    ],
+    ids=["denied", "of an unknown state", "empty", "described as a classic one"],
+)
+def test_a_group_of_kip_848_without_members_has_a_reason(monkeypatch, lookup, answer, error):
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(orders=answer))
+
+    (listed,) = lookup.groups().groups
+
+    assert listed == lookup.group("orders")
+    assert ("consumer", error) == (listed.type, listed.error)
+    assert bool(error) == ("not-described" in {each.code for each in inspect_group(listed).problems})
 
 
 def test_offsets_that_are_missing_have_a_reason(lookup):

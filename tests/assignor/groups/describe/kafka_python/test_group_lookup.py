@@ -5,15 +5,18 @@ from types import SimpleNamespace as Answer
 
 import pytest
 
-from assignor.groups import Assigned, BrokerGroup, DescribedGroup, NoSuchGroup, topics_of
+from assignor.groups import Assigned, BrokerGroup, DescribedGroup, NoSuchGroup, inspect_group, topics_of
 from assignor.groups.describe.kafka_python import group_lookup
 from assignor.groups.describe.kafka_python._facts import with_facts
 from assignor.groups.describe.kafka_python._requests import REQUESTS, described_group
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from subscription_codec import TaskId
 from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
+from subscription_codec.streams_group import DESCRIBE, encode_message
 from upgrade.cluster.client.connection import ClusterNodes, Deadline
 from upgrade.cluster.client.errors import ApiError, Unreachable
+from upgrade.topology_description import DescribedNode
+from upgrade.verdict import TopologyFeature, features_of_nodes
 
 LOADING, NOT_AUTHORIZED, NOT_FOUND = 14, 30, 69
 
@@ -404,6 +407,15 @@ def test_the_requests_are_made_of_kafkas_schemas():
     assert {"consumer": 69, "share": 77, "streams": 89} == {kind: each.API_KEY for kind, each in REQUESTS.items()}
 
 
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_broker_before_4_4_is_not_asked_for_a_topology_description(version):
+    """The request leaves out what its version lacks."""
+    fields = {"group_ids": ["app"], "include_authorized_operations": True, "include_topology_description": True}
+    expected = {"groupIds": ["app"], "includeAuthorizedOperations": True, "includeTopologyDescription": True}
+
+    assert REQUESTS["streams"](**fields).encode(version=version) == encode_message(DESCRIBE.request, version, expected)
+
+
 def test_members_of_kip_1071_have_tasks():
     tasks = [Answer(subtopology_id="0", partitions=[1, 0]), Answer(subtopology_id="left", partitions=[2])]
     none = Answer(active_tasks=[], standby_tasks=[], warmup_tasks=[])
@@ -459,6 +471,71 @@ def test_members_of_kip_1071_have_tasks():
         group.broker.authorized_operations,
     )
     assert {"orders", "x-changelog"} == topics_of(group)
+
+
+def node(name, kind, *successors, topics=(), sink=None, stores=()):
+    facts = {"source_topics": [*topics], "sink_topic": sink, "stores": [*stores], "successors": [*successors]}
+    return Answer(name=name, node_type=kind, **facts)
+
+
+def with_description(*nodes, status=3, subtopology="0", global_stores=()):
+    """The answer of a broker of 4.4, with a subtopology of these nodes."""
+    topology = streams_answer("app").topology
+    topology.subtopologies[0].repartition_sink_topics = ["app-by-id-repartition"]
+    subtopologies = [Answer(subtopology_id=subtopology, nodes=nodes)]
+    facts = {**vars(streams_answer("app")), "topology": topology, "topology_description_status": status}
+    description = Answer(subtopologies=subtopologies, global_stores=global_stores) if status == 3 else None
+    return described_group(Answer(**facts, topology_description=description, assignor_name="sticky"), "streams")
+
+
+def test_the_topology_description_is_that_of_the_text():
+    """Internal topics have no application id there; the name of a filter is compared with theirs."""
+    stores = [Answer(source=node("g", 1, "p", topics=["rates"]), processor=node("p", 2, stores=["global"]))]
+    found = with_description(
+        node("source", 1, "by-id-repartition-filter", topics=["orders"]),
+        node("pattern", 1),
+        node("by-id-repartition-filter", 2, "sink", "dynamic", stores=["store"]),
+        node("sink", 3, sink="app-by-id-repartition"),
+        node("dynamic", 3),
+        global_stores=stores,
+    )
+
+    assert ("sticky", "available") == (found.protocol, found.broker.topology_description_status)
+    filtering = ("by-id-repartition-filter",)
+    assert (
+        DescribedNode("Source", "source", 0, topics=("orders",)),
+        DescribedNode("Source", "pattern", 0, topics=("(a pattern)",), has_pattern=True),
+        DescribedNode("Processor", *filtering, 0, stores=("store",), predecessors=("source",)),
+        DescribedNode("Sink", "sink", 0, topics=("by-id-repartition",), predecessors=filtering),
+        DescribedNode("Sink", "dynamic", 0, predecessors=filtering),
+        DescribedNode("Source", "g", None, topics=("rates",)),
+        DescribedNode("Processor", "p", None, stores=("global",), predecessors=("g",)),
+    ) == found.broker.topology_description
+    features = features_of_nodes(found.broker.topology_description)
+    assert TopologyFeature.REPARTITIONED_TABLES in features.absent
+    assert TopologyFeature.SECOND_SOURCE_TOPIC in features.present
+    shown = inspect_group(found).as_json()
+    assert ["available", *([["orders"], None])] == [
+        shown["topology_description_status"],
+        *(each["topics"] for each in shown["topology_description"][:2]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        (with_description(status=0), None),
+        (with_description(status=1), "not-stored"),
+        (with_description(status=2), "error"),
+        (with_description(status=9), "9"),
+        (with_description(), "not-understood"),
+        (with_description(node("new", 4)), "not-understood"),
+        (with_description(node("a", 2), subtopology="left"), "not-understood"),
+    ],
+    ids=["before 4.4", "not stored", "error", "later status", "no nodes", "later kind", "no number"],
+)
+def test_a_topology_that_is_not_described_or_not_understood_is_unknown(found, status):
+    assert (status, None) == (found.broker.topology_description_status, found.broker.topology_description)
 
 
 def test_a_member_of_kip_848_has_a_current_and_a_target_assignment():
