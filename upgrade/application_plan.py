@@ -235,5 +235,6 @@ def _reasons(
     if is_rolled:
         yield parameters.blocked(origin.release, target)
     stopping = next((each.hazard for each in judged or () if each.stops_members), None)
-    if stopping:
+    is_said = (settings and settings.stopping) or (application.code and application.code.blocked)
+    if stopping and not is_said:  # what the configuration and the code show is the reason then
         yield f"members of {target} stop ({stopping.applies_to}), see below"

@@ -13,7 +13,6 @@ from upgrade.application.api_diff import java_name
 from upgrade.application.code_report import CodeReport
 from upgrade.application.linkage import Problem, Referrer
 from upgrade.application.pinned import MixedArtifacts
-from upgrade.application.replacements import replacement
 
 _MOST_SHOWN: Final = 3
 
@@ -58,7 +57,7 @@ class CodeResult:
             yield view.fact(f"- {found.target} needs Java {found.needed_java}; {have}")
         elif found.java:
             yield sanitize(
-                f"- Java: the files need {found.java} ({found.java_library}), {found.target} {found.needed_java}"
+                f"- Java: the files need {found.java} ({found.java_library}), {found.target} needs {found.needed_java}"
             )
         if found.damaged:
             yield sanitize(f"- {len(found.damaged)} files cannot be read: {', '.join(found.damaged[:_MOST_SHOWN])}")
@@ -75,7 +74,7 @@ class CodeResult:
         )
         if not any(each.library.is_own for each in problem.referred_by):
             return  # the remedy for a library is another version of it
-        if row := replacement(problem.text):
+        if row := self.found.replacement_of(problem):
             yield f"    {row.text} ({row.source})"
         elif candidates := self.found.suggestions.get(problem.text):
             yield sanitize(f"    {self.found.target} has {', '.join(candidates)}")
