@@ -71,35 +71,37 @@ def partitions_with_multiple_owners(members: Iterable[InspectedMember]) -> Itera
     return _repeated([(member.name, member.assignment.partitions) for member in members], lambda partition: partition)
 
 
-def _repeated(given: Sequence[tuple[str, Sequence[T]]], order: Callable[[T], Any]) -> Iterator[tuple[T, list[str]]]:
+def _repeated(
+    named_columns: Sequence[tuple[str, Sequence[T]]], order: Callable[[T], Any]
+) -> Iterator[tuple[T, list[str]]]:
     """Merge sorted columns; yield what is there more than once."""
-    columns = [things for _, things in given]
+    columns = [column for _, column in named_columns]
     if sum(map(len, columns)) <= _FEW and _are_different(columns):
         return
-    rows = merge(*(zip(things, repeat(name)) for name, things in given), key=lambda row: order(row[0]))
-    for thing, same in groupby(rows, key=itemgetter(0)):
-        owners = [name for _, name in same]
+    rows = merge(*(zip(column, repeat(name)) for name, column in named_columns), key=lambda row: order(row[0]))
+    for thing, equal_rows in groupby(rows, key=itemgetter(0)):
+        owners = [name for _, name in equal_rows]
         if len(owners) > 1:
             yield thing, owners
 
 
 def _are_different(columns: Sequence[Sequence[object]]) -> bool:
     """Whether nothing is there more than once; decoded partitions are compared without an object for each."""
-    partitions = [things for things in columns if isinstance(things, SortedPartitions)]
+    partitions = [column for column in columns if isinstance(column, SortedPartitions)]
     if len(partitions) < len(columns):
         return len({*chain.from_iterable(columns)}) == sum(map(len, columns))
     by_topic: dict[str, set[int]] = {}
-    for topic, numbers in chain.from_iterable(each.by_topic() for each in partitions):
+    for topic, numbers in chain.from_iterable(column.by_topic() for column in partitions):
         by_topic.setdefault(topic, set()).update(numbers)
     return sum(map(len, by_topic.values())) == sum(map(len, partitions))
 
 
-def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
-    found: dict[T, list[str]] = {}
-    for name, things in given:
+def _group_owners(things_by_name: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
+    owners: dict[T, list[str]] = {}
+    for name, things in things_by_name:
         for thing in things:
-            found.setdefault(thing, []).append(name)
-    return {thing: tuple(names) for thing, names in found.items()}
+            owners.setdefault(thing, []).append(name)
+    return {thing: tuple(names) for thing, names in owners.items()}
 
 
 def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mapping[str, int]) -> list[TopicPartition]:
@@ -107,7 +109,7 @@ def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mappin
     if not partitions:
         return []
     topics = {topic for member in members for topic in member.subscription.topics if topic in partitions}
-    missing = {TopicPartition(topic, each) for topic in topics for each in range(partitions[topic])}
+    missing = {TopicPartition(topic, number) for topic in topics for number in range(partitions[topic])}
     for member in members:
         missing.difference_update(member.assignment.partitions)
     return sorted(missing)

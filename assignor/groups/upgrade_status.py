@@ -55,10 +55,10 @@ def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
         return UpgradeStatus(stage=Stage.UNKNOWN, unreadable=len(members))
     readable = [member for member in members if member.name in used]
     supported = {member.name: member.subscription.readable_version or 0 for member in readable}
-    common, best = min(supported.values()), max(supported.values())
-    lowest = [member for member in readable if supported[member.name] == common] if common < best else []
+    common, highest = min(supported.values()), max(supported.values())
+    lowest = [member for member in readable if supported[member.name] == common] if common < highest else []
     return UpgradeStatus(
-        stage=_stage({*used.values()}, common, best),
+        stage=_stage({*used.values()}, common, highest),
         used=dict(sorted(Counter(used.values()).items())),
         common=common,
         waiting_for=tuple(member.name for member in lowest),
@@ -72,11 +72,11 @@ def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
     )
 
 
-def _stage(used: set[int], common: int, best: int) -> Stage:
+def _stage(used: set[int], common: int, highest: int) -> Stage:
     if len(used) > 1:
         return Stage.MIXED
-    if best < EARLIEST_PROBEABLE_VERSION:
+    if highest < EARLIEST_PROBEABLE_VERSION:
         return Stage.BEFORE_PROBING
     if min(used) < common:
         return Stage.LAST_STEP
-    return Stage.WAITING if common < best else Stage.DONE
+    return Stage.WAITING if common < highest else Stage.DONE
