@@ -244,5 +244,6 @@ def _reasons(
     if is_rolled:
         yield parameters.blocked(origin.release, target)
     stopping = next((judged_hazard.hazard for judged_hazard in judged or () if judged_hazard.stops_members), None)
-    if stopping:
+    is_said = (settings and settings.stopping) or (application.code and application.code.blocked)
+    if stopping and not is_said:  # what the configuration and the code show is the reason then
         yield f"members of {target} stop ({stopping.applies_to}), see below"

@@ -78,10 +78,12 @@ def test_each_part_can_make_the_plan_unsafe(tmp_path):
     )
 
 
-def test_a_hazard_that_concerns_the_application_can_stop_its_members():
+def test_a_setting_that_is_refused_is_one_reason():
+    """Its hazard is another view of the same."""
     found = plan_for(settings("client.dns.lookup=default"), "2.8", "4.3")
 
-    assert "members of 4.3.1 stop (client.dns.lookup=default), see below" == found.reasons[-1]
+    assert ("members of 4.3.1 do not start with the configuration, see below",) == found.reasons
+    assert [each.hazard.applies_to for each in found.judged if each.stops_members] == ["client.dns.lookup=default"]
 
 
 def test_a_placeholder_of_any_kind_decides_nothing():

@@ -18,7 +18,7 @@ from upgrade.application.libraries import Library
 from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references
 from upgrade.application.needs import Need, check_needs
 from upgrade.application.pinned import MixedArtifacts, mixed_artifacts
-from upgrade.application.replacements import overloads, replacement
+from upgrade.application.replacements import Replacement, overloads, replacement
 from upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
 from upgrade.application.settings import KnownClasses
 from upgrade.errors import UpgradeError
@@ -74,6 +74,8 @@ class CodeReport:
     """What has no replacement in the table: methods of the same name that the release has, by the text of a problem."""
     scala_jar: str
     """The release whose kafka-streams-scala was read; empty if the application does not use it, or TO has none."""
+    is_downgrade: bool
+    """Whether the release is older than the one that the application leaves."""
 
     @property
     def blocked(self) -> str:
@@ -102,9 +104,13 @@ class CodeReport:
             parts.append(f"{len(self.class_path)} jars that a manifest names, such as {self.class_path[0]}")
         return tuple(parts)
 
+    def replacement_of(self, problem: Problem) -> Replacement | None:
+        """Return what to call instead; None on the way to an older release, which lacks what came later."""
+        return None if self.is_downgrade else replacement(problem.text)
+
     def problem_as_json(self, problem: Problem) -> dict[str, Any]:
         """Return a problem as plain values, with what to call instead."""
-        substitute = replacement(problem.text)
+        substitute = self.replacement_of(problem)
         candidates = list(self.suggestions.get(problem.text, ()))
         return {**problem.as_json(), "replacement": substitute and substitute.as_json(), "candidates": candidates}
 
@@ -157,6 +163,8 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
             mixed = mixed_artifacts(archives)
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
+    if not (archives.seen or archives.artifacts or archives.relocated or archives.damaged):
+        raise UpgradeError(f"expected class files of an application in {', '.join(map(str, paths))}, got none")
     kafka = {artifact: tuple(sorted(versions)) for artifact, versions in sorted(archives.kafka.items())}
     newest = max(archives.java, key=lambda library: (archives.java[library], library.is_own), default=None)
     return CodeReport(
@@ -179,8 +187,9 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
         str(newest) if newest else "",
         needed_java,
         tuple(sorted(archives.class_path)),
-        dict(_suggestions(linkage, new)),
+        dict(_suggestions(linkage, new, with_replaced=target.number < origin.number)),
         scala_jar(target, scala) if scala in scala_versions(target) else "",
+        target.number < origin.number,
     )
 
 
@@ -211,9 +220,9 @@ def _needs(archives: Archives, origin: Release, target: Release, *, has_new_kafk
     return check_needs(archives.libraries, needed_by(origin), needed_by(target), has_new_kafka=has_new_kafka)
 
 
-def _suggestions(linkage: LinkageReport, code: Code) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _suggestions(linkage: LinkageReport, code: Code, *, with_replaced: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     for problem in linkage.problems:
-        is_missing = problem.error == "NoSuchMethodError" and not replacement(problem.text)
+        is_missing = problem.error == "NoSuchMethodError" and (with_replaced or not replacement(problem.text))
         candidates = tuple(overloads(code, problem.owner, problem.member)) if is_missing else ()
         if candidates:
             yield problem.text, candidates[:_MOST_OVERLOADS]

@@ -130,7 +130,8 @@ def _login_module(name: str) -> Condition:
 
 _COMPILE: Final = "compile against the new release, without warnings of the old one, before members are bounced"
 _LINK_ERRORS: Final = (
-    "NoSuchMethodError or NoClassDefFoundError if it is not compiled again, else errors of the compiler"
+    "NoSuchMethodError, NoClassDefFoundError or AbstractMethodError if it is not compiled again, else errors of the "
+    "compiler"
 )
 
 _CODE: Final = (
@@ -267,7 +268,7 @@ _CODE: Final = (
         about=HazardSubject.CODE,
         severity=Severity.STOPS,
         **_since((3, 0)),
-        applies_to="code that calls what was deprecated up to 2.5: Serialized, PartitionGrouper, "
+        applies_to="code that needs what is gone or another since 3.0, such as Serialized, PartitionGrouper, "
         "UsePreviousTimeOnInvalidTimestamp, windows and close() with long, KafkaStreams#store by name",
         when=Lacks((3, 0), (3, 1)),
         is_certain=True,

@@ -229,11 +229,12 @@ _REST: Final = (
         severity=Severity.STOPS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
-        applies_to="code that calls what was deprecated up to 3.5: KStream#through, branch, transform, the old "
-        "Processor API",
+        applies_to="code that needs what is gone or another since 4.0, such as KStream#through, branch, transform, the "
+        "old Processor API",
         when=Lacks((4, 0), (5, 0)),
         is_certain=True,
-        symptom="NoSuchMethodError or NoClassDefFoundError if it is not compiled again, else errors of the compiler",
+        symptom="NoSuchMethodError, NoClassDefFoundError or AbstractMethodError if it is not compiled again, else "
+        "errors of the compiler",
         remedy="compile against 3.9 without deprecation warnings first",
         source="KAFKA-12822, upgrade guide of 4.0",
     ),

@@ -63,6 +63,10 @@ class WrapperLine:
     """The values that it gives to keys which the application does not set; empty: one of its own configuration."""
 
 
+_BINDER: Final = "spring-cloud-stream-binder-kafka-streams"
+_CONSUMED_IS_COPIED_SINCE: Final = (3, 7)
+
+
 @cache
 def wrapper_lines() -> Mapping[tuple[str, str], WrapperLine]:
     """Return the rows by library and line.
@@ -134,6 +138,19 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             remedy="give it CleanupConfig(false, false), or spring.kafka.streams.cleanup.on-shutdown=false of Spring "
             "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
             source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
+        )
+    has_binder = any(_BINDER in each.all_libraries for each in applications)
+    if has_binder and target.known_number >= _CONSUMED_IS_COPIED_SINCE:
+        yield Hazard(
+            name="binder-drops-consumed",
+            about=HazardSubject.CODE,
+            severity=Severity.CHANGES,
+            applies_to="Spring Cloud Stream's binder before 4.1.1",
+            when=HasLibrary((_BINDER,), before=(4, 1, 1)),
+            symptom="from 3.7 on the TimestampExtractor and the name of a binding are ignored: "
+            "Consumed#withTimestampExtractor and withName return a new Consumed, and the binder drops it",
+            remedy="take the binder 4.1.1 or later",
+            source="issue 2922 of spring-cloud-stream",
         )
     for name, wrapper in wrappers.items():
         if wrapper.kafka and version_number(wrapper.kafka)[:2] < target.known_number[:2]:

@@ -13,7 +13,6 @@ from upgrade.application.api_diff import java_name
 from upgrade.application.code_report import CodeReport
 from upgrade.application.linkage import Problem, Referrer
 from upgrade.application.pinned import MixedArtifacts
-from upgrade.application.replacements import replacement
 
 _MOST_SHOWN: Final = 3
 
@@ -58,7 +57,8 @@ class CodeResult:
             yield view.fact(f"- {report.target} needs Java {report.needed_java}; {have}")
         elif report.java:
             yield sanitize(
-                f"- Java: the files need {report.java} ({report.java_library}), {report.target} {report.needed_java}"
+                f"- Java: the files need {report.java} ({report.java_library}), "
+                f"{report.target} needs {report.needed_java}"
             )
         if report.damaged:
             yield sanitize(f"- {len(report.damaged)} files cannot be read: {', '.join(report.damaged[:_MOST_SHOWN])}")
@@ -75,7 +75,7 @@ class CodeResult:
         )
         if not any(referrer.library.is_own for referrer in problem.referred_by):
             return  # the remedy for a library is another version of it
-        if row := replacement(problem.text):
+        if row := self.found.replacement_of(problem):
             yield f"    {row.text} ({row.source})"
         elif candidates := self.found.suggestions.get(problem.text):
             yield sanitize(f"    {self.found.target} has {', '.join(candidates)}")

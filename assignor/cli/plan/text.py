@@ -181,9 +181,10 @@ def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others
     fit = len(unknown) if room is None or len(unknown) <= room else max(room - 1, 1)
     for judged_hazard in unknown[:fit]:
         hazard = judged_hazard.hazard
-        yield view.fact(
-            sanitize(f"- {hazard.severity.value}: {_asked(judged_hazard)}: {hazard.applies_to}: {hazard.words}")
-        )
+        options = " or ".join(_options(judged_hazard))
+        looks = "" if options else f"; look {'; '.join(judged_hazard.concern.decided_by)}"
+        way = f"({options or 'look'})"
+        yield view.fact(sanitize(f"- {hazard.severity.value} {way}: {hazard.applies_to}: {hazard.words}{looks}"))
     if fit < len(unknown):
         yield f"- and {len(unknown) - fit} more: -v"
 
@@ -195,12 +196,6 @@ def _options(judged: JudgedHazard) -> list[str]:
 
 
 _WITH_LIBRARIES: Final = "--app with your libraries"
-
-
-def _asked(judged: JudgedHazard) -> str:
-    """Say what would decide a hazard: options first, as a look is needed only if they do not."""
-    options = _options(judged)
-    return f"pass {' or '.join(options)}" if options else f"look {'; '.join(judged.concern.decided_by)}"
 
 
 def _asked_for(unknown: Iterable[JudgedHazard]) -> str:

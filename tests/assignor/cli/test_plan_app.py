@@ -149,7 +149,7 @@ def test_copies_signatures_libraries_and_java_have_lines(run):
     ):
         assert line in text
     newer = {"A.class": ClassBytes("A", java=17).bytes()}
-    assert "- Java: the files need 17 (your class), 4.3.1 11\n" in run("2.8", "4.3", entries=newer).output
+    assert "- Java: the files need 17 (your class), 4.3.1 needs 11\n" in run("2.8", "4.3", entries=newer).output
 
 
 def test_of_an_assumed_release_nothing_is_checked(run):

@@ -163,9 +163,7 @@ def test_all_of_it_is_shown_with_v(run):
 def test_a_thin_jar_asks_for_the_libraries(run):
     _, text = run("2.7", "2.8", code=jar({"A.class": ClassBytes("A").calls(STREAMS + "KafkaStreams", "start").bytes()}))
 
-    assert (
-        "- stops: pass --app with your libraries: no StreamsUncaughtExceptionHandler of its own: an exception" in text
-    )
+    assert "- stops (--app with your libraries): no StreamsUncaughtExceptionHandler of its own: an exception" in text
     assert "--app with your libraries decides " in text
 
 
@@ -201,10 +199,7 @@ def test_a_fat_jar_of_spring_kafka_shows_that_it_deletes_stores(run):
         "BOOT-INF/lib/spring-kafka-2.6.5.jar": library,
     })  # fmt: skip
     _, text = run("2.6", "2.8", config="state.dir=/data\n", code=fat)
-    assert (
-        "- waits: look which CleanupConfig you give it: spring-kafka 2.6.5, unless you give it a CleanupConfig: "
-        in text
-    )
+    assert "- waits (look): spring-kafka 2.6.5, unless you give it a CleanupConfig: " in text
 
 
 # -- the terminal

@@ -5,6 +5,7 @@ import pytest
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 from upgrade.application.code_report import judge_code
+from upgrade.errors import UpgradeError
 from upgrade.releases import RELEASES
 
 STREAMS = "org/apache/kafka/streams/"
@@ -74,7 +75,24 @@ def test_java_of_the_files_stands_beside_that_of_the_release(judged):
     report = judged(entries)
 
     assert (17, "library b 1", 11) == (report.java, report.java_library, report.needed_java)
-    assert (0, "") == (judged({}).java, judged({}).java_library)
+    only_kafka = judged({"lib/kafka-clients-2.8.2.jar": jar({})})
+    assert (0, "") == (only_kafka.java, only_kafka.java_library)
+
+
+def test_files_without_any_class_are_no_application(judged):
+    """A jar of sources was safe, with nothing that the release lacks."""
+    with pytest.raises(UpgradeError, match=r"^expected class files of an application in .*orders-1\.0\.jar, got none$"):
+        judged({"com/Orders.java": b"class Orders {}"})
+
+
+def test_what_is_called_instead_is_not_said_on_the_way_to_an_older_release(judged):
+    """0.11 has no close(Duration), and was said to want close(Duration) instead."""
+    closes = ClassBytes("A").calls(STREAMS + "KafkaStreams", "close", "(Ljava/time/Duration;)Z").bytes()
+    (older,) = judged({"A.class": closes}, "4.3.1", "0.11.0.3").linkage.new_problems
+    report = judged({"A.class": closes}, "4.3.1", "0.11.0.3")
+    found = report.problem_as_json(older)
+
+    assert (None, ["close()", "close(long, TimeUnit)"]) == (found["replacement"], found["candidates"])
 
 
 def test_a_copy_of_kafka_is_in_the_report(judged):
@@ -99,4 +117,4 @@ def test_kafka_streams_of_the_release_beside_an_older_artifact_is_mixed_after(ju
     }
     assert judged(jars).is_mixed_after
     assert not judged(jars, target="4.3.1").is_mixed_after
-    assert not judged({}).is_mixed_after
+    assert not judged({"lib/kafka-clients-3.6.2.jar": jar({})}).is_mixed_after

@@ -155,6 +155,17 @@ def test_a_wrapper_can_be_named_without_its_file():
     assert YES is found["spring-kafka-links-older-kafka"].concern.answer
 
 
+@pytest.mark.parametrize(
+    ("version", "target", "expected"), [("4.1.0", "3.7", YES), ("4.1.1", "3.7", NO), ("4.1.0", "3.6", None)]
+)
+def test_the_binder_drops_what_consumed_returns(version, target, expected):
+    """Seen in its class files: 4.1.0 pops what Consumed returns, 4.1.1 stores it."""
+    known = [application({"spring-cloud-stream-binder-kafka-streams": version})]
+    found = {each.hazard.name: each.concern.answer for each in judge_hazards((), known, release_named(target))}
+
+    assert expected is found.get("binder-drops-consumed")
+
+
 def test_without_a_target_only_the_given_hazards_are_judged():
     assert () == judge_hazards((), [application({"spring-kafka": "2.6.1"})])
 
