@@ -42,9 +42,9 @@ def explain_envelope(
     """Yield the parts of a consumer-protocol message likewise; those of the userdata have the prefix ``userData``."""
     layouts = consumer_protocol.SUBSCRIPTION_LAYOUTS if kind == "subscription" else consumer_protocol.ASSIGNMENT_LAYOUTS
     version = int.from_bytes(message[:2], "big", signed=True)
-    known = layouts.get(min(version, consumer_protocol.HIGHEST_SUPPORTED_VERSION))
-    unknown = None if known else f"consumer protocol version {version}; the lowest is 0"
-    for part in _annotate_fields(known.members if known else layouts[0].members[:1], Reader(message), unknown):
+    layout = layouts.get(min(version, consumer_protocol.HIGHEST_SUPPORTED_VERSION))
+    unknown = None if layout else f"consumer protocol version {version}; the lowest is 0"
+    for part in _annotate_fields(layout.members if layout else layouts[0].members[:1], Reader(message), unknown):
         size = len(part.raw) - 4
         if part.field != "userData" or size <= 0 or size != int.from_bytes(part.raw[:4], "big"):
             yield part  # also userdata that is null, empty or truncated

@@ -183,7 +183,9 @@ def with_topic_dictionary(assignment: Assignment, topics: Sequence[TopicEntry] =
         if not standby:
             return assignment._replace(standby_partitions_by_host=HostMap.empty(active.topic_dictionary))
     try:
-        names = sorted({topic + "" for hosts in (active, standby) for _, each in hosts for topic, _ in each})
+        names = sorted(
+            {topic + "" for hosts in (active, standby) for _, partitions in hosts for topic, _ in partitions}
+        )
         topics = topics or TopicDictionary(map(TopicEntry, range(len(names)), names))
         return assignment._replace(
             partitions_by_host=HostMap.of(active, topics), standby_partitions_by_host=HostMap.of(standby, topics)
@@ -200,12 +202,12 @@ def _raise_encode_error(field: str, hosts: Sequence[HostPartitions], topics: Seq
         Array(HOST_PARTITIONS).write(bytearray(), hosts)
     except EncodeError as error:
         raise error.within(field) from None
-    known = {topic for _, topic in topics}
+    topic_names = {topic for _, topic in topics}
     unknown = (
         (f"{field}[{host}].partitions[{place}].topic", topic)
         for host, (_, partitions) in enumerate(hosts)
         for place, (topic, _) in enumerate(partitions)
-        if topic not in known
+        if topic not in topic_names
     )
     for path, topic in unknown if topics else ():
         raise EncodeError(f"the dictionary has no topic {topic!r}", path)
@@ -242,7 +244,7 @@ def layout_for_version(version: Any, layouts: Mapping[int, Layout]) -> Layout:
 def encode_future(future: FutureSubscription | FutureAssignment) -> bytes:
     """Encode both version numbers and the unread bytes."""
     try:
-        numbers = [each.to_bytes(4, "big", signed=True) for each in future[:2]]
+        numbers = [version.to_bytes(4, "big", signed=True) for version in future[:2]]
     except (AttributeError, OverflowError, TypeError):
         raise EncodeError(f"needs two integers of 4 bytes, got {future[:2]!r}", "version") from None
     return b"".join((*numbers, future.rest))

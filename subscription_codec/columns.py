@@ -288,10 +288,10 @@ class HostMap(RecordSequence[HostPartitions]):
 def without_repeats(ordered: Iterable[T]) -> Iterator[T]:
     """Yield sorted values, each once."""
     last: T | None = None
-    for each in ordered:
-        if each != last:
-            yield each
-        last = each
+    for item in ordered:
+        if item != last:
+            yield item
+        last = item
 
 
 _FEW: Final = 1024

@@ -42,16 +42,16 @@ def from_fields(kind: MessageKind, fields: Mapping[str, Any]) -> Subscription | 
     layouts, version = LAYOUTS[kind], fields.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version not in layouts:
         raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
-    known = {field.name: field for field in layouts[version].members}
-    if unknown := fields.keys() - known.keys() - {"trailing"}:
-        raise EncodeError(f"{kind} version {version} has no such field, only {', '.join(known)}", min(unknown))
+    layout_fields = {field.name: field for field in layouts[version].members}
+    if unknown := fields.keys() - layout_fields.keys() - {"trailing"}:
+        raise EncodeError(f"{kind} version {version} has no such field, only {', '.join(layout_fields)}", min(unknown))
     values: dict[str, Any] = {"trailing": _trailing_from_hex(fields.get("trailing", ""))}
-    for name, field in known.items():
+    for name, field in layout_fields.items():
         if name in fields:
             try:
                 # Kafka prints an empty endpoint as null; both are encoded as a text of length 0.
-                given = "" if name == "userEndPoint" and fields[name] is None else fields[name]
-                values[field.key] = field.wire.from_json(given)
+                value = "" if name == "userEndPoint" and fields[name] is None else fields[name]
+                values[field.key] = field.wire.from_json(value)
             except EncodeError as error:
                 raise error.within(name) from None
     if kind == "subscription":

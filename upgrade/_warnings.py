@@ -135,8 +135,8 @@ def _offline_warnings(hop: _Hop) -> Iterator[PlanMessage]:
         yield hop.message(MessageCode.BRIDGE, bridge=bridge)
     elif not (hop.is_downgrade and NO_ROLLING_DOWNGRADE.intersection(hop.obstacles)):
         outcome = hop.ahead.startup_outcome(hop.behind.line)
-        newer = (each for each in RELEASES.values() if each.is_released and each.number > hop.ahead.number)
-        fixed = next((each for each in newer if each.can_start_with(hop.behind.line)), None)
+        newer = (release for release in RELEASES.values() if release.is_released and release.number > hop.ahead.number)
+        fixed = next((release for release in newer if release.can_start_with(hop.behind.line)), None)
         remedy = MessageCode.BOUNCE_TO_FIX if hop.ahead == hop.origin else MessageCode.FIXED_IN
         yield hop.message(
             _START_FAILURES[outcome.outcome],
@@ -147,11 +147,11 @@ def _offline_warnings(hop: _Hop) -> Iterator[PlanMessage]:
 
 def _record_format_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Name the topologies to which record formats matter, and warn of records that are left."""
-    found = set(hop.obstacles)
-    if not RECORD_FORMAT_CHANGES.keys() & found:
+    in_the_way = set(hop.obstacles)
+    if not RECORD_FORMAT_CHANGES.keys() & in_the_way:
         return
-    if RECORD_FORMAT_CHANGES.keys() >= found and hop.plan is hop.documented and hop.facts == UNKNOWN_TOPOLOGY:
-        formats = MessageList.of([code for each, code in _RECORD_FORMATS.items() if each in found], {})
+    if RECORD_FORMAT_CHANGES.keys() >= in_the_way and hop.plan is hop.documented and hop.facts == UNKNOWN_TOPOLOGY:
+        formats = MessageList.of([code for obstacle, code in _RECORD_FORMATS.items() if obstacle in in_the_way], {})
         two_bounces = hop.plan is Plan.TWO_BOUNCES
         code = MessageCode.TWO_BOUNCES_FOR_RECORDS if two_bounces else MessageCode.STOPPING_FOR_RECORDS
         yield hop.message(code, formats=formats)
@@ -162,7 +162,7 @@ def _record_format_warnings(hop: _Hop) -> Iterator[PlanMessage]:
 def _kafka_14646_warnings(hop: _Hop) -> Iterator[PlanMessage]:
     """Warn of members of 3.3 that read foreign-key joins as others write them, of themselves or with a value."""
     behind, ahead, value = hop.behind, hop.ahead, hop.params["value"]
-    behind_has_it, ahead_has_it = (each.number[:2] == KAFKA_14646_LINE for each in (behind, ahead))
+    behind_has_it, ahead_has_it = (release.number[:2] == KAFKA_14646_LINE for release in (behind, ahead))
     old_joins = value is not None and UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS in ahead.upgrade_from_effects(value)
     has_joins = behind.number >= RECORD_FORMAT_CHANGES[Obstacle.FOREIGN_KEY_JOINS][0]
     may_have_joins = has_joins and TopologyFeature.FOREIGN_KEY_JOINS not in hop.facts.absent

@@ -67,8 +67,8 @@ class PlannedApplication:
         code = self.code.facts if self.code else None
         group = self.group.facts if self.group else None
         return tuple(
-            Application(settings=each, code=code, topology=self.topology, group=group, libraries=self.libraries)
-            for each in settings
+            Application(settings=variant, code=code, topology=self.topology, group=group, libraries=self.libraries)
+            for variant in settings
         )
 
 
@@ -101,32 +101,32 @@ class ApplicationPlan:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the plan, and keys for each part of the application that is known."""
-        known, notes = self.application, [*self.reasons[:1], *self.advice.notes]
+        application, notes = self.application, [*self.reasons[:1], *self.advice.notes]
         plain: dict[str, Any] = {**self.advice.as_json(), "notes": notes, **self.checked.as_json()}
         if self.reasons or self.judged is not None:
             plain["blocked"] = list(self.reasons)
-        if known.change:
-            plain["topologies"] = known.change.as_json()
-        if known.settings and self.settings:
+        if application.change:
+            plain["topologies"] = application.change.as_json()
+        if application.settings and self.settings:
             plain["configuration"] = {
-                "file": known.settings_source,
-                "framework": known.settings.framework,
-                "left_out": known.settings.left_out,
+                "file": application.settings_source,
+                "framework": application.settings.framework,
+                "left_out": application.settings.left_out,
                 "parameters": self.parameters.as_json(),
-                "settings": [each.as_json() for each in self.settings.findings],
+                "settings": [finding.as_json() for finding in self.settings.findings],
             }
-        if known.code:
-            plain |= known.code.as_json()
-        if known.group:
-            plain["live_group"] = known.group.as_json()
+        if application.code:
+            plain |= application.code.as_json()
+        if application.group:
+            plain["live_group"] = application.group.as_json()
         if self.judged is not None:
-            counted = Counter(each.concern.answer for each in self.judged)
-            concerning = (each.hazard for each in self.judged if each.concern.answer is not Answer.NO)
+            counted = Counter(judged.concern.answer for judged in self.judged)
+            concerning = (judged.hazard for judged in self.judged if judged.concern.answer is not Answer.NO)
             plain |= {
-                "hazards": [each.as_json() for each in self.judged],
+                "hazards": [judged.as_json() for judged in self.judged],
                 "beyond_metadata": count_by_severity(concerning),
                 "concerns": {answer.value: counted[answer] for answer in Answer},
-                "features": {feature.value: each.as_json() for feature, each in self.features.concerns.items()},
+                "features": {feature.value: concern.as_json() for feature, concern in self.features.concerns.items()},
             }
         return plain
 
@@ -155,7 +155,7 @@ def plan_for(
     >>> plan.is_safe, plan.blocked
     (False, 'members of 4.3.1 do not start with the configuration, see below')
     """
-    start, end = (resolve_release(each) if isinstance(each, str) else each for each in (origin, target))
+    start, end = (resolve_release(release) if isinstance(release, str) else release for release in (origin, target))
     settings, parameters = _judged_settings(application, start.release, end.release)
     facts = application.facts()
     features = _features(facts, application)
@@ -196,15 +196,15 @@ def _judged_settings(
 
 def _features(facts: Sequence[Application], application: PlannedApplication) -> JudgedFeatures:
     """Return the features on which the verdict depends, as far as they are known."""
-    found, absent = judge_features(facts), application.absent
+    judged, absent = judge_features(facts), application.absent
     shown = features_of_nodes(application.topology.nodes) if application.topology else UNKNOWN_TOPOLOGY
-    if known := sorted(each.value for each in absent & (shown.absent | shown.present)):
-        raise UpgradeError(f"--topology shows whether there are {', '.join(known)}: leave this out of --without")
-    for feature in sorted(absent & found.facts.present - _OF_SETTINGS, key=lambda each: each.value):
-        evidence = "; ".join(found.concerns[feature].evidence)
+    if decided := sorted(feature.value for feature in absent & (shown.absent | shown.present)):
+        raise UpgradeError(f"--topology shows whether there are {', '.join(decided)}: leave this out of --without")
+    for feature in sorted(absent & judged.facts.present - _OF_SETTINGS, key=lambda feature: feature.value):
+        evidence = "; ".join(judged.concerns[feature].evidence)
         raise UpgradeError(f"{evidence}: leave {feature.value} out of --without")
-    known_facts = evolve(found.facts, absent=found.facts.absent | absent, present=found.facts.present - absent)
-    return evolve(found, facts=known_facts)
+    known_facts = evolve(judged.facts, absent=judged.facts.absent | absent, present=judged.facts.present - absent)
+    return evolve(judged, facts=known_facts)
 
 
 def _contradictions(features: JudgedFeatures) -> Iterator[str]:
@@ -234,6 +234,6 @@ def _reasons(
         yield application.group.blocked(origin)
     if is_rolled:
         yield parameters.blocked(origin.release, target)
-    stopping = next((each.hazard for each in judged or () if each.stops_members), None)
+    stopping = next((judged_hazard.hazard for judged_hazard in judged or () if judged_hazard.stops_members), None)
     if stopping:
         yield f"members of {target} stop ({stopping.applies_to}), see below"

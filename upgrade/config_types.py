@@ -172,8 +172,8 @@ def parse_end_point(address: str, accepted: EndPointFormat = EndPointFormat.ANY_
 def _find_host(before: str, accepted: EndPointFormat) -> str | None:
     """Return the host in the text before the port, in linear time; None if there is none."""
     if accepted is not EndPointFormat.ANY_PREFIX:
-        found = _SCHEME_AND_HOST.fullmatch(before)
-        return found[1] if found else None
+        match = _SCHEME_AND_HOST.fullmatch(before)
+        return match[1] if match else None
     before = before.removesuffix("]")
     prefix = before.rstrip(_HOST_CHARACTERS)
     return None if _LINE_ENDS.search(prefix) else before[len(prefix) :]
@@ -188,14 +188,14 @@ def parse_bootstrap_servers(text: str) -> str:
     >>> parse_bootstrap_servers("a:9092, [::1]:9093,")
     'a:9092,[::1]:9093'
     """
-    found = [server for each in text.split(",") if (server := each.strip())]
-    for server in found:
+    servers = [server for part in text.split(",") if (server := part.strip())]
+    for server in servers:
         address = _HOST_PORT.fullmatch(server)
         if not (address and 0 < int(address["port"]) <= 0xFFFF):
             raise ConfigException(f"expected HOST:PORT,..., got {quote_input(server)}")
-    if not found:
+    if not servers:
         raise ConfigException("expected HOST:PORT,..., got none")
-    return ",".join(found)
+    return ",".join(servers)
 
 
 def invalid_value(key: str, value: object, reason: str) -> ConfigException:
@@ -216,7 +216,7 @@ def _parse_text(value: Any) -> Any:
 
 def _parse_list(value: str | Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str):
-        return tuple(each.strip() for each in value.split(",")) if value.strip() else ()
+        return tuple(part.strip() for part in value.split(",")) if value.strip() else ()
     return tuple(value)
 
 

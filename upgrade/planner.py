@@ -61,7 +61,7 @@ class PlanStep:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; all but the way back are texts."""
-        return {each.name: str(getattr(self, each.name)) for each in fields(PlanStep)} | {
+        return {field.name: str(getattr(self, field.name)) for field in fields(PlanStep)} | {
             "way_back": self.way_back.as_json()
         }
 
@@ -148,8 +148,8 @@ def advise(
     ('3.9.2',)
     """
     _require_different(origin, target)
-    found = guidance(origin, target, facts, offline=offline)
-    hops = found.hops
+    guided = guidance(origin, target, facts, offline=offline)
+    hops = guided.hops
     values = [hop.upgrade_from for hop in hops if hop.upgrade_from]
     return Advice(
         origin.name,
@@ -160,7 +160,7 @@ def advise(
         tuple(dict.fromkeys(text for hop in hops for text in hop_warnings(hop, facts))),
         tuple(hop.target.name for hop in hops[:-1]),
         order_hazards(hazard for hop in hops for hazard in hazards_between(hop.origin, hop.target, hop.plan)),
-        found,
+        guided,
         assumptions_of(origin, target),
     )
 
@@ -229,9 +229,9 @@ _NOT_PROBED: Final = _Effects(
 """What a value that pins version 2 changes where leaders probe with wrong answers."""
 
 
-def _effects(hop: Upgrade, found: Sequence[Obstacle]) -> list[_Effects]:
+def _effects(hop: Upgrade, in_the_way: Sequence[Obstacle]) -> list[_Effects]:
     """List what ``upgrade.from`` changes: about each obstacle, and about version probing."""
-    effects = [_EFFECTS[each] for each in found]
+    effects = [_EFFECTS[obstacle] for obstacle in in_the_way]
     if is_pushed(hop.origin, hop.target):
         effects.append(_EFFECTS[Obstacle.OVERSHOT])
     if hop.upgrade_from in PINNED_VERSIONS and is_wrongly_probed(hop.origin, hop.target):
@@ -270,19 +270,19 @@ def _steps(hop: Upgrade, absent: frozenset[TopologyFeature]) -> tuple[PlanStep, 
             ),
         )
     if hop.plan is Plan.ONE_BOUNCE:
-        same = hop.origin.supported_version == hop.target.supported_version
+        same_version = hop.origin.supported_version == hop.target.supported_version
         why, skipped = (
             (MessageCode.SAME_VERSION, MessageCode.ONE_STAYS)
-            if same
+            if same_version
             else (MessageCode.VERSION_PROBING, MessageCode.LOWER_VERSION)
         )
         return (step(StepKind.DONE, text(MessageCode.BOUNCE), text(why), text(skipped)),)
-    found = without_features(obstacles(hop.origin, hop.target), absent)
-    effects = _effects(hop, found)
-    with_value = text(MessageCode.WITH_VALUE, effects=MessageList.of([each.with_value for each in effects], params))
-    without = MessageList.of([each.without for each in effects], params)
+    in_the_way = without_features(obstacles(hop.origin, hop.target), absent)
+    effects = _effects(hop, in_the_way)
+    with_value = text(MessageCode.WITH_VALUE, effects=MessageList.of([effect.with_value for effect in effects], params))
+    without = MessageList.of([effect.without for effect in effects], params)
     if is_downgrade(hop.origin, hop.target):
-        drains = not RECORD_FORMAT_CHANGES.keys().isdisjoint(found)
+        drains = not RECORD_FORMAT_CHANGES.keys().isdisjoint(in_the_way)
         hold_back = MessageCode.HOLD_BACK_AND_DRAIN if drains else MessageCode.HOLD_BACK
         return (
             step(StepKind.HELD_BACK, text(hold_back), with_value, without),
@@ -295,7 +295,7 @@ def _steps(hop: Upgrade, absent: frozenset[TopologyFeature]) -> tuple[PlanStep, 
         step(
             StepKind.DONE,
             text(MessageCode.BOUNCE_AGAIN),
-            MessageList.of([each.removed for each in effects], params),
-            MessageList.of([each.kept for each in effects], params),
+            MessageList.of([effect.removed for effect in effects], params),
+            MessageList.of([effect.kept for effect in effects], params),
         ),
     )

@@ -121,7 +121,9 @@ def obstacles(origin: Release, target: Release) -> tuple[Obstacle, ...]:
         in_the_way.append(Obstacle.PROTOCOL)
     if behind.kafka_name and ahead.kafka_name:
         in_the_way += [
-            each for each, (first, new) in RECORD_FORMAT_CHANGES.items() if first <= behind.number < new <= ahead.number
+            obstacle
+            for obstacle, (first, new) in RECORD_FORMAT_CHANGES.items()
+            if first <= behind.number < new <= ahead.number
         ]
     return tuple(in_the_way)
 
@@ -198,7 +200,9 @@ def bridge_release(origin: Release, target: Release) -> Release | None:
     """
     if {origin.rebalance_protocols, target.rebalance_protocols} != {EAGER, COOPERATIVE}:
         return None
-    newest = [each for each in RELEASES.values() if each.is_released and each.rebalance_protocols == BOTH][-1]
+    newest = [release for release in RELEASES.values() if release.is_released and release.rebalance_protocols == BOTH][
+        -1
+    ]
     rolls = Plan.OFFLINE not in {documented_plan(origin, newest), documented_plan(newest, target)}
     return newest if rolls else None
 

@@ -69,8 +69,8 @@ def redact(text: str) -> str:
     if len(text) >= _MIN_LENGTH:
         with _LOCK:
             _REDACTION_FILTER.secrets |= _spellings(text)
-        known = [name for name in logging.root.manager.loggerDict if name.startswith(_LIBRARIES)]
-        for name in {*_PAYLOAD_LOGGERS, *known}:
+        loggers = [name for name in logging.root.manager.loggerDict if name.startswith(_LIBRARIES)]
+        for name in {*_PAYLOAD_LOGGERS, *loggers}:
             logging.getLogger(name).addFilter(_REDACTION_FILTER)
     return _Secret(text)
 
@@ -95,7 +95,7 @@ def hide_credentials(text: str) -> str:
     >>> hide_credentials("no server answers at sc://h:15002/;user_id=me;token=hunter2")
     'no server answers at sc://h:15002/;user_id=me;token=[hidden]'
     """
-    return _IN_ADDRESS.sub(lambda found: f"{found['name'] or found['parameter']}{_HIDDEN}{found['end'] or ''}", text)
+    return _IN_ADDRESS.sub(lambda match: f"{match['name'] or match['parameter']}{_HIDDEN}{match['end'] or ''}", text)
 
 
 def stop_redacting(text: str) -> None:

@@ -87,15 +87,15 @@ def parse_release_name(text: str) -> ReleaseName | None:
     "Red Hat's build of Kafka 3.6.0, whose own changes are not known"
     """
     text = text.strip()
-    if found := _CONFLUENT.fullmatch(text) or _CONFLUENT_BUILD.fullmatch(text):
-        return _of_confluent_platform(found["number"])
+    if match := _CONFLUENT.fullmatch(text) or _CONFLUENT_BUILD.fullmatch(text):
+        return _of_confluent_platform(match["number"])
     for vendor, pattern in _VENDORS:
-        if found := pattern.fullmatch(text):
-            return _of_vendor(vendor, found)
-    found = _KAFKA.fullmatch(text)
-    if found is None:
+        if match := pattern.fullmatch(text):
+            return _of_vendor(vendor, match)
+    match = _KAFKA.fullmatch(text)
+    if match is None:
         return None
-    number, suffix = found["number"], found["suffix"] or ""
+    number, suffix = match["number"], match["suffix"] or ""
     if suffix.lower() == ".x":
         return ReleaseName(number, any_patch=True)
     return ReleaseName(number, f"{suffix[1:]} of {number} is treated as the release {number}" if suffix else "")
@@ -110,15 +110,15 @@ def unread_because(text: str) -> str:
     "'-acme' is the suffix of no vendor that is known: if this is a build of Kafka 2.8.1, write 2.8.1"
     """
     text = text.strip()
-    if found := _CONFLUENT.fullmatch(text) or _CONFLUENT_BUILD.fullmatch(text):
+    if match := _CONFLUENT.fullmatch(text) or _CONFLUENT_BUILD.fullmatch(text):
         oldest, *_, newest = CONFLUENT_PLATFORM
-        line = _line_of(found["number"])
+        line = _line_of(match["number"])
         return (
             f"Confluent Platform {line} is not in the table ({oldest} to {newest}): write the release of Kafka that "
             "it contains"
         )
-    if (found := _AT_FRONT.fullmatch(text)) and len(found[2]) > 1:
-        number, suffix = found[1], found[2]
+    if (match := _AT_FRONT.fullmatch(text)) and len(match[2]) > 1:
+        number, suffix = match[1], match[2]
         return (
             f"{suffix!r} is the suffix of no vendor that is known: if this is a build of Kafka {number}, write {number}"
         )
@@ -155,8 +155,10 @@ def _of_confluent_platform(number: str) -> ReleaseName | None:
     return ReleaseName(kafka, f"Confluent Platform {line} contains Kafka {kafka}", any_patch=True)
 
 
-def _of_vendor(vendor: str, found: re.Match[str]) -> ReleaseName:
-    number, groups = found["number"], found.groupdict()
+def _of_vendor(vendor: str, match: re.Match[str]) -> ReleaseName:
+    number, groups = match["number"], match.groupdict()
     is_line = number.count(".") < (_PARTS_OF_A_LINE + number.startswith("0."))
-    read = ReleaseName(number, f"{vendor} build of Kafka {number}, whose own changes are not known")
-    return evolve(read, any_patch=bool(groups.get("any")) or is_line, is_kraft=(groups.get("mode") or "") == "kraft")
+    release_name = ReleaseName(number, f"{vendor} build of Kafka {number}, whose own changes are not known")
+    return evolve(
+        release_name, any_patch=bool(groups.get("any")) or is_line, is_kraft=(groups.get("mode") or "") == "kraft"
+    )

@@ -157,12 +157,12 @@ class Release:
         """
         if not self.upgrade_from or not self.can_start_with(upgrade_from):
             return ()
-        found = (
+        effect_lists = (
             [UpgradeFromEffect.OLD_VERSION] * (self.pinned_version(upgrade_from) not in {None, self.supported_version}),
             [UpgradeFromEffect.EAGER] * (self.rebalance_protocol(upgrade_from) != self.rebalance_protocol()),
             format_effects(upgrade_from, self.known_number) if self.kafka_name else (),
         )
-        return tuple(effect for effects in found for effect in effects)
+        return tuple(effect for effects in effect_lists for effect in effects)
 
     def __str__(self) -> str:
         return self.name
@@ -264,7 +264,7 @@ class ResolvedRelease:
     @property
     def span(self) -> str:
         """The candidates in words, each by the release of the table whose behaviour it has."""
-        names = [each.assumed_like or each.name for each in self.candidates]
+        names = [candidate.assumed_like or candidate.name for candidate in self.candidates]
         return f"any release from {names[0]} to {names[-1]}" if self.is_open else names[0]
 
     @property
@@ -302,8 +302,8 @@ def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
     '5.2.1-ccs can be any release from 2.2.0 to 2.2.2; it is taken for 2.2.0'
     """
     wanted = _ALIASES.get(name, name)
-    if known := RELEASES.get(wanted):
-        return ResolvedRelease(name, (known,))
+    if release := RELEASES.get(wanted):
+        return ResolvedRelease(name, (release,))
     if ASSUMED in name:
         wanted, _, assume = name.partition(ASSUMED)
     spelling = parse_release_name(wanted)
@@ -319,10 +319,10 @@ def resolve_release(name: str, assume: str | None = None) -> ResolvedRelease:
     line = _releases_of_line(spelling.number)
     if spelling.any_patch and line:
         return ResolvedRelease(name, line, reading)
-    if known := RELEASES.get(spelling.number):
-        return ResolvedRelease(name, (known,), reading)
-    if known := NEWEST_OF_LINE.get(spelling.number):
-        return ResolvedRelease(name, (known,), reading, tuple(each for each in line if each != known))
+    if release := RELEASES.get(spelling.number):
+        return ResolvedRelease(name, (release,), reading)
+    if release := NEWEST_OF_LINE.get(spelling.number):
+        return ResolvedRelease(name, (release,), reading, tuple(other for other in line if other != release))
     candidates, note = _unlisted(name, spelling.number, line, assume)
     return ResolvedRelease(name, candidates, (*reading, note))
 
@@ -365,7 +365,7 @@ def _lines_below(number: str) -> list[str]:
 def _releases_of_line(number: str) -> tuple[Release, ...]:
     """Return the released ones of the line that a number is of, oldest first."""
     line = _line_of(line_number(number))
-    return tuple(each for each in RELEASES.values() if each.is_released and each.line == line)
+    return tuple(release for release in RELEASES.values() if release.is_released and release.line == line)
 
 
 def with_assumption(name: str, assume: str | None) -> str:
@@ -377,8 +377,8 @@ def with_assumption(name: str, assume: str | None) -> str:
     >>> with_assumption("4.9", "4.3"), with_assumption("4.2", "4.3")
     ('4.9.0~4.3.1', '4.2')
     """
-    found = resolve_release(name, assume).release
-    return found.spelling if found.assumed_like else name
+    release = resolve_release(name, assume).release
+    return release.spelling if release.assumed_like else name
 
 
 def release_named(name: str) -> Release:

@@ -84,10 +84,10 @@ class StreamsConfig:
         tags = {key.removeprefix(TAG_PREFIX): value for key, value in settings.items() if key.startswith(TAG_PREFIX)}
         plain = {key: value for key, value in settings.items() if not key.startswith(TAG_PREFIX)}
         _check_group_protocol(plain.pop(_GROUP_PROTOCOL, _CLASSIC))
-        known = {attribute.metadata["key"]: attribute.name for attribute in cls.__attrs_attrs__}
-        if unknown := sorted(plain.keys() - known.keys()):
-            raise _unknown_keys(unknown, sorted(known))
-        return cls(client_tags=tags, **{known[key]: value for key, value in plain.items()})
+        attributes = {attribute.metadata["key"]: attribute.name for attribute in cls.__attrs_attrs__}
+        if unknown := sorted(plain.keys() - attributes.keys()):
+            raise _unknown_keys(unknown, sorted(attributes))
+        return cls(client_tags=tags, **{attributes[key]: value for key, value in plain.items()})
 
     def end_point(self, release: Release) -> tuple[str, int] | None:
         """Return host and port as a member of ``release`` reads them; None if no end point is configured.

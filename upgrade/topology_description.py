@@ -51,13 +51,13 @@ def parse_topology_description(text: str, name: str = "the text") -> tuple[Descr
     Raises:
         UpgradeError: It is no such text, or a line that begins with Source, Processor or Sink is not understood.
     """
-    found = tuple(_nodes(_unescaped(text), name))
-    if not found:
+    nodes = tuple(_nodes(_unescaped(text), name))
+    if not nodes:
         raise UpgradeError(
             f"{name}: expected the text of Topology#describe(), with lines such as 'Sub-topology: 0' and 'Source: "
             f"KSTREAM-SOURCE-0000000000 (topics: [orders])', received {quote_input(text.strip())}"
         )
-    return found
+    return nodes
 
 
 def _unescaped(text: str) -> str:
@@ -78,12 +78,12 @@ def _nodes(text: str, name: str) -> Iterator[DescribedNode]:
                     subtopology = parse_number(header[1])
                 except InvalidInput as error:
                     raise UpgradeError(f"{name}, line {number}: {error}") from None
-        elif not _ARROW.match(line) and (found := _details(line)):
+        elif not _ARROW.match(line) and (details := _details(line)):
             if not is_inside:
                 raise _not_understood(name, number, line, f"{_EXPECTED[_HEADER]} before it")
             if node:
                 yield node
-            node = _node(*found, subtopology)
+            node = _node(*details, subtopology)
         elif begins:
             raise _not_understood(name, number, line, _EXPECTED[begins[1]])
         elif node and (match := _PREDECESSORS.match(line)):

@@ -154,6 +154,8 @@ def format_effects(value: str, number: tuple[int, ...]) -> tuple[UpgradeFromEffe
     """
     line = line_number(value)
     reached = [
-        each.effect for each in _FORMAT_EFFECTS if line <= line_number(each.newest_value) and each.since <= number
+        format_effect.effect
+        for format_effect in _FORMAT_EFFECTS
+        if line <= line_number(format_effect.newest_value) and format_effect.since <= number
     ]
     return tuple(dict.fromkeys(reached))

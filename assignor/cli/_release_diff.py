@@ -50,17 +50,17 @@ class ScalaDiff:
     @classmethod
     def between(cls, origin: Release, target: Release) -> ScalaDiff | None:
         """Compare two releases for the newest version of Scala that both have; None if there is none."""
-        both = [version for version in scala_versions(origin) if version in scala_versions(target)]
-        if not both:
+        versions = [version for version in scala_versions(origin) if version in scala_versions(target)]
+        if not versions:
             return None
-        version = both[-1]
+        version = versions[-1]
         changes = compare_api(code_of(origin, version), code_of(target, version))
         jars = scala_jar(origin, version), scala_jar(target, version)
-        return cls(version, jars, tuple(each for each in changes if each.owner.startswith(_SCALA)))
+        return cls(version, jars, tuple(change for change in changes if change.owner.startswith(_SCALA)))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"version": self.version, "jars": list(self.jars), "api": [each.as_json() for each in self.api]}
+        return {"version": self.version, "jars": list(self.jars), "api": [change.as_json() for change in self.api]}
 
 
 @frozen
@@ -93,12 +93,12 @@ class ReleaseDiff:
         return {
             "from": self.origin.name,
             "to": self.target.name,
-            "configuration": [each.as_json() for each in self.configuration.keys],
-            "overrides": [each.as_json() for each in self.configuration.overrides],
-            "api": [each.as_json() for each in self.api],
+            "configuration": [key.as_json() for key in self.configuration.keys],
+            "overrides": [override.as_json() for override in self.configuration.overrides],
+            "api": [change.as_json() for change in self.api],
             "scala": self.scala and self.scala.as_json(),
             "dependencies": self.dependencies.as_json(),
-            "environment": [each.as_json() for each in self.environment],
+            "environment": [need.as_json() for need in self.environment],
         }
 
     def lines(self) -> Iterator[str]:
@@ -125,7 +125,7 @@ class ReleaseDiff:
 
     def _scala_lines(self) -> Iterator[str]:
         if self.scala is None:
-            versions = (", ".join(scala_versions(each)) or "none" for each in (self.origin, self.target))
+            versions = (", ".join(scala_versions(release)) or "none" for release in (self.origin, self.target))
             yield f"public API for Scala: no version of Scala in common ({' -> '.join(versions)})"
             return
         yield from _api_lines(f"public API for Scala {self.scala.version}", self.scala.api)
@@ -135,24 +135,27 @@ class ReleaseDiff:
 
 
 def _api_lines(title: str, changes: Sequence[ApiChange]) -> Iterator[str]:
-    yield f"{title}: {_counts(Counter(each.change for each in changes)) or 'no difference'}"
-    yield from (f"  {_SIGNS.get(each.change, '~')} {each.text}{_word(each.change)}" for each in changes)
+    yield f"{title}: {_counts(Counter(change.change for change in changes)) or 'no difference'}"
+    yield from (f"  {_SIGNS.get(change.change, '~')} {change.text}{_word(change.change)}" for change in changes)
 
 
-def _dependency_lines(found: DependenciesDiff) -> Iterator[str]:
+def _dependency_lines(diff: DependenciesDiff) -> Iterator[str]:
     counted = Counter(
-        "added" if each.old is None else "removed" if each.new is None else "changed" for each in found.libraries
+        "added" if library.old is None else "removed" if library.new is None else "changed"
+        for library in diff.libraries
     )
     yield f"libraries: {_counts(counted) or 'no difference'}"
-    for name in found.artifacts_removed:
+    for name in diff.artifacts_removed:
         yield f"  - {name}: the release has no such artifact, or needs none"
-    for name in found.artifacts_added:
+    for name in diff.artifacts_added:
         yield f"  + {name}: an artifact of the release"
-    yield from map(_library_line, found.libraries)
-    for java in found.java:
+    yield from map(_library_line, diff.libraries)
+    for java in diff.java:
         yield f"  ~ Java of {java.name}: {java.old} -> {java.new}"
-    for natives in found.natives:
-        signed = [f"+ {each}" for each in sorted(natives.added)] + [f"- {each}" for each in sorted(natives.removed)]
+    for natives in diff.natives:
+        signed = [f"+ {platform}" for platform in sorted(natives.added)] + [
+            f"- {platform}" for platform in sorted(natives.removed)
+        ]
         yield f"  ~ native code of {natives.library}: {', '.join(signed)}"
 
 
@@ -210,10 +213,10 @@ def _key_line(change: ConfigChange) -> str:
 
 def _override_lines(changes: Sequence[OverrideChange]) -> Iterator[str]:
     """Write what differs, once: constants about clients are in what the clients get."""
-    found = {each.constant: _override_text(each) for each in changes}
-    for name, text in found.items():
+    texts = {change.constant: _override_text(change) for change in changes}
+    for name, text in texts.items():
         is_of_client = name.startswith(_CLIENT_CONSTANTS) and name.endswith(_OVERRIDES)
-        is_repeated = name.endswith(_EXACTLY_ONCE) and found.get(name.removesuffix(_EXACTLY_ONCE)) == text
+        is_repeated = name.endswith(_EXACTLY_ONCE) and texts.get(name.removesuffix(_EXACTLY_ONCE)) == text
         if not is_of_client and not is_repeated:
             yield f"  ~ {name}: {text}"
 

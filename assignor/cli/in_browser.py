@@ -41,20 +41,20 @@ def run(arguments: Sequence[str]) -> dict[str, Any]:
 
 def plan(arguments: Sequence[str]) -> dict[str, Any]:
     """Run ``plan`` with JSON as its output; ``runbook`` is the same plan as ``-o markdown`` prints it."""
-    found = run(["plan", "--json", *arguments])
-    if found["stdout"]:
+    result = run(["plan", "--json", *arguments])
+    if result["stdout"]:
         from assignor.cli.plan._markdown import runbook
 
-        found["runbook"] = runbook(json.loads(found["stdout"]))
-    return found
+        result["runbook"] = runbook(json.loads(result["stdout"]))
+    return result
 
 
 def replay(scenario: str) -> dict[str, Any]:
     """Run ``replay`` with JSON as its output; ``generations`` are those that the page of a sweep shows."""
-    found = run(["replay", "--json", "--", scenario])
-    if found["stdout"]:
-        found["generations"] = _generations(json.loads(found["stdout"]))
-    return found
+    result = run(["replay", "--json", "--", scenario])
+    if result["stdout"]:
+        result["generations"] = _generations(json.loads(result["stdout"]))
+    return result
 
 
 def _generations(trace: dict[str, Any]) -> list[dict[str, Any]]:
@@ -67,15 +67,15 @@ def _generations(trace: dict[str, Any]) -> list[dict[str, Any]]:
     events = [event for step in trace["steps"] for event in step["events"]]
     if not all("generation" in event for event in events):
         return []
-    kept = (GroupEvent(**{name: event[name] for name in GroupEvent._fields}) for event in events)
-    return [asdict(each) for each in group_by_generation(kept)]
+    known_events = (GroupEvent(**{name: event[name] for name in GroupEvent._fields}) for event in events)
+    return [asdict(generation) for generation in group_by_generation(known_events)]
 
 
 def releases() -> list[str]:
     """Return the names of the published releases, the oldest first."""
     from upgrade.releases import RELEASES
 
-    return [name for name, each in RELEASES.items() if each.is_released]
+    return [name for name, release in RELEASES.items() if release.is_released]
 
 
 def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | None]:
@@ -84,15 +84,15 @@ def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | Non
     from upgrade.releases import resolve_release
 
     start = resolve_release(origin, None)
-    found: list[dict[str, Any] | None] = []
+    row: list[dict[str, Any] | None] = []
     for name in targets:
         end = resolve_release(name, None)
         if is_same_release(start, end):
-            found.append(None)
+            row.append(None)
             continue
         plain = advise_between(start, end).as_json()
-        found.append({name: plain[name] for name in ("verdict", "plan", "conditions")} | {"steps": len(plain["steps"])})
-    return found
+        row.append({name: plain[name] for name in ("verdict", "plan", "conditions")} | {"steps": len(plain["steps"])})
+    return row
 
 
 def audit(folder: str, on_progress: Callable[[int, int], None] = lambda _done, _all: None) -> dict[str, Any]:
@@ -119,10 +119,10 @@ def _failed(message: str) -> dict[str, Any]:
 def _above_partitions(folder: Path) -> Path:
     """Return the folder that has the partitions: who drops a copy drops the folders above it, too."""
     waiting = [folder]
-    for each in waiting:
-        folders = [entry for entry in sorted(each.iterdir()) if entry.is_dir()]
+    for current in waiting:
+        folders = [entry for entry in sorted(current.iterdir()) if entry.is_dir()]
         if any(entry.name.startswith(_FOLDERS) for entry in folders):
-            return each
+            return current
         waiting += folders
     return folder
 

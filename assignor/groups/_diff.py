@@ -31,12 +31,12 @@ def find_changes(
     if before is None:
         return [Change("first-seen", {"state": after.described.state, "members": len(after.members)})]
     last_settled = last_settled or before
-    found = _state_changes(before, after)
+    changes = _state_changes(before, after)
     if is_hidden(after):
-        return [*found]
+        return [*changes]
     replaced = replaced_members(last_settled, after)
     return [
-        *found,
+        *changes,
         *_member_changes(last_settled, after, replaced, departed),
         *_version_changes(last_settled, after),
         *_task_changes(last_settled, after, {old.label: new.label for old, new in replaced}),
@@ -55,8 +55,8 @@ def replaced_members(before: InspectedGroup, after: InspectedGroup) -> list[tupl
 
 
 def _difference(group: InspectedGroup, other: InspectedGroup) -> list[InspectedMember]:
-    known = {member.described.member_id for member in other.members}
-    return [member for member in group.members if member.described.member_id not in known]
+    other_ids = {member.described.member_id for member in other.members}
+    return [member for member in group.members if member.described.member_id not in other_ids]
 
 
 def _pairs(
@@ -84,9 +84,9 @@ def _member_changes(
     replaced: Sequence[tuple[InspectedMember, InspectedMember]],
     departed: Sequence[InspectedMember],
 ) -> Iterator[Change]:
-    paired = {each.described.member_id for pair in replaced for each in pair}
+    paired = {member.described.member_id for pair in replaced for member in pair}
     joined, left = (
-        [each for each in _difference(*groups) if each.described.member_id not in paired]
+        [member for member in _difference(*groups) if member.described.member_id not in paired]
         for groups in ((after, before), (before, after))
     )
     back = _pairs(departed, joined)
@@ -94,8 +94,8 @@ def _member_changes(
     for code, texts in (
         ("replaced", [_succession(*pair) for pair in replaced]),
         ("back", [_succession(*pair) for pair in back]),
-        ("joined", [each.label for each in joined if each.described.member_id not in returned]),
-        ("left", [each.label for each in left]),
+        ("joined", [member.label for member in joined if member.described.member_id not in returned]),
+        ("left", [member.label for member in left]),
     ):
         if texts:
             yield Change(code, {"members": texts})
@@ -103,7 +103,7 @@ def _member_changes(
 
 def _succession(old: InspectedMember, new: InspectedMember) -> str:
     """Name a member and its successor: the place once, and both UUIDs beside it."""
-    old_uuid, new_uuid = (short_name(each.described.member_id) for each in (old, new))
+    old_uuid, new_uuid = (short_name(member.described.member_id) for member in (old, new))
     return member_label(new.described, uuid=f"{old_uuid} → {new_uuid}")
 
 
@@ -130,6 +130,6 @@ def _task_changes(before: InspectedGroup, after: InspectedGroup, successors: Map
     if not (old and new):
         return
     for task in in_order({*old, *new}):
-        was, now = tuple(successors.get(each, each) for each in old.get(task, ())), new.get(task, ())
+        was, now = tuple(successors.get(owner, owner) for owner in old.get(task, ())), new.get(task, ())
         if was != now:
             yield Change("task", {"task": str(task), "before": was, "after": now})

@@ -188,7 +188,7 @@ class InspectedGroup:
             "previous_standby": list(map(str, sent.previous_standby)),
             "offset_sums": None
             if sent.offset_sums is None
-            else {str(task): each for task, each in sent.offset_sums.items()},
+            else {str(task): offset_sum for task, offset_sum in sent.offset_sums.items()},
             "sent_error_code": sent.error_code,
             "error_code": got.error_code,
             "next_rebalance_ms": got.next_rebalance_ms,

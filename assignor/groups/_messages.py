@@ -89,7 +89,7 @@ def _incorrectly_partitioned_topics(
         counts = join_names(f"{topic} ({number})" for topic, number in unequal.items())
         return f"source topics of one subtopology differ in their number of partitions: {counts}; joins need equal ones"
     return "internal topics have the wrong number of partitions: " + join_names(
-        f"{topic} has {found} and needs {expected}" for topic, found, expected in wrong
+        f"{topic} has {actual} and needs {expected}" for topic, actual, expected in wrong
     )
 
 
@@ -109,9 +109,9 @@ def _unreconciled(name: str, confirmed: bool, things: Sequence[str], waiting: Se
     action = "has to revoke" if confirmed else "has not confirmed its target assignment"
     if not waiting:
         return f"{name} {action}"
-    what = f" {join_names(things)}" if things and confirmed else ""
+    revoked = f" {join_names(things)}" if things and confirmed else ""
     need = f" for {join_names(things)}" if things and not confirmed else ""
-    return f"{name} {action}{what}; {_verb(waiting, 'waits', 'wait')}{need}"
+    return f"{name} {action}{revoked}; {_verb(waiting, 'waits', 'wait')}{need}"
 
 
 def _too_few_standbys(tasks: Sequence[str], wanted: int, least: int, processes: int) -> str:
@@ -223,9 +223,9 @@ def _without_owner(tasks: Sequence[str] = (), partitions: Sequence[str] = ()) ->
 
 
 def _end_point_missing(name: str, end_point: str, hosts: Sequence[str]) -> str:
-    found = join_names(hosts, limit=3)
+    shown = join_names(hosts, limit=3)
     return (
-        f"{name} has application.server {quote_input(end_point)}, and the leader has found {found}: it rejoins after "
+        f"{name} has application.server {quote_input(end_point)}, and the leader has found {shown}: it rejoins after "
         "every rebalance, and the group never settles; write HOST:PORT"
     )
 

@@ -72,16 +72,16 @@ class GroupProgress:
 
 def group_progress(group: InspectedGroup, release: Release | None = None) -> GroupProgress:
     """Return how far a group is, on its way to a release if one is given."""
-    versions = [each for each in group.members if each.subscription.used_version is not None]
+    versions = [member for member in group.members if member.subscription.used_version is not None]
     newest = max(map(_generation_of_code, versions), default=None)
     arrived = {
-        each.name: each
-        for each in versions
-        if (_may_run(each, release) if release else _generation_of_code(each) == newest)
+        member.name: member
+        for member in versions
+        if (_may_run(member, release) if release else _generation_of_code(member) == newest)
     }
-    times = [each.assignment.next_rebalance_ms for each in group.members if each.assignment.next_rebalance_ms]
+    times = [member.assignment.next_rebalance_ms for member in group.members if member.assignment.next_rebalance_ms]
     in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
-    immediate = in_last_step or any(each.is_about_to_rejoin for each in group.members)
+    immediate = in_last_step or any(member.is_about_to_rejoin for member in group.members)
     return GroupProgress(
         state=group.described.state,
         type=group.described.type,
@@ -90,8 +90,8 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Gro
         members=len(group.members),
         problems=len(group.problems),
         releases=release.name if release and versions else _shared_releases(arrived.values()),
-        waiting_for=_names(each for each in group.members if versions and each.name not in arrived),
-        labels={each.name: each.label for each in group.members},
+        waiting_for=_names(member for member in group.members if versions and member.name not in arrived),
+        labels={member.name: member.label for member in group.members},
         next_rebalance=Rebalance.IMMEDIATE if immediate else Rebalance.PROBING if times else None,
         next_rebalance_ms=None if immediate else min(times, default=None),
         unconfirmed=blocking_members(group.reconciliations),
@@ -99,7 +99,7 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Gro
 
 
 def _names(members: Iterable[InspectedMember]) -> tuple[str, ...]:
-    return tuple(each.name for each in members)
+    return tuple(member.name for member in members)
 
 
 def _generation_of_code(member: InspectedMember) -> tuple[int, int]:
@@ -109,17 +109,20 @@ def _generation_of_code(member: InspectedMember) -> tuple[int, int]:
 
 def _may_run(member: InspectedMember, release: Release) -> bool:
     """Whether a member may run a release: one that the table lacks behaves like one that it has."""
-    return any(each.behaviour == release.behaviour for each in member.subscription.candidate_releases.releases)
+    return any(
+        candidate.behaviour == release.behaviour for candidate in member.subscription.candidate_releases.releases
+    )
 
 
 def _shared_releases(members: Iterable[InspectedMember]) -> str:
     """Write the releases of members with the same metadata, without those of this project if Kafka has some."""
     for member in members:
-        found = member.subscription.candidate_releases
+        candidates = member.subscription.candidate_releases
         unpinned, pinned = (
-            tuple(each for each in part if each in KAFKA_RELEASES) for part in (found.unpinned, found.pinned)
+            tuple(release for release in part if release in KAFKA_RELEASES)
+            for part in (candidates.unpinned, candidates.pinned)
         )
-        return str(CandidateReleases(unpinned, pinned) if unpinned or pinned else found)
+        return str(CandidateReleases(unpinned, pinned) if unpinned or pinned else candidates)
     return ""
 
 
@@ -128,13 +131,13 @@ def indistinguishable_releases(group: InspectedGroup, wanted: Collection[Release
 
     The newest release of the table cannot be told from newer ones, and what was assumed is not known.
     """
-    found = {each for member in group.members for each in member.subscription.candidate_releases.releases}
-    if assumed := [each.name for each in found if each.assumed_like]:
+    candidates = {release for member in group.members for release in member.subscription.candidate_releases.releases}
+    if assumed := [release.name for release in candidates if release.assumed_like]:
         return assumed[0]
     shared = tuple(
-        each
-        for each in KAFKA_RELEASES
-        if all(each in member.subscription.candidate_releases.releases for member in group.members)
+        release
+        for release in KAFKA_RELEASES
+        if all(release in member.subscription.candidate_releases.releases for member in group.members)
     )
     is_certain = {*shared} <= {*wanted} and KAFKA_RELEASES[-1] not in shared
     return "" if is_certain or not group.members else format_ranges(shared)
@@ -145,7 +148,7 @@ def upgrade_from_note(group: InspectedGroup, release: Release) -> str:
 
     Most values change no byte. So a group that is on its release may have a second rolling bounce before it.
     """
-    if pinned := [each.label for each in group.members if each.subscription.candidate_releases.certainly_pinned]:
+    if pinned := [member.label for member in group.members if member.subscription.candidate_releases.certainly_pinned]:
         return (
             f"upgrade.from is still set for {join_names(pinned, limit=_SHOWN_NAMES)}: a bounce without it has to follow"
         )
@@ -166,7 +169,7 @@ def is_stable(group: InspectedGroup) -> bool:
 
     In the last step of an upgrade a rebalance that raises the version has to follow.
     """
-    rebalance_follows = any(each.is_about_to_rejoin for each in group.members)
+    rebalance_follows = any(member.is_about_to_rejoin for member in group.members)
     in_last_step = group.upgrade_status.stage is Stage.LAST_STEP
     return group.described.state == STABLE and bool(group.members) and not rebalance_follows and not in_last_step
 
@@ -184,7 +187,7 @@ def is_empty(group: InspectedGroup) -> bool:
 
 def is_on_release(group: InspectedGroup, release: Release) -> bool:
     """Whether the group is stable and every member may run the release, with or without ``upgrade.from``."""
-    return is_stable(group) and all(_may_run(each, release) for each in group.members)
+    return is_stable(group) and all(_may_run(member, release) for member in group.members)
 
 
 # -- text ------------------------------------------------------------------------------------------------------------
@@ -207,7 +210,7 @@ def _facts(progress: GroupProgress, now_ms: int) -> tuple[str, ...]:
     return (
         f"rebalancing ({progress.state})" if progress.state in REBALANCING else _unless(STABLE, progress.state),
         _on_releases(progress) if progress.releases else f"{members}{_unversioned(progress)}",
-        _waiting_for([progress.labels[each] for each in progress.waiting_for or progress.unconfirmed]),
+        _waiting_for([progress.labels[name] for name in progress.waiting_for or progress.unconfirmed]),
         _next_rebalance(progress, now_ms),
     )
 

@@ -72,9 +72,9 @@ def find_candidates(
         has_trailing_bytes: whether bytes follow the last field of version 1.
     """
     wire = used_version, supported_version, consumer_protocol_version, has_trailing_bytes
-    found = _select_candidates((*KAFKA_RELEASES, OURS), *wire)
-    if found.unpinned or found.pinned:
-        return found
+    candidates = _select_candidates((*KAFKA_RELEASES, OURS), *wire)
+    if candidates.unpinned or candidates.pinned:
+        return candidates
     return _select_candidates(_DEMONSTRATION_RELEASES, *wire)  # meant only if no release that people run is
 
 
@@ -130,7 +130,7 @@ def format_ranges(releases: tuple[Release, ...]) -> str:
     >>> format_ranges((RELEASES["3.9.2"], *KAFKA_RELEASES[-2:], OURS)).partition(" or newer")
     ('3.9.2 or 4.3.1', ' or newer', ', or streams-assignor')
     """
-    runs = [_format_range(list(run)) for _, run in groupby(releases, key=lambda each: _run_key(each, releases))]
+    runs = [_format_range(list(run)) for _, run in groupby(releases, key=lambda release: _run_key(release, releases))]
     return " or ".join(runs).replace(f"{_OR_NEWER} or ", f"{_OR_NEWER}, or ")
 
 
@@ -147,13 +147,13 @@ def _format_range(run: Sequence[Release]) -> str:
     return " to ".join(dict.fromkeys((run[0].name, run[-1].name)))
 
 
-def common_rebalance_protocol(found: Iterable[Release]) -> str | None:
+def common_rebalance_protocol(releases: Iterable[Release]) -> str | None:
     """Return the only rebalance protocol of these releases; None if there are several.
 
     >>> common_rebalance_protocol([RELEASES["2.3.1"]]), common_rebalance_protocol([RELEASES["3.9.2"]])
     ('eager', None)
     """
-    protocols = {protocol for release in found for protocol in release.rebalance_protocols}
+    protocols = {protocol for release in releases for protocol in release.rebalance_protocols}
     return protocols.pop() if len(protocols) == 1 else None
 
 

@@ -70,7 +70,7 @@ class Restart:
     """What was assumed, and is not known; empty if nothing was."""
 
 
-def matches(which: str, member: DescribedGroupMember) -> bool:
+def matches(name: str, member: DescribedGroupMember) -> bool:
     """Whether a member is meant: by its host, or the beginning of its instance id or client id.
 
     The beginning ends at the end of a word, as Kafka Streams adds the thread: ``pod-1`` does not mean ``pod-10``.
@@ -81,11 +81,9 @@ def matches(which: str, member: DescribedGroupMember) -> bool:
     False
     """
     texts = (member.group_instance_id or "", member.client_id)
-    return bool(which) and (
-        which == member.host.removeprefix("/")
-        or any(
-            text.startswith(which) and not (which[-1].isalnum() and text[len(which) :][:1].isalnum()) for text in texts
-        )
+    return bool(name) and (
+        name == member.host.removeprefix("/")
+        or any(text.startswith(name) and not (name[-1].isalnum() and text[len(name) :][:1].isalnum()) for text in texts)
     )
 
 
@@ -137,19 +135,19 @@ class RestartTracker:
             return ()  # whether they are back follows from their member ids, and the others have not been restarted
         rebalanced = self._rebalanced or first.has_rebalanced(group)
         return tuple(
-            each
-            for each in group.members
-            if each.described.member_id in first.ids
-            and not (rebalanced and each.described.group_instance_id is None)
-            and (not expected.restarted or any(matches(which, each.described) for which in expected.restarted))
+            member
+            for member in group.members
+            if member.described.member_id in first.ids
+            and not (rebalanced and member.described.group_instance_id is None)
+            and (not expected.restarted or any(matches(name, member.described) for name in expected.restarted))
         )
 
     def _wrong_number(self, group: InspectedGroup) -> Sequence[str]:
-        found, wanted = len(group.members), self._expected.number
-        if wanted is not None:
-            return () if found == wanted else (f"it has {count(found, 'member')} instead of {wanted}",)
-        wanted = len(self._reference.ids) if self._reference else 0
-        return () if found >= wanted else (f"it has {count(found, 'member')} instead of {wanted}",)
+        actual, expected = len(group.members), self._expected.number
+        if expected is not None:
+            return () if actual == expected else (f"it has {count(actual, 'member')} instead of {expected}",)
+        expected = len(self._reference.ids) if self._reference else 0
+        return () if actual >= expected else (f"it has {count(actual, 'member')} instead of {expected}",)
 
     @property
     def _reference(self) -> _Roster | None:
@@ -160,12 +158,12 @@ class RestartTracker:
         """Name the restarted members that have not joined again."""
         before = None if self._expected.before is None else _Roster(self._expected.before)
         if not self._expected.restarted:
-            is_new = before is None or not before.ids >= {each.described.member_id for each in group.members}
+            is_new = before is None or not before.ids >= {member.described.member_id for member in group.members}
             return () if is_new else ("no member has joined since the remembered state",)
         return [
-            f"{which} has not joined again"
-            for which in self._expected.restarted
-            if not _is_back(which, group, self._reference, [] if before else silent, replaced=before is not None)
+            f"{name} has not joined again"
+            for name in self._expected.restarted
+            if not _is_back(name, group, self._reference, [] if before else silent, replaced=before is not None)
         ]
 
     def _is_number_known(self, group: InspectedGroup, first: _Roster) -> bool:
@@ -175,7 +173,7 @@ class RestartTracker:
         """
         if self._expected.number is not None or self._expected.before is not None:
             return True
-        ids = {each.described.member_id for each in group.members}
+        ids = {member.described.member_id for member in group.members}
         return bool(first.ids - ids and ids - first.ids)
 
 
@@ -190,14 +188,14 @@ class CrashLoopDetector:
 
     def update(self, group: InspectedGroup, now: float) -> InspectedGroup:
         """Note a look at ``now`` (seconds of any steady clock); return the group with what is found."""
-        found = {each.described.member_id: place_of(each.described) for each in group.members}
+        places = {member.described.member_id: place_of(member.described) for member in group.members}
         if self._known:  # else all are new
-            self._note(self._joined, found, self._known, now)
-        self._note(self._left, self._known, found, now)
-        self._known = found
+            self._note(self._joined, places, self._known, now)
+        self._note(self._left, self._known, places, now)
+        self._known = places
         if group.described.state == STABLE:
-            self._usual = Counter(found.values())
-        loops = sorted({*found.values()} & {place for place in self._joined if self._is_loop(place)})
+            self._usual = Counter(places.values())
+        loops = sorted({*places.values()} & {place for place in self._joined if self._is_loop(place)})
         findings = [self._finding(group, place) for place in loops]
         return evolve(group, findings=(*findings, *group.findings)) if findings else group
 
@@ -216,7 +214,7 @@ class CrashLoopDetector:
         return replaced >= _LOOP_JOINS * self._usual.get(place, 1)
 
     def _finding(self, group: InspectedGroup, place: str) -> Finding:
-        names = tuple(each.name for each in group.members if place_of(each.described) == place)
+        names = tuple(member.name for member in group.members if place_of(member.described) == place)
         parameters = {"place": place, "joins": _LOOP_JOINS, "minutes": round(_LOOP_SECONDS / 60)}
         return Finding(FindingSeverity.PROBLEM, "crash-loop", parameters, names)
 
@@ -230,11 +228,11 @@ class _Roster:
 
     @ids.default
     def _member_ids(self) -> frozenset[str]:
-        return frozenset(each.member_id for each in self.members)
+        return frozenset(member.member_id for member in self.members)
 
     def has_rebalanced(self, group: InspectedGroup) -> bool:
         """Whether a rebalance has completed since: members have come or gone, not only static ones come back."""
-        return _places(self.members) != _places(each.described for each in group.members)
+        return _places(self.members) != _places(member.described for member in group.members)
 
 
 def _configured_session_seconds(group: InspectedGroup) -> float | None:
@@ -248,11 +246,11 @@ def _configured_session_seconds(group: InspectedGroup) -> float | None:
 
 
 def _places(members: Iterable[DescribedGroupMember]) -> frozenset[str]:
-    return frozenset(each.group_instance_id or each.member_id for each in members)
+    return frozenset(member.group_instance_id or member.member_id for member in members)
 
 
 def _is_back(
-    which: str,
+    name: str,
     group: InspectedGroup,
     reference: _Roster | None,
     silent: Sequence[InspectedMember],
@@ -260,18 +258,18 @@ def _is_back(
     replaced: bool,
 ) -> bool:
     """Whether as many members as before are there, none of them silent, and all of them others if it is known."""
-    found = [each for each in group.members if matches(which, each.described)]
-    before = [each for each in reference.members if matches(which, each)] if reference else []
-    ids = {each.described.member_id for each in found}
+    members = [member for member in group.members if matches(name, member.described)]
+    before = [member for member in reference.members if matches(name, member)] if reference else []
+    ids = {member.described.member_id for member in members}
     is_same = reference is not None and bool(ids & reference.ids)
-    is_silent = bool(ids & {each.described.member_id for each in silent})
-    return len(found) >= max(1, len(before)) and not (replaced and is_same) and not is_silent
+    is_silent = bool(ids & {member.described.member_id for member in silent})
+    return len(members) >= max(1, len(before)) and not (replaced and is_same) and not is_silent
 
 
 def _no_sign_of_life(silent: Sequence[InspectedMember], session: float) -> Sequence[str]:
     if not silent:
         return ()
-    names = join_names((each.label for each in silent), limit=_SHOWN_NAMES)
+    names = join_names((member.label for member in silent), limit=_SHOWN_NAMES)
     return (f"no sign of life yet from {names}: a member that failed is counted up to {format_seconds(session)}",)
 
 

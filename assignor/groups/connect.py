@@ -32,7 +32,13 @@ class InspectedWorker(InspectedMember):
     @property
     def connectors(self) -> tuple[str, ...]:
         """The connectors that it runs."""
-        return tuple(sorted(each.connector for each in self.got.assigned or () if CONNECTOR_TASK in each.tasks))
+        return tuple(
+            sorted(
+                connector_tasks.connector
+                for connector_tasks in self.got.assigned or ()
+                if CONNECTOR_TASK in connector_tasks.tasks
+            )
+        )
 
     @property
     def tasks(self) -> dict[str, tuple[int, ...]]:
@@ -49,7 +55,9 @@ class InspectedWorker(InspectedMember):
             "connectors": list(self.connectors),
             "tasks": {connector: list(tasks) for connector, tasks in self.tasks.items()},
             "revoked_connectors": sorted(
-                each.connector for each in self.got.revoked or () if CONNECTOR_TASK in each.tasks
+                connector_tasks.connector
+                for connector_tasks in self.got.revoked or ()
+                if CONNECTOR_TASK in connector_tasks.tasks
             ),
             "revoked_tasks": {connector: list(tasks) for connector, tasks in _tasks(self.got.revoked).items()},
             "delay_ms": self.got.scheduled_delay,
@@ -86,14 +94,14 @@ def leader_of(members: Iterable[InspectedMember]) -> InspectedMember | None:
     """Return the worker that assigns, which all of them know; None if it is not shown, or they do not agree."""
     workers = [member for member in members if isinstance(member, InspectedWorker)]
     named = {worker.got.leader for worker in workers if worker.got.leader}
-    found = [worker for worker in workers if {worker.described.member_id} == named]
-    return found[0] if found else None
+    leaders = [worker for worker in workers if {worker.described.member_id} == named]
+    return leaders[0] if leaders else None
 
 
 def _tasks(assigned: Iterable[ConnectorTasks] | None) -> dict[str, tuple[int, ...]]:
     """Return the numbers of tasks by connector, without those that have none."""
-    found: Mapping[str, tuple[int, ...]] = {
-        each.connector: tuple(sorted(number for number in each.tasks if number != CONNECTOR_TASK))
-        for each in assigned or ()
+    numbers: Mapping[str, tuple[int, ...]] = {
+        connector_tasks.connector: tuple(sorted(number for number in connector_tasks.tasks if number != CONNECTOR_TASK))
+        for connector_tasks in assigned or ()
     }
-    return {connector: found[connector] for connector in sorted(found) if found[connector]}
+    return {connector: numbers[connector] for connector in sorted(numbers) if numbers[connector]}

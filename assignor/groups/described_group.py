@@ -136,16 +136,16 @@ class ClusterGroups:
 
 def topics_of(group: DescribedGroup) -> set[str]:
     """Return the topics that a group reads or needs; a subscription that cannot be decoded has none."""
-    found = {*group.broker.topology.topics} if group.broker and group.broker.topology else set[str]()
+    topics = {*group.broker.topology.topics} if group.broker and group.broker.topology else set[str]()
     for member in group.members:
         if member.broker_assignment:
-            found.update(member.broker_assignment.topics)
+            topics.update(member.broker_assignment.topics)
             continue
         try:
-            found.update(decode_consumer_subscription(member.subscription).topics)
+            topics.update(decode_consumer_subscription(member.subscription).topics)
         except DecodeError:
             continue
-    return found
+    return topics
 
 
 def with_topic_metadata(
@@ -158,10 +158,10 @@ def with_topic_metadata(
 
     ``partition_counts`` has the number of partitions by topic, as far as it is known.
     """
-    found = []
+    with_metadata = []
     for group in groups:
         topics = topics_of(group)
-        found.append(
+        with_metadata.append(
             evolve(
                 group,
                 max_message_bytes=max_message_bytes,
@@ -169,4 +169,4 @@ def with_topic_metadata(
                 missing_topics=frozenset(topics.intersection(missing_topics)),
             )
         )
-    return found
+    return with_metadata

@@ -82,7 +82,7 @@ class OffsetSumTotals:
     def summarize(cls, sums: Mapping[TaskId, int]) -> OffsetSumTotals:
         """Summarize the offset sums of a subscription."""
         kinds = Counter(sums.values())
-        positions = [each for each in sums.values() if each >= 0]
+        positions = [offset_sum for offset_sum in sums.values() if offset_sum >= 0]
         return cls(
             running=kinds[LATEST_OFFSET],
             unknown=kinds[OFFSET_UNKNOWN],
@@ -257,8 +257,8 @@ class InspectedMember:
             return "cooperative"
         if self.subscription.consumer_protocol_version == 0 or self.subscription.candidate_releases.certainly_pinned:
             return "eager"
-        found = (*self.subscription.candidate_releases.unpinned, *self.subscription.candidate_releases.pinned)
-        return common_rebalance_protocol(found) or UNKNOWN_PROTOCOL
+        releases = (*self.subscription.candidate_releases.unpinned, *self.subscription.candidate_releases.pinned)
+        return common_rebalance_protocol(releases) or UNKNOWN_PROTOCOL
 
 
 def rejoin_causes(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[RejoinCause, ...]:
@@ -283,10 +283,10 @@ def _misses_end_point(sent: SubscriptionSeen, got: AssignmentSeen) -> bool:
     if not sent.user_end_point or (sent.readable_version or 0) < FIRST_VERSION_WITH_OFFSET_SUMS:
         return False
     try:
-        own = parse_end_point(sent.user_end_point)
+        end_point = parse_end_point(sent.user_end_point)
     except ConfigException:  # such a member does not start
         return False
-    return own is not None and own not in got.hosts
+    return end_point is not None and end_point not in got.hosts
 
 
 def unsubscribed_topics(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[str, ...]:
@@ -315,9 +315,9 @@ def decode_members(
 
 
 def _decoded(raw: DescribedGroupMember, streams: bool, assumed: Release | None) -> InspectedMember:
-    found = raw.broker_assignment
-    if found:
-        sent, got = _known_to_broker(found), _assigned_by_broker(found.current)
+    assignment = raw.broker_assignment
+    if assignment:
+        sent, got = _known_to_broker(assignment), _assigned_by_broker(assignment.current)
     else:
         sent, got = subscription_seen(raw.subscription, streams), assignment_seen(raw.assignment, streams)
         sent = evolve(sent, assumed=assumed) if assumed else sent
@@ -331,7 +331,7 @@ def member_name(raw: DescribedGroupMember) -> str:
 
 def with_unique_names(members: Iterable[InspectedMember]) -> tuple[InspectedMember, ...]:
     """Return the members of a group sorted by client id and member id; the name is the member id if not unique."""
-    ordered = sorted(members, key=lambda each: _sort_key(each.described))
+    ordered = sorted(members, key=lambda member: _sort_key(member.described))
     if len({member.name for member in ordered}) == len(ordered):
         return tuple(ordered)
     counts = Counter(member.name for member in ordered)
@@ -361,8 +361,8 @@ def short_name(member_id: str) -> str:
     """
     if _KAFKA_UUID.fullmatch(member_id):
         return member_id[:8]
-    found = _UUID.findall(member_id)
-    return str(found[-1]) if found else member_id
+    uuids = _UUID.findall(member_id)
+    return str(uuids[-1]) if uuids else member_id
 
 
 def place_of(member: DescribedGroupMember) -> str:
@@ -384,31 +384,31 @@ def member_label(member: DescribedGroupMember, uuid: str = "") -> str:
     >>> member_label(DescribedGroupMember(member_id="D0mU8HO4RSaQvoRUEoWQnQ", client_id="a-consumer", host="/10.0.0.1"))
     'a (10.0.0.1, D0mU8HO4)'
     """
-    own = short_name(member.member_id)
-    client = member.group_instance_id or shorten_uuids(member.client_id.removesuffix("-consumer")) or own
-    shown = uuid or ("" if member.group_instance_id or client == own else own)
+    own_name = short_name(member.member_id)
+    client = member.group_instance_id or shorten_uuids(member.client_id.removesuffix("-consumer")) or own_name
+    shown = uuid or ("" if member.group_instance_id or client == own_name else own_name)
     beside = ", ".join(filter(None, (member.host.removeprefix("/"), shown)))
     return f"{client} ({beside})" if beside else client
 
 
-def _known_to_broker(found: BrokerAssignment) -> SubscriptionSeen:
+def _known_to_broker(assignment: BrokerAssignment) -> SubscriptionSeen:
     """Return what a member of a group that is not classic sent in its heartbeats."""
     return SubscriptionSeen(
-        topics=found.topics,
-        process_id=UUID(found.process_id) if _UUID.fullmatch(found.process_id) else None,
-        rack=found.rack,
+        topics=assignment.topics,
+        process_id=UUID(assignment.process_id) if _UUID.fullmatch(assignment.process_id) else None,
+        rack=assignment.rack,
         userdata=Subscription(
-            user_end_point=found.end_point, client_tags=tuple(map(ClientTag._make, found.client_tags.items()))
+            user_end_point=assignment.end_point, client_tags=tuple(map(ClientTag._make, assignment.client_tags.items()))
         ),
     )
 
 
-def _assigned_by_broker(found: Assigned) -> AssignmentSeen:
+def _assigned_by_broker(assigned: Assigned) -> AssignmentSeen:
     return AssignmentSeen(
-        partitions=found.partitions,
-        active=in_order(found.active),
-        standbys=in_order(found.standby),
-        warm_ups=in_order(found.warm_up),
+        partitions=assigned.partitions,
+        active=in_order(assigned.active),
+        standbys=in_order(assigned.standby),
+        warm_ups=in_order(assigned.warm_up),
     )
 
 
@@ -428,7 +428,7 @@ def subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
             userdata = decode_subscription(envelope.user_data)
         except DecodeError as error:
             problem = f"userdata of the subscription: {error}"
-    known = userdata if isinstance(userdata, Subscription) else None
+    decoded = userdata if isinstance(userdata, Subscription) else None
     supported = UNKNOWN_VERSION if userdata is None else userdata.supported_version
     return SubscriptionSeen(
         consumer_protocol_version=envelope.version,
@@ -438,8 +438,8 @@ def subscription_seen(encoded: bytes, streams: bool) -> SubscriptionSeen:
         rack=envelope.rack_id,
         used_version=None if userdata is None else userdata.version,
         supported_version=None if supported == UNKNOWN_VERSION else supported,
-        process_id=None if known is None else known.process_id,
-        userdata=known,
+        process_id=None if decoded is None else decoded.process_id,
+        userdata=decoded,
         problem=problem,
     )
 

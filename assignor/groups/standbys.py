@@ -80,30 +80,30 @@ def _repeated(
         return
     names = [member.name for member in members]
     rows = merge(*map(zip, columns, map(repeat, names)), key=lambda row: order(row[0]))
-    for thing, same in groupby(rows, key=itemgetter(0)):
-        owners = [name for _, name in same]
+    for thing, equal_rows in groupby(rows, key=itemgetter(0)):
+        owners = [name for _, name in equal_rows]
         if len(owners) > 1:
             yield thing, owners
 
 
 def _count_different(columns: Sequence[Sequence[object]]) -> int:
     """Count the different things; decoded partitions are compared without an object for each."""
-    partitions = [things for things in columns if isinstance(things, SortedPartitions)]
+    partitions = [column for column in columns if isinstance(column, SortedPartitions)]
     if len(partitions) < len(columns):
         return len({*chain.from_iterable(columns)})
     by_topic: defaultdict[str, set[int]] = defaultdict(set)
-    for each in partitions:
-        for topic, numbers in each.by_topic():
+    for column in partitions:
+        for topic, numbers in column.by_topic():
             by_topic[topic].update(numbers)
     return sum(map(len, by_topic.values()))
 
 
-def _group_owners(given: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
-    found: dict[T, list[str]] = {}
-    for name, things in given:
+def _group_owners(things_by_name: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:
+    owners: dict[T, list[str]] = {}
+    for name, things in things_by_name:
         for thing in things:
-            found.setdefault(thing, []).append(name)
-    return {thing: tuple(names) for thing, names in found.items()}
+            owners.setdefault(thing, []).append(name)
+    return {thing: tuple(names) for thing, names in owners.items()}
 
 
 def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mapping[str, int]) -> list[TopicPartition]:
@@ -111,7 +111,7 @@ def unassigned_partitions(members: Sequence[InspectedMember], partitions: Mappin
     if not partitions:
         return []
     topics = {topic for member in members for topic in member.subscription.topics if topic in partitions}
-    missing = {TopicPartition(topic, each) for topic in topics for each in range(partitions[topic])}
+    missing = {TopicPartition(topic, number) for topic in topics for number in range(partitions[topic])}
     for member in members:
         missing.difference_update(member.assignment.partitions)
     return sorted(missing)

@@ -55,11 +55,11 @@ def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
         return UpgradeStatus(stage=Stage.UNKNOWN, unreadable=len(members))
     used = Counter([member.subscription.used_version or 0 for member in readable])
     supported = [member.subscription.readable_version or 0 for member in readable]
-    common, best = min(supported), max(supported)
-    lowest = [member for member, version in zip(readable, supported, strict=True) if version == common < best]
+    common, highest = min(supported), max(supported)
+    lowest = [member for member, version in zip(readable, supported, strict=True) if version == common < highest]
     old = [member for member in readable if (member.subscription.used_version or 0) < EARLIEST_PROBEABLE_VERSION]
     return UpgradeStatus(
-        stage=_stage({*used}, common, best),
+        stage=_stage({*used}, common, highest),
         used=dict(sorted(used.items())),
         common=common,
         waiting_for=tuple(member.name for member in lowest),
@@ -69,11 +69,11 @@ def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
     )
 
 
-def _stage(used: set[int], common: int, best: int) -> Stage:
+def _stage(used: set[int], common: int, highest: int) -> Stage:
     if len(used) > 1:
         return Stage.MIXED
-    if best < EARLIEST_PROBEABLE_VERSION:
+    if highest < EARLIEST_PROBEABLE_VERSION:
         return Stage.BEFORE_PROBING
     if min(used) < common:
         return Stage.LAST_STEP
-    return Stage.WAITING if common < best else Stage.DONE
+    return Stage.WAITING if common < highest else Stage.DONE

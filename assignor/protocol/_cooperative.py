@@ -38,10 +38,10 @@ def withhold_owned_tasks(
             first one, unless a member before it waits for a task and so rejoins immediately.
     """
     granted: dict[str, GrantedTasks] = {}
-    for each in process.members:
-        mine = member_tasks[each.member_id]
+    for member in process.members:
+        mine = member_tasks[member.member_id]
         withheld = tuple(
-            task for task in mine.active if owners and _owned_by_others(each.member_id, tasks[task], owners)
+            task for task in mine.active if owners and _owned_by_others(member.member_id, tasks[task], owners)
         )
         if withheld:
             mine = evolve(
@@ -54,7 +54,7 @@ def withhold_owned_tasks(
             follow_up_ms = None
         elif follow_up_ms is not None:
             mine, follow_up_ms = evolve(mine, next_rebalance_ms=follow_up_ms), None
-        granted[each.member_id] = mine
+        granted[member.member_id] = mine
     return granted
 
 

@@ -177,16 +177,16 @@ def _fill_by_lag(
     quota = (sum(load.values()) + len(tasks)) // len(process.members)
     room = {member: quota - load.get(member, 0) for member in process.members}
     by_member: TasksByMember = {member: [] for member in process.members}
-    left = set(tasks)
+    unassigned = set(tasks)
     previous_owner: dict[TaskId, str] = {}
     for member, mine in by_member.items():
         for task in () if ignore_previous else process.previous_tasks_by_lag.get(member, ()):
-            if task in left and len(mine) < room[member]:
+            if task in unassigned and len(mine) < room[member]:
                 mine.append(task)
-                left.remove(task)
-            elif task in left:
+                unassigned.remove(task)
+            elif task in unassigned:
                 previous_owner[task] = member
-    lowest = deque(sorted(left))
+    lowest = deque(sorted(unassigned))
     unfilled = deque(member for member, mine in by_member.items() if len(mine) < room[member])
     while unfilled:
         member = unfilled.popleft()

@@ -54,7 +54,7 @@ def end_offset_sums(cluster: ClusterSnapshot, tasks: Mapping[TaskId, TaskInfo]) 
         return {
             task: min(
                 MAX_OFFSET,
-                sum([cluster.end_offsets[each] for each in _existing_changelogs(info, cluster.partitions)]),
+                sum([cluster.end_offsets[changelog] for changelog in _existing_changelogs(info, cluster.partitions)]),
             )
             for task, info in stateful.items()
         }
@@ -63,4 +63,4 @@ def end_offset_sums(cluster: ClusterSnapshot, tasks: Mapping[TaskId, TaskInfo]) 
 
 
 def _existing_changelogs(task: TaskInfo, partitions: Mapping[str, int]) -> list[TopicPartition]:
-    return [each for each in task.changelogs if each.partition < partitions.get(each.topic, 0)]
+    return [changelog for changelog in task.changelogs if changelog.partition < partitions.get(changelog.topic, 0)]

@@ -94,16 +94,16 @@ class Process:
         """Return the stateful tasks of which each member has state, smallest lag first. Java: ``prevTasksByLag``."""
         lags = self.state.lags
         return {
-            each.member_id: [
-                task for _, task in sorted((lags[task], task) for task in each.offset_sums if task in lags)
+            member.member_id: [
+                task for _, task in sorted((lags[task], task) for task in member.offset_sums if task in lags)
             ]
-            for each in self.members
+            for member in self.members
         }
 
     def first_task_without_lag(self) -> TaskId | None:
         """Return the smallest reported task that has no state or does not exist; None if there is none."""
         lags = self.state.lags
-        unknown = (task for each in self.members for task in each.offset_sums if task not in lags)
+        unknown = (task for member in self.members for task in member.offset_sums if task not in lags)
         return min(unknown, key=task_order, default=None)
 
 
@@ -172,8 +172,8 @@ def group_by_process(
     """
     task_of = {partition: task for task, inputs in tasks.items() for partition in inputs}
     by_process: dict[UUID, list[MemberMetadata]] = {}
-    for each in all_members:
-        by_process.setdefault(each.process_id, []).append(each)
+    for member in all_members:
+        by_process.setdefault(member.process_id, []).append(member)
     at_the_start = {task: compute_lag(0, end) for task, end in end_offset_sums.items()}
     return [
         _process_of(process_id, tuple(members), task_of, end_offset_sums, at_the_start)
@@ -189,9 +189,9 @@ def _process_of(
     lags_without_state: dict[TaskId, int],
 ) -> Process:
     sums = _merge_offset_sums(members)
-    owned = {task_of[partition] for each in members for partition in each.owned_partitions if partition in task_of}
+    owned = {task_of[partition] for member in members for partition in member.owned_partitions if partition in task_of}
     active = owned.union(task for task, offset_sum in sums.items() if offset_sum == LATEST_OFFSET)
-    own = {
+    own_lags = {
         task: compute_lag(offset_sum, end_offset_sums[task])
         for task, offset_sum in sums.items()
         if task in end_offset_sums
@@ -199,14 +199,14 @@ def _process_of(
     state = KafkaStreamsState(
         process_id=process_id,
         num_processing_threads=len(members),
-        consumer_client_ids=[each.member_id for each in members],
+        consumer_client_ids=[member.member_id for member in members],
         previous_active_tasks=active,
         previous_standby_tasks=sums.keys() - active,
-        lags=ChainMap(own, lags_without_state),
+        lags=ChainMap(own_lags, lags_without_state),
         client_tags=members[0].client_tags,
-        host_info=next((host for each in members if (host := each.host)), None),
+        host_info=next((host for member in members if (host := member.host)), None),
         rack_id=members[0].rack_id,
-        member_rack_ids=tuple(each.rack_id for each in members),
+        member_rack_ids=tuple(member.rack_id for member in members),
     )
     return Process(members, state)
 
@@ -216,8 +216,8 @@ def _merge_offset_sums(members: Sequence[MemberMetadata]) -> Mapping[TaskId, int
     if len(members) == 1:
         return members[0].offset_sums
     merged: dict[TaskId, int] = {}
-    for each in members:
-        for task, offset_sum in each.offset_sums.items():
+    for member in members:
+        for task, offset_sum in member.offset_sums.items():
             earlier = merged.get(task, offset_sum)
             merged[task] = LATEST_OFFSET if LATEST_OFFSET in (earlier, offset_sum) else max(earlier, offset_sum)
     return merged
@@ -241,10 +241,10 @@ def owners_by_partition(
 ) -> dict[TopicPartition, frozenset[str]]:
     """Return the members that claim each partition, normally one; of the ``existing`` partitions, None: of all."""
     owners: dict[TopicPartition, frozenset[str]] = {}
-    for each in members:
-        for partition in each.owned_partitions:
+    for member in members:
+        for partition in member.owned_partitions:
             if existing is None or partition in existing:
-                owners[partition] = owners.get(partition, frozenset()) | {each.member_id}
+                owners[partition] = owners.get(partition, frozenset()) | {member.member_id}
     return owners
 
 
@@ -258,7 +258,7 @@ def owners_within_process(
 
     Java: ``previousConsumersOfTaskPartitions``.
     """
-    inside = {each.member_id for each in process.members}
+    inside = {member.member_id for member in process.members}
     return {
         task: frozenset(owner if owner in inside else OTHER_PROCESS for owner in claimants)
         for task in active

@@ -115,7 +115,7 @@ def perform_assignment(
     try:
         return _perform_assignment(settings, cluster, members, plan, merge)
     except FatalError as error:
-        ids = [each.member_id for each in members]
+        ids = [member.member_id for member in members]
         decision = assignment_error(settings.rules.leader, settings.supported_version, ids)
         if decision is None or error.kafka_exception != _ENCODED_AS_ERROR:
             raise
@@ -137,10 +137,10 @@ def _perform_assignment(
     plan = plan or plan_internal_topics(  # 3
         settings.topology, cluster.partitions, settings.behaviour, topics_complete=cluster.topics_complete
     )
-    assignable = [each for each in members if _is_assignable(each, decision)]
+    assignable = [member for member in members if _is_assignable(member, decision)]
     processes, assigned = _assign_to_processes(settings, cluster, plan, assignable)  # 4
     granted = _assign_to_members(settings, processes, assigned, plan, decision, cluster.now_ms)  # 5, 6
-    shared = _SharedMetadata.of(processes, assigned, plan.tasks, merge(each.trailing for each in members))
+    shared = _SharedMetadata.of(processes, assigned, plan.tasks, merge(member.trailing for member in members))
     encoded = _encode_answers(settings, decision, granted, plan.tasks, shared)  # 7
     return GroupAssignment(encoded, decision.completes_upgrade)
 
@@ -153,9 +153,9 @@ def _error_assignment(settings: LeaderSettings, decision: VersionDecision) -> Gr
 def _decide_versions(
     settings: LeaderSettings, members: Sequence[MemberMetadata], failed: set[Precondition]
 ) -> VersionDecision:
-    if any(each.error_code == AssignorError.SHUTDOWN_REQUESTED for each in members):
+    if any(member.error_code == AssignorError.SHUTDOWN_REQUESTED for member in members):
         failed = failed | {Precondition.SHUTDOWN}
-    versions = {each.member_id: each for each in members}
+    versions = {member.member_id: member for member in members}
     try:
         return decide(settings.rules.leader, settings.supported_version, versions, failed)
     except ProbingError as error:
@@ -209,7 +209,7 @@ def _assign_to_members(
     A member whose answer is ``AssignmentContent.PREVIOUS`` gets its previous tasks instead.
     """
     tasks = plan.tasks
-    members = [each for process in processes for each in process.members]
+    members = [member for process in processes for member in process.members]
     existing = {partition for inputs in tasks.values() for partition in inputs}
     owners = group.owners_by_partition(members, existing) if settings.behaviour.cooperative else {}
     stateful = frozenset(task for task, info in plan.task_infos.items() if info.stateful)
@@ -217,7 +217,7 @@ def _assign_to_members(
         _require_lags(processes, assigned, stateful)
     by_process = [
         ProcessTasks(
-            members=[each.member_id for each in process.members],
+            members=[member.member_id for member in process.members],
             active=assigned[process.process_id].active,
             standby=assigned[process.process_id].standby,
             stateful=stateful,
@@ -230,10 +230,10 @@ def _assign_to_members(
     ]
     member_tasks = MEMBER_TASK_ASSIGNORS[settings.behaviour.member_tasks](by_process, decision.probing)
     for process in processes:
-        for each in process.members:
-            if decision.answers[each.member_id].content is AssignmentContent.PREVIOUS:
-                source = process.members if settings.rules.leader.previous_tasks_per_process else (each,)
-                member_tasks[each.member_id] = _previous_tasks(source, tasks)
+        for member in process.members:
+            if decision.answers[member.member_id].content is AssignmentContent.PREVIOUS:
+                source = process.members if settings.rules.leader.previous_tasks_per_process else (member,)
+                member_tasks[member.member_id] = _previous_tasks(source, tasks)
     granted: dict[str, GrantedTasks] = {}
     for process in processes:
         interval_ms = assigned[process.process_id].follow_up_rebalance_ms
@@ -252,8 +252,8 @@ def _require_lags(
     Members up to 2.3 report tasks without state, which have none.
     """
     for process in processes:
-        given = assigned[process.process_id]
-        if (given.standby or given.active & stateful) and (unknown := process.first_task_without_lag()):
+        assignment = assigned[process.process_id]
+        if (assignment.standby or assignment.active & stateful) and (unknown := process.first_task_without_lag()):
             raise FatalError(f"Tried to lookup lag for unknown task {unknown}", "IllegalStateException")
 
 
@@ -261,8 +261,8 @@ def _previous_tasks(members: Iterable[MemberMetadata], tasks: InputPartitionsByT
     """Return the previous tasks of members, as leaders of 2.0 to 2.3 assign them while another member is probed."""
     previous = [
         (task, offset_sum == LATEST_OFFSET)
-        for each in members
-        for task, offset_sum in each.offset_sums.items()
+        for member in members
+        for task, offset_sum in member.offset_sums.items()
         if task in tasks
     ]
     # A task may run in one thread while others of the process have state of it: Kafka's leaders list it twice.
@@ -289,10 +289,10 @@ class _SharedMetadata:
         tasks: InputPartitionsByTask,
         trailing: bytes,
     ) -> _SharedMetadata:
-        served = [(host, assigned[each.process_id]) for each in processes if (host := each.state.host_info)]
+        served = [(host, assigned[process.process_id]) for process in processes if (host := process.state.host_info)]
         return cls(
-            _partitions_by_host(((host, given.active) for host, given in served), tasks),
-            _partitions_by_host(((host, given.standby) for host, given in served), tasks),
+            _partitions_by_host(((host, assignment.active) for host, assignment in served), tasks),
+            _partitions_by_host(((host, assignment.standby) for host, assignment in served), tasks),
             trailing,
         )
 

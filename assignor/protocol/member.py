@@ -230,20 +230,20 @@ class Member:
             raise FatalError(f"the leader sent error code {code}", AssignorError(code).name)
         served = assignment.partitions_by_host
         next_one = self._next_rebalance(hosts_of(served), assignment.next_rebalance_ms, Action.REJOIN in actions)
-        taken = Action.ACCEPT in actions
-        partitions = _assigned_partitions(assignment, envelope) if taken else ()
+        accepted = Action.ACCEPT in actions
+        partitions = _assigned_partitions(assignment, envelope) if accepted else ()
         received = ReceivedAssignment(
             version=assignment.version,
             supported_version=assignment.supported_version,
-            active=_partitions_by_task(assignment.active_tasks, partitions) if taken else EMPTY,
+            active=_partitions_by_task(assignment.active_tasks, partitions) if accepted else EMPTY,
             partitions=partitions,
-            standby={task: frozenset(inputs) for task, inputs in assignment.standby_tasks} if taken else EMPTY,
+            standby={task: frozenset(inputs) for task, inputs in assignment.standby_tasks} if accepted else EMPTY,
             partitions_by_host=served,
             standby_partitions_by_host=assignment.standby_partitions_by_host,
             follow_up=next_one.reason,
             rejoin=self.version.rules.rejoin_mode if next_one.at_ms == IMMEDIATELY else None,
             rejoin_at_ms=next_one.at_ms if IMMEDIATELY < next_one.at_ms < NO_FOLLOW_UP else None,
-            dropped=not taken,
+            dropped=not accepted,
             trailing=assignment.trailing,
         )
         return self._after_assignment(received, version), received
@@ -252,12 +252,12 @@ class Member:
         if received.dropped:
             return evolve(self, version=version)
         tasks, standbys = received.active, received.standby
-        held = (task for task in chain(tasks, standbys) if task.subtopology in self.stateful_subtopologies)
+        stateful = (task for task in chain(tasks, standbys) if task.subtopology in self.stateful_subtopologies)
         return evolve(
             self,
             version=version,
             previous_active=frozenset(tasks),
-            stored=self.stored.union(held),
+            stored=self.stored.union(stateful),
             owned_partitions=frozenset(received.partitions),
         )
 
@@ -266,8 +266,8 @@ class Member:
 
         A static member that restarts with another endpoint gets its old assignment, whose host map lacks the endpoint.
         """
-        own = parse_end_point(self.end_point) if hosts else None
-        end_point_missing = own is not None and HostInfo(*own) not in hosts
+        end_point = parse_end_point(self.end_point) if hosts else None
+        end_point_missing = end_point is not None and HostInfo(*end_point) not in hosts
         return schedule_follow_up(
             self.version.rules,
             version_changed=version_changed,

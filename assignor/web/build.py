@@ -90,8 +90,8 @@ class PyodideLock:
     @classmethod
     def read(cls) -> PyodideLock:
         """Read ``lock.json``."""
-        found: dict[str, Any] = json.loads((Path(__file__).parent / "lock.json").read_text("utf-8"))
-        return cls(**{**found, "files": tuple(found["files"])})
+        fields: dict[str, Any] = json.loads((Path(__file__).parent / "lock.json").read_text("utf-8"))
+        return cls(**{**fields, "files": tuple(fields["files"])})
 
     @property
     def spec(self) -> str:
@@ -130,9 +130,9 @@ def pyodide_files(package: bytes, lock: PyodideLock) -> dict[str, bytes]:
     Raises:
         BuildError: These are not the pinned bytes.
     """
-    found = "sha512-" + base64.b64encode(hashlib.sha512(package).digest()).decode()
-    if found != lock.integrity:
-        raise BuildError(f"expected {lock.spec} with integrity {lock.integrity}, got {found}")
+    integrity = "sha512-" + base64.b64encode(hashlib.sha512(package).digest()).decode()
+    if integrity != lock.integrity:
+        raise BuildError(f"expected {lock.spec} with integrity {lock.integrity}, got {integrity}")
     with tarfile.open(fileobj=io.BytesIO(package)) as archive:
         files = {name: _member(archive, name, lock) for name in (*lock.files, lock.lock)}
     # Without packages in it, there is nothing that Pyodide could ask another server for.
@@ -150,8 +150,8 @@ def _member(archive: tarfile.TarFile, name: str, lock: PyodideLock) -> bytes:
 
 def python_archive() -> bytes:
     """Return the code of the page as a zip archive: this tree, and the distributions it depends on."""
-    found = {**dict(_own_files(Path(assignor.__file__).parents[1])), **dict(_distribution_files())}
-    return _zip(sorted((name, content) for name, content in found.items() if not name.startswith(_LEFT_OUT)))
+    files = {**dict(_own_files(Path(assignor.__file__).parents[1])), **dict(_distribution_files())}
+    return _zip(sorted((name, content) for name, content in files.items() if not name.startswith(_LEFT_OUT)))
 
 
 def _own_files(root: Path) -> Iterator[tuple[str, bytes]]:
@@ -171,9 +171,9 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 def _distribution_files() -> Iterator[tuple[str, bytes]]:
     for name in _installed():
-        for each in metadata.distribution(name).files or ():
-            if each.suffix == ".py" and ".." not in each.parts:
-                yield PurePosixPath(each).as_posix(), each.read_binary()
+        for file in metadata.distribution(name).files or ():
+            if file.suffix == ".py" and ".." not in file.parts:
+                yield PurePosixPath(file).as_posix(), file.read_binary()
 
 
 def _installed() -> list[str]:

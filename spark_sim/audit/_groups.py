@@ -87,9 +87,9 @@ class GroupSummaries(Sequence[dict[str, Any]]):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = pa.concat_tables([_schema().empty_table(), *tables])
-        found = found.take(pc.sort_indices(found, sort_keys=list(_ORDER)))
-        self._table: Final = found.unify_dictionaries().combine_chunks()
+        table = pa.concat_tables([_schema().empty_table(), *tables])
+        table = table.take(pc.sort_indices(table, sort_keys=list(_ORDER)))
+        self._table: Final = table.unify_dictionaries().combine_chunks()
 
     @property
     def names(self) -> pa.ChunkedArray:
@@ -111,8 +111,8 @@ class GroupSummaries(Sequence[dict[str, Any]]):
 
         chosen = range(len(self))[place]
         places = [chosen] if isinstance(chosen, int) else list(chosen)
-        found = list(_dicts(self._table.take(pa.array(places, pa.int64()))))
-        return found[0] if isinstance(chosen, int) else found
+        rows = list(_dicts(self._table.take(pa.array(places, pa.int64()))))
+        return rows[0] if isinstance(chosen, int) else rows
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return _dicts(self._table)
@@ -218,8 +218,11 @@ def _one_each(lives: pa.Table) -> pa.Table:
     counts = names.value_counts()
     repeated = pc.is_in(names, value_set=counts.filter(pc.greater(counts.field("counts"), 1)).field("values"))
     in_order = lives.filter(repeated).sort_by("group")  # the sort is stable
-    found = (reduce(joined_lives, same) for _, same in groupby(_dicts(in_order, "is_trace"), itemgetter("group")))
-    joined = iter(lambda: list(islice(found, _ROWS)), [])
+    one_per_group = (
+        reduce(joined_lives, lives_of_group)
+        for _, lives_of_group in groupby(_dicts(in_order, "is_trace"), itemgetter("group"))
+    )
+    joined = iter(lambda: list(islice(one_per_group, _ROWS)), [])
     return pa.concat_tables([lives.filter(pc.invert(repeated)), *map(group_table, joined)])
 
 

@@ -148,9 +148,9 @@ class _Blocks:
         import pyarrow.compute as pc
 
         begins = list(accumulate(map(len, self._names), initial=0))
-        found = pc.index_in(groups, value_set=pa.chunked_array(self._names, pa.string()).combine_chunks())
+        positions = pc.index_in(groups, value_set=pa.chunked_array(self._names, pa.string()).combine_chunks())
         self._names = []
-        for place in chain.from_iterable(chunk.to_pylist() for chunk in _pieces(found)):
+        for place in chain.from_iterable(chunk.to_pylist() for chunk in _pieces(positions)):
             block = 0 if place is None else bisect_right(begins, place) - 1
             yield _NO_BLOCK if place is None else (block, place - begins[block])
 
@@ -186,9 +186,9 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
         columns.pop("offset", None)
         for name in ("first_time", "last_time", "from_time", "until_time"):
             if name in columns:
-                columns[name] = [None if each is None else each - base for each in columns[name]]
+                columns[name] = [None if value is None else value - base for value in columns[name]]
         if "versions" in columns:
-            columns["versions"] = [_sent_versions(each, base) for each in columns["versions"]]
+            columns["versions"] = [_sent_versions(versions, base) for versions in columns["versions"]]
         if "time" in columns:
             columns["time"] = differences([base, *columns["time"]])
         for name in ("protocol", "leader", "cause", "confidence"):
@@ -202,8 +202,15 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
         "all": [group.all_rows.get(GENERATIONS.name, 0), group.all_rows.get(MEMBERS.name, 0)],
         "cut": len(group.tables.get(TASKS.name, {}).get("role", ())) >= MOST_INTERVALS,
         "findings": [
-            [each["code"], each["severity"], each["text"], each["generation"], each["from_time"], each["until_time"]]
-            for each in sorted(findings, key=_severity)[:_MOST_FINDINGS]
+            [
+                finding["code"],
+                finding["severity"],
+                finding["text"],
+                finding["generation"],
+                finding["from_time"],
+                finding["until_time"],
+            ]
+            for finding in sorted(findings, key=_severity)[:_MOST_FINDINGS]
         ],
         "more_findings": max(0, len(findings) - _MOST_FINDINGS),
     }
@@ -213,7 +220,10 @@ def _sent_versions(versions: Sequence[Mapping[str, int | None]], base: int) -> l
     """Return triples of time, used and supported version; none if the version never changed: the last one is enough."""
     if len(versions) < 2:
         return []
-    return [[(each["from_time"] or 0) - base, each["used_version"], each["supported_version"]] for each in versions]
+    return [
+        [(version["from_time"] or 0) - base, version["used_version"], version["supported_version"]]
+        for version in versions
+    ]
 
 
 def differences(values: Sequence[int]) -> list[int]:
@@ -236,7 +246,7 @@ def _severity(finding: Mapping[str, Any]) -> int:
 
 
 def _has_problem(findings: Iterable[Mapping[str, Any]]) -> bool:
-    return any(each["severity"] == "problem" for each in findings)
+    return any(finding["severity"] == "problem" for finding in findings)
 
 
 def table_texts(
@@ -250,8 +260,8 @@ def table_texts(
     words: dict[str, dict[str, int]] = {"type": {}, "state": {}, "causes": {}}
     for groups in audit.groups.batches():
         for name, values in _columns_of(groups, places).items():
-            if (known := words.get(name)) is not None:
-                values = [known.setdefault(_json(each), len(known)) for each in values]
+            if (numbers := words.get(name)) is not None:
+                values = [numbers.setdefault(_json(value), len(numbers)) for value in values]
             columns.setdefault(name, []).append(_json(values)[1:-1])
     yield f'{{"from":{_json(audit.first_time)},"until":{_json(audit.last_time)},"groups":{{'
     for number, name in enumerate(_COLUMN_NAMES):
@@ -281,9 +291,9 @@ def _columns_of(groups: Sequence[Mapping[str, Any]], places: Iterator[tuple[int,
         [group["members"] for group in groups],
         [group["last_time"] for group in groups],
         [group["causes"] for group in groups],
-        [Counter(each["code"] for each in group["findings"]) for group in groups],
-        [sum(each["severity"] == "problem" for each in group["findings"]) for group in groups],
-        [each["text"] if each else "" for each in first_findings],
+        [Counter(finding["code"] for finding in group["findings"]) for group in groups],
+        [sum(finding["severity"] == "problem" for finding in group["findings"]) for group in groups],
+        [finding["text"] if finding else "" for finding in first_findings],
         list(islice(places, len(groups))),
     )
     return dict(zip(_COLUMN_NAMES, values, strict=True))

@@ -100,8 +100,8 @@ def _fold_intervals(table: pa.Table) -> pa.Table:
     """Return one row for all tasks that have no owner, or two, for the same time."""
     sums = [("owners", "min"), ("first", "min"), ("last", "max"), ("tasks", "sum")]
     folded = table.group_by(list(_INTERVAL)).aggregate(sums)
-    wanted = [*_INTERVAL, *(f"{name}_{function}" for name, function in sums)]
-    return folded.select(wanted).rename_columns([*_INTERVAL, *(name for name, _ in sums)])
+    names = [*_INTERVAL, *(f"{name}_{function}" for name, function in sums)]
+    return folded.select(names).rename_columns([*_INTERVAL, *(name for name, _ in sums)])
 
 
 _VIEWS: Final = (
@@ -137,10 +137,10 @@ def group_data(out: Path, most_rebalances: int = MOST_REBALANCES) -> Iterator[Gr
         TASKS.name: MOST_INTERVALS,
     }
     for batch in _batches(groups):
-        counts = {each["group"]: {view.table: each[view.table] for view in _VIEWS} for each in batch}
-        files = range(min(each["first_file"] for each in batch), max(each["last_file"] for each in batch) + 1)
-        read = {view.table: _read(view, _files(out, view, files), [*counts], limits[view.table]) for view in _VIEWS}
-        places = {table: (rows, _places(rows)) for table, rows in read.items() if rows is not None}
+        counts = {group["group"]: {view.table: group[view.table] for view in _VIEWS} for group in batch}
+        files = range(min(group["first_file"] for group in batch), max(group["last_file"] for group in batch) + 1)
+        by_table = {view.table: _read(view, _files(out, view, files), [*counts], limits[view.table]) for view in _VIEWS}
+        places = {table: (rows, _places(rows)) for table, rows in by_table.items() if rows is not None}
         for name, rows_of in counts.items():
             tables = {table: _columns(rows.slice(*of[name])) for table, (rows, of) in places.items() if name in of}
             yield GroupData(name, tables, rows_of)
@@ -152,7 +152,7 @@ def rebalances_per_group(counts: Sequence[int], most: int) -> int:
     >>> rebalances_per_group([5000, 10], 1_000_000), rebalances_per_group([5000, 10], 600)
     (1000, 500)
     """
-    fitting = (each for each in _MOST_OF_GROUP if sum(min(each, number) for number in counts) <= most)
+    fitting = (limit for limit in _MOST_OF_GROUP if sum(min(limit, number) for number in counts) <= most)
     return next(fitting, _MOST_OF_GROUP[-1])
 
 
@@ -171,8 +171,8 @@ def _counts(out: Path, number: int, name: str) -> Iterator[pa.Table]:
             continue
         for batch in _scan(view, [file], ("group",)):
             groups, rows = batch.column("group").value_counts().flatten()
-            none, own = (pa.repeat(pa.scalar(each, pa.int32()), len(groups)) for each in (0, number))
-            others = {each.table: none for each in _VIEWS}
+            none, own = (pa.repeat(pa.scalar(value, pa.int32()), len(groups)) for value in (0, number))
+            others = {other.table: none for other in _VIEWS}
             rows = {**others, view.table: rows.cast(pa.int32())}
             yield pa.table({"group": groups, "first_file": own, "last_file": own, **rows})
 
@@ -189,12 +189,12 @@ def _sums(parts: list[pa.Table], *, is_distinct: bool = False) -> pa.Table:
 
     columns = {"first_file": "min", "last_file": "max", **dict.fromkeys((view.table for view in _VIEWS), "sum")}
     schema = pa.schema([("group", pa.string()), *((name, pa.int32()) for name in columns)])
-    found = pa.concat_tables([schema.empty_table(), *parts])
-    if not is_distinct or pc.count_distinct(found.column("group")).as_py() < len(found):
-        found = found.group_by("group", use_threads=False).aggregate(list(columns.items()))
-        found = found.select(["group", *map("_".join, columns.items())]).rename_columns(schema.names).cast(schema)
-        found = found.sort_by([("first_file", "ascending"), ("group", "ascending")])
-    return found
+    totals = pa.concat_tables([schema.empty_table(), *parts])
+    if not is_distinct or pc.count_distinct(totals.column("group")).as_py() < len(totals):
+        totals = totals.group_by("group", use_threads=False).aggregate(list(columns.items()))
+        totals = totals.select(["group", *map("_".join, columns.items())]).rename_columns(schema.names).cast(schema)
+        totals = totals.sort_by([("first_file", "ascending"), ("group", "ascending")])
+    return totals
 
 
 def _file_names(out: Path) -> list[str]:
@@ -211,12 +211,12 @@ def _batches(groups: pa.Table) -> Iterator[list[dict[str, Any]]]:
     waiting: list[dict[str, Any]] = []
     rows = 0
     for group in (row for begin in range(0, len(groups), _PIECE) for row in groups.slice(begin, _PIECE).to_pylist()):
-        own = sum(group[view.table] for view in _VIEWS)
-        if waiting and rows + own > _BATCH_ROWS:
+        group_rows = sum(group[view.table] for view in _VIEWS)
+        if waiting and rows + group_rows > _BATCH_ROWS:
             yield waiting
             waiting, rows = [], 0
         waiting.append(group)
-        rows += own
+        rows += group_rows
     if waiting:
         yield waiting
 
@@ -228,13 +228,13 @@ def _scan(
     import pyarrow.dataset as ds
 
     wanted = {"group": pc.field("group")} | ({} if columns else view.columns())
-    kept = None if view.is_shown is None else view.is_shown()
+    row_filter = None if view.is_shown is None else view.is_shown()
     if groups:
         asked = pc.field("group").isin(groups)
-        kept = asked if kept is None else kept & asked
+        row_filter = asked if row_filter is None else row_filter & asked
     dataset: ds.Dataset = ds.dataset([str(file) for file in files], format=parquet_format())
     yield from dataset.to_batches(
-        columns=wanted, filter=kept, batch_size=_SCAN_ROWS, batch_readahead=2, fragment_readahead=1
+        columns=wanted, filter=row_filter, batch_size=_SCAN_ROWS, batch_readahead=2, fragment_readahead=1
     )
 
 
@@ -271,12 +271,12 @@ def _places(table: pa.Table) -> dict[str, tuple[int, int]]:
 
     A slice takes kilobytes: a table of many groups is not cut before a group is written.
     """
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
     begin = 0
-    for each in table.column("group").value_counts().to_pylist():
-        found[each["values"]] = (begin, each["counts"])
-        begin += each["counts"]
-    return found
+    for entry in table.column("group").value_counts().to_pylist():
+        places[entry["values"]] = (begin, entry["counts"])
+        begin += entry["counts"]
+    return places
 
 
 def _columns(table: pa.Table) -> Columns:

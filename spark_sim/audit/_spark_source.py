@@ -61,8 +61,8 @@ class RecordsReader(DataSourceReader):
         """Return partitions of the topic, those of brokers in ranges of offsets."""
         return [
             InputPartition(part)
-            for each in source_of(self.options).partitions
-            for part in (each.ranges(OFFSETS_PER_TASK) if isinstance(each, LivePartition) else (each,))
+            for partition in source_of(self.options).partitions
+            for part in (partition.ranges(OFFSETS_PER_TASK) if isinstance(partition, LivePartition) else (partition,))
         ]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:

@@ -56,7 +56,7 @@ def compare_bounce(bounce: Bounce) -> Row:
     """Return the row of one bounce."""
     capture = bounce.loaded().capture
     verdict = judge_excerpt(capture) if isinstance(capture, Capture) else ExcerptVerdict(None, TOO_LARGE)
-    found = verdict.difference
+    difference = verdict.difference
     return {
         "group": bounce.group,
         "first_generation": bounce.first_generation,
@@ -69,11 +69,11 @@ def compare_bounce(bounce: Bounce) -> Row:
         "reason": verdict.reason,
         "subscriptions": verdict.subscriptions,
         "assignments": verdict.assignments,
-        "differs_in": found.generation if found else None,
-        "member": valid_text(found.member) if found else "",
-        "fact": found.what if found else "",
-        "expected": valid_text(found.ours) if found else "",
-        "observed": valid_text(found.captured) if found else "",
+        "differs_in": difference.generation if difference else None,
+        "member": valid_text(difference.member) if difference else "",
+        "fact": difference.what if difference else "",
+        "expected": valid_text(difference.ours) if difference else "",
+        "observed": valid_text(difference.captured) if difference else "",
     }
 
 
@@ -92,14 +92,14 @@ def compare_on_spark(spark: SparkSession, bounces: Sequence[Bounce]) -> list[Row
 
     if not bounces:
         return []
-    waiting = [pickle.dumps(each.loaded()) for each in sorted(bounces, key=_JOINS, reverse=True)]
+    waiting = [pickle.dumps(bounce.loaded()) for bounce in sorted(bounces, key=_JOINS, reverse=True)]
     frame = spark.createDataFrame(pyarrow.table({"bounce": waiting})).repartition(len(bounces))
     return _in_order(row.asDict() for row in frame.mapInArrow(_compare_batches, CONFORMANCE.ddl()).collect())
 
 
 def _compare_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    pickled = (each for batch in batches for each in batch.column("bounce").to_pylist())
-    return CONFORMANCE.batches((compare_bounce(pickle.loads(each)) for each in pickled), 1)
+    pickled = (bounce for batch in batches for bounce in batch.column("bounce").to_pylist())
+    return CONFORMANCE.batches((compare_bounce(pickle.loads(bounce)) for bounce in pickled), 1)
 
 
 def write_conformance(rows: Sequence[Row], out: Path) -> None:

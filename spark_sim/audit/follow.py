@@ -167,10 +167,10 @@ def check_checkpoint(out: Path) -> None:
 
 def _is_own_checkpoint(folder: Path, least: int = 0) -> bool:
     """Whether a checkpoint has the offsets of our data source, ``{"0": 17, "1": 0}``, of at least so many batches."""
-    names = {each.name.lstrip(".").removesuffix(".crc") for each in folder.iterdir()} if folder.is_dir() else {""}
+    names = {entry.name.lstrip(".").removesuffix(".crc") for entry in folder.iterdir()} if folder.is_dir() else {""}
     if names - _IN_CHECKPOINT:
         return False
-    logs = [each for each in (folder / "offsets").glob("[0-9]*") if each.name.isdecimal()]
+    logs = [log for log in (folder / "offsets").glob("[0-9]*") if log.name.isdecimal()]
     try:
         texts = [read_text(log, errors="replace") for log in logs]
     except (OSError, InvalidInput):
@@ -180,10 +180,10 @@ def _is_own_checkpoint(folder: Path, least: int = 0) -> bool:
 
 def _are_own_offsets(lines: Sequence[str]) -> bool:
     try:
-        found = parse_json(lines[-1])
+        offsets = parse_json(lines[-1])
     except (InvalidInput, LookupError):
         return False
-    return isinstance(found, dict) and all(key.isdecimal() and isinstance(end, int) for key, end in found.items())
+    return isinstance(offsets, dict) and all(key.isdecimal() and isinstance(end, int) for key, end in offsets.items())
 
 
 def _has_own_records(folder: Path) -> bool:
@@ -191,9 +191,9 @@ def _has_own_records(folder: Path) -> bool:
 
     A job that is killed in its first batch leaves none that can be read, and the offsets of that batch.
     """
-    files = [each for each in folder.iterdir() if not each.name.startswith((".", "_"))]
+    files = [file for file in folder.iterdir() if not file.name.startswith((".", "_"))]
     has_log = (folder / SINK_LOG).is_dir() or not any(folder.iterdir())
-    if not has_log or not all(each.suffix == ".parquet" for each in files):
+    if not has_log or not all(file.suffix == ".parquet" for file in files):
         return False
     has_columns = _has_columns(files)
     checkpoint = folder.parent / _CHECKPOINT

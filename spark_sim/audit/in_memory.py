@@ -57,13 +57,13 @@ class _Groups:
             self._keep(row)
 
     def _keep(self, row: Row) -> None:
-        kept = self.rebalances.get(row["group"])
-        if kept is None:
+        rebalances = self.rebalances.get(row["group"])
+        if rebalances is None:
             if len(self.rebalances) * MOST_REBALANCES >= MOST_ROWS and self._count() >= MOST_ROWS:
                 self.left_out += 1
                 return
-            kept = self.rebalances[row["group"]] = deque(maxlen=MOST_REBALANCES)
-        kept.append({name: row[name] for name in _COLUMNS} | {"detail": row["detail"][:_MOST_TEXT]})
+            rebalances = self.rebalances[row["group"]] = deque(maxlen=MOST_REBALANCES)
+        rebalances.append({name: row[name] for name in _COLUMNS} | {"detail": row["detail"][:_MOST_TEXT]})
 
     def _count(self) -> int:
         return sum(map(len, self.rebalances.values()))
@@ -74,14 +74,14 @@ class _Groups:
 
     def in_order(self) -> list[dict[str, Any]]:
         """Return one summary for each group, those that need attention first."""
-        found = [reduce(joined_lives, lives) for lives in self.summaries.values()]
-        for each in found:
-            each.pop("is_trace")
-        return sorted(found, key=_attention)
+        groups = [reduce(joined_lives, lives) for lives in self.summaries.values()]
+        for group in groups:
+            group.pop("is_trace")
+        return sorted(groups, key=_attention)
 
 
 def _attention(group: dict[str, Any]) -> tuple[Any, ...]:
-    severities = Counter(each["severity"] for each in group["findings"])
+    severities = Counter(finding["severity"] for finding in group["findings"])
     return -severities["problem"], -severities["notice"], -group["generations"], group["group"]
 
 
@@ -97,7 +97,7 @@ def audit_in_memory(source: Source, on_progress: Callable[[int, int], None] = la
     """
     groups, counts, problems = _Groups(), Counter[str](), list[str]()
     times: list[tuple[int | None, int]] = []
-    done, total = 0, sum(each.size for each in source.partitions)
+    done, total = 0, sum(partition.size for partition in source.partitions)
     for partition in source.partitions:
         reader = SegmentReader()
         histories = defaultdict[int, PartitionHistory](lambda: PartitionHistory(on_complete=groups.complete))
@@ -114,7 +114,7 @@ def audit_in_memory(source: Source, on_progress: Callable[[int, int], None] = la
     on_progress(total, total)
     if not times:
         raise SourceError("; ".join([f"expected records at {source.name}, got none", *problems[:1]]))
-    found = groups.in_order()
+    summaries = groups.in_order()
     return {
         **SCHEMA,
         "source": source.name,
@@ -125,12 +125,12 @@ def audit_in_memory(source: Source, on_progress: Callable[[int, int], None] = la
         "records": dict(sorted(counts.items())),
         "rows": {name: groups.rows[name] for name in AUDIT_TABLES},
         "problems": problems,
-        "groups": found[:MOST_GROUPS],
-        "further_groups": max(0, len(found) - MOST_GROUPS),
+        "groups": summaries[:MOST_GROUPS],
+        "further_groups": max(0, len(summaries) - MOST_GROUPS),
         "rebalances": {
-            each["group"]: list(groups.rebalances[each["group"]])
-            for each in found[:MOST_GROUPS]
-            if each["group"] in groups.rebalances
+            summary["group"]: list(groups.rebalances[summary["group"]])
+            for summary in summaries[:MOST_GROUPS]
+            if summary["group"] in groups.rebalances
         },
         "further_rebalances": groups.left_out,
     }

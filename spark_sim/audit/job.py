@@ -139,14 +139,16 @@ def run_audit(
     with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:
         summaries = list(_summaries(source, kept, draft, processes, on_partition))
         audit = _audit(source, summaries)
-        if not any(each.has_records for each in summaries):
+        if not any(summary.has_records for summary in summaries):
             raise SourceError(_no_records(audit))
         if kept.groups and (unmatched := kept.unmatched(audit.groups.names.to_pylist())):
-            raise SourceError(_no_group(unmatched, kept.nearest(name for each in summaries for name in each.others)))
+            raise SourceError(
+                _no_group(unmatched, kept.nearest(name for summary in summaries for name in summary.others))
+            )
         rows = None
         if kept.finds_bounces:
             on_step("comparing rolling bounces")
-            bounces = [bounce for each in summaries for bounce in each.bounces]
+            bounces = [bounce for summary in summaries for bounce in summary.bounces]
             rows = compare(bounces) if compare else compare_in_processes(bounces, processes)
             write_conformance(rows, draft)
             audit = evolve(audit, conformance=conformance_summary(rows))
@@ -194,15 +196,15 @@ def _summaries(
     source: Source, kept: AuditFilter, draft: Path, processes: int, on_partition: Callable[[int, int], None]
 ) -> Iterator[PartitionSummary]:
     """Yield the summaries of partitions; the largest ones begin."""
-    partitions = sorted(source.partitions, key=lambda each: -each.size)
+    partitions = sorted(source.partitions, key=lambda partition: -partition.size)
     if processes == 1 or len(partitions) == 1:
-        for done, each in enumerate(partitions, start=1):
-            yield audit_partition(each, kept, draft)
+        for done, partition in enumerate(partitions, start=1):
+            yield audit_partition(partition, kept, draft)
             on_partition(done, len(partitions))
         return
     with WorkerPool(min(processes, len(partitions))) as pool:
         futures: list[Future[PartitionSummary]] = [
-            pool.submit(audit_partition, each, kept, draft) for each in partitions
+            pool.submit(audit_partition, partition, kept, draft) for partition in partitions
         ]
         for done, future in enumerate(as_completed(futures), start=1):
             yield future.result()
@@ -210,14 +212,14 @@ def _summaries(
 
 
 def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
-    first_times = [each.first_time for each in summaries if each.first_time is not None]
-    last_times = [each.last_time for each in summaries if each.last_time > 0]
+    first_times = [summary.first_time for summary in summaries if summary.first_time is not None]
+    last_times = [summary.last_time for summary in summaries if summary.last_time > 0]
     return Audit(
         source=source.name,
-        records=dict(sorted(sum((each.counts for each in summaries), Counter[str]()).items())),
-        rows={name: sum(each.rows[name] for each in summaries) for name in TABLES},
-        groups=GroupSummaries(each.groups for each in summaries if each.groups is not None),
-        problems=tuple(problem for each in summaries for problem in each.problems),
+        records=dict(sorted(sum((summary.counts for summary in summaries), Counter[str]()).items())),
+        rows={name: sum(summary.rows[name] for summary in summaries) for name in TABLES},
+        groups=GroupSummaries(summary.groups for summary in summaries if summary.groups is not None),
+        problems=tuple(problem for summary in summaries for problem in summary.problems),
         has_checksums=source.has_checksums,
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),

@@ -184,8 +184,8 @@ def rows_of(
     records: Iterator[tuple[int, LogRecord | RecordColumns]], histories: defaultdict[int, PartitionHistory]
 ) -> Iterator[tuple[str, Row]]:
     """Yield the rows of records with the numbers of their partitions, whose histories are in ``histories``."""
-    for number, found in groupby(records, itemgetter(0)):
-        yield from histories[number].read(map(itemgetter(1), found))
+    for number, pairs in groupby(records, itemgetter(0)):
+        yield from histories[number].read(map(itemgetter(1), pairs))
     for history in histories.values():
         yield from history.close()
 

@@ -44,15 +44,15 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
     Raises:
         SourceError: The source cannot be read.
     """
-    for each in source.partitions:
-        yield from partition_records(each)
+    for partition in source.partitions:
+        yield from partition_records(partition)
 
 
 def partition_records(source: PartitionSource) -> Iterator[dict[str, Any]]:
     """Yield the rows of the records of one part of a source; what is damaged or missing is a ``UserWarning``."""
     reader = SegmentReader()
-    for number, found in source.records(reader):
-        for record in found.records() if isinstance(found, RecordColumns) else (found,):
+    for number, part in source.records(reader):
+        for record in part.records() if isinstance(part, RecordColumns) else (part,):
             yield record_row(number, record)
     for problem in reader.problems:
         warnings.warn(problem, stacklevel=2)
@@ -61,7 +61,7 @@ def partition_records(source: PartitionSource) -> Iterator[dict[str, Any]]:
 def record_row(partition: int, record: LogRecord) -> dict[str, Any]:
     """Return the row of a record; one that cannot be decoded has its bytes."""
     row: dict[str, Any] = {
-        **dict.fromkeys(each.name for each in RECORDS.columns),
+        **dict.fromkeys(column.name for column in RECORDS.columns),
         "partition": partition,
         "offset": record.offset,
         "timestamp": record.timestamp,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
 _SCHEMES: Final = {
-    **{each: each for each in ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")},
+    **{scheme: scheme for scheme in ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")},
     "s3a": "s3",
     "s3n": "s3",
 }
@@ -54,8 +54,8 @@ def open_storage(uri: str) -> tuple[FileSystem, str]:
     if scheme not in _SCHEMES:
         raise StorageError(f"expected a path, or a URI of {', '.join(sorted(_SCHEMES))}, got {uri}")
     with _one_line(f"{uri} cannot be opened"):
-        found, path = FileSystem.from_uri(f"{_SCHEMES[scheme]}:{rest}")
-    return found, path.rstrip("/")
+        filesystem, path = FileSystem.from_uri(f"{_SCHEMES[scheme]}:{rest}")
+    return filesystem, path.rstrip("/")
 
 
 def list_files(uri: str) -> list[FileInfo]:
@@ -68,8 +68,8 @@ def list_files(uri: str) -> list[FileInfo]:
 
     storage, path = open_storage(uri)
     with _one_line(f"{uri} cannot be read"):
-        found = storage.get_file_info(FileSelector(path, allow_not_found=True, recursive=True))
-    return [each for each in found if each.type == FileType.File]
+        infos = storage.get_file_info(FileSelector(path, allow_not_found=True, recursive=True))
+    return [info for info in infos if info.type == FileType.File]
 
 
 @contextmanager
@@ -97,12 +97,12 @@ def require_own(uri: str, results: Results) -> None:
         StorageError: The storage cannot be read.
     """
     storage, path = open_storage(uri)
-    paths = [each.path.removeprefix(f"{path}/") for each in list_files(uri)]
+    paths = [file.path.removeprefix(f"{path}/") for file in list_files(uri)]
     with ThreadPoolExecutor(_REQUESTS) as threads, _one_line(f"{uri} cannot be read"):
         drafts = _drafts(storage, path, paths)
-        paths = [each for each in paths if each.partition("/")[0] not in drafts]
-        is_own = threads.map(lambda each: _is_own(storage, path, each, results), paths)
-        foreign = [each for each, own in zip(paths, is_own, strict=True) if not own]
+        paths = [name for name in paths if name.partition("/")[0] not in drafts]
+        is_own = threads.map(lambda name: _is_own(storage, path, name, results), paths)
+        foreign = [name for name, own in zip(paths, is_own, strict=True) if not own]
     if foreign:
         raise ResultFolderError(
             f"expected an empty folder or an earlier {results.command}, but {hide_credentials(uri)} has other files, "
@@ -112,13 +112,13 @@ def require_own(uri: str, results: Results) -> None:
 
 def _drafts(storage: FileSystem, root: str, paths: Iterable[str]) -> set[str]:
     """Return the drafts of other runs, which have our mark."""
-    found = set()
-    for draft, _, name in (each.partition("/") for each in paths):
+    drafts = set()
+    for draft, _, name in (path.partition("/") for path in paths):
         if is_draft_name(draft) and name == DRAFT_MARK:
             with storage.open_input_file(f"{root}/{draft}/{name}") as file:
                 if file.read().decode(errors="replace").startswith(DRAFT_START):
-                    found.add(draft)
-    return found
+                    drafts.add(draft)
+    return drafts
 
 
 def _is_own(storage: FileSystem, root: str, path: str, results: Results) -> bool:
@@ -174,13 +174,13 @@ def upload(folder: Path, uri: str, results: Results) -> None:
 
 def _remove_drafts(storage: FileSystem, uri: str, path: str) -> None:
     storage.create_dir(path)
-    for draft in _drafts(storage, path, (each.path.removeprefix(f"{path}/") for each in list_files(uri))):
+    for draft in _drafts(storage, path, (file.path.removeprefix(f"{path}/") for file in list_files(uri))):
         _remove(storage, f"{path}/{draft}")
 
 
 def _require_whole(storage: FileSystem, draft: str, folder: Path) -> None:
     """Refuse a draft that another run has removed."""
-    for file in (each.relative_to(folder) for each in folder.rglob("*") if each.is_file()):
+    for file in (path.relative_to(folder) for path in folder.rglob("*") if path.is_file()):
         if storage.get_file_info(f"{draft}/{file}").size != (folder / file).stat().st_size:
             raise OSError(f"another run has removed {draft}/{file}")
 

@@ -111,11 +111,13 @@ def comparable_facts(
         max_offset_sum: the largest offset sum of the capture.
         fewer_tasks_than_members: some members receive no task; the choice is random unless the leader probes.
     """
-    known = [sent for sent in subscriptions if isinstance(sent, SubscriptionMessage)]
+    readable = [sent for sent in subscriptions if isinstance(sent, SubscriptionMessage)]
     rules, behaviour = BY_NAME[leader.release.rule_set].leader, leader.release.behaviour
-    probes = any(sent.used_version > leader.release.supported_version for sent in known)
+    probes = any(sent.used_version > leader.release.supported_version for sent in readable)
     by_chance = probes and rules.content_for_future is AssignmentContent.REGULAR
-    by_lag = may_assign_warmups(leader, max_offset_sum) or (behaviour.lag_based and _lag_decides_between_threads(known))
+    by_lag = may_assign_warmups(leader, max_offset_sum) or (
+        behaviour.lag_based and _lag_decides_between_threads(readable)
+    )
     if by_chance or by_lag or leader.custom_task_assignor:
         return (HOSTS,)
     conditions = {
@@ -123,7 +125,7 @@ def comparable_facts(
         # In 2.4 and 2.5 the members whose tasks are withheld are random.
         ANY_TASKS: (behaviour.lag_based or not behaviour.cooperative) and (probes or not fewer_tasks_than_members),
         ALL_TASKS: not behaviour.cooperative,
-        DETERMINISTIC: behaviour.lag_based and not any(sent.seen.client_tags for sent in known),
+        DETERMINISTIC: behaviour.lag_based and not any(sent.seen.client_tags for sent in readable),
         PREVIOUS: probes and rules.content_while_probing is AssignmentContent.PREVIOUS,
     }
     return tuple(name for name, holds in conditions.items() if holds)
@@ -161,7 +163,7 @@ def group_differences(
     captured: Counter[TaskId], ours: Counter[TaskId], conditions: Collection[str]
 ) -> Iterator[FactDifference]:
     """Yield the differences between the tasks of the whole group: tasks with two owners, and the set of tasks."""
-    twice, ours_twice = (sorted(task for task, count in each.items() if count > 1) for each in (captured, ours))
+    twice, ours_twice = (sorted(task for task, count in counts.items() if count > 1) for counts in (captured, ours))
     if bool(twice) != bool(ours_twice):
         yield "tasks assigned twice", format_tasks(twice), format_tasks(ours_twice)
     if ALL_TASKS in conditions and captured.keys() != ours.keys():

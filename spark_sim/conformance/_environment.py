@@ -54,8 +54,8 @@ class Environment:
         partitions = self.partitions[at]
         changelogs = {
             TopicPartition(topic, partition): end_offsets.get(TaskId(number, partition), 0)
-            for number, each in enumerate(self.topology.subtopologies)
-            for topic in each.changelogs
+            for number, subtopology in enumerate(self.topology.subtopologies)
+            for topic in subtopology.changelogs
             for partition in range(partitions.get(topic, 0))
         }
         return ClusterSnapshot(partitions=partitions, end_offsets=changelogs)
@@ -85,7 +85,7 @@ def infer_environment(capture: Capture, incarnations: IncarnationsByGeneration) 
     partitions = {
         **sizes,
         **dict.fromkeys(unseen.values(), 0),
-        **{topic: max(sizes[each] for each in reads[number]) for number, topic in changelogs.items()},
+        **{topic: max(sizes[source] for source in reads[number]) for number, topic in changelogs.items()},
     }
     fixed = {topic for number in changelogs for topic in reads[number]}
     subtopologies = (
@@ -95,7 +95,9 @@ def infer_environment(capture: Capture, incarnations: IncarnationsByGeneration) 
         )
         for number in range(count)
     )
-    max_offset_sum = max((known for sent in _subscriptions(capture) for known in sent.offset_sums.values()), default=0)
+    max_offset_sum = max(
+        (offset_sum for sent in _subscriptions(capture) for offset_sum in sent.offset_sums.values()), default=0
+    )
     return Environment(
         Topology.of(*subtopologies),
         tuple(_partition_counts(capture, partitions, fixed, incarnations)),
@@ -118,7 +120,7 @@ def _partition_counts(
     """
     so_far: dict[str, int] = {}
     for generation, by_member_id in zip(capture.generations, incarnations, strict=True):
-        owned = (_owned_before(each) for each in by_member_id.values() if each.resumed)
+        owned = (_owned_before(incarnation) for incarnation in by_member_id.values() if incarnation.resumed)
         for topic, partition in itertools.chain(
             *(inputs for _, inputs in _tasks_with_partitions(generation)), itertools.chain.from_iterable(owned)
         ):

@@ -47,12 +47,12 @@ def failures_in_missing_generations(
     (last_record, last_members), (record, members) = before, after
     starting = {incarnation.client_key for incarnation in members.values() if incarnation.first_index == index}
     disappearing = {
-        each.member_id: incarnation
-        for each in last_record.members
-        if (incarnation := last_members[each.member_id]).last_index == index - 1
+        member.member_id: incarnation
+        for member in last_record.members
+        if (incarnation := last_members[member.member_id]).last_index == index - 1
         and incarnation.client_key not in starting
     }
-    group = {each.member_id: each.subscription for each in record.members}
+    group = {member.member_id: member.subscription for member in record.members}
     group |= {
         member: encoded
         for member, incarnation in disappearing.items()
@@ -91,12 +91,14 @@ def mark_subtopology_mismatches(
         for part in generation.members
     ):
         return
-    sources = {number: each.sources for number, each in enumerate(topology.subtopologies)}
+    sources = {number: subtopology.sources for number, subtopology in enumerate(topology.subtopologies)}
     for part in joining:
         if not isinstance(part.assignment, AssignmentMessage):
             continue
         for task, partitions in sorted(part.assignment.partitions_by_task.items()):
-            foreign = sorted(each for each in partitions if each.topic not in sources.get(task.subtopology, ()))
+            foreign = sorted(
+                partition for partition in partitions if partition.topic not in sources.get(task.subtopology, ())
+            )
             if foreign:
                 listed = ", ".join(map(str, foreign))
                 error = FatalError(

@@ -162,7 +162,9 @@ def identify_members(capture: Capture) -> IncarnationsByGeneration:
         }
         for at, generation in enumerate(capture.generations)
     ]
-    steps = {text: StartedAs.parse(text) for text in (*capture.steps, *(each.step for each in capture.snapshots))}
+    steps = {
+        text: StartedAs.parse(text) for text in (*capture.steps, *(snapshot.step for snapshot in capture.snapshots))
+    }
     shown = snapshot_generations(capture)
     for client, its in client_incarnations.items():
         _name_incarnations(client, its, incarnations)
@@ -209,7 +211,7 @@ def _name_incarnations(
     client: str, client_incarnations: Sequence[Incarnation], incarnations: IncarnationsByGeneration
 ) -> None:
     """Set short names that differ within each generation."""
-    short = _THREAD.sub(lambda found: "" if found[1] == "1" else f"-{found[1]}", client)
+    short = _THREAD.sub(lambda match: "" if match[1] == "1" else f"-{match[1]}", client)
     ambiguous = any(
         len([incarnation for incarnation in by_id.values() if incarnation.client_key == client]) > 1
         for by_id in incarnations
@@ -240,18 +242,20 @@ def has_tasks(sent: SubscriptionMessage | UnreadableMessage) -> bool:
 
 def snapshot_generations(capture: Capture) -> list[int]:
     """Return the index of the generation of each snapshot: the last one with the same members."""
-    found: list[int] = []
+    indexes: list[int] = []
     for snapshot in capture.snapshots:
-        reached = found[-1] if found else -1
-        shown = [at for at, each in enumerate(capture.generations) if at > reached and _shows(snapshot, each)]
-        found.append(shown[-1] if shown else reached)
-    return found
+        reached = indexes[-1] if indexes else -1
+        shown = [
+            at for at, generation in enumerate(capture.generations) if at > reached and _shows(snapshot, generation)
+        ]
+        indexes.append(shown[-1] if shown else reached)
+    return indexes
 
 
 def simultaneous_starts(capture: Capture, number: int) -> Iterator[StartSnapshot]:
     """Yield the snapshots of simultaneous starts: from this one on, those with the same members."""
     members = capture.snapshots[number].member_ids
-    return itertools.takewhile(lambda each: each.member_ids == members, capture.snapshots[number:])
+    return itertools.takewhile(lambda snapshot: snapshot.member_ids == members, capture.snapshots[number:])
 
 
 def _shows(snapshot: StartSnapshot, generation: GenerationRecord) -> bool:
@@ -261,15 +265,17 @@ def _shows(snapshot: StartSnapshot, generation: GenerationRecord) -> bool:
 def _by_snapshots(
     capture: Capture, shown: Sequence[int], steps: Mapping[str, StartedAs], client_incarnations: Sequence[Incarnation]
 ) -> Iterator[str]:
-    starts = [each.step for each in capture.snapshots if each.is_started_client(client_incarnations[0].client_id)]
+    starts = [
+        snapshot.step for snapshot in capture.snapshots if snapshot.is_started_client(client_incarnations[0].client_id)
+    ]
     if len(starts) == len(client_incarnations):  # a snapshot taken too early shows the group before the start
         yield from starts
         return
     for incarnation in client_incarnations:
         first = next((number for number, place in enumerate(shown) if incarnation.first_index <= place), len(shown) - 1)
         before = [*capture.snapshots[:first], *simultaneous_starts(capture, first)]
-        own = [each.step for each in before if each.is_started_client(incarnation.client_id)]
-        text = own[-1] if own else before[-1].step
+        own_steps = [snapshot.step for snapshot in before if snapshot.is_started_client(incarnation.client_id)]
+        text = own_steps[-1] if own_steps else before[-1].step
         yield (
             _first_fitting(steps, text, incarnation.first_subscription)
             if len(starts) < len(client_incarnations)
@@ -281,7 +287,7 @@ def _first_fitting(steps: Mapping[str, StartedAs], text: str, first: Subscriptio
     """Return a step, or the next one that fits if it does not: not every start has a snapshot."""
     texts = list(steps)
     in_turn = texts[texts.index(text) :] + texts
-    return next((each for each in in_turn if steps[each].can_have_sent(first)), text)
+    return next((candidate for candidate in in_turn if steps[candidate].can_have_sent(first)), text)
 
 
 def _by_order(
@@ -297,22 +303,24 @@ def _by_order(
         yield texts[reached] if texts else None
 
 
-def open_steps(first: SubscriptionMessage | UnreadableMessage, known: Collection[Release] = ()) -> Iterator[StartedAs]:
+def open_steps(
+    first: SubscriptionMessage | UnreadableMessage, preferred: Collection[Release] = ()
+) -> Iterator[StartedAs]:
     """Yield the possible steps of an incarnation by its first subscription, one of those that behave the same.
 
-    Releases in ``known`` come first, then newer ones; each without upgrade.from before with it.
+    Releases in ``preferred`` come first, then newer ones; each without upgrade.from before with it.
     """
     released = [release for release in reversed(list(RELEASES.values())) if release.is_released]
-    in_turn = sorted(released, key=lambda release: release not in known)
-    found: set[object] = set()
+    in_turn = sorted(released, key=lambda release: release not in preferred)
+    behaviours: set[object] = set()
     for value in (None, *reversed(UPGRADE_FROM)):
         for release in in_turn:
             if value is not None and not release.can_start_with(value):
                 continue
             text = f"{release.name},upgrade.from={value}" if value else release.name
             step = StartedAs(text, release, StreamsConfig(upgrade_from=value))
-            if step.behaviour not in found and step.can_have_sent(first):
-                found.add(step.behaviour)
+            if step.behaviour not in behaviours and step.can_have_sent(first):
+                behaviours.add(step.behaviour)
                 yield step
 
 

@@ -248,11 +248,11 @@ class Replay:
             generation.notes.append("assignments are not compared: the excerpt begins with this generation")
             return captured
         step = leader.incarnation.started_as
-        read = ", ".join(
+        received = ", ".join(
             f"{part.incarnation.name} {'?' if isinstance(part.subscription, UnreadableMessage) else part.subscription}"
             for part in generation.members
         )
-        why = f"{leader.incarnation} leads as {step.text} (rules {step.release.rule_set}), and received {read}"
+        why = f"{leader.incarnation} leads as {step.text} (rules {step.release.rule_set}), and received {received}"
         try:
             assignments = twin.assignor.assign(self._environment.cluster(at, self._end_offsets), subscriptions)
         except FatalError as error:

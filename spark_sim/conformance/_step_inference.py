@@ -65,9 +65,9 @@ def infer_steps(capture: Capture, incarnations: IncarnationsByGeneration) -> Non
             for incarnation, step in change.items():
                 incarnation.started_as = step
             replays -= 1
-            found = _reach(capture, incarnations)
-            if found.score > reached.score:
-                reached = found
+            candidate = _reach(capture, incarnations)
+            if candidate.score > reached.score:
+                reached = candidate
                 break
             for incarnation, was in before.items():
                 incarnation.started_as = was
@@ -96,24 +96,24 @@ def _changes(
     """Yield other steps of the incarnations behind a difference, first together with later ones that began alike."""
     named = {difference.member for difference in generation.differences}
     behind = [part.incarnation for part in generation.members if part.is_leader or part.incarnation.name in named]
-    known = [incarnation.started_as.release for incarnation in guessed if incarnation.started_as]
+    releases = [incarnation.started_as.release for incarnation in guessed if incarnation.started_as]
     for incarnation in behind:
         if not incarnation.guessed or incarnation.started_as is None:
             continue
         alike = [
-            each
-            for each in guessed
-            if _versions(each) == _versions(incarnation) and each.first_index >= incarnation.first_index
+            candidate
+            for candidate in guessed
+            if _versions(candidate) == _versions(incarnation) and candidate.first_index >= incarnation.first_index
         ]
         # Only the leader's number of standbys matters; processes that start later mostly have the same.
-        for step, count in itertools.product(open_steps(incarnation.first_subscription, known), replicas):
-            other = evolve(step, text=_text(step, count), config=evolve(step.config, num_standby_replicas=count))
-            if other.text == incarnation.started_as.text:
+        for step, count in itertools.product(open_steps(incarnation.first_subscription, releases), replicas):
+            changed = evolve(step, text=_text(step, count), config=evolve(step.config, num_standby_replicas=count))
+            if changed.text == incarnation.started_as.text:
                 continue
-            together = {each: each.with_reported_config(other) for each in alike}
+            together = {candidate: candidate.with_reported_config(changed) for candidate in alike}
             if len(together) > 1:
                 yield together
-            yield {incarnation: incarnation.with_reported_config(other)}
+            yield {incarnation: incarnation.with_reported_config(changed)}
 
 
 def _text(step: StartedAs, replicas: int) -> str:
@@ -131,7 +131,7 @@ def _versions(incarnation: Incarnation) -> tuple[int, int, int] | None:
 
 def replica_counts(capture: Capture) -> list[int]:
     """Return the possible values of num.standby.replicas: those that some generation shows, and 0."""
-    found = {0}
+    counts = {0}
     for generation in capture.generations:
         answers = [
             got
@@ -139,5 +139,5 @@ def replica_counts(capture: Capture) -> list[int]:
             if isinstance(got := decode_assignment_message(record.assignment), AssignmentMessage)
         ]
         standbys = Counter(task for got in answers for task in got.standby_partitions_by_task)
-        found.add(max(standbys.values(), default=0))
-    return sorted(found)
+        counts.add(max(standbys.values(), default=0))
+    return sorted(counts)

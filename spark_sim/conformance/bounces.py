@@ -280,8 +280,8 @@ def _members_of_ends(generations: Sequence[GenerationRecord]) -> tuple[set[Incar
 
 def _releases(record: GenerationRecord) -> str:
     """Return the releases that send the versions of the members."""
-    found = (each.subscription for each in decode_members(record.members, streams=True))
-    return "; ".join(sorted({str(sent.candidate_releases) for sent in found}))
+    subscriptions = (member.subscription for member in decode_members(record.members, streams=True))
+    return "; ".join(sorted({str(sent.candidate_releases) for sent in subscriptions}))
 
 
 def _generation_record(value: Mapping[str, Any]) -> GenerationRecord:
@@ -290,12 +290,12 @@ def _generation_record(value: Mapping[str, Any]) -> GenerationRecord:
         leader=value["leader"] or None,
         members=tuple(
             DescribedGroupMember(
-                member_id=each["memberId"],
-                client_id=each["clientId"],
-                group_instance_id=each.get("groupInstanceId"),
-                subscription=each["subscription"],
-                assignment=each["assignment"],
+                member_id=member["memberId"],
+                client_id=member["clientId"],
+                group_instance_id=member.get("groupInstanceId"),
+                subscription=member["subscription"],
+                assignment=member["assignment"],
             )
-            for each in value["members"]
+            for member in value["members"]
         ),
     )

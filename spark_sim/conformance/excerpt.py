@@ -86,13 +86,17 @@ def _open_question(capture: Capture, verdict: ConformanceVerdict) -> str:
     if verdict.step_by_step.agrees:
         return END_TO_END_ONLY
     first = verdict.step_by_step.differences[0].generation
-    at = next(at for at, each in enumerate(verdict.step_by_step.generations) if each.number == first)
-    decisive = [each for each in verdict.step_by_step.differences if each.generation == first and _decides(each)]
+    at = next(at for at, generation in enumerate(verdict.step_by_step.generations) if generation.number == first)
+    decisive = [
+        difference
+        for difference in verdict.step_by_step.differences
+        if difference.generation == first and _decides(difference)
+    ]
     if not decisive:
         return SETTINGS_UNKNOWN
     if at and _may_miss_record(*capture.generations[at - 1 : at + 1]):
         return RECORDS_MISSING
-    explained = all(_can_be_explained(capture, verdict, at, each) for each in decisive)
+    explained = all(_can_be_explained(capture, verdict, at, difference) for difference in decisive)
     return RELEASES_INFERRED if explained else ""
 
 
@@ -102,8 +106,8 @@ def _may_miss_record(before: GenerationRecord, after: GenerationRecord) -> bool:
     The coordinator writes the record of a generation again when a static member comes back under another member id. If
     the first one is lost, no number is missing, but the subscription is newer than the assignment.
     """
-    known = {member.member_id for member in before.members}
-    has_returned = any(member.group_instance_id and member.member_id not in known for member in after.members)
+    earlier_ids = {member.member_id for member in before.members}
+    has_returned = any(member.group_instance_id and member.member_id not in earlier_ids for member in after.members)
     return after.number > before.number + 1 or has_returned
 
 
@@ -137,8 +141,8 @@ def _can_be_explained(capture: Capture, verdict: ConformanceVerdict, at: int, di
             replay = Replay(capture, incarnations, infer_environment(capture, incarnations))
             generation = next(itertools.islice(replay.generations(), at, None))
             if not any(
-                each.what in facts and (not is_sent or each.member == responsible.name)
-                for each in generation.differences
+                other.what in facts and (not is_sent or other.member == responsible.name)
+                for other in generation.differences
             ):
                 return True
     finally:

@@ -64,7 +64,7 @@ class SubscriptionMessage:
     @cached_property
     def previous_active(self) -> frozenset[TaskId]:
         """The tasks that it ran."""
-        ran = (task for task, known in self._sums.items() if known == LATEST_OFFSET)
+        ran = (task for task, offset_sum in self._sums.items() if offset_sum == LATEST_OFFSET)
         return frozenset(ran).union(self.seen.previous_active)
 
     @cached_property
@@ -75,7 +75,7 @@ class SubscriptionMessage:
     @cached_property
     def offset_sums(self) -> Mapping[TaskId, int]:
         """The positions of ``stored_tasks`` (version 7 and later)."""
-        return {task: known for task, known in self._sums.items() if known >= 0}
+        return {task: offset_sum for task, offset_sum in self._sums.items() if offset_sum >= 0}
 
     @cached_property
     def owned_partitions(self) -> frozenset[TopicPartition]:

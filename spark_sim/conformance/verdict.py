@@ -89,7 +89,7 @@ class ConformanceVerdict:
     @property
     def observed_failures(self) -> int:
         """The number of failures that the capture shows; it does not refute the others."""
-        return sum(each.observed == PROCESS_TERMINATED for each in self.failures)
+        return sum(failure.observed == PROCESS_TERMINATED for failure in self.failures)
 
     @property
     def subscriptions(self) -> int:
@@ -127,14 +127,14 @@ class ConformanceVerdict:
             "end_to_end": _result_json(self.end_to_end, complete=self.complete),
             "failures": [
                 {
-                    "member": each.failure.incarnation.name,
-                    "step": _step_text(each.failure.incarnation),
-                    "generation": each.failure.generation,
-                    "reason": each.failure.reason,
-                    "bug": each.failure.bug or None,
-                    "captured": each.observed,
+                    "member": observed.failure.incarnation.name,
+                    "step": _step_text(observed.failure.incarnation),
+                    "generation": observed.failure.generation,
+                    "reason": observed.failure.reason,
+                    "bug": observed.failure.bug or None,
+                    "captured": observed.observed,
                 }
-                for each in self.failures
+                for observed in self.failures
             ],
             "unexplained_failures": [
                 {"instance": instance, "step": step} for instance, step in self.unexplained_failures
@@ -177,10 +177,10 @@ def check_conformance(capture: Capture, *, is_excerpt: bool = False) -> Conforma
     observed = [_observe_failure(capture, shown, failure) for failure in stepwise.failures]
     differences = [
         *(difference for generation in generations for difference in generation.differences),
-        *(each for each in observed if isinstance(each, Difference)),
+        *(observation for observation in observed if isinstance(observation, Difference)),
         *(_unsettled_members(stepwise, generations) if settled else ()),
     ]
-    failures = tuple(each for each in observed if isinstance(each, ObservedFailure))
+    failures = tuple(observation for observation in observed if isinstance(observation, ObservedFailure))
     verdict = ConformanceVerdict(
         step_by_step=ReplayResult(generations, tuple(differences)),
         end_to_end=_end_to_end(Replay(capture, incarnations, environment, stepwise), settled=settled),
@@ -260,19 +260,25 @@ def _counts(tasks: Any) -> str:
 def _observe_failure(capture: Capture, shown: Sequence[int], failure: SimulatedFailure) -> ObservedFailure | Difference:
     """Compare a failure of ours with the snapshot after it."""
     after = [number for number, place in enumerate(shown) if place >= failure.generation_index]
-    if not after or not any(each.is_started_client(failure.incarnation.client_id) for each in capture.snapshots):
+    if not after or not any(
+        snapshot.is_started_client(failure.incarnation.client_id) for snapshot in capture.snapshots
+    ):
         return ObservedFailure(failure, NOT_SEEN)
     number = after[0]
     alike = tuple(simultaneous_starts(capture, number))
     client_id = failure.incarnation.client_id
     later = () if failure.immediate else capture.snapshots[number + len(alike) :]
-    until = (*alike, *itertools.takewhile(lambda each: not each.is_started_client(client_id), later))
-    if any(client_id.startswith(instance_prefix(instance)) for each in until for instance in each.terminated_instances):
+    until = (*alike, *itertools.takewhile(lambda snapshot: not snapshot.is_started_client(client_id), later))
+    if any(
+        client_id.startswith(instance_prefix(instance))
+        for snapshot in until
+        for instance in snapshot.terminated_instances
+    ):
         return ObservedFailure(failure, PROCESS_TERMINATED)
     if (
         number
         and failure.incarnation.first_index <= shown[number - 1]
-        and any(each.is_started_client(client_id) for each in alike)
+        and any(snapshot.is_started_client(client_id) for snapshot in alike)
     ):
         return ObservedFailure(failure, RESTARTED)
     if failure.error.kafka_exception == _ENDS_WITHOUT_EXCEPTION and failure.incarnation.member_ids.isdisjoint(
@@ -294,9 +300,9 @@ def _unexplained_failures(
         for instance in snapshot.terminated_instances:
             if instance not in before or snapshot.instance == instance:
                 explained = any(
-                    each.failure.incarnation.client_id.startswith(instance_prefix(instance))
-                    and (shown[number - 1] if number else -1) <= each.failure.generation_index <= shown[number]
-                    for each in failures
+                    observed.failure.incarnation.client_id.startswith(instance_prefix(instance))
+                    and (shown[number - 1] if number else -1) <= observed.failure.generation_index <= shown[number]
+                    for observed in failures
                 )
                 if not explained:
                     yield instance, _started_as(capture, number, instance)
@@ -314,7 +320,9 @@ def _started_as(capture: Capture, number: int, instance: int) -> str:
         else (capture.snapshots[number],)
     )
     until = (*capture.snapshots[:number], *alike)
-    return next((each.step for each in reversed(until) if each.instance == instance), capture.snapshots[number].step)
+    return next(
+        (snapshot.step for snapshot in reversed(until) if snapshot.instance == instance), capture.snapshots[number].step
+    )
 
 
 # -- JSON ------------------------------------------------------------------------------------------------------------

@@ -44,21 +44,21 @@ def decode_key(key: bytes | None) -> RecordKey:
     """Decode the key of a record.
 
     Raises:
-        FutureVersion: No release up to 4.3 writes this type.
+        FutureVersion: No release up to 4.4 writes this type.
         DecodeError: The key is malformed.
     """
     number = record_type_number(key)
-    found = RECORD_TYPES.get(number)
-    if found is None:
+    record_type = RECORD_TYPES.get(number)
+    if record_type is None:
         raise FutureVersion(f"record type {number}; the highest known type is {max(RECORD_TYPES)}", 0)
-    return RecordKey(found, found.key.layouts[0].decode(require_bytes(key), _NUMBER_SIZE))
+    return RecordKey(record_type, record_type.key.layouts[0].decode(require_bytes(key), _NUMBER_SIZE))
 
 
 def decode_value(kind: RecordType, value: bytes) -> RecordValue:
     """Decode the value of a record; a tombstone has none.
 
     Raises:
-        FutureVersion: The version of the value is above those that releases up to 4.3 write.
+        FutureVersion: The version of the value is above those that releases up to 4.4 write.
         DecodeError: The value is malformed.
     """
     value = require_bytes(value)

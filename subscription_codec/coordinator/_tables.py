@@ -1,6 +1,6 @@
 """The records of ``__consumer_offsets``: one row per record type, with the fields of its key and of its value.
 
-Source: the generated classes of ``kafka-group-coordinator`` 3.9.2 to 4.3.1 (``CoordinatorRecordType``, ``...Key``,
+Source: the generated classes of ``kafka-group-coordinator`` 3.9.2 to 4.4.0 (``CoordinatorRecordType``, ``...Key``,
 ``...Value``); before 3.7, the same records are in ``kafka.internals.generated`` of ``kafka_2.13``. A test compares
 each row with those jars.
 """
@@ -120,8 +120,8 @@ GROUP_METADATA_VALUE: Final = Schema(
 _OFFSET_COMMIT_KEYS: Final = ("group", "topic", "partition")
 
 RECORD_TYPES: Final[Mapping[int, RecordType]] = {
-    each.number: each
-    for each in (
+    record_type.number: record_type
+    for record_type in (
         # Kafka's decoder reads a value of a legacy key with any version: both keys share their values.
         RecordType(0, "LegacyOffsetCommit", _key("LegacyOffsetCommit", *_OFFSET_COMMIT_KEYS), OFFSET_COMMIT_VALUE),
         RecordType(1, "OffsetCommit", _key("OffsetCommit", *_OFFSET_COMMIT_KEYS), OFFSET_COMMIT_VALUE),
@@ -210,6 +210,8 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
             Field("metadataHash", INT_64),
             Field("validatedTopologyEpoch", INT_32, tag=0),
             Field("lastAssignmentConfigs", List(KEY_VALUE), nullable=0, tag=1),
+            Field("storedDescriptionTopologyEpoch", INT_32, tag=2),
+            Field("failedDescriptionTopologyEpoch", INT_32, tag=3),
         ),
         _type(
             19,
@@ -248,4 +250,4 @@ RECORD_TYPES: Final[Mapping[int, RecordType]] = {
         _type(23, "StreamsGroupTopology", _GROUP, Field("epoch", INT_32), Field("subtopologies", List(SUBTOPOLOGY))),
     )
 }
-"""Every type that a release from 0.11 to 4.3 writes. 18 was never released."""
+"""Every type that a release from 0.11 to 4.4 writes. 18 was never released."""

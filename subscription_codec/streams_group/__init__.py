@@ -1,7 +1,8 @@
 """The requests of streams groups (KIP-1071): bytes to dicts with Kafka's field names, and back.
 
-``HEARTBEAT`` and ``DESCRIBE`` have the schemas of request and response; ``encode_message`` and ``decode_message`` are
-for one message without its header. The records of the group's coordinator are in ``subscription_codec.coordinator``.
+``HEARTBEAT``, ``DESCRIBE`` and ``TOPOLOGY_DESCRIPTION_UPDATE`` have the schemas of request and response;
+``encode_message`` and ``decode_message`` are for one message without its header. The records of the group's coordinator
+are in ``subscription_codec.coordinator``.
 """
 
 from subscription_codec.streams_group._codec import decode_message, encode_message
@@ -12,6 +13,7 @@ from subscription_codec.streams_group._tables import (
     LEAVE_GROUP_MEMBER_EPOCH,
     LEAVE_GROUP_STATIC_MEMBER_EPOCH,
     STATUS_CODES,
+    TOPOLOGY_DESCRIPTION_UPDATE,
     Api,
 )
 
@@ -22,6 +24,7 @@ __all__ = [
     "LEAVE_GROUP_MEMBER_EPOCH",
     "LEAVE_GROUP_STATIC_MEMBER_EPOCH",
     "STATUS_CODES",
+    "TOPOLOGY_DESCRIPTION_UPDATE",
     "Api",
     "decode_message",
     "encode_message",

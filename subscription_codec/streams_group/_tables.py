@@ -1,7 +1,7 @@
 """The requests of streams groups (KIP-1071): one row per message, with the fields of every version.
 
 Source: the schemas and generated classes of ``kafka-clients`` 4.1.2 to 4.4.0 (``StreamsGroupHeartbeatRequest`` and so
-on). A test compares each row with those jars. Version 1 came with 4.4.
+on). A test compares each row with those jars. Version 1 came with 4.4, and so did the update of topology descriptions.
 """
 
 from __future__ import annotations
@@ -165,8 +165,23 @@ _DESCRIBE_RESPONSE: Final = Schema(
     latest=1,
 )
 
+_UPDATE_REQUEST: Final = Schema(
+    "StreamsGroupTopologyDescriptionUpdateRequest",
+    (
+        Field("groupId", STRING),
+        Field("memberId", STRING),
+        Field("topologyEpoch", INT_32),
+        Field("topologyDescription", _TOPOLOGY_DESCRIPTION),
+    ),
+)
+_UPDATE_RESPONSE: Final = Schema(
+    "StreamsGroupTopologyDescriptionUpdateResponse", (Field("throttleTimeMs", INT_32), *_ERROR)
+)
+
 HEARTBEAT: Final = Api(88, "StreamsGroupHeartbeat", _HEARTBEAT_REQUEST, _HEARTBEAT_RESPONSE)
 DESCRIBE: Final = Api(89, "StreamsGroupDescribe", _DESCRIBE_REQUEST, _DESCRIBE_RESPONSE)
+TOPOLOGY_DESCRIPTION_UPDATE: Final = Api(93, "StreamsGroupTopologyDescriptionUpdate", _UPDATE_REQUEST, _UPDATE_RESPONSE)
+"""A member sends the description of its topology when a heartbeat's response has ``topologyDescriptionRequired``."""
 
 STATUS_CODES: Final[Mapping[int, str]] = {
     0: "STALE_TOPOLOGY",

@@ -102,8 +102,10 @@ class HostMapType(ColumnType[Sequence[HostPartitions]]):
         return Array(HOST_PARTITIONS).from_json(value)
 
     def from_wire(self, value: Any, reader: Reader) -> HostMap:
-        numbers = array(INT32, [number for _, partitions in value for each in partitions for number in each])
-        return HostMap(reader.topic_dictionary, [host for host, _ in value], [len(each) for _, each in value], numbers)
+        numbers = array(INT32, [number for _, partitions in value for partition in partitions for number in partition])
+        return HostMap(
+            reader.topic_dictionary, [host for host, _ in value], [len(partitions) for _, partitions in value], numbers
+        )
 
     def to_wire(self, value: Sequence[HostPartitions]) -> tuple[IndexedHost, ...]:
         rows = []

@@ -62,8 +62,8 @@ class Layout(Struct):
                 raise TrailingBytes(f"{reader.remaining} bytes after the last field", reader.position, self.name)
             return named
         named = dict(zip(self._keys, self.read_values(reader), strict=True))
-        known = {name: value for name, value in named.items() if name in self.record._fields}
-        return self.record(**known, trailing=reader.read_rest())
+        record_values = {name: value for name, value in named.items() if name in self.record._fields}
+        return self.record(**record_values, trailing=reader.read_rest())
 
     def encode(self, value: Any) -> bytes:
         """Encode a message; ``EncodeError`` has the first value that does not fit."""

@@ -134,12 +134,12 @@ class Struct(WireType[Any]):
     def from_json(self, value: Any) -> Any:
         if self.make is None:
             return value
-        given = self.from_list(value) if isinstance(value, list) else []
-        if len(given) != len(self.members):
+        parts = self.from_list(value) if isinstance(value, list) else []
+        if len(parts) != len(self.members):
             raise EncodeError(f"needs [{', '.join(self._keys)}], got {value!r}")
         values: list[Any] = []
         try:
-            for field, part in zip(self.members, given, strict=True):
+            for field, part in zip(self.members, parts, strict=True):
                 values.append(field.wire.from_json(part))
         except EncodeError as error:
             raise error.within(self._keys[len(values)]) from None

@@ -161,9 +161,9 @@ class GroupedOffsetSumsType(_OffsetSumsType):
 
     def to_wire(self, value: Sequence[TaskOffsetSum]) -> tuple[SubtopologyOffsetSums, ...]:
         rows = []
-        for index, each in enumerate(value):
+        for index, item in enumerate(value):
             try:
-                subtopology, partition, offset_sum, topology = _row_values(each)
+                subtopology, partition, offset_sum, topology = _row_values(item)
                 rows.append((*_without_topology((subtopology, partition, topology)), offset_sum))
             except EncodeError as error:
                 raise error.within(f"[{index}]") from None

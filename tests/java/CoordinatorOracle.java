@@ -11,8 +11,9 @@ import java.util.Map;
  * and responses of kafka-clients, whose names end with "Data".
  *
  * A line of JSON in, a line out: {"op": "decode", "message": name, "version": ..., "hex": ...} gives {"json": text of
- * the message's JsonConverter, "hex": the message written again}; {"op": "versions", "message": name} gives
- * {"lowest": ..., "highest": ...}; {"op": "types"} gives {"types": [[number, name], ...]} (4.0 or later).
+ * the message's JsonConverter, "hex": the message written again, "left": bytes that were not read};
+ * {"op": "encode", "message": name, "version": ..., "json": text} gives the same of the message that the JsonConverter
+ * reads; {"op": "versions", "message": name} gives {"lowest": ..., "highest": ...}; {"op": "types"} gives {"types": [[number, name], ...]} (4.0 or later).
  */
 public final class CoordinatorOracle {
     private static final String GENERATED = "org.apache.kafka.coordinator.group.generated.";
@@ -27,6 +28,7 @@ public final class CoordinatorOracle {
         try {
             switch ((String) question.get("op")) {
                 case "decode": return decode(question);
+                case "encode": return encode(question);
                 case "versions": return versions(Class.forName(named(question)));
                 case "types": return types();
                 default: throw new IllegalArgumentException("no such op: " + question.get("op"));
@@ -48,15 +50,33 @@ public final class CoordinatorOracle {
         ByteBuffer bytes = ByteBuffer.wrap(HexFormat.of().parseHex((String) question.get("hex")));
         Object message = type.getConstructor(Class.forName(PROTOCOL + "Readable"), short.class)
             .newInstance(accessor.getConstructor(ByteBuffer.class).newInstance(bytes), version);
+        return shown(type, message, version, bytes.remaining());
+    }
+
+    private static Map<String, Object> encode(Map<?, ?> question) throws Exception {
+        Class<?> type = Class.forName(named(question));
+        short version = ((Long) question.get("version")).shortValue();
+        Class<?> mapper = Class.forName("com.fasterxml.jackson.databind.ObjectMapper");
+        Object json = mapper.getMethod("readTree", String.class)
+            .invoke(mapper.getConstructor().newInstance(), question.get("json"));
+        Object message = Class.forName(type.getName() + "JsonConverter")
+            .getMethod("read", Class.forName("com.fasterxml.jackson.databind.JsonNode"), short.class)
+            .invoke(null, json, version);
+        return shown(type, message, version, 0);
+    }
+
+    private static Map<String, Object> shown(Class<?> type, Object message, short version, long left)
+            throws Exception {
         Map<String, Object> answer = new LinkedHashMap<>();
         answer.put("json", Class.forName(type.getName() + "JsonConverter")
             .getMethod("write", type, short.class).invoke(null, message, version).toString());
-        answer.put("hex", HexFormat.of().formatHex(written(type, message, version, accessor)));
-        answer.put("left", (long) bytes.remaining());
+        answer.put("hex", HexFormat.of().formatHex(written(type, message, version)));
+        answer.put("left", left);
         return answer;
     }
 
-    private static byte[] written(Class<?> type, Object message, short version, Class<?> accessor) throws Exception {
+    private static byte[] written(Class<?> type, Object message, short version) throws Exception {
+        Class<?> accessor = Class.forName(PROTOCOL + "ByteBufferAccessor");
         Class<?> cacheType = Class.forName(PROTOCOL + "ObjectSerializationCache");
         Class<?> sizeType = Class.forName(PROTOCOL + "MessageSizeAccumulator");
         Object cache = cacheType.getConstructor().newInstance();

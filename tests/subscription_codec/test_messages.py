@@ -8,14 +8,21 @@ from pathlib import Path
 import pytest
 
 from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, encode_key, encode_value
-from subscription_codec.streams_group import DESCRIBE, HEARTBEAT, decode_message, encode_message
+from subscription_codec.streams_group import (
+    DESCRIBE,
+    HEARTBEAT,
+    TOPOLOGY_DESCRIPTION_UPDATE,
+    decode_message,
+    encode_message,
+)
 from tests.matrix import with_matrix
 from tests.subscription_codec.coordinator_draws import coordinator_oracle
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent.parent / "vectors/messages.jsonl").open()]
 KEYS = {kind.key.name: kind for kind in RECORD_TYPES.values()}
 VALUES = {kind.value.name: kind for kind in RECORD_TYPES.values() if kind.number}  # 0 and 1 share their values
-REQUESTS = {f"{schema.name}Data": schema for api in (HEARTBEAT, DESCRIBE) for schema in (api.request, api.response)}
+APIS = (HEARTBEAT, DESCRIBE, TOPOLOGY_DESCRIPTION_UPDATE)
+REQUESTS = {f"{schema.name}Data": schema for api in APIS for schema in (api.request, api.response)}
 FIRST = "4.0.1"  # some of its records had other layouts, which are read and no longer written
 CURRENT = [row for row in ROWS if row["jar"] != FIRST or row["message"].startswith("ShareGroupPartitionMetadata")]
 

@@ -17,6 +17,7 @@ from upgrade.releases import RELEASES, Release
 
 CODE: Final = "code.txt.gz"
 SCALA_CODE: Final = "scala.txt.gz"
+ROCKSDB_CODE: Final = "rocksdb.txt.gz"
 CONFIGURATION: Final = "configuration.json.gz"
 DEPENDENCIES: Final = "dependencies.json.gz"
 ENVIRONMENT: Final = "environment.json.gz"
@@ -35,8 +36,8 @@ def stored_text(name: str) -> str:
 @cache
 def stored_json(name: str) -> dict[str, Any]:
     """Return a table as it is stored."""
-    found: dict[str, Any] = json.loads(stored_text(name))
-    return found
+    table: dict[str, Any] = json.loads(stored_text(name))
+    return table
 
 
 def stored_configuration() -> dict[str, Any]:

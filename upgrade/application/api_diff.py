@@ -48,11 +48,11 @@ def resolve_member(code: Code, owner: str, member: MemberId) -> Resolution:
         return Resolution() if flags is None else Resolution(owner, flags)
     is_complete = True
     for name in supertypes(code, owner):
-        known = code.get(name)
-        if known is None:
+        kafka_class = code.get(name)
+        if kafka_class is None:
             is_complete = False
-        elif member in known.members:
-            return Resolution(name, known.members[member])
+        elif member in kafka_class.members:
+            return Resolution(name, kafka_class.members[member])
     return Resolution(is_complete=is_complete)
 
 
@@ -61,17 +61,17 @@ def supertypes(code: Code, name: str) -> Iterator[str]:
     chain, interfaces, current = list[str](), list[str](), name
     while current and current not in chain:
         chain.append(current)
-        known = code.get(current)
-        interfaces += known.interfaces if known else ()
-        current = known.superclass if known else ""
+        kafka_class = code.get(current)
+        interfaces += kafka_class.interfaces if kafka_class else ()
+        current = kafka_class.superclass if kafka_class else ""
     yield from chain
     seen = {*chain}
     while interfaces:
-        each = interfaces.pop(0)
-        if each not in seen:
-            seen.add(each)
-            yield each
-            interfaces += code[each].interfaces if each in code else ()
+        interface = interfaces.pop(0)
+        if interface not in seen:
+            seen.add(interface)
+            yield interface
+            interfaces += code[interface].interfaces if interface in code else ()
     if _OBJECT not in seen:
         yield _OBJECT
 
@@ -109,9 +109,9 @@ def full_text(owner: str, name: str = "", descriptor: str = "") -> str:
     >>> full_text("org/apache/kafka/streams/Topology", "<init>", "()V"), full_text("A$B")
     ('org.apache.kafka.streams.Topology#Topology()', 'A.B')
     """
-    known = java_name(owner)
-    member = known.rpartition(".")[2] if name == CONSTRUCTOR else name
-    return f"{known}#{member_text(member, descriptor)}" if name else known
+    class_name = java_name(owner)
+    member = class_name.rpartition(".")[2] if name == CONSTRUCTOR else name
+    return f"{class_name}#{member_text(member, descriptor)}" if name else class_name
 
 
 @frozen(order=True)
@@ -162,9 +162,11 @@ def _api_changes(old: Code, new: Code) -> Iterator[ApiChange]:
 
 
 def _visible(code: Code, name: str) -> KafkaClass | None:
-    found = code.get(name)
+    kafka_class = code.get(name)
     is_api = is_public(name) and not _ANONYMOUS.search(name)
-    return found if found and found.artifact != JAVA and found.flags & PUBLIC and is_api else None
+    return (
+        kafka_class if kafka_class and kafka_class.artifact != JAVA and kafka_class.flags & PUBLIC and is_api else None
+    )
 
 
 def _class_changes(old: Code, new: Code, before: KafkaClass, after: KafkaClass) -> Iterator[ApiChange]:
@@ -175,7 +177,7 @@ def _class_changes(old: Code, new: Code, before: KafkaClass, after: KafkaClass) 
     if (before.flags ^ after.flags) & INTERFACE:
         yield ApiChange(name, "", "", "interface" if after.flags & INTERFACE else "no interface")
     for member in sorted(before.members.keys() | after.members.keys()):
-        flags, found = before.members.get(member), after.members.get(member)
+        flags, new_flags = before.members.get(member), after.members.get(member)
         if flags is not None and _is_api(flags):
             resolved = resolve_member(new, name, member)
             if not resolved.flags & (PUBLIC | PROTECTED):
@@ -186,8 +188,8 @@ def _class_changes(old: Code, new: Code, before: KafkaClass, after: KafkaClass) 
                     yield ApiChange(name, *member, word)
             if flags & STATIC and not resolved.flags & STATIC:
                 yield ApiChange(name, *member, "not static")
-        elif found is not None and _is_api(found) and not resolve_member(old, name, member).owner:
-            yield ApiChange(name, *member, "added, abstract" if found & ABSTRACT else "added")
+        elif new_flags is not None and _is_api(new_flags) and not resolve_member(old, name, member).owner:
+            yield ApiChange(name, *member, "added, abstract" if new_flags & ABSTRACT else "added")
 
 
 def _is_api(flags: int) -> bool:

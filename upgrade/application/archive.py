@@ -36,7 +36,9 @@ MAX_DEPTH: Final = 3
 """Jars inside jars: those of Spring Boot have one level, a war in an ear two."""
 OLDEST_JAVA: Final = 8
 _KAFKA: Final = "org/apache/kafka/"
-_MENTION: Final = _KAFKA.encode()
+_ROCKSDB: Final = "org/rocksdb/"
+_REFERRED: Final = (_KAFKA, _ROCKSDB)
+_MENTIONS: Final = (_KAFKA.encode(), _ROCKSDB.encode())
 _JARS: Final = (".jar", ".war", ".ear", ".zip")
 _CLASSES: Final = (".class", ".classdata")
 """An agent hides its classes from the application's class loader with the second name."""
@@ -92,6 +94,7 @@ class _Seen:
     header: ClassHeader
     place: _Place
     is_about_kafka: bool
+    """It names a class of Kafka's, or one of RocksDB's, which Kafka brings."""
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -123,7 +126,7 @@ class Archives:
         self._all: dict[str, list[_Seen]] = {}
         self._found: dict[str, ClassFile | None] = {}
         self.classes: tuple[ApplicationClass, ...] = ()
-        """Those that refer to a class of Kafka, or to one that extends it, without Kafka's own."""
+        """Those that refer to a class of Kafka or RocksDB, or to one that extends Kafka's, without their own."""
         self.libraries: set[Library] = set()
         self.java: dict[Library, int] = {}
         """The Java that the newest class of each library needs."""
@@ -153,15 +156,15 @@ class Archives:
     @property
     def kafka(self) -> dict[str, set[str]]:
         """The versions of each artifact of Kafka in the files."""
-        found: dict[str, set[str]] = {}
-        for each in self.artifacts:
-            found.setdefault(each.name, set()).add(each.version)
-        return found
+        versions: dict[str, set[str]] = {}
+        for artifact in self.artifacts:
+            versions.setdefault(artifact.name, set()).add(artifact.version)
+        return versions
 
     @property
     def sees_libraries(self) -> bool:
         """Whether libraries are among the files: an application without any is a thin jar."""
-        return bool(self.kafka) or any(not each.is_own for each in self.libraries)
+        return bool(self.kafka) or any(not library.is_own for library in self.libraries)
 
     @property
     def names(self) -> frozenset[str]:
@@ -171,16 +174,19 @@ class Archives:
     def find(self, name: str) -> ClassFile | None:
         """Return a class of the application or its libraries; None if it is not among them, or damaged."""
         if name not in self._found:
-            known = self._all.get(name)
-            self._found[name] = None if known is None else self._read(known[0].place, with_references=False)
+            variants = self._all.get(name)
+            self._found[name] = None if variants is None else self._read(variants[0].place, with_references=False)
         return self._found[name]
 
-    def own_classes_naming(self, name: str) -> list[str]:
-        """Return the classes of the application itself that name a class, in order."""
+    def own_classes_naming(self, beginning: str | tuple[str, ...]) -> list[str]:
+        """Return the classes of the application itself that name a class with such a beginning, in order."""
         return sorted(
             own
             for own, variants in self._all.items()
-            if any(name in each.header.named and each.place.origin.library.is_own for each in variants)
+            if any(
+                variant.place.origin.library.is_own and any(name.startswith(beginning) for name in variant.header.named)
+                for variant in variants
+            )
         )
 
     def kafka_classes(self, artifact: KafkaArtifact) -> Iterator[ClassFile]:
@@ -190,19 +196,21 @@ class Archives:
         origin = JarOrigin(Library(artifact.name, artifact.version))
         for entry in artifact.jar.infolist():
             if entry.filename.startswith(_KAFKA) and "/shaded/" not in entry.filename:
-                found = self._read(_Place(artifact.jar, entry, origin)) if entry.filename.endswith(".class") else None
-                if found:
-                    yield found
+                class_file = (
+                    self._read(_Place(artifact.jar, entry, origin)) if entry.filename.endswith(".class") else None
+                )
+                if class_file:
+                    yield class_file
 
     def _read_path(self, path: Path, stack: ExitStack) -> None:
         if path.is_dir():
             origin = JarOrigin(Library(path.name, is_own=True))
-            for each in _files_below(path):
-                if each.suffix in _CLASSES and each.is_file():
+            for file in _files_below(path):
+                if file.suffix in _CLASSES and file.is_file():
                     self._count(1)
-                    self._add(read_input(each), _Place(each, None, origin))
-                elif each.suffix in _JARS and each.is_file():
-                    self._read_jar(each, stack, None if each.parent.name == _APPLICATION_FOLDER else origin.library)
+                    self._add(read_input(file), _Place(file, None, origin))
+                elif file.suffix in _JARS and file.is_file():
+                    self._read_jar(file, stack, None if file.parent.name == _APPLICATION_FOLDER else origin.library)
         elif path.suffix == ".class":
             self._add(read_input(path), _Place(path, None, JarOrigin(Library(path.name, is_own=True))))
         else:
@@ -229,44 +237,44 @@ class Archives:
     def _read_entries(
         self, jar: ZipFile, name: str, path: str, stack: ExitStack, depth: int, parent: Library | None
     ) -> None:
-        entries = [each for each in jar.infolist() if not each.is_dir()]
+        entries = [entry for entry in jar.infolist() if not entry.is_dir()]
         self._count(len(entries))
         origin = self._origin(jar, name, entries, parent)
         if origin.is_kafka:
             self.artifacts.append(KafkaArtifact(origin.library.name, origin.library.version, jar))
             return
-        self.artifacts += (KafkaArtifact(*each) for each in origin.kafka)
+        self.artifacts += (KafkaArtifact(*artifact) for artifact in origin.kafka)
         self.libraries |= {origin.library, *origin.bundled.values()}
         if origin.library.is_own:  # those of libraries are often left over from their own build
             self.class_path.update(origin.class_path)
-        copies = tuple(self._copies([each.filename for each in entries], origin))
-        for each in entries:
-            if each.filename.endswith(_CLASSES):
-                self._add_entry(jar, each, origin, copies)
-            elif each.filename.endswith(_JARS):
-                self._read_nested(jar, each, f"{path}!/{each.filename}", stack, depth + 1, origin.library)
+        copies = tuple(self._copies([entry.filename for entry in entries], origin))
+        for entry in entries:
+            if entry.filename.endswith(_CLASSES):
+                self._add_entry(jar, entry, origin, copies)
+            elif entry.filename.endswith(_JARS):
+                self._read_nested(jar, entry, f"{path}!/{entry.filename}", stack, depth + 1, origin.library)
 
     def _origin(self, jar: ZipFile, name: str, entries: list[ZipInfo], parent: Library | None) -> JarOrigin:
         poms, manifest, kafka = list[dict[str, str]](), dict[str, str](), list[tuple[str, str]]()
-        for each in entries:
-            if not each.filename.startswith(_DESCRIPTIONS):
+        for entry in entries:
+            if not entry.filename.startswith(_DESCRIPTIONS):
                 continue
-            if POM.fullmatch(each.filename):
-                poms.append(parse_pom(self._text(jar, each)))
-            elif each.filename == MANIFEST:
-                manifest = parse_manifest(self._text(jar, each))
-            elif artifact := _KAFKA_VERSIONS.get(each.filename):
-                kafka.append((artifact, parse_pom(self._text(jar, each)).get("version", "")))
-        found = jar_origin(name, poms, manifest, parent=parent)
-        return evolve(found, kafka=tuple(dict.fromkeys((*found.kafka, *kafka))))
+            if POM.fullmatch(entry.filename):
+                poms.append(parse_pom(self._text(jar, entry)))
+            elif entry.filename == MANIFEST:
+                manifest = parse_manifest(self._text(jar, entry))
+            elif artifact := _KAFKA_VERSIONS.get(entry.filename):
+                kafka.append((artifact, parse_pom(self._text(jar, entry)).get("version", "")))
+        jar_description = jar_origin(name, poms, manifest, parent=parent)
+        return evolve(jar_description, kafka=tuple(dict.fromkeys((*jar_description.kafka, *kafka))))
 
     def _copies(self, names: list[str], origin: JarOrigin) -> Iterator[str]:
         """Yield the folders that have Kafka's classes under another package (maven-shade, Gradle's shadow)."""
-        known = {*names}
+        present = {*names}
         for artifact, (first, *others) in _COPIES.items():
             for name in names:
                 folder = name.removesuffix(f"{first}.class")
-                if folder not in {name, _KAFKA} and all(f"{folder}{each}.class" in known for each in others):
+                if folder not in {name, _KAFKA} and all(f"{folder}{other}.class" in present for other in others):
                     self.relocated.setdefault(_CLASS_ROOTS.sub("", folder), (artifact, origin.library))
                     yield folder
 
@@ -277,7 +285,7 @@ class Archives:
                 return  # Java does not look there
             version, path = int(variant[1]), path[variant.end() :]
         name = _CLASS_ROOTS.sub("", path, count=1).rpartition(".")[0]
-        is_copy = any(entry.filename.startswith(each) for each in copies)
+        is_copy = any(entry.filename.startswith(folder) for folder in copies)
         is_bundled = bool(origin.kafka) and name.startswith(_KAFKA)
         if name.rpartition("/")[2] not in _NO_CLASSES and not (_is_kafkas(name) or is_bundled or is_copy):
             self._add(self._content(jar, entry), _Place(jar, entry, origin, version))
@@ -318,7 +326,9 @@ class Archives:
         self._names += len(header.named)
         if self._names > MAX_NAMES:
             raise InvalidInput(f"expected classes that name at most {MAX_NAMES:,} classes, got more")
-        self._all.setdefault(header.name, []).append(_Seen(header, place, _MENTION in content))
+        self._all.setdefault(header.name, []).append(
+            _Seen(header, place, any(mention in content for mention in _MENTIONS))
+        )
         if not place.version:
             library = place.origin.library
             self.java[library] = max(self.java.get(library, 0), header.java)
@@ -326,37 +336,43 @@ class Archives:
     def _relevant(self) -> Iterator[ApplicationClass]:
         """Yield the classes from which a reference can lead to one of Kafka's, each variant of one."""
         derived = self._derived()
-        for variants in self._all.values():
-            newest = max((each.place.version for each in variants if each.place.version <= self._java), default=0)
-            for each in variants:
-                if each.place.version < newest:
+        for name, variants in self._all.items():
+            if name.startswith(_ROCKSDB):
+                continue  # it comes with Kafka, in the version of the release
+            newest = max(
+                (variant.place.version for variant in variants if variant.place.version <= self._java), default=0
+            )
+            for variant in variants:
+                if variant.place.version < newest:
                     continue
-                if each.is_about_kafka or not derived.isdisjoint(each.header.named):
-                    found = self._read(each.place)
-                    if found is None:
-                        self.damaged.append(_name_of(each.place))
+                if variant.is_about_kafka or not derived.isdisjoint(variant.header.named):
+                    class_file = self._read(variant.place)
+                    if class_file is None:
+                        self.damaged.append(_name_of(variant.place))
                         continue
-                    kept = (ref for ref in found.references if ref.owner.startswith(_KAFKA) or ref.owner in derived)
-                    library = each.place.origin.library_of(found.name)
-                    yield ApplicationClass(evolve(found, references=frozenset(kept)), library)
+                    references = (
+                        ref for ref in class_file.references if ref.owner.startswith(_REFERRED) or ref.owner in derived
+                    )
+                    library = variant.place.origin.library_of(class_file.name)
+                    yield ApplicationClass(evolve(class_file, references=frozenset(references)), library)
 
     def _derived(self) -> set[str]:
         """Return the classes that extend or implement one of Kafka's."""
         subtypes: defaultdict[str, list[str]] = defaultdict(list)
         waiting = list[str]()
         for name, variants in self._all.items():
-            for each in variants:
-                for parent in (each.header.superclass, *each.header.interfaces):
+            for variant in variants:
+                for parent in (variant.header.superclass, *variant.header.interfaces):
                     subtypes[parent].append(name)
                     if parent.startswith(_KAFKA) and parent not in self._all:
                         waiting.append(name)
-        found = set[str]()
+        derived = set[str]()
         while waiting:
             name = waiting.pop()
-            if name not in found:
-                found.add(name)
+            if name not in derived:
+                derived.add(name)
                 waiting += subtypes[name]
-        return found
+        return derived
 
     def _read(self, place: _Place, *, with_references: bool = True) -> ClassFile | None:
         """Read a class again; None if it is damaged."""

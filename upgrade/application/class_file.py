@@ -137,16 +137,16 @@ _GUARDS: Final = {
 
 def _lengths() -> bytes:
     """Return the bytes of each instruction; 0: it decides itself or does not exist."""
-    found = bytearray([1] * 0xCA + [0] * 0x36)
+    lengths = bytearray([1] * 0xCA + [0] * 0x36)
     twos = (0x10, 0x12, *range(0x15, 0x1A), *range(0x36, 0x3B), 0xA9, 0xBC)
     threes = (0x11, 0x13, 0x14, 0x84, *range(0x99, 0xA9), *range(0xB2, 0xB9), 0xBB, 0xBD, 0xC0, 0xC1, 0xC6, 0xC7)
     others = {0xB9: 5, 0xBA: 5, 0xC5: 4, 0xC8: 5, 0xC9: 5, 0xAA: 0, 0xAB: 0, 0xC4: 0}
     for length, opcodes in ((2, twos), (3, threes)):
         for opcode in opcodes:
-            found[opcode] = length
+            lengths[opcode] = length
     for opcode, length in others.items():
-        found[opcode] = length
-    return bytes(found)
+        lengths[opcode] = length
+    return bytes(lengths)
 
 
 _LENGTHS: Final = _lengths()
@@ -187,7 +187,7 @@ def read_header(content: bytes) -> ClassHeader:
         return ClassHeader(
             names[pool[this]],
             superclass,
-            tuple(names[pool[each]] for each in parents),
+            tuple(names[pool[place]] for place in parents),
             _java(content),
             tuple(names.values()),
         )
@@ -248,7 +248,7 @@ class _Reader:
         flags |= self._attributes(with_code=with_references)
         java = _java(self._content)
         if with_references:
-            self._found.update(Reference(each) for each in (superclass, *interfaces) if each)
+            self._found.update(Reference(name) for name in (superclass, *interfaces) if name)
             self._find_dynamic()
         return ClassFile(name, flags, superclass, interfaces, members, java, frozenset(self._found))
 
@@ -391,8 +391,8 @@ class _Reader:
     def _find_dynamic(self) -> None:
         """Add what bootstrap methods refer to, and the interfaces of lambdas."""
         for _, arguments in self._bootstraps:
-            for each in arguments:
-                self._use(each, is_static=None)
+            for argument in arguments:
+                self._use(argument, is_static=None)
         for index in self._dynamic:
             bootstrap, pair = _PAIR(self._content, self._constant(index)[1])
             handle, arguments = self._bootstraps[bootstrap]

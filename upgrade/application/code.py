@@ -113,19 +113,20 @@ def _all_names() -> frozenset[str]:
 
 @cache
 def _code(name: str) -> Code:
-    return _classes(CODE, place_of(name))
+    return classes_at(CODE, place_of(name))
 
 
 @cache
 def _scala_code(scala: str, name: str) -> Code:
-    return _classes(SCALA_CODE, scala_places().index((scala, place_of(name))))
+    return classes_at(SCALA_CODE, scala_places().index((scala, place_of(name))))
 
 
-def _classes(table: str, place: int) -> Code:
+def classes_at(table: str, place: int) -> Code:
+    """Return the classes that a stored table has at a place."""
     header, *lines = stored_text(table).split("\n")
     sets = json.loads(header)
     present = {str(number) for number, ranges in enumerate(sets) if place in set(expand(ranges))}
-    found: dict[str, KafkaClass] = {}
+    classes: dict[str, KafkaClass] = {}
     artifact, members = "", dict[MemberId, int]()
     for line in lines:
         if line.startswith("#"):
@@ -141,5 +142,5 @@ def _classes(table: str, place: int) -> Code:
             superclass, interfaces = words
             members = {}
             parents = tuple(interfaces.split(",")) if interfaces else ()
-            found[owner] = KafkaClass(owner, artifact, int(flags, 16), superclass, parents, members)
-    return found
+            classes[owner] = KafkaClass(owner, artifact, int(flags, 16), superclass, parents, members)
+    return classes

@@ -91,50 +91,51 @@ class CodeReport:
     @property
     def not_seen(self) -> tuple[str, ...]:
         """What class files do not show."""
-        found = [_INVISIBLE]
+        parts = [_INVISIBLE]
         if not self.known_classes.has_libraries:
-            found.append("its libraries: there are none in the files")
+            parts.append("its libraries: there are none in the files")
         if self.scala_jar not in {"", self.target}:
-            found.append(
+            parts.append(
                 f"{SCALA_ARTIFACT} of {self.target}: its jar could not be had, that of {self.scala_jar} was read"
             )
         if self.class_path:
-            found.append(f"{len(self.class_path)} jars that a manifest names, such as {self.class_path[0]}")
-        return tuple(found)
+            parts.append(f"{len(self.class_path)} jars that a manifest names, such as {self.class_path[0]}")
+        return tuple(parts)
 
     def problem_as_json(self, problem: Problem) -> dict[str, Any]:
         """Return a problem as plain values, with what to call instead."""
-        known = replacement(problem.text)
+        substitute = replacement(problem.text)
         candidates = list(self.suggestions.get(problem.text, ()))
-        return {**problem.as_json(), "replacement": known and known.as_json(), "candidates": candidates}
+        return {**problem.as_json(), "replacement": substitute and substitute.as_json(), "candidates": candidates}
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
-            "missing": [self.problem_as_json(each) for each in self.linkage.problems],
+            "missing": [self.problem_as_json(problem) for problem in self.linkage.problems],
             "application": {
                 "paths": list(self.paths),
                 "classes": self.seen,
                 "references": self.linkage.references,
                 "kafka": {artifact: list(versions) for artifact, versions in self.kafka.items()},
                 "mixed": self.mixed and self.mixed.as_json(),
-                "relocated": [each.as_json() for each in self.relocated],
-                "libraries": [{"name": each.name, "version": each.version or None} for each in self.libraries],
-                "needs": [each.as_json() for each in self.needs],
+                "relocated": [copy.as_json() for copy in self.relocated],
+                "libraries": [{"name": library.name, "version": library.version or None} for library in self.libraries],
+                "needs": [need.as_json() for need in self.needs],
                 "java": {"application": self.java or None, "of": self.java_library or None, "needed": self.needed_java},
                 "internal": _by_class(self.linkage.internal),
                 "unknown": _by_class(self.linkage.unknown),
                 "signatures": _by_class(self.linkage.signatures),
-                "uses": {name: list(those) for name, those in sorted(self.facts.shown.items()) if those},
+                "uses": {name: list(uses) for name, uses in sorted(self.facts.shown.items()) if uses},
                 "damaged": list(self.damaged),
                 "not_seen": list(self.not_seen),
             },
         }
 
 
-def _by_class(found: Mapping[str, tuple[Referrer, ...]]) -> list[dict[str, Any]]:
+def _by_class(referrers_by_class: Mapping[str, tuple[Referrer, ...]]) -> list[dict[str, Any]]:
     return [
-        {"class": java_name(name), "referred_by": [each.as_json() for each in those]} for name, those in found.items()
+        {"class": java_name(name), "referred_by": [referrer.as_json() for referrer in referrers]}
+        for name, referrers in referrers_by_class.items()
     ]
 
 
@@ -157,13 +158,13 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeR
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
     kafka = {artifact: tuple(sorted(versions)) for artifact, versions in sorted(archives.kafka.items())}
-    newest = max(archives.java, key=lambda each: (archives.java[each], each.is_own), default=None)
+    newest = max(archives.java, key=lambda library: (archives.java[library], library.is_own), default=None)
     return CodeReport(
         tuple(map(str, paths)),
         target.name,
         archives.seen,
         kafka,
-        tuple(sorted((each for each in archives.libraries if not each.is_own), key=str)),
+        tuple(sorted((library for library in archives.libraries if not library.is_own), key=str)),
         tuple(archives.damaged),
         KnownClasses(archives.names, has_libraries=archives.sees_libraries),
         linkage,
@@ -190,12 +191,16 @@ def _code(release: Release, scala: str) -> Code:
 
 def _scala(archives: Archives) -> str:
     """Return the version of Scala whose Streams API the application uses; empty if it uses none."""
-    if not any(ref.owner.startswith(_SCALA) for each in archives.classes for ref in each.file.references):
+    if not any(
+        ref.owner.startswith(_SCALA)
+        for application_class in archives.classes
+        for ref in application_class.file.references
+    ):
         return ""
     for name in archives.kafka:
         if name.startswith(f"{SCALA_ARTIFACT}_"):
             return name.rpartition("_")[2]
-    versions = [each.version for each in archives.libraries if each.name == _SCALA_LIBRARY]
+    versions = [library.version for library in archives.libraries if library.name == _SCALA_LIBRARY]
     return ".".join(versions[0].split(".")[:2]) if versions else "2.13"
 
 
@@ -207,8 +212,8 @@ def _needs(archives: Archives, origin: Release, target: Release, *, has_new_kafk
 
 
 def _suggestions(linkage: LinkageReport, code: Code) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for each in linkage.problems:
-        is_missing = each.error == "NoSuchMethodError" and not replacement(each.text)
-        found = tuple(overloads(code, each.owner, each.member)) if is_missing else ()
-        if found:
-            yield each.text, found[:_MOST_OVERLOADS]
+    for problem in linkage.problems:
+        is_missing = problem.error == "NoSuchMethodError" and not replacement(problem.text)
+        candidates = tuple(overloads(code, problem.owner, problem.member)) if is_missing else ()
+        if candidates:
+            yield problem.text, candidates[:_MOST_OVERLOADS]

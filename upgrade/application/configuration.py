@@ -131,17 +131,19 @@ class ConfigChange:
         """The names of what differs of a key that both releases have."""
         if self.old is None or self.new is None:
             return ()
-        names = (each.name for each in fields(ReleaseConfigKey))
+        names = (field.name for field in fields(ReleaseConfigKey))
         return tuple(name for name in names if getattr(self.old, name) != getattr(self.new, name))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: what differs, or the new or old key."""
         plain: dict[str, Any] = {"config": self.config, "key": self.key}
         if self.old is None or self.new is None:
-            known = self.new or self.old
-            facts = {name: _plain(getattr(known, name)) for name in ("type", "importance", "required", "default")}
+            config_key = self.new or self.old
+            facts = {name: _plain(getattr(config_key, name)) for name in ("type", "importance", "required", "default")}
             return plain | {"change": "removed" if self.new is None else "added"} | facts
-        differing = {name: [_plain(getattr(each, name)) for each in (self.old, self.new)] for name in self.facts}
+        differing = {
+            name: [_plain(getattr(config_key, name)) for config_key in (self.old, self.new)] for name in self.facts
+        }
         return plain | {"change": "changed"} | differing
 
 
@@ -188,4 +190,4 @@ def compare_configurations(old: Configuration, new: Configuration) -> Configurat
     )
     constants = sorted(old.overrides.keys() | new.overrides.keys())
     pairs = ((name, old.overrides.get(name), new.overrides.get(name)) for name in constants)
-    return ConfigurationDiff(keys, tuple(OverrideChange(*each) for each in pairs if each[1] != each[2]))
+    return ConfigurationDiff(keys, tuple(OverrideChange(*pair) for pair in pairs if pair[1] != pair[2]))

@@ -79,8 +79,8 @@ def artifacts_of(release: Release) -> tuple[str, ...]:
     ('kafka-clients', 'kafka-streams', 'kafka-streams-scala_2.13')
     """
     place = place_of(table_name(release))
-    found = {name for name, rows in _table()["java"].items() if any(values_at(rows, place))}
-    return tuple(sorted(found.union(f"{SCALA_ARTIFACT}_{version}" for version in scala_versions(release))))
+    artifacts = {name for name, rows in _table()["java"].items() if any(values_at(rows, place))}
+    return tuple(sorted(artifacts.union(f"{SCALA_ARTIFACT}_{version}" for version in scala_versions(release))))
 
 
 def dependencies_of(release: Release, artifact: str = STREAMS) -> tuple[Dependency, ...]:
@@ -106,13 +106,13 @@ def needed_by(release: Release, artifact: str = STREAMS) -> tuple[Dependency, ..
     >>> [each.artifact for each in needed_by(RELEASES["4.1.0"]) if not each.group.startswith("com.fasterxml")]
     ['zstd-jni', 'kafka-clients', 'lz4-java', 'rocksdbjni', 'slf4j-api', 'snappy-java']
     """
-    found, waiting = set[Dependency](), [artifact]
+    needed, waiting = set[Dependency](), [artifact]
     while waiting:
-        for each in dependencies_of(release, waiting.pop()):
-            if each.is_needed and each not in found:
-                found.add(each)
-                waiting += [each.artifact] if each.group == KAFKA_GROUP else []
-    return tuple(sorted(found))
+        for dependency in dependencies_of(release, waiting.pop()):
+            if dependency.is_needed and dependency not in needed:
+                needed.add(dependency)
+                waiting += [dependency.artifact] if dependency.group == KAFKA_GROUP else []
+    return tuple(sorted(needed))
 
 
 def java_level(release: Release, artifact: str = STREAMS) -> int:
@@ -134,8 +134,8 @@ def library_jar(dependency: Dependency) -> LibraryJar | None:
     >>> library_jar(Dependency("org.lz4", "lz4-java", "1.8.0", "runtime")).java
     7
     """
-    found = _table()["libraries"].get(dependency.name, {}).get(dependency.version)
-    return found and LibraryJar(found["java"], frozenset(found["natives"]))
+    row = _table()["libraries"].get(dependency.name, {}).get(dependency.version)
+    return row and LibraryJar(row["java"], frozenset(row["natives"]))
 
 
 def natives_of(release: Release, artifact: str = STREAMS) -> Mapping[str, frozenset[str]]:
@@ -149,7 +149,7 @@ def natives_of(release: Release, artifact: str = STREAMS) -> Mapping[str, frozen
     >>> "linux-aarch64" in natives, "macos-aarch64" in natives
     (True, False)
     """
-    jars = {each.name: library_jar(each) for each in needed_by(release, artifact)}
+    jars = {dependency.name: library_jar(dependency) for dependency in needed_by(release, artifact)}
     return {name: jar.natives for name, jar in jars.items() if jar and jar.natives}
 
 
@@ -168,7 +168,9 @@ class DependencyChange:
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         plain = {"artifact": self.artifact, "library": self.library}
-        return plain | {name: each and each.as_json() for name, each in (("old", self.old), ("new", self.new))}
+        return plain | {
+            name: dependency and dependency.as_json() for name, dependency in (("old", self.old), ("new", self.new))
+        }
 
 
 @frozen
@@ -211,9 +213,9 @@ class DependenciesDiff:
         """Return plain values."""
         return {
             "artifacts": {"added": list(self.artifacts_added), "removed": list(self.artifacts_removed)},
-            "libraries": [each.as_json() for each in self.libraries],
-            "java": [each.as_json() for each in self.java],
-            "natives": [each.as_json() for each in self.natives],
+            "libraries": [library.as_json() for library in self.libraries],
+            "java": [change.as_json() for change in self.java],
+            "natives": [change.as_json() for change in self.natives],
         }
 
 
@@ -232,7 +234,7 @@ def compare_dependencies(old: Release, new: Release) -> DependenciesDiff:
         tuple(name for name in after if name not in before),
         tuple(name for name in before if name not in after),
         tuple(change for name in both for change in _library_changes(old, new, name)),
-        (*(each for each in levels if each.old != each.new), *_library_levels(old, new)),
+        (*(level for level in levels if level.old != level.new), *_library_levels(old, new)),
         tuple(_native_changes(old, new)),
     )
 
@@ -242,12 +244,14 @@ def _is_in_table(release: Release, artifact: str) -> bool:
 
 
 def _library_changes(old: Release, new: Release, artifact: str) -> Iterator[DependencyChange]:
-    before, after = ({each.name: each for each in dependencies_of(release, artifact)} for release in (old, new))
+    before, after = (
+        {dependency.name: dependency for dependency in dependencies_of(release, artifact)} for release in (old, new)
+    )
     for name in sorted(before.keys() | after.keys()):
-        was, found = before.get(name), after.get(name)
-        is_kafkas = name.startswith(f"{KAFKA_GROUP}:") and was and found
-        if was != found and not (is_kafkas and was and found and was.scope == found.scope):
-            yield DependencyChange(artifact, name, was, found)
+        was, now = before.get(name), after.get(name)
+        is_kafkas = name.startswith(f"{KAFKA_GROUP}:") and was and now
+        if was != now and not (is_kafkas and was and now and was.scope == now.scope):
+            yield DependencyChange(artifact, name, was, now)
 
 
 def _library_levels(old: Release, new: Release) -> Iterator[JavaChange]:
@@ -260,13 +264,13 @@ def _library_levels(old: Release, new: Release) -> Iterator[JavaChange]:
 def _native_changes(old: Release, new: Release) -> Iterator[NativesChange]:
     before, after = _jars(old), _jars(new)
     for name in sorted(before.keys() & after.keys()):
-        was, found = before[name].natives, after[name].natives
-        if was != found:
-            yield NativesChange(name, found - was, was - found)
+        was, now = before[name].natives, after[name].natives
+        if was != now:
+            yield NativesChange(name, now - was, was - now)
 
 
 def _jars(release: Release) -> dict[str, LibraryJar]:
-    return {each.name: jar for each in needed_by(release) if (jar := library_jar(each))}
+    return {dependency.name: jar for dependency in needed_by(release) if (jar := library_jar(dependency))}
 
 
 def _table() -> dict[str, Any]:
@@ -284,10 +288,10 @@ def _dependencies(name: str, artifact: str) -> tuple[Dependency, ...]:
     _of_artifact(_table()["java"], name, artifact)
     place = place_of(name)
     rows = _table()["dependencies"].get(artifact, {})
-    found = ((library.split(":"), row) for library, ranges in rows.items() for row in values_at(ranges, place))
+    pairs = ((library.split(":"), row) for library, ranges in rows.items() for row in values_at(ranges, place))
     return tuple(
         sorted(
             Dependency(group, library, version or name, scope, bool(optional))
-            for (group, library), (version, scope, *optional) in found
+            for (group, library), (version, scope, *optional) in pairs
         )
     )

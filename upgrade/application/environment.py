@@ -123,8 +123,8 @@ def needs_of(release: Release, settings: Mapping[str, str]) -> tuple[Environment
     ()
     """
     name = table_name(release)
-    found = (rule.need(settings) for rule in need_rules() if rule.applies_to(name))
-    return tuple(each for each in found if each)
+    needs = (rule.need(settings) for rule in need_rules() if rule.applies_to(name))
+    return tuple(need for need in needs if need)
 
 
 @cache
@@ -150,10 +150,10 @@ class EnvironmentChange:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        known = self.new or self.old
-        plain: dict[str, Any] = {"name": self.name, "property": bool(known and known.is_property)}
+        need = self.new or self.old
+        plain: dict[str, Any] = {"name": self.name, "property": bool(need and need.is_property)}
         sides = (("old", self.old), ("new", self.new))
-        return plain | {side: each and {"defaults": list(each.defaults)} for side, each in sides}
+        return plain | {side: need and {"defaults": list(need.defaults)} for side, need in sides}
 
 
 def compare_environments(old: Release, new: Release) -> tuple[EnvironmentChange, ...]:

@@ -96,7 +96,6 @@ class CodeFact(enum.Enum):
     BYTE_BUFFER_SERIALIZER = "byte-buffer-serializer"
     SCALA = "scala"
     """kafka-streams-scala."""
-    CONNECT_JSON = "connect-json"
     TOPOLOGY_TEST_DRIVER = "topology-test-driver"
     PRODUCER = "producer"
     """``KafkaProducer``, beside those of Streams."""
@@ -162,7 +161,6 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.BYTE_BUFFER_SERIALIZER: r"org/apache/kafka/common/serialization/(?:ByteBufferSerializer#.*|"
     r"Serdes(?:\$ByteBufferSerde)?#(?:ByteBuffer|<init>)\(.*)",
     CodeFact.SCALA: f"{_STREAMS}scala/.*",
-    CodeFact.CONNECT_JSON: "org/apache/kafka/connect/json/.*",
     CodeFact.TOPOLOGY_TEST_DRIVER: f"{_STREAMS}TopologyTestDriver#.*",
     CodeFact.PRODUCER: r"org/apache/kafka/clients/producer/KafkaProducer#<init>\(.*",
     CodeFact.CONSUMER: r"org/apache/kafka/clients/consumer/KafkaConsumer#<init>\(.*",
@@ -203,7 +201,9 @@ _ROOT: Final = "org/apache/kafka/"
 class Evidence:
     """A class of the application, and what it uses."""
 
-    referrer: Referrer = field(order=lambda each: (not each.library.is_own, str(each.library), each.name))
+    referrer: Referrer = field(
+        order=lambda referrer: (not referrer.library.is_own, str(referrer.library), referrer.name)
+    )
     text: str
     """``calls ...``, ``refers to ...`` or ``implements ...``, with names as in Java's sources."""
 
@@ -230,7 +230,7 @@ class CodeUses:
         A class of the application decides. A library that can do something does not show that the application asks for
         it: a framework calls each operator that it wraps.
         """
-        if any(each.referrer.library.is_own for each in self.found.get(fact, ())):
+        if any(use.referrer.library.is_own for use in self.found.get(fact, ())):
             return True
         return False if self.sees_libraries and fact not in self.found else None
 
@@ -246,20 +246,20 @@ def decisive_references(
         find: Returns the other classes of the application.
         sees_libraries: Whether its libraries are among the files.
     """
-    found: defaultdict[CodeFact, set[Evidence]] = defaultdict(set)
-    known: dict[Reference, tuple[CodeFact, ...]] = {}
-    for each in classes:
-        referrer = Referrer(each.file.name, each.library)
-        for reference in each.file.references:
+    uses: defaultdict[CodeFact, set[Evidence]] = defaultdict(set)
+    facts_of: dict[Reference, tuple[CodeFact, ...]] = {}
+    for application_class in classes:
+        referrer = Referrer(application_class.file.name, application_class.library)
+        for reference in application_class.file.references:
             if not reference.owner.startswith(_ROOT):
                 continue
-            if reference not in known:
-                known[reference] = tuple(_facts(reference))
-            for fact in known[reference]:
-                found[fact].add(Evidence(referrer, _text(reference)))
-        for fact, text in _implemented(each.file, code, find):
-            found[fact].add(Evidence(referrer, text))
-    return CodeUses({fact: tuple(sorted(those)) for fact, those in found.items()}, sees_libraries)
+            if reference not in facts_of:
+                facts_of[reference] = tuple(_facts(reference))
+            for fact in facts_of[reference]:
+                uses[fact].add(Evidence(referrer, _text(reference)))
+        for fact, text in _implemented(application_class.file, code, find):
+            uses[fact].add(Evidence(referrer, text))
+    return CodeUses({fact: tuple(sorted(evidence)) for fact, evidence in uses.items()}, sees_libraries)
 
 
 def _facts(reference: Reference) -> Iterator[CodeFact]:
@@ -279,23 +279,25 @@ def _text(reference: Reference) -> str:
     return f"refers to {full_text(reference.owner, reference.name, reference.descriptor)}"
 
 
-def _implemented(found: ClassFile, code: Code, find: Find) -> Iterator[tuple[CodeFact, str]]:
+def _implemented(class_file: ClassFile, code: Code, find: Find) -> Iterator[tuple[CodeFact, str]]:
     """Yield what a class shows by its supertypes."""
-    if found.flags & (ABSTRACT | INTERFACE):
+    if class_file.flags & (ABSTRACT | INTERFACE):
         return
-    types = tuple(_supertypes(found, code, find))
+    types = tuple(_supertypes(class_file, code, find))
     facts = {_TYPES[name]: name for name in types if name in _TYPES}
     if CodeFact.TASK_ASSIGNOR in facts:
         facts.pop(CodeFact.PARTITION_ASSIGNOR, None)
     for fact, name in facts.items():
         yield fact, f"implements {java_name(name)}"
-    if _STORE_PROVIDER in types and _STORES_METHOD in {(each.name, each.descriptor) for each in found.members}:
+    if _STORE_PROVIDER in types and _STORES_METHOD in {
+        (member.name, member.descriptor) for member in class_file.members
+    }:
         yield CodeFact.CONNECTED_STORES, f"implements {java_name(_STORE_PROVIDER)}#stores()"
 
 
-def _supertypes(found: ClassFile, code: Code, find: Find) -> Iterator[str]:
+def _supertypes(class_file: ClassFile, code: Code, find: Find) -> Iterator[str]:
     """Yield all supertypes that the files and the tables know."""
-    waiting, seen = [found.superclass, *found.interfaces], set[str]()
+    waiting, seen = [class_file.superclass, *class_file.interfaces], set[str]()
     while waiting:
         name = waiting.pop()
         if name in seen or not name:
@@ -304,5 +306,5 @@ def _supertypes(found: ClassFile, code: Code, find: Find) -> Iterator[str]:
         yield name
         if own := find(name):
             waiting += [own.superclass, *own.interfaces]
-        elif known := code.get(name):
-            waiting += known.supertypes
+        elif kafka_class := code.get(name):
+            waiting += kafka_class.supertypes

@@ -58,8 +58,8 @@ class JarOrigin:
 
     def library_of(self, name: str) -> Library:
         """Return the library of a class."""
-        found = [folder for folder in self.bundled if name.startswith(folder)]
-        return self.bundled[max(found, key=len)] if found else self.library
+        folders = [folder for folder in self.bundled if name.startswith(folder)]
+        return self.bundled[max(folders, key=len)] if folders else self.library
 
 
 def jar_origin(
@@ -76,37 +76,39 @@ def jar_origin(
     >>> jar_origin("spring-kafka-2.7.1.jar", [], {}, parent=Library("orders")).library
     Library(name='spring-kafka', version='2.7.1', is_own=False, group='', is_agent=False)
     """
-    known = [
-        Library(each["artifactId"], each.get("version", ""), group=each.get("groupId", ""))
-        for each in poms
-        if each.get("artifactId")
+    libraries = [
+        Library(pom["artifactId"], pom.get("version", ""), group=pom.get("groupId", ""))
+        for pom in poms
+        if pom.get("artifactId")
     ]
-    library = _library(file_name, known, manifest)
-    kafka = tuple((each.name, each.version) for each in known if each.group == KAFKA_GROUP)
+    library = _library(file_name, libraries, manifest)
+    kafka = tuple((bundled.name, bundled.version) for bundled in libraries if bundled.group == KAFKA_GROUP)
     is_agent = "Premain-Class" in manifest
     others = {
-        f"{each.group.replace('.', '/')}/": each
-        for each in sorted(known, key=lambda each: each.name, reverse=True)
-        if each.group not in {"", library.group}
+        f"{bundled.group.replace('.', '/')}/": bundled
+        for bundled in sorted(libraries, key=lambda bundled: bundled.name, reverse=True)
+        if bundled.group not in {"", library.group}
     }
     is_own = not is_agent and (parent is None or _is_part_of(library, parent))
     return JarOrigin(
         evolve(library, is_own=is_own, is_agent=is_agent),
         others,
         kafka,
-        _KAFKA_ARTIFACT.fullmatch(library.name) is not None or (bool(kafka) and len(known) == 1),
+        _KAFKA_ARTIFACT.fullmatch(library.name) is not None or (bool(kafka) and len(libraries) == 1),
         manifest.get("Multi-Release", "").lower() == "true",
         tuple(manifest.get("Class-Path", "").split()),
     )
 
 
-def _library(file_name: str, known: list[Library], manifest: Mapping[str, str]) -> Library:
+def _library(file_name: str, libraries: list[Library], manifest: Mapping[str, str]) -> Library:
     """Return name and version: of the POM that fits the name of the file, of the file, or of the manifest."""
-    fitting = [each for each in known if file_name.startswith(each.name)] if len(known) > 1 else known
+    fitting = (
+        [library for library in libraries if file_name.startswith(library.name)] if len(libraries) > 1 else libraries
+    )
     if fitting:
-        return max(fitting, key=lambda each: len(each.name))
-    if found := _FILE_NAME.fullmatch(file_name):
-        return Library(found["name"].removeprefix(_QUARKUS_PREFIX), found["version"])
+        return max(fitting, key=lambda library: len(library.name))
+    if match := _FILE_NAME.fullmatch(file_name):
+        return Library(match["name"].removeprefix(_QUARKUS_PREFIX), match["version"])
     title = manifest.get("Implementation-Title") or manifest.get("Bundle-SymbolicName")
     version = manifest.get("Implementation-Version") or manifest.get("Bundle-Version", "")
     return Library(title.partition(";")[0], version) if title and version else Library(file_name)

@@ -51,11 +51,11 @@ class Referrer:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        known = None if self.library.is_own else self.library
+        library = None if self.library.is_own else self.library
         return {
             "class": java_name(self.name),
-            "library": known and known.name,
-            "version": (known and known.version) or None,
+            "library": library and library.name,
+            "version": (library and library.version) or None,
             **({"build_time": True} if self.is_build_time else {}),
         }
 
@@ -89,7 +89,7 @@ class Problem:
             "error": self.error,
             "reason": self.reason,
             "new": self.is_new,
-            "referred_by": [each.as_json() for each in self.referred_by],
+            "referred_by": [referrer.as_json() for referrer in self.referred_by],
         }
 
 
@@ -113,9 +113,9 @@ class LinkageReport:
     def new_problems(self) -> tuple[Problem, ...]:
         """What the release that the application leaves has, and the one that it goes to lacks."""
         return tuple(
-            each
-            for each in self.problems
-            if each.is_new and not all(referrer.is_build_time for referrer in each.referred_by)
+            problem
+            for problem in self.problems
+            if problem.is_new and not all(referrer.is_build_time for referrer in problem.referred_by)
         )
 
 
@@ -134,10 +134,10 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
     unknown: defaultdict[str, list[Referrer]] = defaultdict(list)
     signatures: defaultdict[str, list[Referrer]] = defaultdict(list)
     references: set[tuple[str, str, str]] = set()
-    for each in classes:
-        is_build_time = not _BUILD_TIME.isdisjoint(supertypes(after, each.file.name))
-        referrer = Referrer(each.file.name, each.library, is_build_time)
-        for reference in each.file.references:
+    for application_class in classes:
+        is_build_time = not _BUILD_TIME.isdisjoint(supertypes(after, application_class.file.name))
+        referrer = Referrer(application_class.file.name, application_class.library, is_build_time)
+        for reference in application_class.file.references:
             owner = reference.owner
             if not owner.startswith(_KAFKA) or find(owner):
                 continue
@@ -146,14 +146,14 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
                 unknown[owner].append(referrer)
             elif owner in new and not is_public(owner):
                 internal[owner].append(referrer)
-        known = {evolve(found, is_new=True) for found in _problems(each.file, before, before)}
-        lost = tuple(_problems(each.file, after, before))
-        for found in lost:
-            problems[evolve(found, is_new=found not in known)].append(referrer)
-        for name in _named_in_signatures(each.file) - {found.owner for found in lost}:
+        known_problems = {evolve(problem, is_new=True) for problem in _problems(application_class.file, before, before)}
+        lost = tuple(_problems(application_class.file, after, before))
+        for problem in lost:
+            problems[evolve(problem, is_new=problem not in known_problems)].append(referrer)
+        for name in _named_in_signatures(application_class.file) - {problem.owner for problem in lost}:
             if name not in after and name in classes_of_any_release():
                 signatures[name].append(referrer)
-    ordered = (evolve(found, referred_by=_sorted(those)) for found, those in problems.items())
+    ordered = (evolve(problem, referred_by=_sorted(referrers)) for problem, referrers in problems.items())
     return LinkageReport(
         tuple(sorted(ordered, key=_rank)),
         _by_name(internal),
@@ -171,29 +171,33 @@ def check_artifacts(classes: Iterable[ApplicationClass], code: Code) -> tuple[Pr
         code: The classes of all of them.
     """
     problems: defaultdict[Problem, list[Referrer]] = defaultdict(list)
-    known = _Classes(code, lambda _: None)
-    for each in classes:
-        for found in _problems(each.file, known, known):
-            if found.owner not in code or code[found.owner].artifact != each.library.name:
-                problems[found].append(Referrer(each.file.name, each.library))
-    return tuple(sorted((evolve(found, referred_by=_sorted(those)) for found, those in problems.items()), key=_rank))
+    known_classes = _Classes(code, lambda _: None)
+    for application_class in classes:
+        for problem in _problems(application_class.file, known_classes, known_classes):
+            if problem.owner not in code or code[problem.owner].artifact != application_class.library.name:
+                problems[problem].append(Referrer(application_class.file.name, application_class.library))
+    return tuple(
+        sorted((evolve(problem, referred_by=_sorted(referrers)) for problem, referrers in problems.items()), key=_rank)
+    )
 
 
-def _named_in_signatures(found: ClassFile) -> set[str]:
-    return {name for each in found.members for name in _NAMED.findall(each.descriptor)}
+def _named_in_signatures(class_file: ClassFile) -> set[str]:
+    return {name for member in class_file.members for name in _NAMED.findall(member.descriptor)}
 
 
-def _by_name(found: Mapping[str, list[Referrer]]) -> dict[str, tuple[Referrer, ...]]:
-    return {name: _sorted(those) for name, those in sorted(found.items())}
+def _by_name(referrers_by_name: Mapping[str, list[Referrer]]) -> dict[str, tuple[Referrer, ...]]:
+    return {name: _sorted(referrers) for name, referrers in sorted(referrers_by_name.items())}
 
 
 def _rank(problem: Problem) -> tuple[bool, bool, str, str, str]:
-    own = any(each.library.is_own for each in problem.referred_by)
-    return not problem.is_new, not own, problem.owner, problem.member, problem.descriptor
+    is_own = any(referrer.library.is_own for referrer in problem.referred_by)
+    return not problem.is_new, not is_own, problem.owner, problem.member, problem.descriptor
 
 
 def _sorted(referrers: Iterable[Referrer]) -> tuple[Referrer, ...]:
-    return tuple(sorted(set(referrers), key=lambda each: (not each.library.is_own, str(each.library), each.name)))
+    return tuple(
+        sorted(set(referrers), key=lambda referrer: (not referrer.library.is_own, str(referrer.library), referrer.name))
+    )
 
 
 class _Classes(Mapping[str, KafkaClass]):
@@ -205,12 +209,12 @@ class _Classes(Mapping[str, KafkaClass]):
 
     def __getitem__(self, name: str) -> KafkaClass:
         if name not in self._found:
-            own = self._find(name)
-            self._found[name] = self._code.get(name) if own is None else _as_known(own)
-        found = self._found[name]
-        if found is None:
+            class_file = self._find(name)
+            self._found[name] = self._code.get(name) if class_file is None else _as_known(class_file)
+        kafka_class = self._found[name]
+        if kafka_class is None:
             raise KeyError(name)
-        return found
+        return kafka_class
 
     def __iter__(self) -> Iterator[str]:  # pragma: no cover  # a Mapping must have it; nothing goes through all classes
         return iter(self._code)
@@ -219,58 +223,60 @@ class _Classes(Mapping[str, KafkaClass]):
         return len(self._code)
 
 
-def _as_known(found: ClassFile) -> KafkaClass:
-    superclass = "" if found.flags & INTERFACE else found.superclass
-    members = {(each.name, each.descriptor): each.flags for each in found.members}
-    return KafkaClass(found.name, _APPLICATION, found.flags, superclass, found.interfaces, members)
+def _as_known(class_file: ClassFile) -> KafkaClass:
+    superclass = "" if class_file.flags & INTERFACE else class_file.superclass
+    members = {(member.name, member.descriptor): member.flags for member in class_file.members}
+    return KafkaClass(class_file.name, _APPLICATION, class_file.flags, superclass, class_file.interfaces, members)
 
 
-def _is_of_kafka(found: KafkaClass) -> bool:
-    return found.artifact not in {JAVA, _APPLICATION}
+def _is_of_kafka(kafka_class: KafkaClass) -> bool:
+    return kafka_class.artifact not in {JAVA, _APPLICATION}
 
 
-def _problems(found: ClassFile, classes: _Classes, old: _Classes) -> Iterator[Problem]:
+def _problems(class_file: ClassFile, classes: _Classes, old: _Classes) -> Iterator[Problem]:
     """Yield what of Kafka's a class cannot be linked with, each once."""
     seen = set[Problem]()
-    for problem in (*_reference_problems(found, classes, old), *_inheritance_problems(found, classes)):
+    for problem in (*_reference_problems(class_file, classes, old), *_inheritance_problems(class_file, classes)):
         if problem not in seen:
             seen.add(problem)
             yield problem
 
 
-def _reference_problems(found: ClassFile, classes: _Classes, old: _Classes) -> Iterator[Problem]:
+def _reference_problems(class_file: ClassFile, classes: _Classes, old: _Classes) -> Iterator[Problem]:
     not_made = set[str]()
     members = list[Reference]()
-    for reference in sorted(found.references):
+    for reference in sorted(class_file.references):
         owner = reference.owner
-        known = classes.get(owner)
-        if known is None:
+        kafka_class = classes.get(owner)
+        if kafka_class is None:
             if owner.startswith(_KAFKA) and owner in classes_of_any_release():
                 yield Problem(owner, "", "", "NoClassDefFoundError", "there is no such class")
-        elif not _is_of_kafka(known):
+        elif not _is_of_kafka(kafka_class):
             if reference.name:
-                yield from _inherited_problems(found, reference, classes, old)
-        elif not known.flags & PUBLIC and _package(found.name) != _package(known.name):
+                yield from _inherited_problems(class_file, reference, classes, old)
+        elif not kafka_class.flags & PUBLIC and _package(class_file.name) != _package(kafka_class.name):
             yield Problem(owner, "", "", "IllegalAccessError", "the class is not public")
-        elif reference.kind is Kind.INSTANCE and known.flags & (ABSTRACT | INTERFACE):
+        elif reference.kind is Kind.INSTANCE and kafka_class.flags & (ABSTRACT | INTERFACE):
             not_made.add(owner)
             yield Problem(owner, "", "", "InstantiationError", "the class is abstract")
         elif reference.name:
             members.append(reference)
     for reference in members:
         if reference.name != CONSTRUCTOR or reference.owner not in not_made:
-            yield from _member_problems(found, reference, classes, reference.owner)
+            yield from _member_problems(class_file, reference, classes, reference.owner)
 
 
-def _inherited_problems(found: ClassFile, reference: Reference, classes: _Classes, old: _Classes) -> Iterator[Problem]:
+def _inherited_problems(
+    class_file: ClassFile, reference: Reference, classes: _Classes, old: _Classes
+) -> Iterator[Problem]:
     """Yield what is wrong with a member that a class of the application has from one of Kafka's."""
     member = reference.name, reference.descriptor
     before = resolve_member(old, reference.owner, member)
     if before.owner and _is_of_kafka(old[before.owner]):
-        yield from _member_problems(found, reference, classes, before.owner)
+        yield from _member_problems(class_file, reference, classes, before.owner)
 
 
-def _member_problems(found: ClassFile, reference: Reference, classes: _Classes, owner: str) -> Iterator[Problem]:
+def _member_problems(class_file: ClassFile, reference: Reference, classes: _Classes, owner: str) -> Iterator[Problem]:
     """Yield what is wrong with a member; ``owner`` is the class of Kafka's that it is shown with."""
     name, descriptor = reference.name, reference.descriptor
     is_interface = bool(classes[reference.owner].flags & INTERFACE)
@@ -293,69 +299,72 @@ def _member_problems(found: ClassFile, reference: Reference, classes: _Classes, 
     elif reference.is_static is not None and reference.is_static != bool(resolved.flags & STATIC):
         became = "static" if resolved.flags & STATIC else "not static any more"
         yield problem("IncompatibleClassChangeError", f"it is {became}")
-    elif not _is_accessible(found, resolved, classes):
+    elif not _is_accessible(class_file, resolved, classes):
         yield problem("IllegalAccessError", "it is not public")
 
 
-def _is_accessible(found: ClassFile, resolved: Resolution, classes: _Classes) -> bool:
-    if resolved.flags & PUBLIC or _package(found.name) == _package(resolved.owner):
+def _is_accessible(class_file: ClassFile, resolved: Resolution, classes: _Classes) -> bool:
+    if resolved.flags & PUBLIC or _package(class_file.name) == _package(resolved.owner):
         return True
-    return bool(resolved.flags & PROTECTED) and resolved.owner in supertypes(classes, found.name)
+    return bool(resolved.flags & PROTECTED) and resolved.owner in supertypes(classes, class_file.name)
 
 
-def _inheritance_problems(found: ClassFile, classes: _Classes) -> Iterator[Problem]:
-    parent = classes.get(found.superclass)
+def _inheritance_problems(class_file: ClassFile, classes: _Classes) -> Iterator[Problem]:
+    parent = classes.get(class_file.superclass)
     if parent and _is_of_kafka(parent) and parent.flags & (FINAL | INTERFACE):
         reason = "it is an interface" if parent.flags & INTERFACE else "it is final, and cannot be extended"
         yield Problem(parent.name, "", "", "IncompatibleClassChangeError", reason)
         return
-    for name in found.interfaces:
-        known = classes.get(name)
-        if known and _is_of_kafka(known) and not known.flags & INTERFACE:
+    for name in class_file.interfaces:
+        kafka_class = classes.get(name)
+        if kafka_class and _is_of_kafka(kafka_class) and not kafka_class.flags & INTERFACE:
             yield Problem(name, "", "", "IncompatibleClassChangeError", "it is no interface")
             return
-    parents = [classes.get(name) for name in supertypes(classes, found.name)]
-    kafka = [each for each in parents if each and _is_of_kafka(each)]
-    for member in found.members:
+    parents = [classes.get(name) for name in supertypes(classes, class_file.name)]
+    kafka = [ancestor for ancestor in parents if ancestor and _is_of_kafka(ancestor)]
+    for member in class_file.members:
         if member.flags & (PRIVATE | STATIC) or member.name == CONSTRUCTOR or member.descriptor[0] != "(":
             continue
-        for known in kafka:
-            flags = known.members.get((member.name, member.descriptor), 0)
-            is_seen = flags & (PUBLIC | PROTECTED) or _package(found.name) == _package(known.name)
+        for kafka_class in kafka:
+            flags = kafka_class.members.get((member.name, member.descriptor), 0)
+            is_seen = flags & (PUBLIC | PROTECTED) or _package(class_file.name) == _package(kafka_class.name)
             if flags & FINAL and not flags & STATIC and is_seen:
                 error, reason = "IncompatibleClassChangeError", "it is final, and cannot be overridden"
-                yield Problem(known.name, member.name, member.descriptor, error, reason)
-    if not found.flags & (ABSTRACT | INTERFACE) and None not in parents:
-        for wanted, owner in _without_code(classes, found.name, [each.name for each in kafka]).items():
-            yield Problem(owner, *wanted, "AbstractMethodError", "the class does not implement it")
+                yield Problem(kafka_class.name, member.name, member.descriptor, error, reason)
+    if not class_file.flags & (ABSTRACT | INTERFACE) and None not in parents:
+        for method, owner in _without_code(
+            classes, class_file.name, [kafka_class.name for kafka_class in kafka]
+        ).items():
+            yield Problem(owner, *method, "AbstractMethodError", "the class does not implement it")
 
 
 def _has_code(classes: _Classes, name: str, member: MemberId) -> bool:
     """Whether a method of a class has code, as Java selects it (§5.4.6): a class goes before an interface."""
     interfaces = dict[str, int]()
-    for each in supertypes(classes, name):
-        known = classes.get(each)
-        flags = known.members.get(member) if known else None
-        if known is None or flags is None or flags & (STATIC | PRIVATE):
+    for supertype in supertypes(classes, name):
+        kafka_class = classes.get(supertype)
+        flags = kafka_class.members.get(member) if kafka_class else None
+        if kafka_class is None or flags is None or flags & (STATIC | PRIVATE):
             continue
-        if not known.flags & INTERFACE:
+        if not kafka_class.flags & INTERFACE:
             return not flags & ABSTRACT
-        interfaces[each] = flags
+        interfaces[supertype] = flags
     return any(
-        not flags & ABSTRACT and not any(each != other and each in supertypes(classes, other) for other in interfaces)
-        for each, flags in interfaces.items()
+        not flags & ABSTRACT
+        and not any(interface != other and interface in supertypes(classes, other) for other in interfaces)
+        for interface, flags in interfaces.items()
     )
 
 
 def _without_code(classes: _Classes, name: str, types: Iterable[str]) -> dict[MemberId, str]:
     """Return the methods that types ask for and a class has no code for, with the type that declares each."""
-    found: dict[MemberId, str] = {}
+    owners: dict[MemberId, str] = {}
     for start in types:
-        for each in supertypes(classes, start):
-            for member, flags in classes[each].members.items() if each in classes else ():
+        for supertype in supertypes(classes, start):
+            for member, flags in classes[supertype].members.items() if supertype in classes else ():
                 if flags & ABSTRACT:
-                    found.setdefault(member, each)
-    return {member: owner for member, owner in found.items() if not _has_code(classes, name, member)}
+                    owners.setdefault(member, supertype)
+    return {member: owner for member, owner in owners.items() if not _has_code(classes, name, member)}
 
 
 def _package(name: str) -> str:

@@ -88,12 +88,12 @@ class LiveGroup:
     @property
     def static(self) -> tuple[str, ...]:
         """The instance ids."""
-        return tuple(sorted(each.instance_id for each in self.members if each.instance_id))
+        return tuple(sorted(member.instance_id for member in self.members if member.instance_id))
 
     @property
     def facts(self) -> GroupFacts:
         """What conditions of hazards are compared with."""
-        lines = [each.line for each in self.brokers if each.line]
+        lines = [broker.line for broker in self.brokers if broker.line]
         return GroupFacts(
             self.name,
             has_static_members=bool(self.static) if self.members else None,
@@ -104,14 +104,16 @@ class LiveGroup:
     @property
     def unknown(self) -> tuple[LiveMember, ...]:
         """The members whose release cannot be told."""
-        return tuple(each for each in self.members if not each.releases)
+        return tuple(member for member in self.members if not member.releases)
 
     @property
     def common_releases(self) -> tuple[Release, ...]:
         """The releases that all members of which something is known can run: of Kafka, if one is."""
-        found = [each.releases for each in self.members if each.releases]
-        common = [each for each in (found[0] if found else ()) if all(each in others for others in found)]
-        return tuple(each for each in common if each.kafka_name) or tuple(common)
+        possible = [member.releases for member in self.members if member.releases]
+        common = [
+            release for release in (possible[0] if possible else ()) if all(release in others for others in possible)
+        ]
+        return tuple(release for release in common if release.kafka_name) or tuple(common)
 
     @property
     def is_mixed(self) -> bool:
@@ -129,9 +131,9 @@ class LiveGroup:
             raise UpgradeError(f"cannot tell the release of group {self.name}, {self.state}: {why}; give FROM and TO")
         candidates = self.common_releases or self._all_releases
         newest = target.candidates[-1].known_number
-        older = tuple(each for each in candidates if each.known_number < newest)
-        equal = tuple(each for each in candidates if each.known_number == newest)
-        shown = " and ".join(dict.fromkeys(each.shown for each in self.members if each.releases))
+        older = tuple(candidate for candidate in candidates if candidate.known_number < newest)
+        equal = tuple(candidate for candidate in candidates if candidate.known_number == newest)
+        shown = " and ".join(dict.fromkeys(member.shown for member in self.members if member.releases))
         reading = [f"group {self.name}: its members show that they run {shown}"]
         if older and equal:
             reading.append(f"group {self.name}: its members may run {target.release} already, which shows the same")
@@ -139,14 +141,16 @@ class LiveGroup:
 
     @property
     def _all_releases(self) -> tuple[Release, ...]:
-        found = {release for each in self.members for release in each.releases}
-        return tuple(sorted(found, key=lambda each: each.known_number))
+        releases = {release for member in self.members for release in member.releases}
+        return tuple(sorted(releases, key=lambda release: release.known_number))
 
     def blocked(self, origin: ResolvedRelease) -> str:
         """Say why a plan from a release is none for this group; empty if it may be one."""
         if self.is_mixed:
             return f"members of group {self.name} run several releases, see below: finish that upgrade first"
-        others = [each.label for each in self.members if each.releases and not {*each.releases} & {*origin.candidates}]
+        others = [
+            member.label for member in self.members if member.releases and not {*member.releases} & {*origin.candidates}
+        ]
         if others:
             return f"{origin.given} is not the release of {_listed(others)} in group {self.name}, see below"
         return ""
@@ -157,14 +161,14 @@ class LiveGroup:
             "group": self.name,
             "type": self.type,
             "state": self.state,
-            "releases": [each.name for each in self.common_releases],
-            "members": [each.as_json() for each in self.members],
+            "releases": [release.name for release in self.common_releases],
+            "members": [member.as_json() for member in self.members],
             "static": list(self.static),
             "tasks": self.tasks,
             "standbys": self.standbys,
             "partitions": {**self.partitions},
             "missing_topics": list(self.missing_topics),
-            "brokers": [each.as_json() for each in self.brokers],
+            "brokers": [broker.as_json() for broker in self.brokers],
             "unknown_brokers": self.unknown_brokers or None,
             "subtopologies": None
             if self.subtopologies is None
@@ -176,13 +180,13 @@ class LiveGroup:
         size = f"{_count(self.members, 'member')}, {self.tasks} tasks, {self.standbys} standbys of a task at most"
         yield f"group {self.name}: {self.type}, {self.state}; {size}"
         by_release: dict[str, list[str]] = {}
-        for each in self.members:
-            by_release.setdefault(each.shown if each.releases else "", []).append(each.label)
+        for member in self.members:
+            by_release.setdefault(member.shown if member.releases else "", []).append(member.label)
         for shown, labels in by_release.items():
             if shown:
                 yield f"- release {shown}: {_listed(labels, verbose=verbose)}"
-        for each in self.unknown:
-            yield f"- release cannot be told: {each.label}: {each.shown}"
+        for member in self.unknown:
+            yield f"- release cannot be told: {member.label}: {member.shown}"
         if self.static:
             yield f"- static: {_listed(self.static, verbose=verbose)}"
         by_text: dict[str, list[str]] = {}
@@ -196,8 +200,8 @@ class LiveGroup:
             yield f"- partitions: {_listed(topics, verbose=verbose)}"
         if self.missing_topics:
             yield f"- topics that do not exist: {_listed(self.missing_topics, verbose=verbose)}"
-        for name, read in (self.subtopologies or {}).items():
-            yield f"- subtopology {name} reads {_listed(read, verbose=verbose)}"
+        for name, inputs in (self.subtopologies or {}).items():
+            yield f"- subtopology {name} reads {_listed(inputs, verbose=verbose)}"
 
 
 def _listed(names: Sequence[str], *, verbose: bool = False) -> str:

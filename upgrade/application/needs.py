@@ -12,6 +12,25 @@ from attrs import frozen
 from upgrade.application.dependencies import KAFKA_GROUP, Dependency
 from upgrade.application.libraries import Library
 
+_CONNECT: Final = "org/apache/kafka/connect/"
+_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "connect-api": tuple(
+        f"{_CONNECT}{name}/"
+        for name in (
+            *("components", "connector", "data", "errors", "header", "health", "rest", "sink", "source", "storage"),
+            *("transforms", "util"),
+        )
+    ),
+    "connect-json": (f"{_CONNECT}json/",),
+    "jackson-datatype-jdk8": ("com/fasterxml/jackson/datatype/jdk8/",),
+    "javax.ws.rs-api": ("javax/ws/rs/",),
+    "log4j": ("org/apache/log4j/",),
+    "lz4": ("net/jpountz/",),
+    "lz4-java": ("net/jpountz/",),
+    "slf4j-log4j12": ("org/slf4j/impl/",),
+    "zkclient": ("org/I0Itec/zkclient/",),
+}
+"""Where the classes of libraries are that some release brings and a later one does not."""
 _NUMBERS: Final = re.compile(r"\d+")
 
 
@@ -69,28 +88,42 @@ def check_needs(
         has_new_kafka: Whether the files have that release: if so, what is missing will be missing.
     """
     by_name: dict[str, list[Library]] = {}
-    for each in libraries:
-        by_name.setdefault(each.name, []).append(each)
-    before = {(each.artifact, each.version) for each in old}
+    for library in libraries:
+        by_name.setdefault(library.name, []).append(library)
+    before = {(dependency.artifact, dependency.version) for dependency in old}
     return tuple(
-        found
-        for each in sorted(new)
-        if each.group != KAFKA_GROUP
-        for found in _needs(each, by_name, before, has_new_kafka=has_new_kafka)
+        need
+        for dependency in sorted(new)
+        if dependency.group != KAFKA_GROUP
+        for need in _needs(dependency, by_name, before, has_new_kafka=has_new_kafka)
     )
+
+
+def left_out(old: Iterable[Dependency], new: Iterable[Dependency]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the libraries that a release does not bring any more: the artifact, and the packages of its classes.
+
+    One that has other coordinates and the same classes is not among them.
+    """
+    still = [_PACKAGES.get(dependency.artifact, dependency.artifact) for dependency in new]
+    for dependency in sorted(old):
+        packages = _PACKAGES.get(dependency.artifact)
+        if packages and packages not in still:
+            yield dependency.artifact, packages
 
 
 def _needs(
     needed: Dependency, by_name: Mapping[str, list[Library]], before: set[tuple[str, str]], *, has_new_kafka: bool
 ) -> Iterator[Need]:
-    there = by_name.get(needed.artifact, [])
-    if not there and has_new_kafka:
+    present = by_name.get(needed.artifact, [])
+    if not present and has_new_kafka:
         yield Need(needed, NeedStatus.MISSING)
-    for each in there:
-        if each.group not in {"", needed.group}:
-            yield Need(needed, NeedStatus.TWICE, each)
-        elif _is_older(each.version, needed.version) and (has_new_kafka or (each.name, each.version) not in before):
-            yield Need(needed, NeedStatus.OLDER, each)
+    for library in present:
+        if library.group not in {"", needed.group}:
+            yield Need(needed, NeedStatus.TWICE, library)
+        elif _is_older(library.version, needed.version) and (
+            has_new_kafka or (library.name, library.version) not in before
+        ):
+            yield Need(needed, NeedStatus.OLDER, library)
 
 
 def _is_older(version: str, needed: str) -> bool:
@@ -99,6 +132,6 @@ def _is_older(version: str, needed: str) -> bool:
     >>> _is_older("1.8.0", "1.10.1"), _is_older("2.0", "2.0.0-RC1"), _is_older("", "1")
     (True, False, False)
     """
-    have, want = ([int(number) for number in _NUMBERS.findall(each)][:4] for each in (version, needed))
+    have, want = ([int(number) for number in _NUMBERS.findall(text)][:4] for text in (version, needed))
     size = min(len(have), len(want))
     return have[:size] < want[:size]

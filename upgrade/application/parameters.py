@@ -53,7 +53,7 @@ class PlanParameters:
 
     def blocked(self, origin: Release, target: Release) -> str:
         """Say why members of both releases cannot be in one group; empty if they can, as far as this decides."""
-        has_it = [has_streams_protocol(each) for each in (origin, target)]
+        has_it = [has_streams_protocol(release) for release in (origin, target)]
         if not self.has_streams_protocol or all(has_it) or not any(has_it):
             return ""
         without, way = (origin, _STREAMS) if has_it[1] else (target, "classic")
@@ -65,7 +65,7 @@ class PlanParameters:
     def notes(self, origin: Release, target: Release, needed: str | None) -> Iterator[str]:
         """Say what the settings mean for a plan whose first step needs this ``upgrade.from``, or none."""
         if self.upgrade_from and self.upgrade_from != needed:
-            effects = ", ".join(each.value for each in origin.upgrade_from_effects(self.upgrade_from))
+            effects = ", ".join(effect.value for effect in origin.upgrade_from_effects(self.upgrade_from))
             now = f"; with it a member of {origin} {effects}" if effects else ""
             instead = f'give it the value "{needed}" in step 1' if needed else "remove it before step 1"
             yield f'{_UPGRADE_FROM}="{self.upgrade_from}" is set, as within another upgrade{now}: {instead}'
@@ -110,13 +110,13 @@ def plan_parameters(settings: Settings) -> PlanParameters:
         differing={
             key: _first_condition(key, values[key], others)
             for key in _READ
-            if any(setting_of(each.values, key) != values[key] for each in others)
+            if any(setting_of(variant.values, key) != values[key] for variant in others)
         },
     )
 
 
 def _first_condition(key: str, value: str | None, variants: list[Variant]) -> str:
-    return next(", ".join(each.conditions) for each in variants if setting_of(each.values, key) != value)
+    return next(", ".join(variant.conditions) for variant in variants if setting_of(variant.values, key) != value)
 
 
 def _number(text: str | None) -> int | None:

@@ -55,25 +55,27 @@ class MixedArtifacts:
             "versions": {artifact: list(versions) for artifact, versions in self.versions.items()},
             "oldest": self.oldest,
             "kept_by": list(self.kept_by),
-            "missing": [each.as_json() for each in self.problems],
+            "missing": [problem.as_json() for problem in self.problems],
         }
 
 
 def mixed_artifacts(archives: Archives) -> MixedArtifacts | None:
     """Compare the artifacts of Kafka in the files with each other; None if they are of one release."""
-    versions = {name: tuple(sorted(found)) for name, found in sorted(archives.kafka.items())}
-    if len({version for found in versions.values() for version in found}) < 2:
+    versions = {name: tuple(sorted(of_artifact)) for name, of_artifact in sorted(archives.kafka.items())}
+    if len({version for of_artifact in versions.values() for version in of_artifact}) < 2:
         return None
     oldest = min(versions, key=lambda name: min(map(_numbers, versions[name])))
-    first = {each.name: each for each in reversed(archives.artifacts)}
-    code: dict[str, KafkaClass] = {name: known for name, known in code_of(NEWEST).items() if known.artifact == JAVA}
-    for each in first.values():
-        code.update(_classes(archives, each))
+    first = {artifact.name: artifact for artifact in reversed(archives.artifacts)}
+    code: dict[str, KafkaClass] = {
+        name: kafka_class for name, kafka_class in code_of(NEWEST).items() if kafka_class.artifact == JAVA
+    }
+    for artifact in first.values():
+        code.update(_classes(archives, artifact))
     referring = (
-        ApplicationClass(found, Library(each.name, each.version))
-        for each in first.values()
-        if each.name != CLIENTS  # it refers to no other artifact
-        for found in archives.kafka_classes(each)
+        ApplicationClass(class_file, Library(artifact.name, artifact.version))
+        for artifact in first.values()
+        if artifact.name != CLIENTS  # it refers to no other artifact
+        for class_file in archives.kafka_classes(artifact)
     )
     return MixedArtifacts(versions, oldest, tuple(_keepers(archives)), check_artifacts(referring, code))
 
@@ -81,28 +83,34 @@ def mixed_artifacts(archives: Archives) -> MixedArtifacts | None:
 def _classes(archives: Archives, artifact: KafkaArtifact) -> Code:
     """Return the classes of an artifact: from the tables if Apache released it, else from its jar."""
     if artifact.name in {CLIENTS, STREAMS} and artifact.version in RELEASES and RELEASES[artifact.version].is_released:
-        known = code_of(RELEASES[artifact.version])
-        return {name: found for name, found in known.items() if found.artifact == artifact.name}
+        classes = code_of(RELEASES[artifact.version])
+        return {name: kafka_class for name, kafka_class in classes.items() if kafka_class.artifact == artifact.name}
     return {
-        found.name: KafkaClass(
-            found.name,
+        class_file.name: KafkaClass(
+            class_file.name,
             artifact.name,
-            found.flags,
-            found.superclass,
-            found.interfaces,
-            {(each.name, each.descriptor): each.flags for each in found.members if not each.flags & PRIVATE},
+            class_file.flags,
+            class_file.superclass,
+            class_file.interfaces,
+            {
+                (member.name, member.descriptor): member.flags
+                for member in class_file.members
+                if not member.flags & PRIVATE
+            },
         )
-        for found in archives.kafka_classes(artifact)
+        for class_file in archives.kafka_classes(artifact)
     }
 
 
 def _keepers(archives: Archives) -> Iterable[str]:
-    libraries = sorted(archives.libraries, key=lambda each: (each.name, each.version))
-    managers = [each for each in libraries if each.name in _MANAGERS]
-    needing = {each.library for each in archives.classes if not each.library.is_own}
-    yield from (f"{_MANAGERS[each.name]} {each.version}, which names the version" for each in managers)
-    for each in sorted(needing - {*managers}, key=lambda each: (each.name, each.version)):
-        yield str(evolve(each, is_own=False))
+    libraries = sorted(archives.libraries, key=lambda library: (library.name, library.version))
+    managers = [library for library in libraries if library.name in _MANAGERS]
+    needing = {
+        application_class.library for application_class in archives.classes if not application_class.library.is_own
+    }
+    yield from (f"{_MANAGERS[manager.name]} {manager.version}, which names the version" for manager in managers)
+    for library in sorted(needing - {*managers}, key=lambda library: (library.name, library.version)):
+        yield str(evolve(library, is_own=False))
 
 
 def _numbers(version: str) -> list[int]:

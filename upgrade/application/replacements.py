@@ -33,7 +33,7 @@ class Replacement:
     @property
     def text(self) -> str:
         """All of it in one line."""
-        return "; ".join(each for each in (f"use {self.instead}", self.numbers, self.also) if each)
+        return "; ".join(part for part in (f"use {self.instead}", self.numbers, self.also) if part)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -393,7 +393,7 @@ _ROWS: Final[tuple[tuple[str, Replacement], ...]] = (
         Replacement("nothing: the setting is gone", "KIP-830, KIP-724, KIP-937"),
     ),
 )
-_PATTERNS: Final = tuple((re.compile(pattern), found) for pattern, found in _ROWS)
+_PATTERNS: Final = tuple((re.compile(pattern), row) for pattern, row in _ROWS)
 _ROOT: Final = "org.apache.kafka."
 
 
@@ -404,12 +404,12 @@ def replacement(text: str) -> Replacement | None:
     'use close(Duration)'
     """
     plain = text.removeprefix(_ROOT)
-    return next((found for pattern, found in _PATTERNS if pattern.fullmatch(plain)), None)
+    return next((row for pattern, row in _PATTERNS if pattern.fullmatch(plain)), None)
 
 
 def overloads(code: Code, owner: str, name: str) -> Iterator[str]:
     """Yield the methods with the same name that a class still has: candidates where no row names a replacement."""
-    known = code.get(owner)
-    for member, descriptor in sorted(known.members) if known else ():
+    kafka_class = code.get(owner)
+    for member, descriptor in sorted(kafka_class.members) if kafka_class else ():
         if member == name:
             yield full_text(owner, member, descriptor).partition("#")[2]

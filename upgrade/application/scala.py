@@ -50,11 +50,11 @@ def scala_jar(release: Release, scala: str) -> str:
     """
     name = table_name(release)
     if scala not in scala_versions(release):
-        known = " and ".join(scala_versions(release)) or "none"
-        raise NoTable(f"expected a version of Scala that {name} has {SCALA_ARTIFACT} for ({known}), got {scala}")
+        versions = " and ".join(scala_versions(release)) or "none"
+        raise NoTable(f"expected a version of Scala that {name} has {SCALA_ARTIFACT} for ({versions}), got {scala}")
     place = place_of(name)
-    places = [each for version, each in scala_places() if version == scala]
-    nearest = max((each for each in places if each <= place), default=places[0])
+    places = [candidate for version, candidate in scala_places() if version == scala]
+    nearest = max((candidate for candidate in places if candidate <= place), default=places[0])
     names: list[str] = stored_configuration()["releases"]
     return names[nearest]
 
@@ -64,4 +64,4 @@ def scala_places() -> tuple[tuple[str, int], ...]:
     """Return version of Scala and place of release for each jar in the tables, in the order of the tables."""
     java = stored_json(DEPENDENCIES)["java"]
     artifacts = ((scala, java[f"{SCALA_ARTIFACT}_{scala}"]) for scala in _SUPPORT)
-    return tuple((scala, each) for scala, rows in artifacts for each in sorted(p for r in rows for p in expand(r)))
+    return tuple((scala, place) for scala, rows in artifacts for place in sorted(p for r in rows for p in expand(r)))

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from attrs import evolve, field, frozen
 
-from upgrade.errors import UpgradeError, quote_input
+from upgrade.errors import UpgradeError
 from upgrade.input_values import parse_property_lines
 
 _PREFIXES: Final = (
@@ -60,6 +60,12 @@ _NAMES: Final[Mapping[str, str]] = {
     "quarkus.kafka-streams.security.protocol": "security.protocol",
 }
 """Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
+_OF_FRAMEWORKS: Final = ("spring.", "quarkus.", "mp.messaging.")
+"""Names of frameworks: what they give to Streams is read, and the rest is for other clients."""
+_STREAMS_BINDER: Final = "spring.cloud.stream.kafka.streams."
+"""Its bindings can have settings of Streams, too."""
+_OF_WRAPPERS: Final = ("spring.kafka.streams.cleanup.on-startup", "spring.kafka.streams.cleanup.on-shutdown")
+"""Names of frameworks that are no settings of Kafka, and that decide what its wrapper does."""
 _ACTIVATION: Final[Mapping[str, str]] = {
     "spring.config.activate.on-profile": "profile",
     "spring.profiles": "profile",
@@ -110,6 +116,10 @@ class Variant:
     """By Kafka's names."""
     lines: Mapping[str, int] = field(factory=dict, hash=False)
     """The line of each, if there is a file."""
+    unread: Mapping[str, int] = field(factory=dict, hash=False)
+    """Other keys of a file of a framework, with their lines: the application may read them itself."""
+    of_wrappers: Mapping[str, str] = field(factory=dict, repr=False, hash=False)
+    """Settings of a framework that decide what it does with Kafka Streams, by the names of its guide."""
 
 
 @frozen
@@ -174,59 +184,78 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
     >>> kafka_settings(entries).left_out
     1
     """
-    given = [_with_conditions(each) for each in _of_documents(entries)]
-    framework = any(_is_read(each.key) for each in given)
-    conditions = dict.fromkeys([(), *(each.conditions for each in given)])
-    if len(given) > MAX_SETTINGS or len(conditions) > MAX_CONDITIONS:
+    all_entries = [_with_conditions(entry) for entry in _of_documents(entries)]
+    framework = any(_is_read(entry.key) for entry in all_entries)
+    conditions = dict.fromkeys([(), *(entry.conditions for entry in all_entries)])
+    if len(all_entries) > MAX_SETTINGS or len(conditions) > MAX_CONDITIONS:
         limits = f"{MAX_SETTINGS:,} settings and {MAX_CONDITIONS} profiles and functions"
-        raise UpgradeError(f"expected at most {limits}, got {len(given):,} and {len(conditions) - 1}")
+        raise UpgradeError(f"expected at most {limits}, got {len(all_entries):,} and {len(conditions) - 1}")
     variants = []
-    for each in conditions:
-        active = {entry.key: entry for entry in given if set(entry.conditions) <= set(each)}
-        found = _by_kafkas_names(active) if framework else active
+    for combination in conditions:
+        active = {entry.key: entry for entry in all_entries if set(entry.conditions) <= set(combination)}
+        named = _by_kafkas_names(active) if framework else active
         kept = {
             name: entry
-            for name, entry in found.items()
+            for name, entry in named.items()
             if framework or entry.value is not None  # Spring and Quarkus read null as an empty text
         }
         values = {name: entry.value or "" for name, entry in kept.items()}
-        variants.append(Variant(each, values, {name: entry.line for name, entry in kept.items()}))
-    left_out = {each.key for each in given if framework and not _is_read(each.key)}
+        others = dict(_settings_of_wrappers(active))
+        variants.append(
+            Variant(
+                combination,
+                values,
+                lines={name: entry.line for name, entry in (kept | others).items()},
+                unread={key: entry.line for key, entry in active.items() if framework and _may_be_applications(key)},
+                of_wrappers={name: entry.value or "" for name, entry in others.items()},
+            )
+        )
+    left_out = {entry.key for entry in all_entries if framework and not _is_read(entry.key)}
     return Settings(tuple(variants), framework, len(left_out))
 
 
 def _of_documents(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Yield the entries with the conditions of their documents, without the keys that state them."""
-    given = list(entries)
+    listed = list(entries)
     conditions: dict[int, tuple[str, ...]] = {}
-    for each in given:
-        if each.key in _ACTIVATION:
-            stated = f"{_ACTIVATION[each.key]} {each.value}"
-            conditions[each.document] = (*conditions.get(each.document, ()), stated)
-    for each in given:
-        if each.key not in _ACTIVATION:
-            yield evolve(each, conditions=conditions.get(each.document, ()))
+    for entry in listed:
+        if entry.key in _ACTIVATION:
+            stated = f"{_ACTIVATION[entry.key]} {entry.value}"
+            conditions[entry.document] = (*conditions.get(entry.document, ()), stated)
+    for entry in listed:
+        if entry.key not in _ACTIVATION:
+            yield evolve(entry, conditions=conditions.get(entry.document, ()))
 
 
 def _with_conditions(entry: Entry) -> Entry:
     """Move a profile of Quarkus, or a function of Spring Cloud Stream, from the key to the conditions."""
-    if found := _QUARKUS_PROFILE.fullmatch(entry.key):
-        return evolve(entry, key=found[2], conditions=(*entry.conditions, f"profile {found[1]}"))
-    if found := _FUNCTION.fullmatch(entry.key):
-        return evolve(entry, key=found[1] + found[3], conditions=(*entry.conditions, f"function {found[2]}"))
+    if match := _QUARKUS_PROFILE.fullmatch(entry.key):
+        return evolve(entry, key=match[2], conditions=(*entry.conditions, f"profile {match[1]}"))
+    if match := _FUNCTION.fullmatch(entry.key):
+        return evolve(entry, key=match[1] + match[3], conditions=(*entry.conditions, f"function {match[2]}"))
     return entry
 
 
-def _by_kafkas_names(given: Mapping[str, Entry]) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
+def _by_kafkas_names(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    prefixed: dict[str, Entry] = {}
     for prefix in reversed(_PREFIXES):
-        found |= {name: entry for key, entry in given.items() if (name := _below(prefix, key))}
+        prefixed |= {name: entry for key, entry in entries.items() if (name := _below(prefix, key))}
+    named = {_plain(key): entry for key, entry in entries.items()}
+    return {_NAMES[key]: named[_plain(key)] for key in reversed(list(_NAMES)) if _plain(key) in named} | prefixed
+
+
+def _settings_of_wrappers(given: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
     named = {_plain(key): entry for key, entry in given.items()}
-    return {_NAMES[key]: named[_plain(key)] for key in reversed(list(_NAMES)) if _plain(key) in named} | found
+    return ((name, named[_plain(name)]) for name in _OF_WRAPPERS if _plain(name) in named)
 
 
 def _is_read(key: str) -> bool:
     return _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
+
+
+def _may_be_applications(key: str) -> bool:
+    """Whether a key that is not read may reach Streams in another way than through Spring Boot or Quarkus."""
+    return not _is_read(key) and (key.startswith(_STREAMS_BINDER) or not key.startswith(_OF_FRAMEWORKS))
 
 
 def _plain(key: str) -> str:
@@ -238,7 +267,7 @@ def _plain(key: str) -> str:
     return key.lower().replace("-", "").replace("_", "")
 
 
-_PLAIN_NAMES: Final = frozenset(map(_plain, _NAMES))
+_PLAIN_NAMES: Final = frozenset(map(_plain, (*_NAMES, *_OF_WRAPPERS)))
 
 
 def _below(prefix: str, key: str) -> str:
@@ -246,8 +275,8 @@ def _below(prefix: str, key: str) -> str:
     rest = key.removeprefix(prefix)
     if rest == key:
         return ""
-    if found := _BRACKETS.fullmatch(rest):
-        return found[1]
+    if match := _BRACKETS.fullmatch(rest):
+        return match[1]
     return rest[1:] if rest.startswith(".") else ""
 
 
@@ -263,10 +292,10 @@ Object = tuple[tuple[str, int, Any], ...]
 
 
 def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 1, depth: int = 0) -> Iterator[Entry]:
-    """Yield the entries of a document: nested names with dots, lists with commas.
+    """Yield the entries of a document: nested names with dots, lists with commas, or with numbers if they have objects.
 
     Raises:
-        UpgradeError: It is not an object, a list in it has objects, or it is nested too deeply.
+        UpgradeError: It is not an object, or is nested too deeply.
 
     >>> [(each.key, each.value) for each in flatten((("a", 1, (("b", 2, ["1", "2"]),)), ("c.d", 3, "true")))]
     [('a.b', '1,2'), ('c.d', 'true')]
@@ -274,26 +303,38 @@ def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 
     if depth > _MAX_DEPTH:
         raise UpgradeError(f"expected at most {_MAX_DEPTH} levels of settings, got more")
     if isinstance(value, tuple):
-        for name, at, each in value:
+        for name, at, part in value:
             joint = "." if path and not name.startswith("[") else ""
-            yield from flatten(each, f"{path}{joint}{name}", at, depth + 1)
+            yield from flatten(part, f"{path}{joint}{name}", at, depth + 1)
     elif not path:
         raise UpgradeError(f"expected an object of settings, got {'a list' if isinstance(value, list) else 'a value'}")
     elif isinstance(value, list):
-        if not all(isinstance(each, str) for each in value):
-            raise UpgradeError(f"expected a list of values for {quote_input(path)}, got one with objects or lists")
-        yield Entry(path, ",".join(value), line)
+        if all(isinstance(item, str) for item in value):
+            yield Entry(path, ",".join(value), line)
+            return
+        for place, item in enumerate(value):
+            name, named = _named_value(item)
+            yield from flatten(named, f"{path}.{name}" if name else f"{path}[{place}]", line, depth + 1)
     else:
         yield Entry(path, value, line)
+
+
+def _named_value(value: Object | list[Any] | str | None) -> tuple[str, Object | list[Any] | str | None]:
+    """Return name and value of an object such as Kubernetes' ``{name: ACKS, value: all}``; else no name."""
+    if isinstance(value, tuple):
+        fields = {name: part for name, _, part in value}
+        if fields.keys() == {"name", "value"} and isinstance(fields["name"], str) and fields["name"]:
+            return fields["name"], fields["value"]
+    return "", value
 
 
 def parse_json_file(text: str) -> Iterator[Entry]:
     """Yield the entries of a JSON document; its numbers stay as they are written."""
     try:
-        found = json.loads(
+        parsed = json.loads(
             text, object_pairs_hook=tuple, parse_int=str, parse_float=str, parse_constant=_refuse_constant
         )
-        document = _with_lines(found, iter(_key_lines(text)))
+        document = _with_lines(parsed, iter(_key_lines(text)))
     except json.JSONDecodeError as error:
         raise UpgradeError(f"expected JSON ({error.msg}) at line {error.lineno} column {error.colno}") from None
     except RecursionError:
@@ -307,15 +348,15 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _key_lines(text: str) -> list[int]:
     """List the line of each name in a JSON document, in the order of the text."""
-    starts = [found.start() for found in _JSON_STRING.finditer(text) if found["is_key"]]
+    starts = [match.start() for match in _JSON_STRING.finditer(text) if match["is_key"]]
     return list(accumulate((text.count("\n", *pair) for pair in pairwise([0, *starts])), initial=1))[1:]
 
 
 def _with_lines(value: Any, lines: Iterator[int]) -> Any:
     if isinstance(value, tuple):
-        return tuple((name, next(lines), _with_lines(each, lines)) for name, each in value)
+        return tuple((name, next(lines), _with_lines(part, lines)) for name, part in value)
     if isinstance(value, list):
-        return [_with_lines(each, lines) for each in value]
+        return [_with_lines(part, lines) for part in value]
     return str(value).lower() if isinstance(value, bool) else value
 
 
@@ -332,7 +373,7 @@ def parse_yaml_file(text: str) -> Iterator[Entry]:
         for place, node in enumerate(yaml.compose_all(text, yaml.SafeLoader)):
             document = _yaml_value(node, visits)
             if document not in (None, ""):  # an empty document
-                yield from (evolve(each, document=place) for each in flatten(document))
+                yield from (evolve(entry, document=place) for entry in flatten(document))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""
@@ -349,7 +390,7 @@ def _yaml_value(node: Any, visits: Iterator[None]) -> Any:
     if next(visits, visits) is visits:
         raise UpgradeError(f"expected at most {_MAX_VALUES:,} values in YAML, got more: are there aliases in a circle?")
     if node.id == "sequence":
-        return [_yaml_value(each, visits) for each in node.value]
+        return [_yaml_value(item, visits) for item in node.value]
     if node.id == "scalar":
         return _yaml_scalar(node.tag, node.value)
     merged: list[tuple[str, int, Any]] = []
@@ -359,14 +400,14 @@ def _yaml_value(node: Any, visits: Iterator[None]) -> Any:
         if key.id != "scalar":
             raise UpgradeError(f"expected a name in line {line} of YAML, got a list or an object")
         if key.tag.endswith(":merge"):
-            for each in value.value if value.id == "sequence" else [value]:
-                if each.id != "mapping":
+            for mapping in value.value if value.id == "sequence" else [value]:
+                if mapping.id != "mapping":
                     raise UpgradeError(f"expected an object to merge in line {line} of YAML, got a value or a list")
-                merged += _yaml_value(each, visits)
+                merged += _yaml_value(mapping, visits)
         else:
             own.append((key.value, line, _yaml_value(value, visits)))
     names = {name for name, _, _ in own}
-    return (*(each for each in merged if each[0] not in names), *own)
+    return (*(item for item in merged if item[0] not in names), *own)
 
 
 def _yaml_scalar(tag: str, text: str) -> str | None:
@@ -380,8 +421,8 @@ def _yaml_scalar(tag: str, text: str) -> str | None:
         return UNKNOWN_VALUE
     if kind == "bool":
         return str(text.lower() in {"true", "yes", "on"}).lower()
-    if kind == "int" and (found := _OTHER_BASE.fullmatch(text.replace("_", ""))):
-        return f"{found['sign']}{int(found[found.lastgroup or 0], _BASES[found.lastgroup or ''])}"
+    if kind == "int" and (match := _OTHER_BASE.fullmatch(text.replace("_", ""))):
+        return f"{match['sign']}{int(match[match.lastgroup or 0], _BASES[match.lastgroup or ''])}"
     return None if kind == "null" else text
 
 

@@ -75,6 +75,8 @@ _SECRET: Final = re.compile(
     r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
 )
 _NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
+_WORDS: Final = re.compile(r"[^a-zA-Z0-9.]+|(?<=[a-z])(?=[A-Z])")
+"""What is between the words of a name: ``PROCESSING_GUARANTEE``, ``processing-guarantee``, ``processingGuarantee``."""
 _MAX_KEY: Final = 200
 """Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 _MAX_SHOWN: Final = 300
@@ -160,12 +162,12 @@ class SettingsReport:
     @property
     def stopping(self) -> tuple[SettingFinding, ...]:
         """The findings with which members of TO do not start."""
-        return tuple(each for each in self.findings if each.status in STOPPING)
+        return tuple(finding for finding in self.findings if finding.status in STOPPING)
 
     @property
     def notable(self) -> tuple[SettingFinding, ...]:
         """All but what is fine."""
-        return tuple(each for each in self.findings if each.status is not Effect.FINE)
+        return tuple(finding for finding in self.findings if finding.status is not Effect.FINE)
 
 
 @frozen
@@ -194,12 +196,12 @@ def judge_settings(
         code: The classes of that release.
         application: The classes of the application; None if its files are not known.
     """
-    found: dict[SettingFinding, SettingFinding] = {}
+    findings: dict[SettingFinding, SettingFinding] = {}
     for variant in settings.variants:
-        for each in _Judge(variant, origin, target, code, application).findings():
-            found.setdefault(each, evolve(each, conditions=variant.conditions))
+        for finding in _Judge(variant, origin, target, code, application).findings():
+            findings.setdefault(finding, evolve(finding, conditions=variant.conditions))
     return SettingsReport(
-        tuple(sorted(found.values(), key=lambda each: (_ORDER[each.status], each.key, each.conditions)))
+        tuple(sorted(findings.values(), key=lambda finding: (_ORDER[finding.status], finding.key, finding.conditions)))
     )
 
 
@@ -217,6 +219,7 @@ class _Judge:
         self._settings, self._lines = variant.values, variant.lines
         self._places = {key: place for place, key in enumerate(variant.values, 1)}
         self._origin, self._target, self._code, self._application = origin, target, code, application
+        self._elsewhere = keys_elsewhere(variant)
 
     def findings(self) -> Iterator[SettingFinding]:
         """Yield what becomes of each key that is set, and of those that are not."""
@@ -240,16 +243,20 @@ class _Judge:
                 return undefined
             status, text = self._lookup(plain, (value.strip(),)) or (Effect.FINE, f"{self._target.release} reads it")
             return evolve(undefined, status=status, text=text)
-        found = [
+        findings = [
             self._in_config(key, plain, config, value)
             for config in configs
             if plain in self._keys(self._origin, config) or plain in self._keys(self._target, config)
         ]
-        if not found:
+        if not findings:
             return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
         # What a client does not get from a key, Streams itself may read: group.protocol.
-        effective = [each for each in found if each.status is not Effect.NO_EFFECT]
-        return min(effective or found, key=lambda each: _ORDER[each.status])
+        effective = [finding for finding in findings if finding.status is not Effect.NO_EFFECT]
+        worst = min(effective or findings, key=lambda finding: _ORDER[finding.status])
+        keeping = " and ".join(finding.config for finding in effective if finding.status is not Effect.REMOVED)
+        if worst.status is Effect.REMOVED and keeping:
+            return evolve(worst, text=f"{worst.text}; without a prefix it is still for {keeping}")
+        return worst
 
     def not_set(self) -> Iterator[SettingFinding]:
         """Yield the keys that are not set and have another default, or none any more."""
@@ -274,7 +281,7 @@ class _Judge:
         return f"key {self._places[key]} of the file"
 
     def _in_config(self, key: str, plain: str, config: str, value: str) -> SettingFinding:
-        old, new = (self._keys(each, config).get(plain) for each in (self._origin, self._target))
+        old, new = (self._keys(release, config).get(plain) for release in (self._origin, self._target))
 
         def finding(status: Effect, text: str) -> SettingFinding:
             return SettingFinding(key, config, status, text)
@@ -282,7 +289,8 @@ class _Judge:
         successor = self._successor(plain) if config == "streams" else ""
         release = self._target.release
         if new is None:
-            return finding(Effect.REMOVED, f"{release} does not have it and ignores it{successor}")
+            subject = f"Streams of {release}" if config == "streams" else f"the {config} of {release}"
+            return finding(Effect.REMOVED, f"{subject} does not have it and ignores it{successor}")
         if plain in self._ignored(config):
             return finding(Effect.NO_EFFECT, "Streams sets it itself")
         if missing := self._missing_class(value):
@@ -290,9 +298,9 @@ class _Judge:
         if is_placeholder(value):
             return finding(Effect.UNDECIDED, "the value is a placeholder")
         if refused := self._refusal(plain, config, new, value, RELEASES[release]):
-            known = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""
+            also = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""
             words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
-            return finding(Effect.REFUSED, words + known)
+            return finding(Effect.REFUSED, words + also)
         if need := self._need(plain, config):
             return finding(Effect.NEEDS, need)
         lookup = self._lookup(plain, _classes(plain, new, value))
@@ -309,12 +317,12 @@ class _Judge:
     def _need(self, plain: str, config: str) -> str:
         """Say what Java has to be started with because of a key; nothing if the release needs no system property."""
         settings = self._of_client(config)
-        before = {each.option for each in needs_of(RELEASES[self._origin.release], settings)}
-        needs = [each for each in needs_of(RELEASES[self._target.release], settings) if plain in each.keys]
+        before = {need.option for need in needs_of(RELEASES[self._origin.release], settings)}
+        needs = [need for need in needs_of(RELEASES[self._target.release], settings) if plain in need.keys]
         return "; ".join(
-            f"add {each.option} to the start script: {each.reason}"
-            + (f"; {self._origin.release} needs it, too" if each.option in before else "")
-            for each in needs
+            f"add {need.option} to the start script: {need.reason}"
+            + (f"; {self._origin.release} needs it, too" if need.option in before else "")
+            for need in needs
         )
 
     def _of_client(self, config: str) -> dict[str, str]:
@@ -331,10 +339,12 @@ class _Judge:
         release = RELEASES[self._origin.release]
         return old is not None and self._refusal(plain, config, old, value, release) is not None
 
-    def _refusal(self, plain: str, config: str, known: ReleaseConfigKey, value: str, release: Release) -> str | None:
+    def _refusal(
+        self, plain: str, config: str, definition: ReleaseConfigKey, value: str, release: Release
+    ) -> str | None:
         """Return what a member says of a value with which it does not start; each thread has an id of its own."""
         passed = f"{value.strip()}-1" if plain == "group.instance.id" else value
-        refused = _refused(plain, known, value, release)
+        refused = _refused(plain, definition, value, release)
         return refused or refusal_beside(plain, passed, self._of_client(config), release.number)
 
     def _missing_class(self, value: str) -> str:
@@ -347,8 +357,8 @@ class _Judge:
 
     def _lookup(self, key: str, names: Iterable[str]) -> tuple[Effect, str] | None:
         """Return the worst of what becomes of the classes that a value names; None if there are none."""
-        found = [self._class_lookup(key, name) for name in names]
-        return min(found, key=lambda each: _ORDER[each[0]], default=None)
+        lookups = [self._class_lookup(key, name) for name in names]
+        return min(lookups, key=lambda lookup: _ORDER[lookup[0]], default=None)
 
     def _class_lookup(self, key: str, name: str) -> tuple[Effect, str]:
         entry = name.replace(".", "/")
@@ -384,17 +394,25 @@ class _Judge:
     def _keys(configuration: Configuration, config: str) -> Mapping[str, ReleaseConfigKey]:
         return configuration.configs.get(config, {})
 
+    @property
+    def _is_idempotent(self) -> bool:
+        """Whether the producer is idempotent in any release, which decides acks."""
+        return self._is_exactly_once or self._of_client("producer").get("enable.idempotence", "").strip() == "true"
+
     def _default(self, configuration: Configuration, config: str, key: str) -> str:
+        if (config, key) == ("producer", "acks") and self._is_idempotent:
+            return "all"  # Java: ProducerConfig#configureAcks, and later #postProcessAndValidateIdempotenceConfigs
         suffix = " (exactly once)" if self._is_exactly_once else ""
         passed = configuration.overrides.get(f"{_PASSED.get(config)}{suffix}", {})
         if isinstance(passed, Mapping) and key in passed:
             return passed[key]
-        known = configuration.configs[config][key]
-        return "one of the machine" if known.varies else known.default_text
+        definition = configuration.configs[config][key]
+        return "one that the machine or its Java decides" if definition.varies else definition.default_text
 
     def _is_set(self, key: str, config: str) -> bool:
+        """Whether a key is set, or may be."""
         prefixes = (prefix for prefix, client in _PREFIXES.items() if client == config)
-        return any(prefix + key in self._settings for prefix in ("", *prefixes))
+        return key in self._elsewhere or any(prefix + key in self._settings for prefix in ("", *prefixes))
 
 
 def _scope(key: str) -> tuple[str, tuple[str, ...]]:
@@ -409,10 +427,10 @@ def _scope(key: str) -> tuple[str, tuple[str, ...]]:
     return key, CONFIGS
 
 
-def _refused(key: str, known: ReleaseConfigKey, value: str, release: Release) -> str | None:
+def _refused(key: str, definition: ReleaseConfigKey, value: str, release: Release) -> str | None:
     """Return what a member of a release says of a value with which it does not start: its definition, or later code."""
-    if found := refusal(key, known, value):
-        return found
+    if reason := refusal(key, definition, value):
+        return reason
     if key == _UPGRADE_FROM:
         return release.startup_outcome(value.strip()).text or None
     if key == _END_POINT:
@@ -426,7 +444,7 @@ def _refused(key: str, known: ReleaseConfigKey, value: str, release: Release) ->
 _JUDGED_HERE: Final = frozenset({_UPGRADE_FROM, _END_POINT})
 
 
-def _classes(key: str, known: ReleaseConfigKey, value: str) -> tuple[str, ...]:
+def _classes(key: str, definition: ReleaseConfigKey, value: str) -> tuple[str, ...]:
     """Return the names of classes that a value consists of.
 
     >>> known = ReleaseConfigKey("LIST", "LOW", False, None, None, False, False, False)
@@ -436,8 +454,8 @@ def _classes(key: str, known: ReleaseConfigKey, value: str) -> tuple[str, ...]:
     if key == _LOGIN_MODULE:
         return tuple(value.split(None, 1)[:1])
     if key in _LISTS_OF_CLASSES:
-        return tuple(each.strip() for each in value.split(",") if each.strip())
-    return (value.strip(),) if value.strip() and (known.type == "CLASS" or key in _CLASSES_AS_TEXT) else ()
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return (value.strip(),) if value.strip() and (definition.type == "CLASS" or key in _CLASSES_AS_TEXT) else ()
 
 
 @cache
@@ -447,17 +465,47 @@ def _homes_of_kafka() -> frozenset[str]:
     return names | {name.rpartition("/")[0] for name in names}
 
 
+def keys_elsewhere(variant: Variant) -> dict[str, str]:
+    """Return the keys of Kafka that the names of others end with: nobody knows whether Kafka gets them.
+
+    >>> keys_elsewhere(Variant(values={"app.kafka.processing.guarantee": "exactly_once"}))
+    {'processing.guarantee': 'app.kafka.processing.guarantee'}
+    >>> keys_elsewhere(Variant(values={"APP_PROCESSING_GUARANTEE": "exactly_once"}))
+    {'processing.guarantee': 'APP_PROCESSING_GUARANTEE'}
+    """
+    keys_by_end: dict[str, str] = {}
+    for key in (*variant.values, *variant.unread):
+        plain, configs = _scope(key)
+        is_known = plain.startswith((*_OPEN_PREFIXES, *_WITHOUT_DEFINITION)) or any(
+            plain in keys_of_any_release(config) for config in configs
+        )
+        if not is_known and (name := _key_at_end(plain)):
+            keys_by_end.setdefault(name, key)
+    prefixes = ("", *_PREFIXES)
+    return {
+        name: key
+        for name, key in keys_by_end.items()
+        if not any(prefix + name in variant.values for prefix in prefixes)
+    }
+
+
+def _key_at_end(key: str) -> str:
+    """Return the key of Kafka, of several words, with which a name of another form ends; empty if there is none."""
+    if len(key) > _MAX_KEY:
+        return ""
+    parts = _WORDS.sub(".", key).lower().split(".")
+    ends = (".".join(parts[start:]) for start in range(len(parts) - 1))
+    return next((end for end in ends if any(end in keys_of_any_release(config) for config in CONFIGS)), "")
+
+
 def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
     """Say which releases have a key that neither release has, or that its end is a key."""
-    known = {config: keys_of_any_release(config) for config in configs}
-    if found := next((config for config, keys in known.items() if key in keys), None):
-        releases = releases_with(found, key)
+    keys_by_config = {config: keys_of_any_release(config) for config in configs}
+    if config_with_key := next((config for config, keys in keys_by_config.items() if key in keys), None):
+        releases = releases_with(config_with_key, key)
         return f"neither release has it; {releases[0]} to {releases[-1]} had it"
-    _, *parts = key.split(".") if len(key) <= _MAX_KEY else [key]
-    for start in range(len(parts) - 1):
-        end = ".".join(parts[start:])
-        if any(end in keys for keys in known.values()):
-            return f"not a key of Kafka, but {end} is one: this file has it below a name that is not known here"
+    if end := _key_at_end(key):
+        return f"not a key of Kafka, but {end} is one: nothing here tells whether the application passes it to Kafka"
     return "not a key of Kafka: one of the application or its framework, or misspelt"
 
 
@@ -465,5 +513,5 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]} ... {text[-_MAX_SHOWN // 2 :]}"
 
 
-def _is_secret(key: str, known: ReleaseConfigKey) -> bool:
-    return known.type == "PASSWORD" or _SECRET.search(key) is not None
+def _is_secret(key: str, definition: ReleaseConfigKey) -> bool:
+    return definition.type == "PASSWORD" or _SECRET.search(key) is not None

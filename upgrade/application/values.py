@@ -30,7 +30,7 @@ _MAX_DIGITS: Final = 25
 """More than any number of Java has, without leading zeros."""
 
 
-def refusal(key: str, known: ReleaseConfigKey, text: str) -> str | None:
+def refusal(key: str, definition: ReleaseConfigKey, text: str) -> str | None:
     """Return what Kafka says of a value that it refuses; None if it accepts it, as far as ``is_judged`` goes.
 
     >>> from upgrade.application.configuration import configuration_of
@@ -39,9 +39,9 @@ def refusal(key: str, known: ReleaseConfigKey, text: str) -> str | None:
     'Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1'
     """
     try:
-        value = _parse(key, known.type, text)
-        if known.validator is not None:
-            _validate(key, value, known.validator)
+        value = _parse(key, definition.type, text)
+        if definition.validator is not None:
+            _validate(key, value, definition.validator)
     except ConfigException as error:
         return str(error)
     return None
@@ -73,22 +73,22 @@ def refusal_beside(key: str, text: str, others: Mapping[str, str], number: tuple
             return f"To use the idempotent producer, {key} must be set to at most 5. Current value is {int(value)}."
     if key == "rack.aware.assignment.tags":
         tags = _COMMA.split(value) if value else []
-        for each in tags:
-            if each and f"client.tag.{each}" not in others:
-                missing = f"[{each}] which doesn't have corresponding tag set via [client.tag.] prefix."
+        for tag in tags:
+            if tag and f"client.tag.{tag}" not in others:
+                missing = f"[{tag}] which doesn't have corresponding tag set via [client.tag.] prefix."
                 return f"Invalid value [{', '.join(tags)}] for configuration {key}: Contains invalid value {missing}"
     return None
 
 
-def is_judged(known: ReleaseConfigKey, text: str) -> bool:
+def is_judged(definition: ReleaseConfigKey, text: str) -> bool:
     """Whether ``refusal`` makes each check that Kafka makes of a value by itself.
 
     Of a check that is code the tables have some values that it accepts.
     """
-    if known.type == "CLASS":
+    if definition.type == "CLASS":
         return False
-    name = "" if known.validator is None else known.validator["class"]
-    return name != _CODE or (known.validator is not None and trim(text) in known.validator["accepts"])
+    name = "" if definition.validator is None else definition.validator["class"]
+    return name != _CODE or (definition.validator is not None and trim(text) in definition.validator["accepts"])
 
 
 def _parse(key: str, java_type: str, text: str) -> Any:
@@ -157,17 +157,17 @@ def _check_list(key: str, values: Sequence[str], validator: Mapping[str, Any]) -
     strings = validator["validString"]
     if "isEmptyAllowed" in validator:
         if not values and validator["isEmptyAllowed"] != "true":
-            known = strings["validStrings"]
+            valid = strings["validStrings"]
             raise ConfigException(
                 f"Configuration '{key}' must not be empty. "
-                f"Valid values include: {f'[{_join(known)}]' if known else 'any non-empty value'}"
+                f"Valid values include: {f'[{_join(valid)}]' if valid else 'any non-empty value'}"
             )
         if "" in values:
             raise ConfigException(f"Configuration '{key}' values must not be empty.")
         if not strings["validStrings"]:
             return
-    for each in values:
-        _check_string(key, each, strings)
+    for value in values:
+        _check_string(key, value, strings)
 
 
 def _check_size(key: str, values: Sequence[str], validator: Mapping[str, Any]) -> None:
@@ -185,7 +185,7 @@ def _accept(_key: str, _value: Any, _validator: Mapping[str, Any]) -> None:
 
 
 def _join(names: Sequence[str | None]) -> str:
-    return ", ".join("null" if each is None else each for each in names)
+    return ", ".join("null" if name is None else name for name in names)
 
 
 _VALIDATORS: Final[Mapping[str, Callable[[str, Any, Mapping[str, Any]], None]]] = {

@@ -4,6 +4,8 @@ Facts are rows of one table, each with its source and with what was run. A hazar
 """
 
 from upgrade.hazards._application import (
+    BORROWED_LIBRARY,
+    MISSING_LIBRARY,
     Application,
     ApplicationTopology,
     CodeFacts,
@@ -34,10 +36,12 @@ from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumpt
 from upgrade.hazards._wrappers import CLEAN_UP, CLEAN_UP_CLASSES, PASSIVE_LIBRARIES, WrapperLine, wrapper_lines
 
 __all__ = [
+    "BORROWED_LIBRARY",
     "CLEAN_UP",
     "CLEAN_UP_CLASSES",
     "HAZARDS",
     "KNOWN_BUGS",
+    "MISSING_LIBRARY",
     "NOT_RUN",
     "PASSIVE_LIBRARIES",
     "STORE_FORMATS",

@@ -14,6 +14,10 @@ from attrs import field, frozen
 from upgrade.topology_description import DescribedNode
 
 Number = tuple[int, ...]
+BORROWED_LIBRARY: Final = "borrowed-library"
+"""The fact that own classes use a library which only the release that the application leaves brings."""
+MISSING_LIBRARY: Final = "missing-library"
+"""The same, where the files have the new release already, and not the library."""
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -24,6 +28,8 @@ class Setting:
     value: str = field(repr=False)
     where: str
     """The line of a file, or the library that sets it."""
+    reaches_kafka: bool = True
+    """False: nobody knows, as the file has the key at the end of another name."""
 
 
 @frozen
@@ -33,7 +39,7 @@ class SettingFacts:
     source: str
     """The name of the file."""
     values: Mapping[str, Setting] = field(hash=False, repr=False)
-    """By Kafka's names, with the prefixes of Streams."""
+    """By Kafka's names, with the prefixes of Streams; and what decides about a wrapper, by its own names."""
 
 
 @frozen
@@ -59,6 +65,8 @@ class CodeFacts:
     has_libraries: bool = False
     """Whether the libraries are in the files: without them nobody knows what those use."""
     lacking: tuple[Lacking, ...] = ()
+    rocksdb: tuple[Lacking, ...] = ()
+    """The same of RocksDB's classes, and of ``RocksDBConfigSetter``."""
     java: int = 0
     """The Java that the newest class of the application itself needs; 0: there is none."""
     libraries: Mapping[str, str] = field(factory=dict, hash=False)
@@ -110,8 +118,8 @@ class Application:
     def setting(self, names: Iterable[str]) -> Setting | None:
         """Return the value of a key by the first of its names that a file has, or that a wrapper sets."""
         of_file = self.settings.values if self.settings else {}
-        found = [place[name] for place in (of_file, self.wrapped) for name in names if name in place]
-        return found[0] if found else None
+        settings = [place[name] for place in (of_file, self.wrapped) for name in names if name in place]
+        return settings[0] if settings else None
 
 
 def version_number(version: str) -> Number:

@@ -59,7 +59,7 @@ class ReadGuides:
     def __str__(self) -> str:
         guides = " and of ".join(_GUIDES.values())
         entries = "1 entry" if self.entries == 1 else f"{self.entries or 'no'} entries"
-        limits = "".join(f", of that of {each} only the beginning" for each in self.partly_read)
+        limits = "".join(f", of that of {release} only the beginning" for release in self.partly_read)
         return (
             f"Kafka's upgrade guides of {guides} after {self.after} up to {self.up_to} ({entries}{limits}), "
             f"{self.known_bugs} known bugs"
@@ -76,7 +76,7 @@ class CheckedScope:
 
     def with_topologies(self) -> CheckedScope:
         """Return the scope of a plan for which two topologies were compared."""
-        open_questions = tuple(each for each in self.not_checked if each != _TOPOLOGY)
+        open_questions = tuple(text for text in self.not_checked if text != _TOPOLOGY)
         return evolve(self, checked=(*self.checked, "task ids and changelogs"), not_checked=open_questions)
 
     def with_application(self, *, configuration: bool, code: bool) -> CheckedScope:
@@ -89,7 +89,7 @@ class CheckedScope:
         return evolve(
             self,
             checked=(*self.checked, *(name for name, was_read in parts.items() if was_read)),
-            not_checked=tuple(instead if each == _APPLICATION else each for each in self.not_checked),
+            not_checked=tuple(instead if text == _APPLICATION else text for text in self.not_checked),
         )
 
     def assuming(self, assumptions: Sequence[str]) -> CheckedScope:

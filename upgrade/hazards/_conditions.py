@@ -85,24 +85,24 @@ def _unknown(*decided_by: str) -> Concern:
 
 def join_concerns(answer: Answer, parts: Iterable[Concern]) -> Concern:
     """Return the concern of several parts, with all that they know."""
-    found = list(parts)
+    concerns = list(parts)
     if answer is Answer.UNKNOWN:
-        return _unknown(*dict.fromkeys(text for each in found for text in each.decided_by))
-    return Concern(answer, _without_repeats(dict.fromkeys(text for each in found for text in each.evidence)))
+        return _unknown(*dict.fromkeys(text for concern in concerns for text in concern.decided_by))
+    return Concern(answer, _without_repeats(dict.fromkeys(text for concern in concerns for text in concern.evidence)))
 
 
 def _without_repeats(evidence: Iterable[str]) -> tuple[str, ...]:
     """Return what shows something, with the keys that a file does not set in one text."""
-    found: dict[str, list[str]] = {}
+    keys_by_text: dict[str, list[str]] = {}
     for text in evidence:
         source, unset, key = text.partition(_UNSET)
-        found.setdefault(f"{source}{unset}" if unset else text, []).append(key)
-    return tuple(f"{text}{' or '.join(keys)}" if any(keys) else text for text, keys in found.items())
+        keys_by_text.setdefault(f"{source}{unset}" if unset else text, []).append(key)
+    return tuple(f"{text}{' or '.join(keys)}" if any(keys) else text for text, keys in keys_by_text.items())
 
 
-def any_concern(found: list[Concern]) -> Concern:
+def any_concern(concerns: list[Concern]) -> Concern:
     """Return the concern of an application that may run in several ways: yes if one of them says so."""
-    return _combined(found, Answer.YES)
+    return _combined(concerns, Answer.YES)
 
 
 class Condition:
@@ -134,7 +134,7 @@ class AllOf(Condition):
 
     def concern(self, application: Application) -> Concern:
         """Compare all parts."""
-        return _combined([each.concern(application) for each in self.parts], Answer.NO)
+        return _combined([part.concern(application) for part in self.parts], Answer.NO)
 
 
 @frozen
@@ -145,16 +145,16 @@ class AnyOf(Condition):
 
     def concern(self, application: Application) -> Concern:
         """Compare all parts."""
-        return _combined([each.concern(application) for each in self.parts], Answer.YES)
+        return _combined([part.concern(application) for part in self.parts], Answer.YES)
 
 
-def _combined(found: list[Concern], deciding: Answer) -> Concern:
+def _combined(concerns: list[Concern], deciding: Answer) -> Concern:
     """Return the first concern with the answer that decides alone; else what is unknown; else all."""
-    for each in found:
-        if each.answer is deciding:
-            return each
-    unknown = [each for each in found if each.answer is Answer.UNKNOWN]
-    return join_concerns(Answer.UNKNOWN, unknown) if unknown else join_concerns(_OPPOSITE[deciding], found)
+    for concern in concerns:
+        if concern.answer is deciding:
+            return concern
+    unknown = [concern for concern in concerns if concern.answer is Answer.UNKNOWN]
+    return join_concerns(Answer.UNKNOWN, unknown) if unknown else join_concerns(_OPPOSITE[deciding], concerns)
 
 
 @frozen
@@ -165,8 +165,8 @@ class NotThat(Condition):
 
     def concern(self, application: Application) -> Concern:
         """Turn the answer around; what shows it stays."""
-        found = self.part.concern(application)
-        return Concern(_OPPOSITE[found.answer], found.evidence, found.decided_by)
+        concern = self.part.concern(application)
+        return Concern(_OPPOSITE[concern.answer], concern.evidence, concern.decided_by)
 
 
 @frozen
@@ -177,8 +177,11 @@ class FirstKnown(Condition):
 
     def concern(self, application: Application) -> Concern:
         """Ask one part after the other."""
-        found = [each.concern(application) for each in self.parts]
-        return next((each for each in found if each.answer is not Answer.UNKNOWN), join_concerns(Answer.UNKNOWN, found))
+        concerns = [part.concern(application) for part in self.parts]
+        return next(
+            (concern for concern in concerns if concern.answer is not Answer.UNKNOWN),
+            join_concerns(Answer.UNKNOWN, concerns),
+        )
 
 
 @frozen
@@ -222,26 +225,28 @@ class Sets(Condition):
         """Look for the key in the file, and in what wrappers set."""
         if self.prefixes == EVERYWHERE:
             names = [(prefix + self.key,) for prefix in EVERYWHERE]
-            present = [each for each in names if application.setting(each)]
-            return _combined([self._of(application, each) for each in present or names[:1]], Answer.YES)
+            present = [alternative for alternative in names if application.setting(alternative)]
+            return _combined([self._of(application, alternative) for alternative in present or names[:1]], Answer.YES)
         return self._of(application, tuple(prefix + self.key for prefix in self.prefixes))
 
     def _of(self, application: Application, names: tuple[str, ...]) -> Concern:
-        found = application.setting(names)
-        if found is None:
+        setting = application.setting(names)
+        if setting is None:
             if application.settings is None:
                 return _unknown(f"{_CONFIG} ({self.key})")
             return _no(f"{application.settings.source}{_UNSET}{self.key}")
-        wanted = bool(self.values) or self.fits is not None
-        value = found.value.strip()
-        if wanted and _PLACEHOLDER in value:
-            return _unknown(f"what value {self.key} has: {found.where} has a placeholder")
+        if not setting.reaches_kafka:
+            return _unknown(f"whether {setting.where}, which has {self.key} in its name, is for Kafka Streams")
+        looks_at_value = bool(self.values) or self.fits is not None
+        value = setting.value.strip()
+        if looks_at_value and _PLACEHOLDER in value:
+            return _unknown(f"what value {self.key} has: {setting.where} has a placeholder")
         if value in self.values:
-            return _yes(f"{found.where}: {self.key}={value}")
-        if wanted and not (self.fits and self.fits(value)):
+            return _yes(f"{setting.where}: {self.key}={value}")
+        if looks_at_value and not (self.fits and self.fits(value)):
             expected = self.what or f"to {' or '.join(self.values)}"
-            return _no(f"{found.where} does not set {self.key} {expected}")
-        return _yes(f"{found.where} sets {self.key}{self.what and f' {self.what}'}")
+            return _no(f"{setting.where} does not set {self.key} {expected}")
+        return _yes(f"{setting.where} sets {self.key}{self.what and f' {self.what}'}")
 
 
 @frozen
@@ -251,6 +256,8 @@ class Uses(Condition):
     fact: str
     words: str
     """What it is, as in Java's sources."""
+    own_only: bool = False
+    """Only the application's own classes count, which its files always have."""
 
     def concern(self, application: Application) -> Concern:
         """Look at the application's own classes first; a library alone shows nothing."""
@@ -261,6 +268,8 @@ class Uses(Condition):
             return _yes(f"{by_wrapper}: {self.words}")
         if code is None:
             return _unknown(f"{_APP} ({self.words})")
+        if self.own_only:
+            return _no(f"none of your classes in {code.source} refers to {self.words}")
         if by_library := code.by_libraries.get(self.fact):
             return _unknown(f"whether you use what {by_library[0]}")
         if not code.has_libraries:
@@ -274,13 +283,16 @@ class Lacks(Condition):
 
     since: Number
     before: Number
+    rocksdb: bool = False
+    """Only what a ``RocksDBConfigSetter`` is linked with counts."""
 
     def concern(self, application: Application) -> Concern:
         """Look for what a release on the way lacks."""
         code = application.code
         if code is None:
             return _unknown(_APP)
-        if gone := [each.text for each in code.lacking if self.since <= each.since < self.before]:
+        lacking = code.rocksdb if self.rocksdb else code.lacking
+        if gone := [reference.text for reference in lacking if self.since <= reference.since < self.before]:
             return _yes(gone[0] if len(gone) == 1 else f"{gone[0]}; and {len(gone) - 1} more")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries, which {code.source} does not have")
@@ -311,9 +323,9 @@ class HasLibrary(Condition):
 
     def concern(self, application: Application) -> Concern:
         """Look for it among the libraries."""
-        code, known = application.code, application.all_libraries
+        code, libraries = application.code, application.all_libraries
         for name in self.names:
-            version = known.get(name)
+            version = libraries.get(name)
             if version is None:
                 continue
             number = version_number(version)
@@ -337,14 +349,14 @@ class Brokers(Condition):
 
     def concern(self, application: Application) -> Concern:
         """Look at the oldest and the newest broker."""
-        found = application.group.brokers if application.group else None
-        if found is None:
+        brokers = application.group.brokers if application.group else None
+        if brokers is None:
             return _unknown(f"{_GROUP} (the release of the brokers)")
-        if any(self._is_inside(each) for each in found):
+        if any(self._is_inside(release) for release in brokers):
             return _unknown("which patch release the brokers have")
-        oldest, newest = found
+        oldest, newest = brokers
         fits = self.since <= newest and (not self.before or oldest < self.before)
-        text = " to ".join(dict.fromkeys(".".join(map(str, each)) for each in found))
+        text = " to ".join(dict.fromkeys(".".join(map(str, release)) for release in brokers))
         return (_yes if fits else _no)(f"the brokers are of {text}")
 
     def _is_inside(self, number: Number) -> bool:
@@ -363,10 +375,10 @@ class InGroup(Condition):
     def concern(self, application: Application) -> Concern:
         """Look at the group."""
         group = application.group
-        found = self.of(group) if group else None
-        if group is None or found is None:
+        holds = self.of(group) if group else None
+        if group is None or holds is None:
             return _unknown(f"{_GROUP} ({self.words})")
-        return _yes(f"group {group.name} has {self.words}") if found else _no(f"group {group.name} has no {self.words}")
+        return _yes(f"group {group.name} has {self.words}") if holds else _no(f"group {group.name} has no {self.words}")
 
 
 Nodes = tuple[DescribedNode, ...]

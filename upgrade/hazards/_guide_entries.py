@@ -111,7 +111,7 @@ def entries_between(origin: Release, target: Release) -> PassedEntries:
         return older.number < line_number(release) <= newer.number
 
     return PassedEntries(
-        tuple(each for each in guide_entries() if is_passed(each.release)),
+        tuple(entry for entry in guide_entries() if is_passed(entry.release)),
         len(KNOWN_BUGS),
-        tuple(each for each in PARTLY_READ if is_passed(each[0])),
+        tuple(guide for guide in PARTLY_READ if is_passed(guide[0])),
     )

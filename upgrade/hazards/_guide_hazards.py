@@ -6,6 +6,7 @@ import re
 from typing import Any, Final
 
 from upgrade.config_types import EndPointFormat
+from upgrade.hazards._application import BORROWED_LIBRARY, MISSING_LIBRARY
 from upgrade.hazards._conditions import (
     EVERYWHERE,
     MAIN_CONSUMER,
@@ -68,7 +69,10 @@ _MACHINES: Final = "on which system and processor your members run"
 _SCALA: Final = Uses("scala", "kafka-streams-scala")
 _STATE_LISTENER: Final = Uses("state-listener", "KafkaStreams#setStateListener")
 _STREAM_TABLE_JOINS: Final = Uses("stream-table-joins", "joins with tables")
-_ROCKSDB_CONFIG_SETTER: Final = Uses("rocksdb-config-setter", "RocksDBConfigSetter") | setting("rocksdb.config.setter")
+_BORROWS: Final = Uses(MISSING_LIBRARY, "a library that the new release does not bring", own_only=True) | (
+    Uses(BORROWED_LIBRARY, "a library that the new release does not bring", own_only=True)
+    & Ask("whether your build names this library as a dependency of its own")
+)
 _PRODUCTION_HANDLER: Final = (
     Uses("production-exception-handler", "ProductionExceptionHandler")
     | setting("default.production.exception.handler")
@@ -277,7 +281,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((3, 0)),
         applies_to="code that takes connect-json, or others of Kafka's dependencies, from those of kafka-streams",
-        when=Uses("connect-json", "connect-json") | Ask("whether your build takes other libraries from kafka-streams"),
+        when=_BORROWS,
         symptom="NoClassDefFoundError, or errors of the compiler",
         remedy="declare them as dependencies of your own",
         source="KAFKA-5146, upgrade guide of 3.0",
@@ -287,8 +291,8 @@ _CODE: Final = (
         about=HazardSubject.CODE,
         severity=Severity.STOPS,
         **_since((3, 0)),
-        applies_to="your own RocksDBConfigSetter",
-        when=_ROCKSDB_CONFIG_SETTER,
+        applies_to="your own RocksDBConfigSetter without close(), or code that calls what RocksDB 6 lacks",
+        when=Lacks((3, 0), (4, 0), rocksdb=True),
         symptom="AbstractMethodError or errors of the compiler: close() has no default any more, and RocksDB's own "
         "interfaces changed",
         remedy="implement close(); compile against the RocksDB of the new release",
@@ -321,8 +325,8 @@ _CODE: Final = (
         about=HazardSubject.CODE,
         severity=Severity.STOPS,
         **_since((4, 0)),
-        applies_to="your own RocksDBConfigSetter",
-        when=_ROCKSDB_CONFIG_SETTER,
+        applies_to="code that calls what RocksDB 9 lacks, such as your own RocksDBConfigSetter",
+        when=Lacks((4, 0), (5, 0), rocksdb=True),
         symptom="NoSuchMethodError or errors of the compiler: AccessHint, setLogger(Logger) and the compressed block "
         "cache are gone from RocksDB",
         remedy="compile against the RocksDB of the new release",
@@ -862,4 +866,4 @@ def _metrics(release: Number, source: str) -> Hazard:
     )
 
 
-GUIDE_HAZARDS: Final = (*_CODE, *_TOPOLOGY, *_SETTINGS, *_PEERS, *(_metrics(*each) for each in _METRICS))
+GUIDE_HAZARDS: Final = (*_CODE, *_TOPOLOGY, *_SETTINGS, *_PEERS, *(_metrics(*metric) for metric in _METRICS))

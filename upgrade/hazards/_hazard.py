@@ -78,12 +78,12 @@ class ReleaseRange:
             limits = f"{since} to before {before}"
         else:
             limits = f"{since} and later" if since else f"before {before}" if before else "any"
-        ported = {"also": [each for each in self.backports if not self._is_between(each)]}
-        ported["not"] = [each for each in self.backports if each not in ported["also"]]
+        ported = {"also": [backport for backport in self.backports if not self._is_between(backport)]}
+        ported["not"] = [backport for backport in self.backports if backport not in ported["also"]]
         words = (
-            f", {word} {', '.join(f'{_name(each)} and later of {_name(each[:-1])}' for each in found)}"
-            for word, found in ported.items()
-            if found
+            f", {word} {', '.join(f'{_name(backport)} and later of {_name(backport[:-1])}' for backport in backports)}"
+            for word, backports in ported.items()
+            if backports
         )
         return limits + "".join(words)
 
@@ -136,22 +136,22 @@ class Hazard:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of ``rows``."""
-        return tuple(each.name for each in self.rows)
+        return tuple(row.name for row in self.rows)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources of all rows, each once."""
-        return tuple(dict.fromkeys(source for each in self.rows for source in each.source.split(", ")))
+        return tuple(dict.fromkeys(source for row in self.rows for source in row.source.split(", ")))
 
     @property
     def evidence(self) -> str:
         """Whether real jars showed it, and which."""
-        return f"seen with {', '.join(' and '.join(each.seen) for each in self.rows)}" if self.seen else NOT_RUN
+        return f"seen with {', '.join(' and '.join(row.seen) for row in self.rows)}" if self.seen else NOT_RUN
 
     @property
     def words(self) -> str:
         """The symptom with the details of all rows."""
-        details = "; ".join(dict.fromkeys(each.detail for each in self.rows if each.detail))
+        details = "; ".join(dict.fromkeys(row.detail for row in self.rows if row.detail))
         return f"{self.symptom}: {details}" if details else self.symptom
 
     def as_json(self) -> dict[str, Any]:
@@ -161,8 +161,8 @@ class Hazard:
             "names": list(self.names),
             "about": self.about.value,
             "severity": self.severity.value,
-            "from": "; ".join(dict.fromkeys(str(each.origins) for each in self.rows)),
-            "to": "; ".join(dict.fromkeys(str(each.targets) for each in self.rows)),
+            "from": "; ".join(dict.fromkeys(str(row.origins) for row in self.rows)),
+            "to": "; ".join(dict.fromkeys(str(row.targets) for row in self.rows)),
             "applies_to": self.applies_to,
             "symptom": self.words,
             "remedy": self.remedy,
@@ -190,18 +190,18 @@ def order_hazards(hazards: Iterable[Hazard]) -> tuple[Hazard, ...]:
     Two rows repeat if they differ in their details, sources and releases only. What was seen is not mixed with what was
     only read.
     """
-    found: dict[tuple[object, ...], list[Hazard]] = {}
-    for row in dict.fromkeys(row for each in hazards for row in each.rows):
-        same = (row.about, row.severity, row.applies_to, row.symptom, row.remedy, bool(row.seen))
-        found.setdefault(same, []).append(row)
-    merged = [evolve(first, others=tuple(others)) for first, *others in found.values()]
-    return tuple(sorted(merged, key=lambda each: (_SEVERITY[each.severity], not each.seen)))
+    groups: dict[tuple[object, ...], list[Hazard]] = {}
+    for row in dict.fromkeys(row for hazard in hazards for row in hazard.rows):
+        key = (row.about, row.severity, row.applies_to, row.symptom, row.remedy, bool(row.seen))
+        groups.setdefault(key, []).append(row)
+    merged = [evolve(first, others=tuple(others)) for first, *others in groups.values()]
+    return tuple(sorted(merged, key=lambda hazard: (_SEVERITY[hazard.severity], not hazard.seen)))
 
 
 def count_by_severity(hazards: Iterable[Hazard]) -> dict[str, int]:
     """Return how many hazards there are of each severity, the worst first."""
-    found = Counter(each.severity for each in hazards)
-    return {each.value: found[each] for each in Severity}
+    counts = Counter(hazard.severity for hazard in hazards)
+    return {severity.value: counts[severity] for severity in Severity}
 
 
 _SEVERITY: Final = {severity: place for place, severity in enumerate(Severity)}

@@ -52,8 +52,8 @@ def judge_hazards(
         applications: What is known of the application: once, or for each profile with which it may run.
         target: The release that it goes to; with it the wrappers of the application have hazards, too.
     """
-    found: list[JudgedHazard] = []
-    wrapped = [with_wrappers(each) for each in applications]
+    judged_hazards: list[JudgedHazard] = []
+    wrapped = [with_wrappers(application) for application in applications]
     of_wrappers = wrapper_hazards(wrapped, target) if target else ()
     for hazard in order_hazards((*hazards, *of_wrappers)):
         by_answer: dict[Answer, list[tuple[Hazard, Concern]]] = {}
@@ -62,13 +62,13 @@ def judge_hazards(
             by_answer.setdefault(concern.answer, []).append((row, concern))
         for answer, judged in by_answer.items():
             first, *others = (row for row, _ in judged)
-            concern = join_concerns(answer, (each for _, each in judged))
-            found.append(JudgedHazard(evolve(first, others=tuple(others)), concern))
-    return tuple(found)
+            concern = join_concerns(answer, (part for _, part in judged))
+            judged_hazards.append(JudgedHazard(evolve(first, others=tuple(others)), concern))
+    return tuple(judged_hazards)
 
 
 def _concerns(condition: Condition, applications: Iterable[Application]) -> list[Concern]:
-    return [condition.concern(each) for each in applications]
+    return [condition.concern(application) for application in applications]
 
 
 _FEATURES: Final[Mapping[TopologyFeature, Condition]] = {
@@ -91,7 +91,7 @@ class JudgedFeatures:
 
 def judge_features(applications: Sequence[Application]) -> JudgedFeatures:
     """Return which features an application has and lacks, as far as its files tell; ``applications`` as above."""
-    wrapped = [with_wrappers(each) for each in applications]
+    wrapped = [with_wrappers(application) for application in applications]
     concerns = {feature: any_concern(_concerns(condition, wrapped)) for feature, condition in _FEATURES.items()}
 
     def with_answer(answer: Answer) -> frozenset[TopologyFeature]:

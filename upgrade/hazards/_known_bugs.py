@@ -82,7 +82,7 @@ def _fixed_in(affected: ReleaseRange) -> str:
     >>> _fixed_in(ReleaseRange((3, 3), (3, 7), ((3, 5, 2), (3, 6, 1))))
     '3.5.2, 3.6.1, 3.7 or later'
     """
-    return f"{', '.join('.'.join(map(str, each)) for each in (*affected.backports, affected.before))} or later"
+    return f"{', '.join('.'.join(map(str, number)) for number in (*affected.backports, affected.before))} or later"
 
 
 def _has_small_letters(value: str) -> bool:

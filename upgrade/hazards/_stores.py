@@ -112,4 +112,4 @@ def unreadable_formats(reader: Release, writer: Release) -> tuple[StoreFormat, .
     """
     if not (reader.kafka_name and writer.kafka_name):
         return ()
-    return tuple(each for each in STORE_FORMATS if reader.number < each.since <= writer.number)
+    return tuple(store_format for store_format in STORE_FORMATS if reader.number < store_format.since <= writer.number)

@@ -433,12 +433,12 @@ _ORDER: Final = {subject: place for place, subject in enumerate(HazardSubject)}
 HAZARDS: Final = tuple(
     sorted(
         (
-            *(hazard for each in STORE_FORMATS for hazard in each.hazards()),
+            *(hazard for store_format in STORE_FORMATS for hazard in store_format.hazards()),
             *_CHANGELOGS,
             *_CONFIGURATION,
             *_REST,
             *GUIDE_HAZARDS,
-            *(hazard for each in KNOWN_BUGS for hazard in each.hazards()),
+            *(hazard for bug in KNOWN_BUGS for hazard in bug.hazards()),
         ),
         key=lambda hazard: _ORDER[hazard.about],
     )

@@ -141,21 +141,26 @@ def compare_topologies(before: tuple[ParsedSubtopology, ...], after: tuple[Parse
     the same number.
     """
     pairs = _counterparts(before, after)
-    paired = [{each.number for each in side} for side in zip(*pairs, strict=True)] or [set[int](), set[int]()]
+    paired = [{subtopology.number for subtopology in side} for side in zip(*pairs, strict=True)] or [
+        set[int](),
+        set[int](),
+    ]
     renumbered = {old.number: new.number for old, new in pairs if old.number != new.number}
-    old_stores, new_stores = (frozenset().union(*(each.stores for each in side)) for side in (before, after))
-    produced = frozenset().union(*(each.sinks for each in before))
-    read = [frozenset().union(*(each.sources for each in side)) for side in (before, after)]
+    old_stores, new_stores = (
+        frozenset().union(*(subtopology.stores for subtopology in side)) for side in (before, after)
+    )
+    produced = frozenset().union(*(subtopology.sinks for subtopology in before))
+    read_topics = [frozenset().union(*(subtopology.sources for subtopology in side)) for side in (before, after)]
     return TopologyChange(
         dict(sorted(renumbered.items())),
-        tuple(each.number for each in before if each.number not in paired[0]),
-        tuple(each.number for each in after if each.number not in paired[1]),
+        tuple(subtopology.number for subtopology in before if subtopology.number not in paired[0]),
+        tuple(subtopology.number for subtopology in after if subtopology.number not in paired[1]),
         tuple(sorted(old_stores - new_stores)),
         tuple(sorted(new_stores - old_stores)),
         tuple(sorted(name for old, new in pairs if old.number != new.number for name in old.stores & new.stores)),
-        tuple(sorted((produced & read[0]) - read[1])),
-        tuple(sorted(read[0] - read[1])),
-        tuple(sorted(read[1] - read[0])),
+        tuple(sorted((produced & read_topics[0]) - read_topics[1])),
+        tuple(sorted(read_topics[0] - read_topics[1])),
+        tuple(sorted(read_topics[1] - read_topics[0])),
     )
 
 
@@ -177,8 +182,8 @@ def _counterparts(before: tuple[ParsedSubtopology, ...], after: tuple[ParsedSubt
     proposals: list[tuple[int, bool, int, _Pair, Iterator[tuple[int, ParsedSubtopology]]]] = []
 
     def propose(old: ParsedSubtopology, rest: Iterator[tuple[int, ParsedSubtopology]]) -> None:
-        if (best := next(rest, None)) is not None:
-            alike, new = best
+        if (proposal := next(rest, None)) is not None:
+            alike, new = proposal
             heappush(proposals, (-alike, new.number != old.number, old.number, (old, new), rest))
 
     for old in before:
@@ -203,15 +208,15 @@ def _candidates(
         yield likeness[at], after[at]
 
 
-def _marks(one: ParsedSubtopology) -> dict[_Mark, int]:
+def _marks(subtopology: ParsedSubtopology) -> dict[_Mark, int]:
     """Return the marks of a subtopology with their weights.
 
     Generated names count little without their counts, which change with every operator before them.
     """
     weights = {"store": 8, "source": 4, "sink": 4}
-    names = {"store": one.stores, "source": one.sources, "sink": one.sinks}
-    marks = {(kind, name): weights[kind] for kind, found in names.items() for name in found}
-    return marks | {("any", _GENERATED.sub("-", name)): 1 for found in names.values() for name in found}
+    names = {"store": subtopology.stores, "source": subtopology.sources, "sink": subtopology.sinks}
+    marks = {(kind, name): weights[kind] for kind, of_kind in names.items() for name in of_kind}
+    return marks | {("any", _GENERATED.sub("-", name)): 1 for of_kind in names.values() for name in of_kind}
 
 
 def _changelog(store: str) -> str:

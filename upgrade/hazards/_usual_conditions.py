@@ -72,37 +72,41 @@ def _first(nodes: Iterator[str]) -> str:
 
 
 def _with_tasks(nodes: Nodes) -> Iterator[DescribedNode]:
-    return (each for each in nodes if each.subtopology is not None)
+    return (node for node in nodes if node.subtopology is not None)
 
 
 def _store(nodes: Nodes) -> str:
-    return _first(f"store {store}" for each in _with_tasks(nodes) for store in each.stores)
+    return _first(f"store {store}" for node in _with_tasks(nodes) for store in node.stores)
 
 
 def _repartition_topic(nodes: Nodes) -> str:
-    topics = (topic for each in nodes if each.kind == "Sink" for topic in each.topics)
+    topics = (topic for node in nodes if node.kind == "Sink" for topic in node.topics)
     return _first(f"topic {topic}" for topic in topics if topic.endswith(_REPARTITION))
 
 
 def _several_inputs(nodes: Nodes) -> str:
-    found: dict[int | None, list[str]] = {}
-    for each in _with_tasks(nodes):
-        if each.kind == "Source":
-            found.setdefault(each.subtopology, []).extend([*each.topics, *(["more"] if each.has_pattern else [])])
+    topics_by_subtopology: dict[int | None, list[str]] = {}
+    for node in _with_tasks(nodes):
+        if node.kind == "Source":
+            topics_by_subtopology.setdefault(node.subtopology, []).extend(
+                [*node.topics, *(["more"] if node.has_pattern else [])]
+            )
     return _first(
-        f"sub-topology {number} with {', '.join(topics[:2])}" for number, topics in found.items() if topics[1:]
+        f"sub-topology {number} with {', '.join(topics[:2])}"
+        for number, topics in topics_by_subtopology.items()
+        if topics[1:]
     )
 
 
 def _global_store(nodes: Nodes) -> str:
-    return _first(f"global store {store}" for each in nodes if each.subtopology is None for store in each.stores)
+    return _first(f"global store {store}" for node in nodes if node.subtopology is None for store in node.stores)
 
 
 def _named(pattern: re.Pattern[str], kind: str = "Processor") -> Callable[[Nodes], str]:
     """Return a search for nodes whose names Kafka gives, or ends."""
 
     def find(nodes: Nodes) -> str:
-        return _first(each.name for each in _with_tasks(nodes) if each.kind == kind and pattern.fullmatch(each.name))
+        return _first(node.name for node in _with_tasks(nodes) if node.kind == kind and pattern.fullmatch(node.name))
 
     return find
 
@@ -110,7 +114,7 @@ def _named(pattern: re.Pattern[str], kind: str = "Processor") -> Callable[[Nodes
 def _suppressing(nodes: Nodes) -> str | None:
     """Return the node of ``suppress``; None if a node with a name of the application may be one."""
     name = _named(_SUPPRESS)(nodes)
-    hidden = any(each.stores and not _GENERATED.fullmatch(each.name) for each in nodes if each.kind == "Processor")
+    hidden = any(node.stores and not _GENERATED.fullmatch(node.name) for node in nodes if node.kind == "Processor")
     return name or (None if hidden else "")
 
 
@@ -118,8 +122,8 @@ def _sink_with(feature: TopologyFeature) -> Callable[[Nodes], str]:
     """Return a search for a sink that shows a feature alone."""
 
     def find(nodes: Nodes) -> str:
-        sinks = (each for each in nodes if each.kind == "Sink" and feature in features_of_nodes((each,)).present)
-        return _first(f"{feature.words}: sink {each.name}" for each in sinks)
+        sinks = (node for node in nodes if node.kind == "Sink" and feature in features_of_nodes((node,)).present)
+        return _first(f"{feature.words}: sink {sink.name}" for sink in sinks)
 
     return find
 

@@ -87,13 +87,13 @@ def source_of(hop: Upgrade) -> str:
     """
     if assumed := assumptions_of(hop.origin, hop.target):
         return f"none ({' and '.join(assumed)})"
-    found = [_OBSTACLE_SOURCES[each] for each in obstacles(hop.origin, hop.target)]
+    sources = [_OBSTACLE_SOURCES[obstacle] for obstacle in obstacles(hop.origin, hop.target)]
     if hop.upgrade_from in PINNED_VERSIONS and is_wrongly_probed(hop.origin, hop.target):
-        found.append(_OBSTACLE_SOURCES[Obstacle.OVERSHOT])
-    if not found and (hop.origin.supported_version != hop.target.supported_version or not hop.target.kafka_name):
-        found = ["KIP-268"]
+        sources.append(_OBSTACLE_SOURCES[Obstacle.OVERSHOT])
+    if not sources and (hop.origin.supported_version != hop.target.supported_version or not hop.target.kafka_name):
+        sources = ["KIP-268"]
     newest = max(hop.origin, hop.target, key=lambda release: release.number)
-    return ", ".join([*found, *([f"upgrade guide of {newest.line}"] if newest.kafka_name else [])])
+    return ", ".join([*sources, *([f"upgrade guide of {newest.line}"] if newest.kafka_name else [])])
 
 
 def assumptions_of(*releases: Release) -> tuple[str, ...]:
@@ -103,7 +103,9 @@ def assumptions_of(*releases: Release) -> tuple[str, ...]:
     >>> assumptions_of(resolve_release("4.9", "4.3").release)
     ('4.9.0 is assumed to behave like 4.3.1',)
     """
-    return tuple(f"{each} is assumed to behave like {each.assumed_like}" for each in releases if each.assumed_like)
+    return tuple(
+        f"{release} is assumed to behave like {release.assumed_like}" for release in releases if release.assumed_like
+    )
 
 
 def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
@@ -122,10 +124,10 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
     brief = _brief_return(back, pinned=kind is StepKind.PINNED)
     sources = [source_of(back)]
     if formats:
-        lines = ", ".join(each.line for each in formats)
+        lines = ", ".join(store_format.line for store_format in formats)
         words.append(f"{origin} cannot open the stores of {lines}: {EMPTY_DIRECTORY}")
         brief += ", empty stores"
-        sources += [each.source for each in formats]
+        sources += [store_format.source for store_format in formats]
     lowers = back.plan is not Plan.OFFLINE and not (kind is StepKind.PINNED and target.pinned_version(hop.upgrade_from))
     if lowers and (static := static_downgrade(target, origin)):
         words.append("a static member waits until its session has timed out")

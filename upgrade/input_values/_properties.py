@@ -40,8 +40,8 @@ def _continues(line: str) -> bool:
 
 
 def _unescape(text: str) -> str:
-    def character(found: re.Match[str]) -> str:
-        code = found[1]
+    def character(match: re.Match[str]) -> str:
+        code = match[1]
         return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPES.get(code, code)
 
     units = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)

@@ -22,11 +22,11 @@ class Target:
 
     def configure(self, settings: Iterable[CarriedSetting]) -> str:
         """Set the group configurations."""
-        return self._kafka_configs("--add-config", ",".join(each.pair for each in settings))
+        return self._kafka_configs("--add-config", ",".join(setting.pair for setting in settings))
 
     def remove(self, settings: Iterable[CarriedSetting]) -> str:
         """Remove the group configurations, so that those of the brokers apply."""
-        return self._kafka_configs("--delete-config", ",".join(each.configuration.name for each in settings))
+        return self._kafka_configs("--delete-config", ",".join(setting.configuration.name for setting in settings))
 
     def show_configurations(self) -> str:
         """Show the group configurations."""

@@ -147,8 +147,12 @@ def replaced_settings(broker: tuple[int, ...] | None) -> Mapping[str, GroupConfi
 
     Brokers of an unknown release have those of 4.2.
     """
-    rows = (each for each in GROUP_CONFIGURATIONS if each.since <= max(broker or AVAILABLE, AVAILABLE))
-    return {each.replaces: each for each in rows if each.replaces}
+    rows = (
+        configuration
+        for configuration in GROUP_CONFIGURATIONS
+        if configuration.since <= max(broker or AVAILABLE, AVAILABLE)
+    )
+    return {configuration.replaces: configuration for configuration in rows if configuration.replaces}
 
 
 @frozen

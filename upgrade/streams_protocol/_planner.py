@@ -136,11 +136,11 @@ class Migration:
     @property
     def verdict(self) -> Verdict:
         """``UNSAFE`` if something blocks; ``SAFE_IF`` if a requirement, or the rolling upgrade, is open."""
-        found = {each.status for each in self.judgements}
+        statuses = {judgement.status for judgement in self.judgements}
         before = self.first.guidance.verdict if self.first else Verdict.SAFE
-        if RequirementStatus.BLOCKED in found or before is Verdict.UNSAFE:
+        if RequirementStatus.BLOCKED in statuses or before is Verdict.UNSAFE:
             return Verdict.UNSAFE
-        return Verdict.SAFE_IF if RequirementStatus.OPEN in found or before is Verdict.SAFE_IF else Verdict.SAFE
+        return Verdict.SAFE_IF if RequirementStatus.OPEN in statuses or before is Verdict.SAFE_IF else Verdict.SAFE
 
     @property
     def beyond_metadata(self) -> dict[str, int]:
@@ -152,7 +152,7 @@ class Migration:
         """The names of what is open, or, if something blocks, of what blocks."""
         wanted = RequirementStatus.BLOCKED if self.verdict is Verdict.UNSAFE else RequirementStatus.OPEN
         before = self.first.guidance.conditions if self.first and self.first.guidance.verdict is self.verdict else ()
-        return (*before, *(each.requirement.name for each in self.judgements if each.status is wanted))
+        return (*before, *(judgement.requirement.name for judgement in self.judgements if judgement.status is wanted))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, with the keys of other plans and those of this one."""
@@ -166,15 +166,20 @@ class Migration:
             "plan": Plan.OFFLINE.value,
             "upgrade_from": self.first.upgrade_from if self.first else None,
             "first": self.first.plan.value if self.first else None,
-            "requirements": [each.as_json() for each in self.judgements],
-            "steps": [each.as_json() for each in self.steps],
-            "settings": [each.as_json() for each in self.settings],
+            "requirements": [judgement.as_json() for judgement in self.judgements],
+            "steps": [step.as_json() for step in self.steps],
+            "settings": [setting.as_json() for setting in self.settings],
             "survives": [
-                {"what": each.what, "survives": each.survives, "how": each.how, "evidence": each.evidence}
-                for each in SURVIVALS
+                {
+                    "what": survival.what,
+                    "survives": survival.survives,
+                    "how": survival.how,
+                    "evidence": survival.evidence,
+                }
+                for survival in SURVIVALS
             ],
             "warnings": list(self.warnings),
-            "hazards": [each.as_json() for each in self.hazards],
+            "hazards": [hazard.as_json() for hazard in self.hazards],
             "beyond_metadata": self.beyond_metadata,
         }
 
@@ -212,8 +217,8 @@ def plan_migration(
     change = _Change(start, target, protocol, at, settings, facts)
     hazards = first.hazards if first else hazards_between(start, target, Plan.OFFLINE) if start != target else ()
     before = tuple(
-        MigrationStep(str(each.do), str(each.why), str(each.if_skipped), each.way_back, each.source)
-        for each in (first.steps if first else ())
+        MigrationStep(str(step.do), str(step.why), str(step.if_skipped), step.way_back, step.source)
+        for step in (first.steps if first else ())
     )
     return Migration(
         origin=origin,
@@ -223,7 +228,7 @@ def plan_migration(
         steps=(*before, *change.steps()),
         settings=settings if to_streams else (),
         warnings=(*(map(str, first.warnings) if first else ()), *change.notes(after=origin if first else None)),
-        hazards=order_hazards(each for each in hazards if each.name != _COVERED_HAZARD),
+        hazards=order_hazards(hazard for hazard in hazards if hazard.name != _COVERED_HAZARD),
         first=first,
     )
 
@@ -262,13 +267,15 @@ class _Change:
             yield _Text.EARLIER.format(origin=after)
         if self.facts.settings is None:
             yield _Text.NO_SETTINGS.value
-        yield from (_limited(each) for each in self.settings if each.limit)
+        yield from (_limited(setting) for setting in self.settings if setting.limit)
         for name, consequence in ignored_settings(self.facts.settings, self.facts.broker):
             yield _Text.NO_EFFECT.format(setting=name, consequence=consequence)
         yield _Text.TOPOLOGY.value
 
     def _configure(self) -> MigrationStep:
-        lost = "; ".join(f"without {each.configuration.name} {each.configuration.if_lost}" for each in self.settings)
+        lost = "; ".join(
+            f"without {setting.configuration.name} {setting.configuration.if_lost}" for setting in self.settings
+        )
         back = WayBack(WayBackVerdict.OPEN, _Text.CONFIGURE_BACK, "KIP-1071")
         return MigrationStep(
             _Text.CONFIGURE, _Text.CONFIGURE_WHY, lost, back, _SOURCE, (self.at.configure(self.settings),)

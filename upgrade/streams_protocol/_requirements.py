@@ -174,16 +174,16 @@ def reliances_named(names: str) -> tuple[frozenset[Reliance], frozenset[Topology
     >>> [[each.value for each in group] for group in reliances_named("warm-ups, second-thread")]
     [['warm-ups'], ['second-thread']]
     """
-    known: dict[str, Reliance | TopologyFeature] = {each.value: each for each in (*Reliance, *TopologyFeature)}
-    found = [name.strip() for name in names.split(",") if name.strip()]
-    if unknown := [name for name in found if name not in known]:
-        raise UpgradeError(f"unknown feature {quote_input(unknown[0])}: expected {' or '.join(known)}")
-    if not found:
-        raise UpgradeError(f"no feature is named: expected {' or '.join(known)}")
-    chosen = [known[name] for name in found]
+    by_name: dict[str, Reliance | TopologyFeature] = {choice.value: choice for choice in (*Reliance, *TopologyFeature)}
+    named = [name.strip() for name in names.split(",") if name.strip()]
+    if unknown := [name for name in named if name not in by_name]:
+        raise UpgradeError(f"unknown feature {quote_input(unknown[0])}: expected {' or '.join(by_name)}")
+    if not named:
+        raise UpgradeError(f"no feature is named: expected {' or '.join(by_name)}")
+    chosen = [by_name[name] for name in named]
     return (
-        frozenset(each for each in chosen if isinstance(each, Reliance)),
-        frozenset(each for each in chosen if isinstance(each, TopologyFeature)),
+        frozenset(choice for choice in chosen if isinstance(choice, Reliance)),
+        frozenset(choice for choice in chosen if isinstance(choice, TopologyFeature)),
     )
 
 
@@ -206,29 +206,29 @@ class Facts:
     @property
     def present(self) -> frozenset[Reliance]:
         """What the application is known to rely on. Settings of warm-ups do not prove that it relies on them."""
-        found = set(self.seen)
+        reliances = set(self.seen)
         if self.settings is not None and setting_of(self.settings, "group.instance.id"):
-            found.add(Reliance.STATIC_MEMBERS)
+            reliances.add(Reliance.STATIC_MEMBERS)
         if self.nodes is not None and any(node.has_pattern for node in self.nodes):
-            found.add(Reliance.PATTERN_SUBSCRIPTIONS)
-        return frozenset(found)
+            reliances.add(Reliance.PATTERN_SUBSCRIPTIONS)
+        return frozenset(reliances)
 
     @property
     def excluded(self) -> frozenset[Reliance]:
         """What the application is known not to rely on."""
-        found = set(self.absent)
+        reliances = set(self.absent)
         if self.nodes is not None:
-            found.add(Reliance.PATTERN_SUBSCRIPTIONS)
+            reliances.add(Reliance.PATTERN_SUBSCRIPTIONS)
             if not any(node.stores for node in self.nodes):
-                found.add(Reliance.WARM_UPS)
-        return frozenset(found)
+                reliances.add(Reliance.WARM_UPS)
+        return frozenset(reliances)
 
 
 def judge(target: Release, protocol: Protocol, facts: Facts) -> tuple[JudgedRequirement, ...]:
     """Return every requirement of a change to ``protocol`` with members of ``target``, and whether it holds."""
     if protocol is Protocol.CLASSIC:
         return ()
-    return (*_judge_brokers(facts), *(_judge_reliance(each, target, facts) for each in Reliance))
+    return (*_judge_brokers(facts), *(_judge_reliance(reliance, target, facts) for reliance in Reliance))
 
 
 def _judge_brokers(facts: Facts) -> Iterator[JudgedRequirement]:

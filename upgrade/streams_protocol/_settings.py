@@ -64,8 +64,8 @@ def carried_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...]
     replaced = replaced_settings(broker)
     if settings is None:
         return tuple(CarriedSetting(row, None) for row in replaced.values())
-    found = ((row, setting_of(settings, name)) for name, row in replaced.items())
-    return tuple(CarriedSetting(row, _number(str(row.replaces), text)) for row, text in found if text is not None)
+    stated = ((row, setting_of(settings, name)) for name, row in replaced.items())
+    return tuple(CarriedSetting(row, _number(str(row.replaces), text)) for row, text in stated if text is not None)
 
 
 def ignored_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...] | None) -> tuple[tuple[str, str], ...]:

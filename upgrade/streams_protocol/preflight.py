@@ -25,7 +25,7 @@ _STABLE: Final = "Stable"
 _STREAMS_PROTOCOL_NAME: Final = "stream"
 """What classic members of Kafka Streams call their assignor; a broker shows it of a stable group."""
 
-_LINES: Final = {each.number: line_number(each.line) for each in NEWEST_CATALOG.levels[METADATA_VERSION]}
+_LINES: Final = {level.number: line_number(level.line) for level in NEWEST_CATALOG.levels[METADATA_VERSION]}
 """The release line of each level of ``metadata.version``, the unreleased one included."""
 
 
@@ -79,15 +79,15 @@ Brokers = Mapping[int, FeatureMetadata]
 
 def refine(facts: Facts, brokers: Brokers, group: ObservedGroup | None) -> Facts:
     """Return the facts with what the cluster shows; a release that was given stays."""
-    lines = [line_of(each) for each in brokers.values()]
-    levels = [_finalized(each) for each in brokers.values()]
-    known = [each for each in levels if each is not None]
+    lines = [line_of(broker) for broker in brokers.values()]
+    levels = [_finalized(broker) for broker in brokers.values()]
+    known_levels = [level for level in levels if level is not None]
     has_members = group is not None and group.members and not group.error
     static = frozenset({Reliance.STATIC_MEMBERS})
     return evolve(
         facts,
         broker=facts.broker or (min(lines) if lines else None),
-        streams_version=min(known) if known else None,
+        streams_version=min(known_levels) if known_levels else None,
         seen=static if group and group.static else frozenset(),
         absent=facts.absent | (static if group and has_members and not group.static else frozenset()),
     )

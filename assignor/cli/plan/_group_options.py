@@ -49,19 +49,21 @@ class GroupOptions:
     """A sentence for each option that contradicts the settings, and each setting that contradicts the live group."""
 
     @classmethod
-    def of(cls, context: click.Context, values: Mapping[str, Any], known: PlannedApplication) -> GroupOptions:
+    def of(cls, context: click.Context, values: Mapping[str, Any], application: PlannedApplication) -> GroupOptions:
         """Combine options, settings and the live group: what comes first counts.
 
         Raises:
             UpgradeError: A value cannot be simulated.
         """
         given = options_given(context)
-        parameters = plan_parameters(known.settings) if known.settings else PlanParameters()
+        parameters = plan_parameters(application.settings) if application.settings else PlanParameters()
         size, contradicted = dict(values), []
-        of_group, of_settings = _of_group(known.group), _of_settings(parameters)
-        group = known.group.name if known.group else ""
+        of_group, of_settings = _of_group(application.group), _of_settings(parameters)
+        group = application.group.name if application.group else ""
         for name, value in {**of_group, **of_settings}.items():
-            shown = f"{_KEYS[name]} of {known.settings_source}" if name in of_settings else f"what group {group} has"
+            shown = (
+                f"{_KEYS[name]} of {application.settings_source}" if name in of_settings else f"what group {group} has"
+            )
             if name in given:
                 if values[name] != value:
                     contradicted.append(f"{_option(name)} counts, and not {shown}")
@@ -77,20 +79,20 @@ class GroupOptions:
 def _of_settings(parameters: PlanParameters) -> dict[str, Any]:
     """Return the values of options that settings give."""
     timeout = parameters.session_timeout_ms
-    found = {
+    values = {
         "standbys": parameters.standbys,
         "session_timeout": timeout / 1000 if timeout else None,
         "static": parameters.is_static or None,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _of_group(live: LiveGroup | None) -> dict[str, Any]:
     """Return the values of options that a live group shows; of one that is not stable there are none."""
     if live is None or not live.tasks:
         return {}
-    found: dict[str, Any] = {"members": len(live.members), "tasks": live.tasks, "standbys": live.standbys}
-    return found | ({"static": True} if live.static else {})
+    values: dict[str, Any] = {"members": len(live.members), "tasks": live.tasks, "standbys": live.standbys}
+    return values | ({"static": True} if live.static else {})
 
 
 def _option(name: str) -> str:

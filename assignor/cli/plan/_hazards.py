@@ -50,11 +50,11 @@ def named_libraries(texts: Iterable[str]) -> dict[str, str]:
     Raises:
         UpgradeError: A text has another form.
     """
-    found = {name: version for name, _, version in (text.partition("=") for text in texts)}
-    for name, version in found.items():
+    versions = {name: version for name, _, version in (text.partition("=") for text in texts)}
+    for name, version in versions.items():
         if not name or not version_number(version):
             raise UpgradeError(f"--library: expected NAME=VERSION such as spring-kafka=2.6.5, got {quote_input(name)}")
-    return found
+    return versions
 
 
 def compare_topology_files(old: Path, new: Path) -> TopologyChange:
@@ -105,5 +105,5 @@ def feature_lines(features: JudgedFeatures, advice: Advice) -> Iterator[str]:
 def _deciding(advice: Advice) -> tuple[TopologyFeature, ...]:
     """Return the features on which the verdict would depend if none were known."""
     hops = advice.guidance.hops
-    found = guidance(hops[0].origin, hops[-1].target)
-    return tuple(each for each in TopologyFeature if each in {*found.features, *found.hops_features})
+    guided = guidance(hops[0].origin, hops[-1].target)
+    return tuple(feature for feature in TopologyFeature if feature in {*guided.features, *guided.hops_features})

@@ -55,26 +55,28 @@ def live_group(
     described: DescribedGroup, brokers: Mapping[int, FeatureMetadata], why: str = "", assume: Release | None = None
 ) -> LiveGroup:
     """Return what a plan looks at."""
-    found = inspect_group(described, assume=assume)
+    group = inspect_group(described, assume=assume)
     topology = described.broker.topology if described.broker else None
     standbys = Counter(
         task
-        for member in found.members
+        for member in group.members
         for task in member.assignment.standbys
-        if found.standby_kinds[task] is not StandbyKind.WARM_UP
+        if group.standby_kinds[task] is not StandbyKind.WARM_UP
     )
     return LiveGroup(
         name=described.name,
         type=described.type,
         state=described.state,
-        members=tuple(_member(found, each) for each in found.members) or _undecoded(described),
-        tasks=len({task for member in found.members for task in member.assignment.active}),
+        members=tuple(_member(group, member) for member in group.members) or _undecoded(described),
+        tasks=len({task for member in group.members for task in member.assignment.active}),
         standbys=max(standbys.values(), default=0),
         partitions=described.partition_counts,
         missing_topics=tuple(sorted(described.missing_topics)),
-        brokers=tuple(_broker(number, each) for number, each in sorted(brokers.items())),
+        brokers=tuple(_broker(number, broker) for number, broker in sorted(brokers.items())),
         unknown_brokers=why,
-        subtopologies={each.name: each.input_topics for each in topology.subtopologies} if topology else None,
+        subtopologies={subtopology.name: subtopology.input_topics for subtopology in topology.subtopologies}
+        if topology
+        else None,
     )
 
 
@@ -82,11 +84,13 @@ def _member(group: InspectedGroup, member: InspectedMember) -> LiveMember:
     instance = member.described.group_instance_id
     if group.described.type == STREAMS:
         first = RELEASES[_FIRST_STREAMS[instance is not None]]
-        known = tuple(each for each in RELEASES.values() if each.kafka_name and each.number >= first.number)
+        releases = tuple(
+            release for release in RELEASES.values() if release.kafka_name and release.number >= first.number
+        )
     else:
         candidates = member.subscription.candidate_releases
-        known = candidates.unpinned or candidates.pinned
-    return LiveMember(member.label, known, group.releases_of(member) or _why(group, member), instance)
+        releases = candidates.unpinned or candidates.pinned
+    return LiveMember(member.label, releases, group.releases_of(member) or _why(group, member), instance)
 
 
 def _why(group: InspectedGroup, member: InspectedMember) -> str:
@@ -102,7 +106,7 @@ def _undecoded(described: DescribedGroup) -> tuple[LiveMember, ...]:
     """Return the members of a group of another protocol."""
     kind = described.protocol_type or described.type
     why = described.error or f"a group of type {kind} does not run Kafka Streams"
-    return tuple(LiveMember(each.client_id or each.member_id, (), why) for each in described.members)
+    return tuple(LiveMember(member.client_id or member.member_id, (), why) for member in described.members)
 
 
 def _broker(number: int, features: FeatureMetadata) -> LiveBroker:

@@ -26,10 +26,12 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     if "verdict" in plain:
         rest = _rest(plain) if plain["verdict"] in {"safe", "safe-if"} else ""
-        known = " for the metadata" if rest and plain["verdict"] == "safe" else ""
-        yield f"Verdict: **{plain['verdict']}**{known}{_conditions(plain)}{rest and f'; {rest}'}"
+        scope = " for the metadata" if rest and plain["verdict"] == "safe" else ""
+        yield f"Verdict: **{plain['verdict']}**{scope}{_conditions(plain)}{rest and f'; {rest}'}"
         yield ""
-    yield from _list("Settle before the first step", (sanitize(f"- [ ] {each}") for each in plain.get("blocked", ())))
+    yield from _list(
+        "Settle before the first step", (sanitize(f"- [ ] {reason}") for reason in plain.get("blocked", ()))
+    )
     yield from _before(plain)
     for number, step in enumerate(plain["steps"], 1):
         yield f"- [ ] **{number}.** {step['do']}"
@@ -40,12 +42,12 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("The live group", _live_group(plain.get("live_group")))
     yield from _section("Configuration", _settings(plain.get("configuration", {}).get("settings", ())))
-    yield from _section("Code", (f"- [ ] {_missing(each)}" for each in plain.get("missing", ())))
+    yield from _section("Code", (f"- [ ] {_missing(problem)}" for problem in plain.get("missing", ())))
     yield from _hazards(plain)
-    notes = [each for key in ("patch_levels", "notes", "warnings") for each in plain.get(key, ())]
-    yield from _section("Notes", (f"- {each}" for each in notes))
-    yield from _section("Checked", (f"- {each}" for each in plain.get("checked", ())))
-    yield from _section("Not checked", (f"- [ ] {each}" for each in plain.get("not_checked", ())))
+    notes = [note for key in ("patch_levels", "notes", "warnings") for note in plain.get(key, ())]
+    yield from _section("Notes", (f"- {note}" for note in notes))
+    yield from _section("Checked", (f"- {item}" for item in plain.get("checked", ())))
+    yield from _section("Not checked", (f"- [ ] {item}" for item in plain.get("not_checked", ())))
 
 
 def _hazards(plain: Mapping[str, Any]) -> Iterator[str]:
@@ -54,11 +56,11 @@ def _hazards(plain: Mapping[str, Any]) -> Iterator[str]:
     if "concerns" not in plain:
         yield from _section("Hazards beyond the metadata", map(_hazard, hazards))
         return
-    split = {answer: [each for each in hazards if each["concerns"] == answer] for answer in plain["concerns"]}
-    yield from _section("Hazards that concern you", (_judged(each, "shown by", "because") for each in split["yes"]))
-    unknown = (_judged(each, "decided by", "decided_by") for each in split["unknown"])
+    split = {answer: [hazard for hazard in hazards if hazard["concerns"] == answer] for answer in plain["concerns"]}
+    yield from _section("Hazards that concern you", (_judged(hazard, "shown by", "because") for hazard in split["yes"]))
+    unknown = (_judged(hazard, "decided by", "decided_by") for hazard in split["unknown"])
     yield from _section("Hazards of which the files cannot tell", unknown)
-    no = (sanitize(f"- {each['applies_to']}: {'; '.join(each['because'])}") for each in split["no"])
+    no = (sanitize(f"- {hazard['applies_to']}: {'; '.join(hazard['because'])}") for hazard in split["no"])
     yield from _section("Hazards that do not concern you", no)
 
 
@@ -75,7 +77,7 @@ def _protocols(plain: Mapping[str, Any]) -> str:
 def _rest(plain: Mapping[str, Any]) -> str:
     """Say how much decides besides the metadata."""
     if "concerns" in plain:
-        return split_text((each["concerns"], each["severity"]) for each in plain["hazards"])
+        return split_text((hazard["concerns"], hazard["severity"]) for hazard in plain["hazards"])
     return rest_text(plain.get("beyond_metadata", {}))
 
 
@@ -83,9 +85,10 @@ def _before(plain: Mapping[str, Any]) -> Iterator[str]:
     """Yield what must hold before a change of the protocol, and what was seen of the live group."""
     required = plain.get("requirements", ())
     yield from _list(
-        "What must hold", (f"- [{'x' if each['status'] == 'met' else ' '}] {_need(each)}" for each in required)
+        "What must hold",
+        (f"- [{'x' if condition['status'] == 'met' else ' '}] {_need(condition)}" for condition in required),
     )
-    yield from _list("The live group", (f"- {each['level']}: {each['text']}" for each in plain.get("preflight", ())))
+    yield from _list("The live group", (f"- {check['level']}: {check['text']}" for check in plain.get("preflight", ())))
 
 
 def _live_group(group: Mapping[str, Any] | None) -> Iterator[str]:
@@ -94,27 +97,28 @@ def _live_group(group: Mapping[str, Any] | None) -> Iterator[str]:
     yield sanitize(
         f"- group {group['group']}: {group['type']}, {group['state']}; {count(len(group['members']), 'member')}"
     )
-    for each in group["members"]:
-        static = f", static {each['group_instance_id']}" if each["group_instance_id"] else ""
-        release = each["releases"] or f"release cannot be told: {each['problem']}"
-        yield sanitize(f"- member {each['label']}: {release}{static}")
+    for member in group["members"]:
+        static = f", static {member['group_instance_id']}" if member["group_instance_id"] else ""
+        release = member["releases"] or f"release cannot be told: {member['problem']}"
+        yield sanitize(f"- member {member['label']}: {release}{static}")
     yield from (
-        sanitize(f"- broker {each['broker']}: {each['release'] or 'release not known'}") for each in group["brokers"]
+        sanitize(f"- broker {broker['broker']}: {broker['release'] or 'release not known'}")
+        for broker in group["brokers"]
     )
 
 
 def _settings(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each finding that is not fine; what several clients have in common is one."""
     clients: dict[tuple[str, str], list[str]] = {}
-    for each in findings:
-        if each["status"] != "fine":
-            line = (f"line {each['line']}",) if each["line"] is not None else ()
-            place = ", ".join((*line, *each["conditions"]))
-            clients.setdefault((f"{each['status']}: {place and f'{place}: '}{each['key']}", each["text"]), []).append(
-                each["config"]
-            )
+    for finding in findings:
+        if finding["status"] != "fine":
+            line = (f"line {finding['line']}",) if finding["line"] is not None else ()
+            place = ", ".join((*line, *finding["conditions"]))
+            clients.setdefault(
+                (f"{finding['status']}: {place and f'{place}: '}{finding['key']}", finding["text"]), []
+            ).append(finding["config"])
     for (what, text), configs in clients.items():
-        names = ", ".join(each for each in configs if each not in {None, "streams"})
+        names = ", ".join(config for config in configs if config not in {None, "streams"})
         yield sanitize(f"- [ ] {what}{names and f' ({names})'}: {text}")
 
 
@@ -123,8 +127,8 @@ def _missing(problem: Mapping[str, Any]) -> str:
     member = f"#{problem['member']}" if problem["member"] else ""
     of = f", {first['library']} {first['version'] or ''}".rstrip() if first["library"] else ""
     more = f" and {len(others)} more" if others else ""
-    name, known = f"{problem['class']}{member}", "" if problem["new"] else "; missing in FROM, too"
-    return sanitize(f"{problem['error']}: {name}: {problem['reason']}{known}; {first['class']}{of}{more}")
+    name, since = f"{problem['class']}{member}", "" if problem["new"] else "; missing in FROM, too"
+    return sanitize(f"{problem['error']}: {name}: {problem['reason']}{since}; {first['class']}{of}{more}")
 
 
 def _need(requirement: Mapping[str, Any]) -> str:
@@ -142,15 +146,15 @@ def _survival(row: Mapping[str, Any]) -> str:
 
 def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Yield a titled list before the steps, or nothing if it is empty."""
-    if found := list(lines):
-        yield from (f"{title}:", "", *found, "")
+    if items := list(lines):
+        yield from (f"{title}:", "", *items, "")
 
 
 def _conditions(plain: Mapping[str, Any]) -> str:
     """Name the conditions, and the way that is enough if they are met: the steps are for any topology then."""
-    found = " and ".join(plain.get("conditions", ()))
+    names = " and ".join(plain.get("conditions", ()))
     enough = plain.get("if_met")
-    return (f", {enough['plan'].replace('_', ' ')} if {found}" if enough else f", {found}") if found else ""
+    return (f", {enough['plan'].replace('_', ' ')} if {names}" if enough else f", {names}") if names else ""
 
 
 def _hazard(hazard: Mapping[str, Any]) -> str:
@@ -162,5 +166,5 @@ def _hazard(hazard: Mapping[str, Any]) -> str:
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Yield a section, or nothing if it has no lines."""
-    if found := list(lines):
-        yield from ("", f"## {title}", "", *found)
+    if items := list(lines):
+        yield from ("", f"## {title}", "", *items)

@@ -44,16 +44,16 @@ def observe(
 
 def observed_group(described: DescribedGroup) -> ObservedGroup:
     """Return what a plan looks at."""
-    found = inspect_group(described)
-    kinds = list(found.standby_kinds.values())
-    marked = sum(len(member.assignment.warm_ups) for member in found.members)
+    group = inspect_group(described)
+    kinds = list(group.standby_kinds.values())
+    marked = sum(len(member.assignment.warm_ups) for member in group.members)
     return ObservedGroup(
         type=described.type,
         state=described.state,
         protocol=described.protocol,
         members=len(described.members),
-        static=tuple(sorted(each.group_instance_id for each in described.members if each.group_instance_id)),
-        standbys=sum(each is not StandbyKind.WARM_UP for each in kinds),
-        warm_ups=marked + sum(each is StandbyKind.WARM_UP for each in kinds),
+        static=tuple(sorted(member.group_instance_id for member in described.members if member.group_instance_id)),
+        standbys=sum(kind is not StandbyKind.WARM_UP for kind in kinds),
+        warm_ups=marked + sum(kind is StandbyKind.WARM_UP for kind in kinds),
         error=described.error,
     )

@@ -79,7 +79,7 @@ def sarif(plain: Mapping[str, Any]) -> str:
     []
     """
     findings = list(dict.fromkeys(_findings(plain)))
-    rules = {each.rule: each for each in findings}
+    rules = {finding.rule: finding for finding in findings}
     ids = sorted(rules)
     driver = {
         "name": "streams-assignor",
@@ -90,7 +90,7 @@ def sarif(plain: Mapping[str, Any]) -> str:
         "tool": {"driver": driver},
         "automationDetails": {"id": "streams-assignor/plan/"},
         "columnKind": "unicodeCodePoints",
-        "results": [each.as_json(ids) for each in findings],
+        "results": [finding.as_json(ids) for finding in findings],
         "properties": {key: plain[key] for key in ("from", "to", "verdict")},
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
@@ -106,9 +106,9 @@ def _findings(plain: Mapping[str, Any]) -> Iterator[_Finding]:
     for reason in plain.get("blocked", ()):
         yield _Finding("plan-blocked", "a step of the plan must not be made", _ERROR, reason, file)
     configuration = plain.get("configuration", {"file": "", "settings": ()})
-    for each in configuration["settings"]:
-        if each["status"] in _SETTINGS:
-            yield _of_setting(each, configuration["file"])
+    for setting in configuration["settings"]:
+        if setting["status"] in _SETTINGS:
+            yield _of_setting(setting, configuration["file"])
     for problem in plain.get("missing", ()):
         yield from _of_code(problem, plain["application"]["paths"])
     for hazard in plain.get("hazards", ()):
@@ -122,27 +122,27 @@ def _main_file(plain: Mapping[str, Any]) -> str:
     return str(plain.get("configuration", {}).get("file") or next(iter(paths), ""))
 
 
-def _of_setting(found: Mapping[str, Any], file: str) -> _Finding:
-    level, about = _SETTINGS[found["status"]]
-    config = found["config"]
+def _of_setting(setting: Mapping[str, Any], file: str) -> _Finding:
+    level, about = _SETTINGS[setting["status"]]
+    config = setting["config"]
     client = f" ({config})" if config not in {None, "streams"} else ""
-    conditions = f" with {', '.join(found['conditions'])}" if found["conditions"] else ""
-    text = f"{found['key']}{client}{conditions}: {found['text']}"
-    rule = f"setting-{found['status'].replace(' ', '-')}"
-    fingerprint = (found["key"], config or "", *found["conditions"])
-    return _Finding(rule, about, level, text, file, found["line"] or 1, fingerprint=fingerprint)
+    conditions = f" with {', '.join(setting['conditions'])}" if setting["conditions"] else ""
+    text = f"{setting['key']}{client}{conditions}: {setting['text']}"
+    rule = f"setting-{setting['status'].replace(' ', '-')}"
+    fingerprint = (setting["key"], config or "", *setting["conditions"])
+    return _Finding(rule, about, level, text, file, setting["line"] or 1, fingerprint=fingerprint)
 
 
 def _of_code(problem: Mapping[str, Any], paths: list[str]) -> Iterator[_Finding]:
     member = f"#{problem['member']}" if problem["member"] else ""
     name = f"{problem['class']}{member}"
     level = _ERROR if problem["new"] else _NOTE
-    for each in problem["referred_by"]:
-        library = f" of {each['library']} {each['version'] or ''}".rstrip() if each["library"] else ""
-        text = f"{problem['error']}: {name}: {problem['reason']}; {each['class']}{library} refers to it"
+    for referrer in problem["referred_by"]:
+        library = f" of {referrer['library']} {referrer['version'] or ''}".rstrip() if referrer["library"] else ""
+        text = f"{problem['error']}: {name}: {problem['reason']}; {referrer['class']}{library} refers to it"
         rule, about = f"code-{problem['error']}", f"code that raises {problem['error']} on the new release"
-        fingerprint = (name, problem["descriptor"] or "", each["class"])
-        yield _Finding(rule, about, level, text, _artifact(paths, each), 1, each["class"], fingerprint)
+        fingerprint = (name, problem["descriptor"] or "", referrer["class"])
+        yield _Finding(rule, about, level, text, _artifact(paths, referrer), 1, referrer["class"], fingerprint)
 
 
 def _artifact(paths: list[str], referrer: Mapping[str, Any]) -> str:
@@ -150,13 +150,13 @@ def _artifact(paths: list[str], referrer: Mapping[str, Any]) -> str:
     name = f"{referrer['class'].replace('.', '/')}.class"
     if referrer["library"]:
         name = f"{referrer['library']}-{referrer['version']}.jar"
-    found = (Path(path) / name for path in paths)
-    return next((str(each) for each in found if each.is_file()), paths[0])
+    jars = (Path(path) / name for path in paths)
+    return next((str(jar) for jar in jars if jar.is_file()), paths[0])
 
 
 def _of_hazard(hazard: Mapping[str, Any], settings: str, file: str) -> _Finding:
     places = (_PLACE.match(text) for text in hazard["because"])
-    found = next((each for each in places if each and each["file"] == settings), None)
+    match = next((place for place in places if place and place["file"] == settings), None)
     why = f"; {'; '.join(hazard['because'])}" if hazard["because"] else ""
     text = f"{hazard['applies_to']}: {hazard['symptom']}; remedy: {hazard['remedy']}{why}"
     return _Finding(
@@ -165,7 +165,7 @@ def _of_hazard(hazard: Mapping[str, Any], settings: str, file: str) -> _Finding:
         _SEVERITIES[hazard["severity"]],
         text,
         file,
-        int(found["line"]) if found else 1,
+        int(match["line"]) if match else 1,
         fingerprint=(hazard["name"],),
     )
 
@@ -176,12 +176,12 @@ def _uri(path: str) -> str:
     >>> _uri("src/main resources/a.yml"), _uri("/no/such")
     ('src/main%20resources/a.yml', 'file:///no/such')
     """
-    found = Path(path)
-    if found.is_absolute():
-        if not found.is_relative_to(Path.cwd()):
-            return found.as_uri()
-        found = found.relative_to(Path.cwd())
-    return quote(found.as_posix())
+    location = Path(path)
+    if location.is_absolute():
+        if not location.is_relative_to(Path.cwd()):
+            return location.as_uri()
+        location = location.relative_to(Path.cwd())
+    return quote(location.as_posix())
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -18,13 +18,13 @@ HINT: Final = (
 
 def application_parts(plan: ApplicationPlan, view: DisplayOptions) -> tuple[Iterable[str], ...]:
     """Write what is known as parts of a plan, or which options there are."""
-    known = plan.application
-    found: list[Iterable[str]] = []
-    if known.group:
-        found.append(view.fact(sanitize(line)) for line in known.group.lines(verbose=view.verbose))
-    if known.settings and plan.settings:
-        found.append(ConfigurationResult(known.settings_source, known.settings, plan.settings).lines(view))
-    if known.code:
-        found.append(CodeResult(known.code).lines(view))
+    application = plan.application
+    parts: list[Iterable[str]] = []
+    if application.group:
+        parts.append(view.fact(sanitize(line)) for line in application.group.lines(verbose=view.verbose))
+    if application.settings and plan.settings:
+        parts.append(ConfigurationResult(application.settings_source, application.settings, plan.settings).lines(view))
+    if application.code:
+        parts.append(CodeResult(application.code).lines(view))
     has_tables = plan.advice.guides is not None
-    return tuple(found) if known.settings or known.code or not has_tables else (*found, (HINT,))
+    return tuple(parts) if application.settings or application.code or not has_tables else (*parts, (HINT,))

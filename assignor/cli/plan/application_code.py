@@ -26,16 +26,16 @@ class CodeResult:
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is lost, one line each, and what could not be seen."""
-        found, linkage = self.found, self.found.linkage
-        read = f"{found.seen:,} classes, {linkage.references:,} classes and members of Kafka"
-        yield f"code in {', '.join(found.paths)}: {read}, {len(linkage.new_problems)} that {found.target} lacks"
-        for each in linkage.problems:
-            yield from self._problem_lines(each, view)
-        for name, those in linkage.signatures.items():
+        report, linkage = self.found, self.found.linkage
+        counts = f"{report.seen:,} classes, {linkage.references:,} classes and members of Kafka"
+        yield f"code in {', '.join(report.paths)}: {counts}, {len(linkage.new_problems)} that {report.target} lacks"
+        for problem in linkage.problems:
+            yield from self._problem_lines(problem, view)
+        for name, referrers in linkage.signatures.items():
             text = f"{java_name(name)}: only in a signature, so it fails when a framework looks at the members"
-            yield sanitize(f"- missing: {text}; {_referrers(those, view)}")
-        for name, those in linkage.internal.items() if view.verbose else ():
-            yield sanitize(f"- internal, and still there: {java_name(name)}; {_referrers(those, view)}")
+            yield sanitize(f"- missing: {text}; {_referrers(referrers, view)}")
+        for name, referrers in linkage.internal.items() if view.verbose else ():
+            yield sanitize(f"- internal, and still there: {java_name(name)}; {_referrers(referrers, view)}")
         if linkage.internal and not view.verbose:
             yield f"- internal classes of Kafka that are still there: {len(linkage.internal)} (-v)"
         if linkage.unknown:
@@ -43,37 +43,37 @@ class CodeResult:
             further = len(linkage.unknown) - _MOST_SHOWN
             more = f" and {further} more" if further > 0 else ""
             yield view.fact(sanitize(f"- of other artifacts of Kafka, which are not looked up: {names}{more}"))
-        for artifact, versions in found.kafka.items():
+        for artifact, versions in report.kafka.items():
             yield sanitize(f"- {artifact} in the files: {', '.join(versions)}")
-        if found.mixed:
-            yield from _mixed_lines(found.mixed, view)
-        for copy in found.relocated:
+        if report.mixed:
+            yield from _mixed_lines(report.mixed, view)
+        for copy in report.relocated:
             yield view.fact(
                 sanitize(f"- a copy of {copy.artifact} as {copy.package}, which stays as it is: {copy.library}")
             )
-        for need in found.needs:
+        for need in report.needs:
             yield view.fact(sanitize(f"- {need.status.value}: {need.text}"))
-        if 0 < found.java < found.needed_java:
-            have = f"the files need Java {found.java}, so look at what runs them"
-            yield view.fact(f"- {found.target} needs Java {found.needed_java}; {have}")
-        elif found.java:
+        if 0 < report.java < report.needed_java:
+            have = f"the files need Java {report.java}, so look at what runs them"
+            yield view.fact(f"- {report.target} needs Java {report.needed_java}; {have}")
+        elif report.java:
             yield sanitize(
-                f"- Java: the files need {found.java} ({found.java_library}), {found.target} {found.needed_java}"
+                f"- Java: the files need {report.java} ({report.java_library}), {report.target} {report.needed_java}"
             )
-        if found.damaged:
-            yield sanitize(f"- {len(found.damaged)} files cannot be read: {', '.join(found.damaged[:_MOST_SHOWN])}")
-        yield sanitize(f"- not seen: {'; '.join(found.not_seen)}")
+        if report.damaged:
+            yield sanitize(f"- {len(report.damaged)} files cannot be read: {', '.join(report.damaged[:_MOST_SHOWN])}")
+        yield sanitize(f"- not seen: {'; '.join(report.not_seen)}")
 
     def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
-        known = "" if problem.is_new else "; missing in FROM, too"
-        if all(each.is_build_time for each in problem.referred_by):
-            known = "; only while a native image is made"
+        remark = "" if problem.is_new else "; missing in FROM, too"
+        if all(referrer.is_build_time for referrer in problem.referred_by):
+            remark = "; only while a native image is made"
         yield view.fact(
             sanitize(
-                f"- {problem.error}: {problem.text}: {problem.reason}{known}; {_referrers(problem.referred_by, view)}"
+                f"- {problem.error}: {problem.text}: {problem.reason}{remark}; {_referrers(problem.referred_by, view)}"
             )
         )
-        if not any(each.library.is_own for each in problem.referred_by):
+        if not any(referrer.library.is_own for referrer in problem.referred_by):
             return  # the remedy for a library is another version of it
         if row := replacement(problem.text):
             yield f"    {row.text} ({row.source})"
@@ -83,19 +83,21 @@ class CodeResult:
 
 def _mixed_lines(mixed: MixedArtifacts, view: DisplayOptions) -> Iterator[str]:
     """Write which artifact stayed behind, what keeps it, and what Kafka's own classes miss."""
-    kept = f"; kept by: {', '.join(mixed.kept_by[:_MOST_SHOWN])}" if mixed.kept_by else ""
+    keepers = f"; kept by: {', '.join(mixed.kept_by[:_MOST_SHOWN])}" if mixed.kept_by else ""
     failing = (
         f"{len(mixed.problems)} references of Kafka's own fail" if mixed.problems else "Kafka's references resolve"
     )
     yield view.fact(
-        sanitize(f"- different releases of Kafka in the files, {mixed.oldest} is the oldest: {failing}{kept}")
+        sanitize(f"- different releases of Kafka in the files, {mixed.oldest} is the oldest: {failing}{keepers}")
     )
-    for each in mixed.problems if view.verbose else mixed.problems[:_MOST_SHOWN]:
-        yield view.fact(sanitize(f"- {each.error}: {each.text}: {each.reason}; {_referrers(each.referred_by, view)}"))
+    for problem in mixed.problems if view.verbose else mixed.problems[:_MOST_SHOWN]:
+        yield view.fact(
+            sanitize(f"- {problem.error}: {problem.text}: {problem.reason}; {_referrers(problem.referred_by, view)}")
+        )
 
 
-def _referrers(found: Sequence[Referrer], view: DisplayOptions) -> str:
+def _referrers(referrers: Sequence[Referrer], view: DisplayOptions) -> str:
     """Name the first class that refers to something, or with ``-v`` all."""
-    shown = found if view.verbose else found[:1]
-    names = ", ".join(f"{each.library} {java_name(each.name)}" for each in shown)
-    return f"{names} and {len(found) - 1} more" if len(found) > len(shown) else names
+    shown = referrers if view.verbose else referrers[:1]
+    names = ", ".join(f"{referrer.library} {java_name(referrer.name)}" for referrer in shown)
+    return f"{names} and {len(referrers) - 1} more" if len(referrers) > len(shown) else names

@@ -26,13 +26,15 @@ class ConfigurationResult:
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is not fine, one line each."""
-        counted = Counter(each.status for each in self.report.findings)
+        counted = Counter(finding.status for finding in self.report.findings)
         counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
         yield f"configuration {self.file}: {counts or 'no settings'}"
-        same: dict[tuple[str, str, str, str], list[str]] = {}
-        for each in self.report.notable:
-            same.setdefault((each.status.value, each.place, each.key, each.text), []).append(each.config)
-        for (status, place, key, text), configs in same.items():
+        clients_by_text: dict[tuple[str, str, str, str], list[str]] = {}
+        for finding in self.report.notable:
+            clients_by_text.setdefault((finding.status.value, finding.place, finding.key, finding.text), []).append(
+                finding.config
+            )
+        for (status, place, key, text), configs in clients_by_text.items():
             clients = ", ".join(name for name in configs if name not in {"", "streams"})
             name = f"{place and f'{place}: '}{key}{clients and f' ({clients})'}"
             yield view.fact(sanitize(f"- {status}: {name}: {text}"))

@@ -103,7 +103,7 @@ _MAX_COLUMNS: Final = 120
 @click.option(
     "--without",
     metavar="FEATURES",
-    help=f"What the application does not have, with commas: {', '.join(each.value for each in TopologyFeature)}.",
+    help=f"What the application does not have, with commas: {', '.join(feature.value for feature in TopologyFeature)}.",
 )
 @click.option(
     "--topology",
@@ -235,11 +235,13 @@ def plan(
             target = resolve_release(to_release, assume)
             origin = resolve_release(from_release, assume) if from_release else None
             if protocol.to_protocol and origin:
-                found = plan_protocol(origin, target, protocol, without=without, topology=topology, offline=offline)
-                _print_protocol_plan(found, output=output, verbose=verbose)
+                protocol_plan = plan_protocol(
+                    origin, target, protocol, without=without, topology=topology, offline=offline
+                )
+                _print_protocol_plan(protocol_plan, output=output, verbose=verbose)
                 return
             settings = read_settings(protocol.settings_file) if protocol.settings_file else None
-            known = PlannedApplication(
+            application = PlannedApplication(
                 settings=settings,
                 settings_source=str(protocol.settings_file),
                 topology=read_topology(topology),
@@ -248,17 +250,17 @@ def plan(
                 absent=features_named(without) if without is not None else frozenset(),
                 change=compare_topology_files(*topologies) if topologies else None,
             )
-            ends = origin or _origin(known.group, target), target
+            ends = origin or _origin(application.group, target), target
             if is_same_release(*ends):
                 if settings or code:
                     raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
                 notes = list(dict.fromkeys((*ends[0].reading, *target.reading)))
-                _print_same_release(target.release, notes, known.change, offline=offline, output=output)
+                _print_same_release(target.release, notes, application.change, offline=offline, output=output)
                 return
-            options = GroupOptions.of(context, of_a_group, known)
+            options = GroupOptions.of(context, of_a_group, application)
             if code:
-                known = evolve(known, code=judge_code(code, ends[0].release, target.release))
-            planned = plan_for(known, *ends, offline=offline)
+                application = evolve(application, code=judge_code(code, ends[0].release, target.release))
+            planned = plan_for(application, *ends, offline=offline)
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
@@ -305,13 +307,13 @@ def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> N
         sys.exit(1)
 
 
-def _print_protocol_plan(found: ProtocolPlan, *, output: str, verbose: bool) -> None:
+def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: bool) -> None:
     if output == "text":
         view = _view(verbose=verbose)
-        click.echo(view.show(found.lines(view)))
+        click.echo(view.show(protocol_plan.lines(view)))
     else:
-        click.echo(_rendered(found.as_json(), output))
-    if found.verdict is Verdict.UNSAFE:
+        click.echo(_rendered(protocol_plan.as_json(), output))
+    if protocol_plan.verdict is Verdict.UNSAFE:
         sys.exit(1)
 
 

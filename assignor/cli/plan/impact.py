@@ -41,16 +41,16 @@ def estimate_impact(
 def impact_lines(impact: Impact) -> Iterator[str]:
     """Write what was explored and measured."""
     group = impact.as_json()
-    for each in group["explored"]:
-        what = f"{each['from_release']} to {each['to_release']}, {each['plan'].replace('_', ' ')}"
-        yield f"explored with {count(each['members'], 'member')}: {what}: {each['verdict']}"
-        if each["verdict"] == Verdict.SAFE.value:
-            yield f"   {each['states']:,} states, every schedule with up to one crash and one late member"
+    for bounce in group["explored"]:
+        what = f"{bounce['from_release']} to {bounce['to_release']}, {bounce['plan'].replace('_', ' ')}"
+        yield f"explored with {count(bounce['members'], 'member')}: {what}: {bounce['verdict']}"
+        if bounce["verdict"] == Verdict.SAFE.value:
+            yield f"   {bounce['states']:,} states, every schedule with up to one crash and one late member"
         else:
-            yield f"   {each['property']} ({each['message']})"
-            if each["example"]:
-                yield f'   streams-assignor replay "{each["example"]}"'
-            yield f"   instead: {each['instead']}"
+            yield f"   {bounce['property']} ({bounce['message']})"
+            if bounce["example"]:
+                yield f'   streams-assignor replay "{bounce["example"]}"'
+            yield f"   instead: {bounce['instead']}"
     whole = _size_text(group)
     if group["sample"]:
         yield f"played with {_size_text(group['sample'])}, a sample of {whole}:"
@@ -81,8 +81,8 @@ def _range(least: int, most: int, noun: str) -> str:
 def _gaps_text(hop: MeasuredHop) -> str:
     if not hop.gaps:
         return "every task always has an owner"
-    each = "of" if hop.gaps * hop.longest_gap_s == hop.gaps_s else "of up to"
+    words = "of" if hop.gaps * hop.longest_gap_s == hop.gaps_s else "of up to"
     return (
         f"some task has no owner for {format_seconds(hop.gaps_s)} in {count(hop.gaps, 'gap')} "
-        f"{each} {format_seconds(hop.longest_gap_s)}, one task for at most {format_seconds(hop.longest_s)}"
+        f"{words} {format_seconds(hop.longest_gap_s)}, one task for at most {format_seconds(hop.longest_s)}"
     )

@@ -35,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS: Final = (
     click.option(
         "--to-protocol",
-        type=click.Choice([each.value for each in Protocol]),
+        type=click.Choice([protocol.value for protocol in Protocol]),
         help="Plan the change of group.protocol, with FROM and TO as they are; they may be the same release.",
     ),
     click.option(
@@ -103,13 +103,13 @@ class ProtocolPlan:
     @property
     def verdict(self) -> Verdict:
         """``UNSAFE`` if the live group or its brokers block the change, else that of the plan."""
-        blocked = any(each.level is Level.BLOCKED for each in self.checks)
+        blocked = any(check.level is Level.BLOCKED for check in self.checks)
         return Verdict.UNSAFE if blocked else self.migration.verdict
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """The names of what blocks or, if nothing does, of what is open."""
-        blocking = [each.name for each in self.checks if each.level is Level.BLOCKED]
+        blocking = [check.name for check in self.checks if check.level is Level.BLOCKED]
         planned = self.migration.conditions if self.verdict is self.migration.verdict else ()
         return tuple(dict.fromkeys((*blocking, *planned)))
 
@@ -118,7 +118,7 @@ class ProtocolPlan:
         decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
         decided["assumed"] = list(self.assumed)
         plain = self.migration.as_json() | decided | self.checked.as_json()
-        return plain | ({"preflight": [each.as_json() for each in self.checks]} if self.checks else {})
+        return plain | ({"preflight": [check.as_json() for check in self.checks]} if self.checks else {})
 
     @property
     def checked(self) -> CheckedScope:
@@ -129,17 +129,17 @@ class ProtocolPlan:
         """Write the plan as text."""
         yield self._title()
         if self.checks:
-            yield from ("", "the live group:", *(f"- {each}" for each in self.checks))
+            yield from ("", "the live group:", *(f"- {check}" for check in self.checks))
         if self.migration.judgements:
             yield from ("", "requirements:")
-            yield from (line for each in self.migration.judgements for line in each.lines())
+            yield from (line for judgement in self.migration.judgements for line in judgement.lines())
         for number, step in enumerate(self.migration.steps, 1):
             yield from ("", *step_lines(number, step, view))
         yield from ("", "what survives:")
         for row in SURVIVALS:
             yield view.fact(f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})")
-        if found := [*self.notes, *self.migration.warnings]:
-            yield from ("", *(f"note: {each}" for each in found))
+        if notes := [*self.notes, *self.migration.warnings]:
+            yield from ("", *(f"note: {note}" for note in notes))
         if self.migration.hazards:
             yield from ("", *hazard_lines(self.migration.hazards, view))
         yield from ("", str(self.checked))
@@ -152,9 +152,9 @@ class ProtocolPlan:
         change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
         names = ", ".join(self.conditions)
         rest = rest_text(plan.beyond_metadata) if verdict is not Verdict.UNSAFE else ""
-        known = f"{verdict.value} for the metadata" if rest and verdict is Verdict.SAFE else verdict.value
+        words = f"{verdict.value} for the metadata" if rest and verdict is Verdict.SAFE else verdict.value
         reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; blocked by {names}"}
-        parts = (f"{change}: {known}: {way}{reason.get(verdict, '')}", rest, *self.assumed)
+        parts = (f"{change}: {words}: {way}{reason.get(verdict, '')}", rest, *self.assumed)
         return "; ".join(filter(None, parts))
 
 
@@ -178,10 +178,10 @@ def plan_protocol(
         settings=settings,
         broker=release_named(options.broker_release).known_number if options.broker_release else None,
     )
-    known = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
-    known = evolve(known, absent=known.absent | features)
+    facts_of_file = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
+    facts_of_file = evolve(facts_of_file, absent=facts_of_file.absent | features)
     facts, checks, at = _look(target.release, protocol, facts, options, settings or {})
-    plan = plan_migration(origin.release, target.release, protocol, facts, at, offline=offline, topology=known)
+    plan = plan_migration(origin.release, target.release, protocol, facts, at, offline=offline, topology=facts_of_file)
     assumed = assumptions_of(origin.release, target.release)
     return ProtocolPlan(plan, checks, (*origin.notes, *target.notes), tuple(dict.fromkeys(assumed)))
 

@@ -123,7 +123,7 @@ def hazard_lines(hazards: Sequence[Hazard], view: DisplayOptions, others: Iterab
 
     If they do not fit on a screen with the other lines of the plan, the last line counts those that are left out.
     """
-    seen = sum(bool(each.seen) for each in hazards)
+    seen = sum(bool(hazard.seen) for hazard in hazards)
     more = "" if view.verbose else "; -v: what to do"
     yield f"hazards beyond the metadata: {len(hazards)}, {seen} seen with real jars{more}"
     if view.verbose:
@@ -144,14 +144,19 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
 
     If they do not fit on a screen with the other lines of the plan, those of which files cannot tell are counted.
     """
-    yes, unknown, no = ([each for each in judged if each.concern.answer is answer] for answer in Answer.in_order())
+    yes, unknown, no = (
+        [judged_hazard for judged_hazard in judged if judged_hazard.concern.answer is answer]
+        for answer in Answer.in_order()
+    )
     hint = "" if view.verbose else "; -v: what to do"
     first = [f"hazards that concern you: {len(yes) or 'none'}{hint if yes else ''}"]
-    for each in yes:
-        first += _with_reason(each, "shown by", "; ".join(each.concern.evidence), view)
+    for judged_hazard in yes:
+        first += _with_reason(judged_hazard, "shown by", "; ".join(judged_hazard.concern.evidence), view)
     last = [f"do not concern you: {len(no)}{'' if view.verbose else '; -v: why'}"] if no else []
     if no and not view.is_short:
-        reasons = (f"- {each.hazard.applies_to}: {'; '.join(each.concern.evidence)}" for each in no)
+        reasons = (
+            f"- {judged_hazard.hazard.applies_to}: {'; '.join(judged_hazard.concern.evidence)}" for judged_hazard in no
+        )
         last += map(sanitize, reasons)
     yield from first
     if unknown:
@@ -169,22 +174,24 @@ def _with_reason(judged: JudgedHazard, label: str, reason: str, view: DisplayOpt
 
 def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str]) -> Iterator[str]:
     if view.verbose:
-        for each in unknown:
-            yield from _with_reason(each, "decided by", "; ".join(each.concern.decided_by), view)
+        for judged_hazard in unknown:
+            yield from _with_reason(judged_hazard, "decided by", "; ".join(judged_hazard.concern.decided_by), view)
         return
     room = view.room_beside(others)
     fit = len(unknown) if room is None or len(unknown) <= room else max(room - 1, 1)
-    for each in unknown[:fit]:
-        hazard = each.hazard
-        yield view.fact(sanitize(f"- {hazard.severity.value}: {_asked(each)}: {hazard.applies_to}: {hazard.words}"))
+    for judged_hazard in unknown[:fit]:
+        hazard = judged_hazard.hazard
+        yield view.fact(
+            sanitize(f"- {hazard.severity.value}: {_asked(judged_hazard)}: {hazard.applies_to}: {hazard.words}")
+        )
     if fit < len(unknown):
         yield f"- and {len(unknown) - fit} more: -v"
 
 
 def _options(judged: JudgedHazard) -> list[str]:
     """Return the options that would decide a hazard."""
-    texts = (each for each in judged.concern.decided_by if each.startswith("--"))
-    return list(dict.fromkeys(_WITH_LIBRARIES if _WITH_LIBRARIES in each else each.partition(" ")[0] for each in texts))
+    texts = (text for text in judged.concern.decided_by if text.startswith("--"))
+    return list(dict.fromkeys(_WITH_LIBRARIES if _WITH_LIBRARIES in text else text.partition(" ")[0] for text in texts))
 
 
 _WITH_LIBRARIES: Final = "--app with your libraries"
@@ -198,10 +205,10 @@ def _asked(judged: JudgedHazard) -> str:
 
 def _asked_for(unknown: Iterable[JudgedHazard]) -> str:
     """Count what the options would decide, and what is left to a look."""
-    counted = Counter(option for each in unknown for option in _options(each) or [""])
+    counted = Counter(option for judged_hazard in unknown for option in _options(judged_hazard) or [""])
     looks = counted.pop("", 0)
-    found = [f"{option} decides {number}" for option, number in counted.most_common()]
-    return ", ".join([*found, *([f"{looks} need a look of yours"] if looks else [])])
+    decided = [f"{option} decides {number}" for option, number in counted.most_common()]
+    return ", ".join([*decided, *([f"{looks} need a look of yours"] if looks else [])])
 
 
 def split_text(judged: Iterable[tuple[str, str]]) -> str:
@@ -213,8 +220,8 @@ def split_text(judged: Iterable[tuple[str, str]]) -> str:
     counted = Counter(judged)
     number = Counter(answer for answer, _ in counted.elements())
     yes, unknown = (number[answer.value] for answer in (Answer.YES, Answer.UNKNOWN))
-    severe = {words: counted[Answer.YES.value, each.value] for each, words in _DECISIVE.items()}
-    worst = ", ".join(f"{found} can {words}" for words, found in severe.items() if found)
+    severe = {words: counted[Answer.YES.value, severity.value] for severity, words in _DECISIVE.items()}
+    worst = ", ".join(f"{hazard_count} can {words}" for words, hazard_count in severe.items() if hazard_count)
     verb = "concerns" if yes == 1 else "concern"
     concerned = f"{count(yes, 'hazard')} {verb} you{worst and f' ({worst})'}" if yes else ""
     return ", ".join(filter(None, (concerned, f"of {unknown} the files cannot tell" if unknown else "")))
@@ -259,24 +266,26 @@ def _title(hops: Sequence[Upgrade]) -> str:
 
 def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] | None) -> str:
     """Return the verdict with its conditions, the plan, and what else decides."""
-    found, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
+    guided, title, rest = advice.guidance, _title(advice.guidance.hops), rest_text(advice.beyond_metadata)
     if judged is not None:
-        rest = split_text((each.concern.answer.value, each.hazard.severity.value) for each in judged)
-    features = [each.words for each in found.features]
+        rest = split_text(
+            (judged_hazard.concern.answer.value, judged_hazard.hazard.severity.value) for judged_hazard in judged
+        )
+    features = [feature.words for feature in guided.features]
     if blocked:
-        way, rest = f"{found.verdict.value}: {blocked}", ""
-    elif found.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
+        way, rest = f"{guided.verdict.value}: {blocked}", ""
+    elif guided.verdict in {Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.ERROR}:
         why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
-        way, rest = f"{found.verdict.value}: {title}; {why}", ""
-    elif found.verdict is Verdict.SAFE:
-        way = f"{found.verdict.value}{' for the metadata' if rest else ''}: {title}"
+        way, rest = f"{guided.verdict.value}: {title}; {why}", ""
+    elif guided.verdict is Verdict.SAFE:
+        way = f"{guided.verdict.value}{' for the metadata' if rest else ''}: {title}"
     else:
-        subject = "application" if TopologyFeature.SECOND_THREAD in found.features else "topology"
+        subject = "application" if TopologyFeature.SECOND_THREAD in guided.features else "topology"
         condition = f"if the {subject} has no {' and no '.join(features)}"
-        way = f"{found.verdict.value}: {_title(found.if_met or found.hops)}, {condition}"
-        if found.if_met:
-            only = f", which {' and '.join(each.words for each in found.hops_features)} make unsafe"
-            way += f"; else {title}{only if found.hops_features else ''}, as below"
+        way = f"{guided.verdict.value}: {_title(guided.if_met or guided.hops)}, {condition}"
+        if guided.if_met:
+            only = f", which {' and '.join(feature.words for feature in guided.hops_features)} make unsafe"
+            way += f"; else {title}{only if guided.hops_features else ''}, as below"
     return "; ".join(filter(None, (way, rest, *advice.assumed, *advice.patch_levels)))
 
 
@@ -289,7 +298,9 @@ def rest_text(hazards: Mapping[str, int]) -> str:
     number = sum(hazards.values())
     if not number:
         return ""
-    worst = ", ".join(f"{hazards[each.value]} can {words}" for each, words in _DECISIVE.items() if hazards[each.value])
+    worst = ", ".join(
+        f"{hazards[severity.value]} can {words}" for severity, words in _DECISIVE.items() if hazards[severity.value]
+    )
     decide = "decides" if number == 1 else "decide"
     text = f"{count(number, 'thing')} of your application and brokers {decide} the rest"
     return f"{text} ({worst})" if worst else text

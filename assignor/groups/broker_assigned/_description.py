@@ -93,7 +93,7 @@ class DescribedSubtopology:
     @property
     def input_topics(self) -> tuple[str, ...]:
         """All topics that its tasks read."""
-        return (*self.source_topics, *(each.name for each in self.repartition_sources))
+        return (*self.source_topics, *(source.name for source in self.repartition_sources))
 
 
 @frozen(kw_only=True)
@@ -110,8 +110,8 @@ class DescribedTopology:
         """All topics that have to exist."""
         return frozenset(
             name
-            for each in self.subtopologies
-            for name in (*each.input_topics, *(changelog.name for changelog in each.changelogs))
+            for subtopology in self.subtopologies
+            for name in (*subtopology.input_topics, *(changelog.name for changelog in subtopology.changelogs))
         )
 
 

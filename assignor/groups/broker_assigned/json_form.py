@@ -30,18 +30,20 @@ _OPERATIONS: Final[Mapping[int, str]] = {
 
 def broker_group_json(group: DescribedGroup) -> dict[str, Any]:
     """Return the keys of a group."""
-    found = group.broker or BrokerGroup()
-    known = group.broker is not None
+    broker_group = group.broker or BrokerGroup()
+    is_known = group.broker is not None
     return {
-        "epoch": found.epoch if known else None,
-        "assignment_epoch": found.assignment_epoch if known else None,
-        "topology": found.topology
+        "epoch": broker_group.epoch if is_known else None,
+        "assignment_epoch": broker_group.assignment_epoch if is_known else None,
+        "topology": broker_group.topology
         and {
-            "epoch": found.topology.epoch,
-            "subtopologies": {each.name: _subtopology_json(each) for each in found.topology.subtopologies},
+            "epoch": broker_group.topology.epoch,
+            "subtopologies": {
+                subtopology.name: _subtopology_json(subtopology) for subtopology in broker_group.topology.subtopologies
+            },
         },
-        "configs": None if found.configs is None else dict(found.configs),
-        "authorized_operations": _operation_names(found.authorized_operations),
+        "configs": None if broker_group.configs is None else dict(broker_group.configs),
+        "authorized_operations": _operation_names(broker_group.authorized_operations),
         "partition_counts": dict(sorted(group.partition_counts.items())) if group.type == STREAMS else None,
     }
 
@@ -50,36 +52,36 @@ def _operation_names(bits: int | None) -> list[str] | None:
     return None if bits is None else [name for bit, name in _OPERATIONS.items() if bits & 1 << bit]
 
 
-def _subtopology_json(found: DescribedSubtopology) -> dict[str, Any]:
+def _subtopology_json(subtopology: DescribedSubtopology) -> dict[str, Any]:
     return {
-        "source_topics": list(found.source_topics),
-        "repartition_sink_topics": list(found.repartition_sink_topics),
-        "repartition_source_topics": {each.name: _topic_json(each) for each in found.repartition_sources},
-        "changelogs": {each.name: _topic_json(each) for each in found.changelogs},
+        "source_topics": list(subtopology.source_topics),
+        "repartition_sink_topics": list(subtopology.repartition_sink_topics),
+        "repartition_source_topics": {source.name: _topic_json(source) for source in subtopology.repartition_sources},
+        "changelogs": {changelog.name: _topic_json(changelog) for changelog in subtopology.changelogs},
     }
 
 
-def _topic_json(found: InternalTopic) -> dict[str, Any]:
+def _topic_json(topic: InternalTopic) -> dict[str, Any]:
     return {
-        "partitions": found.partitions,
-        "replication_factor": found.replication_factor,
-        "configs": dict(found.configs),
+        "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+        "configs": dict(topic.configs),
     }
 
 
 def broker_member_json(
-    found: BrokerAssignment | None, progress: Reconciliation | None, group_type: str
+    assignment: BrokerAssignment | None, progress: Reconciliation | None, group_type: str
 ) -> dict[str, Any]:
     """Return the keys of a member."""
-    if found is None or progress is None:
+    if assignment is None or progress is None:
         return dict.fromkeys(_MEMBER_KEYS)
-    target = found.target
+    target = assignment.target
     return {
-        "epoch": found.epoch,
+        "epoch": assignment.epoch,
         "has_target": progress.is_complete,
-        "topology_epoch": found.topology_epoch if group_type == STREAMS else None,
-        "is_classic": found.is_classic,
-        "topic_regex": found.topic_regex,
+        "topology_epoch": assignment.topology_epoch if group_type == STREAMS else None,
+        "is_classic": assignment.is_classic,
+        "topic_regex": assignment.topic_regex,
         "target": target
         and {
             "partitions": list(map(str, target.partitions)),
@@ -89,15 +91,16 @@ def broker_member_json(
         },
         "to_revoke": [{"role": role, "name": str(thing)} for role, thing in progress.to_revoke],
         "awaited": [
-            {"role": each.role, "name": str(each.thing), "holders": list(each.holders)} for each in progress.awaited
+            {"role": awaited.role, "name": str(awaited.thing), "holders": list(awaited.holders)}
+            for awaited in progress.awaited
         ],
-        "offset_sums": _sums_json(found.offset_sums),
-        "end_offset_sums": _sums_json(found.end_offset_sums),
+        "offset_sums": _sums_json(assignment.offset_sums),
+        "end_offset_sums": _sums_json(assignment.end_offset_sums),
     }
 
 
 def _sums_json(sums: Mapping[TaskId, int]) -> dict[str, int] | None:
-    return {str(task): each for task, each in sums.items()} if sums else None
+    return {str(task): offset_sum for task, offset_sum in sums.items()} if sums else None
 
 
 _MEMBER_KEYS: Final = (

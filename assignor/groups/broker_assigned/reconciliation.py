@@ -73,7 +73,7 @@ class Reconciliation:
     @property
     def waits_for(self) -> tuple[str, ...]:
         """Names of the members that have to revoke something for it, sorted."""
-        return tuple(sorted({name for each in self.awaited for name in each.holders}))
+        return tuple(sorted({name for awaited in self.awaited for name in awaited.holders}))
 
 
 COMPLETE: Final = Reconciliation(is_confirmed=True)
@@ -94,52 +94,56 @@ class _Holders:
 
     unconfirmed: frozenset[str]
 
-    def of(self, name: str, own: BrokerAssignment, role: str, thing: Thing) -> tuple[str, ...]:
+    def of(self, name: str, assignment: BrokerAssignment, role: str, thing: Thing) -> tuple[str, ...]:
         """Return the members that keep one from getting a thing.
 
         An active task or a partition has one owner; a process has one copy of a task, in whatever role.
         """
         shown = set(self.owners.get(thing, ())) if role in _SOLE_ROLES else set[str]()
-        if own.process_id:
-            shown |= self.copies.get((own.process_id, thing), set())
+        if assignment.process_id:
+            shown |= self.copies.get((assignment.process_id, thing), set())
         if shown - {name}:
             return tuple(sorted(shown - {name}))
         # An unconfirmed member may hold what it is not to have; the broker does not show it.
-        others = self.targets.get((role, thing), set()) | {name}
-        if len(self.unconfirmed) > _MAX_CANDIDATES + len(others):
+        entitled = self.targets.get((role, thing), set()) | {name}
+        if len(self.unconfirmed) > _MAX_CANDIDATES + len(entitled):
             return ()  # without a look at each of them, for each thing of each member
-        found = self.unconfirmed - others
-        return tuple(sorted(found)) if len(found) <= _MAX_CANDIDATES else ()
+        candidates = self.unconfirmed - entitled
+        return tuple(sorted(candidates)) if len(candidates) <= _MAX_CANDIDATES else ()
 
 
 def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapping[str, Reconciliation]:
     """Return how far each member is, by its name; empty for a classic group."""
-    known = {each.name: found for each in members if (found := each.described.broker_assignment)}
+    assignments = {member.name: assignment for member in members if (assignment := member.described.broker_assignment)}
     epoch = group.broker.assignment_epoch if group.broker else 0
-    unconfirmed = frozenset(name for name, found in known.items() if found.target is not None and found.epoch < epoch)
-    if not unconfirmed and all(found.target in (None, found.current) for found in known.values()):
-        return dict.fromkeys(known, COMPLETE)
-    holders = _holders(known, unconfirmed)
+    unconfirmed = frozenset(
+        name for name, assignment in assignments.items() if assignment.target is not None and assignment.epoch < epoch
+    )
+    if not unconfirmed and all(assignment.target in (None, assignment.current) for assignment in assignments.values()):
+        return dict.fromkeys(assignments, COMPLETE)
+    holders = _holders(assignments, unconfirmed)
     return {
         name: COMPLETE
-        if found.target is None
+        if assignment.target is None
         else Reconciliation(
             is_confirmed=name not in unconfirmed,
             awaited=tuple(
-                Awaited(role=role, thing=thing, holders=holders.of(name, found, role, thing))
-                for role, thing in _difference(found.target, found.current)
+                Awaited(role=role, thing=thing, holders=holders.of(name, assignment, role, thing))
+                for role, thing in _difference(assignment.target, assignment.current)
             ),
-            to_revoke=tuple(_difference(found.current, found.target)),
+            to_revoke=tuple(_difference(assignment.current, assignment.target)),
         )
-        for name, found in known.items()
+        for name, assignment in assignments.items()
     }
 
 
-def blocking_members(found: Mapping[str, Reconciliation]) -> tuple[str, ...]:
+def blocking_members(reconciliations: Mapping[str, Reconciliation]) -> tuple[str, ...]:
     """Return the names of the members that a group waits for: those that have to revoke or confirm; else all others."""
-    holders = {name for each in found.values() for name in each.waits_for}
-    first = [name for name, each in found.items() if name in holders or not each.is_confirmed]
-    return tuple(first or (name for name, each in found.items() if not each.is_complete))
+    holders = {name for reconciliation in reconciliations.values() for name in reconciliation.waits_for}
+    first = [
+        name for name, reconciliation in reconciliations.items() if name in holders or not reconciliation.is_confirmed
+    ]
+    return tuple(first or (name for name, reconciliation in reconciliations.items() if not reconciliation.is_complete))
 
 
 def _difference(one: Assigned, other: Assigned) -> Iterator[tuple[str, Thing]]:
@@ -149,15 +153,15 @@ def _difference(one: Assigned, other: Assigned) -> Iterator[tuple[str, Thing]]:
         yield from ((role, thing) for thing in select(one) if thing not in others)
 
 
-def _holders(known: Mapping[str, BrokerAssignment], unconfirmed: frozenset[str]) -> _Holders:
+def _holders(assignments: Mapping[str, BrokerAssignment], unconfirmed: frozenset[str]) -> _Holders:
     owners: dict[Thing, set[str]] = defaultdict(set)
     copies: dict[tuple[str, Thing], set[str]] = defaultdict(set)
     targets: dict[tuple[str, Thing], set[str]] = defaultdict(set)
-    for name, found in known.items():
-        for role, thing in _difference(found.current, _NOTHING):
-            copies[found.process_id, thing].add(name)
+    for name, assignment in assignments.items():
+        for role, thing in _difference(assignment.current, _NOTHING):
+            copies[assignment.process_id, thing].add(name)
             if role in _SOLE_ROLES:
                 owners[thing].add(name)
-        for key in _difference(found.target or _NOTHING, _NOTHING):
+        for key in _difference(assignment.target or _NOTHING, _NOTHING):
             targets[key].add(name)
     return _Holders(owners, copies, targets, unconfirmed)

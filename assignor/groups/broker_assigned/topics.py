@@ -26,7 +26,7 @@ class WrongCount(NamedTuple):
 
 def missing_source_topics(group: DescribedGroup) -> list[str]:
     """List the source topics that do not exist."""
-    sources = {topic for each in _subtopologies(group) for topic in each.source_topics}
+    sources = {topic for subtopology in _subtopologies(group) for topic in subtopology.source_topics}
     return sorted(sources & group.missing_topics)
 
 
@@ -38,22 +38,22 @@ def missing_internal_topics(group: DescribedGroup) -> list[str]:
 def wrong_internal_topics(group: DescribedGroup) -> list[WrongCount]:
     """List the internal topics that exist with another number of partitions than needed, as far as that is known."""
     counts = group.partition_counts
-    found = set[WrongCount]()
-    for each in _subtopologies(group):
-        tasks = task_count(each, counts)
+    wrong_counts = set[WrongCount]()
+    for subtopology in _subtopologies(group):
+        tasks = task_count(subtopology, counts)
         # A repartition topic without a number gets that of its upstream topics, which copartitioning may raise.
-        expected = {topic.name: topic.partitions for topic in each.repartition_sources}
+        expected = {topic.name: topic.partitions for topic in subtopology.repartition_sources}
         expected |= {
             topic.name: topic.partitions or tasks or 0
-            for topic in each.changelogs
-            if topic.name not in each.source_topics  # a source topic that serves as changelog has its own number
+            for topic in subtopology.changelogs
+            if topic.name not in subtopology.source_topics  # a source topic that serves as changelog has its own number
         }
-        found.update(
+        wrong_counts.update(
             WrongCount(name, counts[name], number)
             for name, number in expected.items()
             if number and counts.get(name, number) != number
         )
-    return sorted(found)
+    return sorted(wrong_counts)
 
 
 def unequal_source_topics(group: DescribedGroup) -> list[Mapping[str, int]]:
@@ -62,21 +62,25 @@ def unequal_source_topics(group: DescribedGroup) -> list[Mapping[str, int]]:
     A topology may need equal ones (copartitioning) or not; a description does not show it. So differences count only
     if the group is not ready and no other reason is found.
     """
-    others = missing_source_topics(group) or missing_internal_topics(group) or wrong_internal_topics(group)
-    if group.state != NOT_READY or others:
+    other_reasons = missing_source_topics(group) or missing_internal_topics(group) or wrong_internal_topics(group)
+    if group.state != NOT_READY or other_reasons:
         return []
     counts = [
-        {topic: group.partition_counts[topic] for topic in sorted(each.input_topics) if topic in group.partition_counts}
-        for each in _subtopologies(group)
+        {
+            topic: group.partition_counts[topic]
+            for topic in sorted(subtopology.input_topics)
+            if topic in group.partition_counts
+        }
+        for subtopology in _subtopologies(group)
     ]
-    return [each for each in counts if len({*each.values()}) > 1]
+    return [by_topic for by_topic in counts if len({*by_topic.values()}) > 1]
 
 
 def task_count(subtopology: DescribedSubtopology, counts: Mapping[str, int]) -> int | None:
     """Return the number of tasks of a subtopology: the most partitions of a topic it reads; None if one is unknown."""
-    known = [counts.get(topic) for topic in subtopology.input_topics]
-    numbers = [each for each in known if each is not None]
-    return max(numbers) if numbers and len(numbers) == len(known) else None
+    partition_counts = [counts.get(topic) for topic in subtopology.input_topics]
+    numbers = [number for number in partition_counts if number is not None]
+    return max(numbers) if numbers and len(numbers) == len(partition_counts) else None
 
 
 def expected_tasks(group: DescribedGroup, *, stateful: bool = False) -> set[TaskId]:
@@ -97,9 +101,12 @@ def task_id(subtopology: str, partition: int) -> TaskId:
 
 
 def _tasks(group: DescribedGroup, stateful: bool) -> Iterator[TaskId]:
-    for each in _subtopologies(group):
-        if each.changelogs or not stateful:
-            yield from (task_id(each.name, number) for number in range(task_count(each, group.partition_counts) or 0))
+    for subtopology in _subtopologies(group):
+        if subtopology.changelogs or not stateful:
+            yield from (
+                task_id(subtopology.name, number)
+                for number in range(task_count(subtopology, group.partition_counts) or 0)
+            )
 
 
 def _subtopologies(group: DescribedGroup) -> tuple[DescribedSubtopology, ...]:

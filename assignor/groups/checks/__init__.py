@@ -74,17 +74,17 @@ def run_checks(view: GroupView, without: Collection[str] = ()) -> tuple[Finding,
         for match in check(view)
     ]
     labels = {member.name: member.label for member in view.members} if matches else {}
-    found = [
+    findings = [
         Finding(severity, code, _with_labels(match.parameters, labels), tuple(match.members))
         for severity, code, match in matches
     ]
-    return tuple(sorted(found, key=lambda finding: finding.severity is not FindingSeverity.PROBLEM))
+    return tuple(sorted(findings, key=lambda finding: finding.severity is not FindingSeverity.PROBLEM))
 
 
 def _with_labels(parameters: Mapping[str, Any], labels: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the parameters with the names of members for people."""
-    return {key: _labelled(each, labels) if key in _NAMES_OF_MEMBERS else each for key, each in parameters.items()}
+    return {key: _labelled(value, labels) if key in _NAMES_OF_MEMBERS else value for key, value in parameters.items()}
 
 
 def _labelled(names: str | Sequence[str], labels: Mapping[str, str]) -> str | Sequence[str]:
-    return labels.get(names, names) if isinstance(names, str) else [labels.get(each, each) for each in names]
+    return labels.get(names, names) if isinstance(names, str) else [labels.get(name, name) for name in names]

@@ -67,7 +67,7 @@ def rejoins(view: GroupView) -> Iterator[Match]:
         return
     by_causes: dict[tuple[RejoinCause, ...], list[str]] = {}
     for member in view.members:
-        if causes := tuple(each for each in member.rejoin_causes if each not in _OWN_FINDING):
+        if causes := tuple(cause for cause in member.rejoin_causes if cause not in _OWN_FINDING):
             by_causes.setdefault(causes, []).append(member.name)
     for causes, names in by_causes.items():
         yield Match({"names": names, "causes": [cause.value for cause in causes]}, names)

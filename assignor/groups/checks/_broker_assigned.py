@@ -48,9 +48,9 @@ def stale_topology(view: GroupView) -> Iterator[Match]:
         return
     stale: dict[int, list[InspectedMember]] = defaultdict(list)
     for member in view.members:
-        found = member.described.broker_assignment
-        if found and found.topology_epoch < broker.topology.epoch:
-            stale[found.topology_epoch].append(member)
+        assignment = member.described.broker_assignment
+        if assignment and assignment.topology_epoch < broker.topology.epoch:
+            stale[assignment.topology_epoch].append(member)
     for epoch, members in stale.items():
         names = names_of(members)
         yield Match({"names": names, "epoch": epoch, "group_epoch": broker.topology.epoch}, names)
@@ -68,18 +68,18 @@ def unreconciled(view: GroupView) -> Iterator[Match]:
     if view.described_group.state != RECONCILING:
         return
     waiting: dict[str, list[str]] = defaultdict(list)
-    for name, found in view.reconciliations.items():
-        for holder in found.waits_for:
+    for name, reconciliation in view.reconciliations.items():
+        for holder in reconciliation.waits_for:
             waiting[holder].append(name)
-    for name, found in view.reconciliations.items():
-        if not found.is_confirmed or waiting[name]:
+    for name, reconciliation in view.reconciliations.items():
+        if not reconciliation.is_confirmed or waiting[name]:
             things = {
-                str(each.thing)
+                str(awaited.thing)
                 for waiter in waiting[name]
-                for each in view.reconciliations[waiter].awaited
-                if each.holders == (name,)
+                for awaited in view.reconciliations[waiter].awaited
+                if awaited.holders == (name,)
             }
-            parameters = {"name": name, "confirmed": found.is_confirmed, "things": sorted(things)}
+            parameters = {"name": name, "confirmed": reconciliation.is_confirmed, "things": sorted(things)}
             yield Match({**parameters, "waiting": waiting[name]}, [name])
 
 
@@ -93,7 +93,9 @@ def too_few_standbys(view: GroupView) -> Iterator[Match]:
     expected = topics.expected_tasks(group, stateful=True)
     few = [task for task in in_order(expected) if have[task] < wanted]
     if few:
-        processes = {found.process_id for member in view.members if (found := member.described.broker_assignment)}
+        processes = {
+            assignment.process_id for member in view.members if (assignment := member.described.broker_assignment)
+        }
         least = min(have[task] for task in few)
         yield Match({"tasks": [*map(str, few)], "wanted": wanted, "least": least, "processes": len(processes)})
 
@@ -109,20 +111,22 @@ def _wanted_standbys(view: GroupView) -> int:
 
 def without_end_point(view: GroupView) -> Iterator[Match]:
     """Members without ``application.server`` beside members with it: interactive queries do not find their state."""
-    known = [member for member in view.members if member.described.broker_assignment and view.is_streams_group]
-    without = [member for member in known if not member.subscription.user_end_point]
-    if without and len(without) < len(known):
+    streams_members = [
+        member for member in view.members if member.described.broker_assignment and view.is_streams_group
+    ]
+    without = [member for member in streams_members if not member.subscription.user_end_point]
+    if without and len(without) < len(streams_members):
         names = names_of(without)
         yield Match({"names": names}, names)
 
 
 def classic_members(view: GroupView) -> Iterator[Match]:
     """Members that still speak the classic protocol, in a group that is being migrated to KIP-848."""
-    found = [
+    classic = [
         member
         for member in view.members
         if member.described.broker_assignment and member.described.broker_assignment.is_classic
     ]
-    if found:
-        names = names_of(found)
+    if classic:
+        names = names_of(classic)
         yield Match({"names": names}, names)

@@ -58,26 +58,29 @@ def upgrade_from(view: GroupView) -> Iterator[Match]:
         if _is_below_probing(member) and member.subscription.candidate_releases.certainly_pinned
     ]
     if pinned:
-        known = {*names_of(pinned)}
-        others = any(_is_below_probing(member) for member in view.members if member.name not in known)
+        pinned_names = {*names_of(pinned)}
+        others_below_probing = any(
+            _is_below_probing(member) for member in view.members if member.name not in pinned_names
+        )
         yield Match(
-            {"pinned": names_of(pinned), "versions": _used_versions(pinned), "others": others}, names_of(pinned)
+            {"pinned": names_of(pinned), "versions": _used_versions(pinned), "others": others_below_probing},
+            names_of(pinned),
         )
 
 
 def maybe_upgrade_from(view: GroupView) -> Iterator[Match]:
     """Members that have ``upgrade.from`` set or are of an old release."""
-    found = [
+    members = [
         member
         for member in view.members
         if member.subscription.candidate_releases.pinned
         and member.subscription.candidate_releases.unpinned
         and _is_below_probing(member)
     ]
-    if found:
-        releases = found[0].subscription.candidate_releases
+    if members:
+        releases = members[0].subscription.candidate_releases
         yield Match(
-            {"names": names_of(found), "versions": _used_versions(found), "releases": releases}, names_of(found)
+            {"names": names_of(members), "versions": _used_versions(members), "releases": releases}, names_of(members)
         )
 
 

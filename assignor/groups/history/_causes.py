@@ -54,42 +54,44 @@ class GenerationChange:
     @cached_property
     def new(self) -> list[GroupMember]:
         """Members that were not in the generation before."""
-        known = self.before.members if self.before else {}
-        if known.keys() == self.after.members.keys():
+        earlier = self.before.members if self.before else {}
+        if earlier.keys() == self.after.members.keys():
             return []
-        return [member for member in self.after.members.values() if member.member_id not in known]
+        return [member for member in self.after.members.values() if member.member_id not in earlier]
 
     @cached_property
     def gone(self) -> list[GroupMember]:
         """Members of the generation before that are not in this one."""
-        known = self.before.members if self.before else {}
-        if known.keys() <= self.after.members.keys():
+        earlier = self.before.members if self.before else {}
+        if earlier.keys() <= self.after.members.keys():
             return []
-        return [member for member in known.values() if member.member_id not in self.after.members]
+        return [member for member in earlier.values() if member.member_id not in self.after.members]
 
     @cached_property
     def kept(self) -> list[tuple[GroupMember, GroupMember]]:
         """The other members, before and after."""
-        known = self.before.members if self.before else {}
-        return [(known[name], member) for name, member in self.after.members.items() if name in known]
+        earlier = self.before.members if self.before else {}
+        return [(earlier[name], member) for name, member in self.after.members.items() if name in earlier]
 
     @cached_property
     def restarted(self) -> list[GroupMember]:
         """New members with the identity, or the process id, of one that is gone or still listed."""
         if self.before is None or not self.new:
             return []
-        earlier, listed = self.gone, [each for each, _ in self.kept]
-        identities = {each.identity for each in earlier} | {each.identity for each in listed if each.instance_id}
-        processes = {each.process_id for each in earlier} - {None}
-        return [one for one in self.new if one.identity in identities or one.process_id in processes]
+        earlier, listed = self.gone, [member for member, _ in self.kept]
+        identities = {member.identity for member in earlier} | {
+            member.identity for member in listed if member.instance_id
+        }
+        processes = {member.process_id for member in earlier} - {None}
+        return [member for member in self.new if member.identity in identities or member.process_id in processes]
 
 
 def infer_cause(transition: GenerationChange) -> Cause:
     """Return the cause of a generation."""
     for code, rule in CAUSES.items():
-        found = rule(transition)
-        if found is not None:
-            confidence, detail = found
+        inferred = rule(transition)
+        if inferred is not None:
+            confidence, detail = inferred
             return Cause(code, confidence, detail + _errors_of_gone(transition))
     return Cause(UNKNOWN, UNKNOWN, "no rule explains it from the records")
 
@@ -147,11 +149,11 @@ def _static_member_restarted(change: GenerationChange) -> _Found:
 
 
 def _member_restarted(change: GenerationChange) -> _Found:
-    if not (found := change.restarted):
+    if not (restarted := change.restarted):
         return None
-    others = [member for member in change.new if member not in found]
-    more = f"; joined: {_names(others)}" if others else ""
-    return LIKELY, f"restarted: {_names(found)}{more}"
+    joined = [member for member in change.new if member not in restarted]
+    more = f"; joined: {_names(joined)}" if joined else ""
+    return LIKELY, f"restarted: {_names(restarted)}{more}"
 
 
 def _member_joined(change: GenerationChange) -> _Found:
@@ -162,8 +164,8 @@ def _member_joined(change: GenerationChange) -> _Found:
 
 
 def _owned(member: GroupMember) -> Iterator[tuple[str, int]]:
-    for each in member.partitions:
-        topic, _, number = each.rpartition("-")
+    for partition in member.partitions:
+        topic, _, number = partition.rpartition("-")
         yield topic, int(number)
 
 
@@ -173,7 +175,7 @@ def _silence(change: GenerationChange, member: GroupMember) -> int | None:
     In a group that is not classic the coordinator also writes a record when a member joins or confirms an assignment.
     """
     commits = change.commits.last_times
-    signs = [commits[each] for each in _owned(member) if each in commits] if commits else []
+    signs = [commits[partition] for partition in _owned(member) if partition in commits] if commits else []
     last = max(*signs, member.last_sign_of_life) if signs else member.last_sign_of_life
     moment = change.after.joined_time or change.after.time
     return moment - last if moment >= 0 <= last else None
@@ -194,9 +196,9 @@ def _stopped_committing(change: GenerationChange, member: GroupMember) -> bool:
 
     One that is idle does not commit either: then it was silent for any time, and may have left.
     """
-    found = change.commits.sums
-    sums = [found[each] for each in _owned(member) if each in found]
-    regular = [each.longest_gap_ms for each in sums if each.commits >= _REGULAR_COMMITS]
+    commit_sums = change.commits.sums
+    sums = [commit_sums[partition] for partition in _owned(member) if partition in commit_sums]
+    regular = [commit_sum.longest_gap_ms for commit_sum in sums if commit_sum.commits >= _REGULAR_COMMITS]
     silence = _silence(change, member)
     if not regular or silence is None:
         return False

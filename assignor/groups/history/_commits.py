@@ -57,13 +57,13 @@ class CommitSums:
 
     def add(self, partition: TopicPartition, record: int, time: int, offset: int) -> None:
         """Add a commit of an offset."""
-        found = self._sum(partition, record, time, offset)
-        found.commits += 1
+        commit_sum = self._sum(partition, record, time, offset)
+        commit_sum.commits += 1
         before = self._last_offsets.get(partition, _NO_OFFSET)
-        found.moved_back += offset < before
-        if found.first_offset == _NO_OFFSET:
-            found.first_offset = offset
-        found.last_offset = self._last_offsets[partition] = offset
+        commit_sum.moved_back += offset < before
+        if commit_sum.first_offset == _NO_OFFSET:
+            commit_sum.first_offset = offset
+        commit_sum.last_offset = self._last_offsets[partition] = offset
 
     def delete(self, partition: TopicPartition, record: int, time: int) -> None:
         """Add a tombstone."""
@@ -71,14 +71,14 @@ class CommitSums:
         self._last_offsets.pop(partition, None)
 
     def _sum(self, partition: TopicPartition, record: int, time: int, offset: int) -> CommitSum:
-        found = self._sums.get(partition)
-        if found is None:
-            found = self._sums[partition] = CommitSum(record, time, time, offset, offset)
+        commit_sum = self._sums.get(partition)
+        if commit_sum is None:
+            commit_sum = self._sums[partition] = CommitSum(record, time, time, offset, offset)
         before = self._last_times.get(partition, NO_TIMESTAMP)
         gap = time - before if before >= 0 else 0
-        found.longest_gap_ms = max(found.longest_gap_ms, gap)
-        found.last_time = self._last_times[partition] = time
-        return found
+        commit_sum.longest_gap_ms = max(commit_sum.longest_gap_ms, gap)
+        commit_sum.last_time = self._last_times[partition] = time
+        return commit_sum
 
     def end(self) -> GenerationCommits:
         """Return the commits of the generation that ends, and begin the next one."""
@@ -87,19 +87,19 @@ class CommitSums:
 
     def rows(self, generation: int | None, ended: GenerationCommits) -> Iterator[Row]:
         """Yield the rows of a generation that has ended."""
-        for (topic, partition), found in ended.sums.items():
+        for (topic, partition), commit_sum in ended.sums.items():
             yield {
                 "group": self.group,
                 "generation": generation,
                 "topic": valid_text(topic),
                 "partition": partition,
-                "first_record": found.first_record,
-                "commits": found.commits,
-                "first_time": found.first_time,
-                "last_time": found.last_time,
-                "first_offset": found.first_offset,
-                "last_offset": found.last_offset,
-                "longest_gap_ms": found.longest_gap_ms,
-                "moved_back": found.moved_back,
-                "deleted": found.deleted,
+                "first_record": commit_sum.first_record,
+                "commits": commit_sum.commits,
+                "first_time": commit_sum.first_time,
+                "last_time": commit_sum.last_time,
+                "first_offset": commit_sum.first_offset,
+                "last_offset": commit_sum.last_offset,
+                "longest_gap_ms": commit_sum.longest_gap_ms,
+                "moved_back": commit_sum.moved_back,
+                "deleted": commit_sum.deleted,
             }

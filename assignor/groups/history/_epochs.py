@@ -61,25 +61,27 @@ class EpochGroup:
     ) -> Generation | None:
         """Take a record; return the epoch that it completes, if any."""
         key, value = _valid_texts(key), _valid_texts(value)
-        what = kind.name.removeprefix(next(prefix for prefix in _GROUP_TYPES if kind.name.startswith(prefix)))
-        if what == "Metadata":
+        suffix = kind.name.removeprefix(next(prefix for prefix in _GROUP_TYPES if kind.name.startswith(prefix)))
+        if suffix == "Metadata":
             complete = self.complete()
             self._alive = {name: self._alive[name] for name in self._members if name in self._alive}
             self._epoch = None
             if value is not None:
                 self._epoch = _Epoch(value["epoch"], offset, time, dict(self._members), dict(self._targets))
             return complete
-        if what in _SIGNS_OF_LIFE and value is not None and value.get("memberEpoch", 0) >= 0:
+        if suffix in _SIGNS_OF_LIFE and value is not None and value.get("memberEpoch", 0) >= 0:
             self._alive[key["memberId"]] = time
-        if what == "MemberMetadata":
+        if suffix == "MemberMetadata":
             _put(self._members, key["memberId"], value)
-        elif what == "TargetAssignmentMember":
+        elif suffix == "TargetAssignmentMember":
             _put(self._targets, key["memberId"], value)
             if self._epoch is not None and value is not None:
                 self._epoch.targets[key["memberId"]] = value
-        elif what == "Topology" and value is not None:
-            self._source_topics = {each["subtopologyId"]: _input_topics(each) for each in value["subtopologies"]}
-        elif what in ("PartitionMetadata", "StatePartitionMetadata") and value is not None:
+        elif suffix == "Topology" and value is not None:
+            self._source_topics = {
+                subtopology["subtopologyId"]: _input_topics(subtopology) for subtopology in value["subtopologies"]
+            }
+        elif suffix in ("PartitionMetadata", "StatePartitionMetadata") and value is not None:
             self._learn_topics(value)
         return None
 
@@ -100,7 +102,7 @@ class EpochGroup:
             time=self._epoch.time,
             protocol_type=self.type,
             protocol=_server_assignor(self._epoch),
-            members={name: self._member(name, each, self._epoch) for name, each in self._epoch.members.items()},
+            members={name: self._member(name, member, self._epoch) for name, member in self._epoch.members.items()},
         )
 
     def _member(self, member_id: str, metadata: Mapping[str, Any], epoch: _Epoch) -> GroupMember:
@@ -150,7 +152,7 @@ class EpochGroup:
 
 
 def _input_topics(subtopology: Mapping[str, Any]) -> tuple[str, ...]:
-    return (*subtopology["sourceTopics"], *(each["name"] for each in subtopology["repartitionSourceTopics"]))
+    return (*subtopology["sourceTopics"], *(topic["name"] for topic in subtopology["repartitionSourceTopics"]))
 
 
 def _valid_texts(value: Any) -> Any:
@@ -158,17 +160,17 @@ def _valid_texts(value: Any) -> Any:
     if isinstance(value, str):
         return valid_text(value)
     if isinstance(value, Mapping):
-        return {name: _valid_texts(each) for name, each in value.items()}
-    return [_valid_texts(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _valid_texts(part) for name, part in value.items()}
+    return [_valid_texts(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _server_assignor(epoch: _Epoch) -> str:
-    return next((each["serverAssignor"] for each in epoch.members.values() if each.get("serverAssignor")), "")
+    return next((member["serverAssignor"] for member in epoch.members.values() if member.get("serverAssignor")), "")
 
 
 def _tasks(target: Mapping[str, Any], role: str) -> frozenset[str]:
-    found = target.get(role, ())
-    return frozenset(f"{tasks['subtopologyId']}_{partition}" for tasks in found for partition in tasks["partitions"])
+    rows = target.get(role, ())
+    return frozenset(f"{tasks['subtopologyId']}_{partition}" for tasks in rows for partition in tasks["partitions"])
 
 
 def _put(values: dict[str, Mapping[str, Any]], key: str, value: Mapping[str, Any] | None) -> None:

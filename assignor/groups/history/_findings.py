@@ -192,12 +192,12 @@ class GroupFindings:
 
     def moved_back(self, after: Generation | None, commits: Row) -> Row:
         """Return the finding about a committed offset that went back, from a row of ``commits``."""
-        found = _Found(
+        finding = _Found(
             "offset-moved-back",
             {"partition": f"{commits['topic']}-{commits['partition']}", "number": commits["moved_back"]},
         )
         time = commits["first_time"]
-        return self._pattern(found, after.number if after else 0, time, time)
+        return self._pattern(finding, after.number if after else 0, time, time)
 
     def _ended(self, code: str, time: int, until: int | None) -> Iterator[Row]:
         state = self._open.pop(code)
@@ -206,8 +206,8 @@ class GroupFindings:
         if lasted >= LASTING_MS[code]:
             yield self._row(code, state, until)
 
-    def _pattern(self, found: _Found, generation: int, since: int, until: int) -> Row:
-        return self._row(found.code, _Open(since, generation, found.severity, found.text, found.members), until)
+    def _pattern(self, finding: _Found, generation: int, since: int, until: int) -> Row:
+        return self._row(finding.code, _Open(since, generation, finding.severity, finding.text, finding.members), until)
 
     def _row(self, code: str, state: _Open, until: int | None) -> Row:
         return {
@@ -222,14 +222,18 @@ class GroupFindings:
         }
 
     def _states(self, after: Generation) -> dict[str, _Open]:
-        found: dict[str, _Open] = {}
+        open_findings: dict[str, _Open] = {}
         view = after.view
-        for one in run_checks(view, NOT_LASTING) if view else ():
-            text = valid_text(finding_text(one))
-            found.setdefault(one.code, _Open(after.time, after.number, one.severity, text, one.members))
-        for each in _balance(after):
-            found[each.code] = _Open(after.time, after.number, each.severity, each.text, each.members)
-        return found
+        for finding in run_checks(view, NOT_LASTING) if view else ():
+            text = valid_text(finding_text(finding))
+            open_findings.setdefault(
+                finding.code, _Open(after.time, after.number, finding.severity, text, finding.members)
+            )
+        for imbalance in _balance(after):
+            open_findings[imbalance.code] = _Open(
+                after.time, after.number, imbalance.severity, imbalance.text, imbalance.members
+            )
+        return open_findings
 
     def _storms(self, after: Generation, cause: Cause) -> Iterator[Row]:
         if after.time < 0:
@@ -244,8 +248,8 @@ class GroupFindings:
         elif not self._storm:
             self._storm = True
             (cause_code, most), *_ = Counter(code for _, code in recent).most_common(1)
-            found = _Found("rebalance-storm", {"number": len(recent), "cause": cause_code, "most": most})
-            yield self._pattern(found, after.number, recent[0][0], after.time)
+            finding = _Found("rebalance-storm", {"number": len(recent), "cause": cause_code, "most": most})
+            yield self._pattern(finding, after.number, recent[0][0], after.time)
 
     def _rounds(self, after: Generation, cause: Cause) -> Iterator[Row]:
         code, rounds = self._in_a_row
@@ -253,22 +257,22 @@ class GroupFindings:
         if self._in_a_row[1] != ENDLESS_ROUNDS:
             return
         if (endless := _ENDLESS.get(cause.code)) is not None:
-            found = _Found(endless, {"number": ENDLESS_ROUNDS, "cause": cause.code})
-            yield self._pattern(found, after.number, after.time, after.time)
+            finding = _Found(endless, {"number": ENDLESS_ROUNDS, "cause": cause.code})
+            yield self._pattern(finding, after.number, after.time, after.time)
 
     def _flapping(self, change: GenerationChange, cause: Cause) -> Iterator[Row]:
         if cause.code != "member-timed-out" or change.after.time < 0:
             return
-        now, known = change.after.time, self._timeouts
+        now, timeouts = change.after.time, self._timeouts
         for member in change.gone:
-            times = (*known.pop(member.identity, ()), now)[-FLAPPING_TIMEOUTS:]
+            times = (*timeouts.pop(member.identity, ()), now)[-FLAPPING_TIMEOUTS:]
             if len(times) == FLAPPING_TIMEOUTS and now - times[0] <= _DAY_MS:
-                found = _Found("flapping", {"name": member.name, "number": FLAPPING_TIMEOUTS}, (member.name,))
-                yield self._pattern(found, change.after.number, times[0], now)
+                finding = _Found("flapping", {"name": member.name, "number": FLAPPING_TIMEOUTS}, (member.name,))
+                yield self._pattern(finding, change.after.number, times[0], now)
             else:
-                known[member.identity] = times
-                if len(known) > _MOST_CLIENTS:
-                    del known[next(iter(known))]  # the one whose last timeout is longest ago
+                timeouts[member.identity] = times
+                if len(timeouts) > _MOST_CLIENTS:
+                    del timeouts[next(iter(timeouts))]  # the one whose last timeout is longest ago
 
 
 def _may_be_large(generation: Generation) -> bool:

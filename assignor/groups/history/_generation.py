@@ -170,20 +170,20 @@ class Generation:
     @cached_property
     def owners(self) -> Mapping[str, tuple[str, ...]]:
         """The member ids that own each task or partition."""
-        found: dict[str, tuple[str, ...]] = {}
+        owners: dict[str, tuple[str, ...]] = {}
         shared: dict[str, list[str]] = {}
         for member in self.members.values():
             alone = (member.member_id,)
             for task in member.active:
-                if (before := found.setdefault(task, alone)) is not alone:
+                if (before := owners.setdefault(task, alone)) is not alone:
                     shared.setdefault(task, [*before]).append(member.member_id)
-        return found | {task: tuple(names) for task, names in shared.items()}
+        return owners | {task: tuple(names) for task, names in shared.items()}
 
     def owner_names(self, owners: Sequence[str]) -> tuple[str, ...]:
         """Return what members keep when they restart, sorted: their instance id, or else their member id."""
         if len(owners) == 1:
             return (self.members[owners[0]].instance_id or owners[0],)
-        return tuple(sorted({self.members[each].instance_id or each for each in owners}))
+        return tuple(sorted({self.members[owner].instance_id or owner for owner in owners}))
 
     @property
     def used_versions(self) -> list[int]:
@@ -201,8 +201,8 @@ def _distinct(versions: Iterable[int | None]) -> list[int]:
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def _text(each: TaskId | TopicPartition) -> str:
-    return valid_text(str(each))
+def _text(value: TaskId | TopicPartition) -> str:
+    return valid_text(str(value))
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -214,8 +214,8 @@ def _packed_text(packed: int) -> str:
 _short_name: Final = lru_cache(maxsize=_CACHED_NAMES)(short_name)
 
 
-def _texts(each: Iterable[TaskId | TopicPartition]) -> frozenset[str]:
-    return frozenset(map(_text, each))
+def _texts(values: Iterable[TaskId | TopicPartition]) -> frozenset[str]:
+    return frozenset(map(_text, values))
 
 
 @define
@@ -233,13 +233,13 @@ class AssignmentDecoder:
     def decode(self, encoded: bytes, streams: bool) -> DecodedAssignment:
         """Decode an assignment; its userdata only if the group runs Kafka Streams."""
         key = encoded, streams
-        found = self._now.get(key) or self._last.get(key) or self._before.get(key)
-        if found is None:
+        decoded = self._now.get(key) or self._last.get(key) or self._before.get(key)
+        if decoded is None:
             seen = assignment_seen(encoded, streams)
             active = _texts(seen.active if streams else seen.partitions)
-            found = DecodedAssignment(encoded, seen, active, _texts(seen.standbys))
-        self._now[found.encoded, streams] = found
-        return found
+            decoded = DecodedAssignment(encoded, seen, active, _texts(seen.standbys))
+        self._now[decoded.encoded, streams] = decoded
+        return decoded
 
 
 def classic_generation(
@@ -253,7 +253,7 @@ def classic_generation(
 ) -> Generation:
     """Return the generation of a ``GroupMetadata`` record. What is as in the one before is not decoded again."""
     protocol_type, protocol = valid_text(value["protocolType"]), valid_text(value["protocol"] or "")
-    known = before.members if before is not None and before.type == CLASSIC else {}
+    earlier_members = before.members if before is not None and before.type == CLASSIC else {}
     members: dict[str, GroupMember] = {}
     has_userdata = protocol_type == CONSUMER_PROTOCOL
     streams = has_userdata and protocol == PROTOCOL_NAME
@@ -263,7 +263,7 @@ def classic_generation(
         # The bytes of another protocol type stay opaque.
         sent, got = (record["subscription"], record["assignment"]) if has_userdata else (b"", b"")
         members[member_id] = _member(
-            member_id, record, sent, assignments.decode(got, streams), streams, known.get(member_id)
+            member_id, record, sent, assignments.decode(got, streams), streams, earlier_members.get(member_id)
         )
     joined_time = value.get("currentStateTimestamp", -1)
     return Generation(

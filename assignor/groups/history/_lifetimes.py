@@ -54,7 +54,9 @@ class MemberLifetimes:
     def update(self, change: GenerationChange) -> Iterator[Row]:
         """Yield the members that another record of the same generation replaces: their instance id has a new owner."""
         time = change.after.time
-        replaced = {each.instance_id for each in change.new} & {each.instance_id for each in change.gone} - {None}
+        replaced = {member.instance_id for member in change.new} & {member.instance_id for member in change.gone} - {
+            None
+        }
         for member in change.gone:
             # A second process with its instance id fences it in the same way; the records do not tell them apart.
             yield self._row(member.member_id, time, "restarted" if member.instance_id in replaced else "gone")
@@ -69,9 +71,9 @@ class MemberLifetimes:
             versions, last = _sent_versions(member), before.get(name)
             if versions[0] is None or (last is not None and _sent_versions(last) == versions):
                 continue
-            sent, known = _as_columns(versions), self._versions.setdefault(name, [])
-            if not known or not sent.items() <= known[-1].items():
-                known.append({"from_generation": after.number, "from_time": after.time, **sent})
+            sent, rows = _as_columns(versions), self._versions.setdefault(name, [])
+            if not rows or not sent.items() <= rows[-1].items():
+                rows.append({"from_generation": after.number, "from_time": after.time, **sent})
 
     def close(self) -> Iterator[Row]:
         """Yield the members of the last generation."""
@@ -133,8 +135,8 @@ class TaskIntervals:
         ended, begun = _moves(self._members, after.members)
         lost = {task for task, role, _ in ended if role == "active"}
         exceptions = dict(sorted(self._find_exceptions(after, lost)))
-        ended += [each for each in self._exceptions if each not in exceptions]
-        begun += [each for each in exceptions.items() if each[0] not in self._exceptions]
+        ended += [interval for interval in self._exceptions if interval not in exceptions]
+        begun += [item for item in exceptions.items() if item[0] not in self._exceptions]
         self._members, self._exceptions = after.members, exceptions
         for interval in ended:
             yield self._row(interval, self._open.pop(interval), after.time)
@@ -147,10 +149,10 @@ class TaskIntervals:
         for task in lost - owners.keys():
             yield (task, "unowned", ""), ""
         if sum(len(member.active) for member in after.members.values()) > len(owners):
-            for task, found in owners.items():
-                if len(found) > 1:
-                    names = " ".join(after.members[each].name for each in found)
-                    yield (task, "owned-twice", " ".join(found)), names
+            for task, ids in owners.items():
+                if len(ids) > 1:
+                    names = " ".join(after.members[member_id].name for member_id in ids)
+                    yield (task, "owned-twice", " ".join(ids)), names
 
     def close(self) -> Iterator[Row]:
         """Yield the intervals of the last generation."""

@@ -132,11 +132,11 @@ class _Segment:
         at = max(at, self._first_byte(at) - LOG_OVERHEAD)  # its length is not zero
         while at < self.size and self._load(at, min(_CANDIDATE_BYTES, self.size - at)):
             block, start = self._data, self._start
-            for found in _CANDIDATE.finditer(block, at - start):
+            for match in _CANDIDATE.finditer(block, at - start):
                 self._left -= _CANDIDATE_BYTES
                 if self.has_given_up:
                     return None
-                place = start + found.start()
+                place = start + match.start()
                 if self._sound(place) is not None:
                     return place
             is_last = start + len(block) >= self.size
@@ -189,8 +189,8 @@ class _Segment:
             return None
         self._left -= end - at
         crc, checked = begin + _CRC_AT[magic], data[begin + _CHECKED_AT[magic] : stop]
-        found = self._crc32c(checked) if magic == 2 else zlib.crc32(checked)
-        if found != int.from_bytes(data[crc : crc + 4], "big"):
+        checksum = self._crc32c(checked) if magic == 2 else zlib.crc32(checked)
+        if checksum != int.from_bytes(data[crc : crc + 4], "big"):
             return None
         return Frame(data, begin, stop, at, int.from_bytes(data[begin : begin + 8], "big", signed=True), magic, True)
 

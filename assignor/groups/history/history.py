@@ -161,10 +161,10 @@ class PartitionHistory:
 
     def _group(self, name: str) -> GroupHistory:
         self._gone.pop(name, None)
-        found = self.groups.get(name)
-        if found is None:
-            found = self.groups[name] = GroupHistory(valid_text(name))
-        return found
+        history = self.groups.get(name)
+        if history is None:
+            history = self.groups[name] = GroupHistory(valid_text(name))
+        return history
 
     def _read(self, record: LogRecord) -> Iterable[TableRow]:
         number = record_type_number(record.key)

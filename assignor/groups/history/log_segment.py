@@ -108,18 +108,18 @@ class SegmentReader:
             source: The name of the segment in messages.
             is_last: Whether the partition has no later segment: a copy of it ends within a batch if a broker writes.
         """
-        for found in frames(file):
-            if isinstance(found, Gap):
-                self._gap(found, source, is_last=is_last)
+        for frame in frames(file):
+            if isinstance(frame, Gap):
+                self._gap(frame, source, is_last=is_last)
                 continue
             self.counts["batches"] += 1
-            self.counts["bytes"] += found.end - found.at
-            if found.is_sound:
-                self._check_order(found, source)
-            elif found.magic == 2:
+            self.counts["bytes"] += frame.end - frame.at
+            if frame.is_sound:
+                self._check_order(frame, source)
+            elif frame.magic == 2:
                 self.counts["checksum_mismatches"] += 1
-                self._report(f"{source}: the checksum of {_batch_name(found)} does not match")
-            yield found
+                self._report(f"{source}: the checksum of {_batch_name(frame)} does not match")
+            yield frame
 
     def frame_records(self, frame: Frame, source: str) -> Iterator[LogRecord]:
         """Yield the records of a batch; those before a damaged place if it has one."""
@@ -245,17 +245,17 @@ def _legacy_records(message: bytes, base_offset: int, max_bytes: int) -> Iterato
         yield LogRecord(_known_offset(base_offset), known_time(timestamp), key, value)
         return
     inner = decompress(codec, value or b"", max_bytes)
-    found: list[tuple[int, int, bytes | None, bytes | None]] = []
+    records: list[tuple[int, int, bytes | None, bytes | None]] = []
     at = 0
     while at < len(inner):
         end = at + LOG_OVERHEAD + _integer(inner, at + 8, 4)
         if not at + LOG_OVERHEAD < end <= len(inner):
             raise ValueError(f"a message of {end - at} bytes at {at}, but {len(inner) - at} are left")
-        found.append((_integer(inner, at, 8), *_legacy_message(inner[at:end])[1:]))
+        records.append((_integer(inner, at, 8), *_legacy_message(inner[at:end])[1:]))
         at = end
     # Format 1 numbers them from 0, and the wrapper has the offset of the last one (KIP-31).
-    shift = base_offset - found[-1][0] if found and message[MAGIC_AT] == 1 else 0
-    for offset, own_timestamp, inner_key, inner_value in found:
+    shift = base_offset - records[-1][0] if records and message[MAGIC_AT] == 1 else 0
+    for offset, own_timestamp, inner_key, inner_value in records:
         stamp = timestamp if attributes & _APPEND_TIME else own_timestamp
         yield LogRecord(_known_offset(offset + shift), known_time(stamp), inner_key, inner_value)
 

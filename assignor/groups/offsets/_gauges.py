@@ -31,13 +31,13 @@ _Sample = tuple[str, Mapping[str, str], int | None]
 
 def group_gauges(groups: Iterable[InspectedGroup]) -> list[Gauge]:
     """Return the metrics of groups; what is unknown is left out."""
-    found = {name: Gauge(f"{_PREFIX}{name}", text, []) for name, text in _HELP.items()}
+    gauges = {name: Gauge(f"{_PREFIX}{name}", text, []) for name, text in _HELP.items()}
     for group in groups:
         name = {"group": group.described.name}
         for gauge, labels, value in _samples(group):
             if value is not None:
-                found[gauge].samples.append(({**name, **labels}, value))
-    return list(found.values())
+                gauges[gauge].samples.append(({**name, **labels}, value))
+    return list(gauges.values())
 
 
 def _samples(group: InspectedGroup) -> Iterator[_Sample]:
@@ -60,12 +60,12 @@ def _samples(group: InspectedGroup) -> Iterator[_Sample]:
             yield "state_lag", _place(state), state.lag
 
 
-def _of_partition(found: PartitionLag) -> Iterator[_Sample]:
-    labels = {"topic": found.partition.topic, "partition": str(found.partition.partition)}
-    yield "partition_committed_offset", labels, found.committed
-    yield "partition_end_offset", labels, found.end
-    yield "partition_lag", labels, found.lag
+def _of_partition(lag: PartitionLag) -> Iterator[_Sample]:
+    labels = {"topic": lag.partition.topic, "partition": str(lag.partition.partition)}
+    yield "partition_committed_offset", labels, lag.committed
+    yield "partition_end_offset", labels, lag.end
+    yield "partition_lag", labels, lag.lag
 
 
-def _place(found: TaskLag | StateLag) -> dict[str, str]:
-    return {"task": str(found.task), "member": found.member.name}
+def _place(lag: TaskLag | StateLag) -> dict[str, str]:
+    return {"task": str(lag.task), "member": lag.member.name}

@@ -85,11 +85,11 @@ def offset_request(group: InspectedGroup) -> OffsetRequest:
     topology = _topology(group)
     owned = {partition for member in group.members for partition, _ in _owned(group, topology, member)}
     changelogs = {
-        TopicPartition(each.name, task.partition)
+        TopicPartition(changelog.name, task.partition)
         for member in group.members
         for task in _replicas(member)
         if (subtopology := topology.get(_first_task(task)))
-        for each in subtopology.changelogs
+        for changelog in subtopology.changelogs
     }
     has_replicas = any(member.assignment.standbys for member in group.members)
     return OffsetRequest(
@@ -107,46 +107,46 @@ def partition_lags(group: InspectedGroup) -> list[PartitionLag]:
     owners = {
         partition: (task, member) for member in group.members for partition, task in _owned(group, topology, member)
     }
-    found = []
+    lags = []
     for partition in sorted({*owners, *offsets.committed}):
         task, member = owners.get(partition, (None, None))
         committed, end = offsets.committed.get(partition), offsets.ends.get(partition)
-        found.append(PartitionLag(partition=partition, task=task, member=member, committed=committed, end=end))
-    return found
+        lags.append(PartitionLag(partition=partition, task=task, member=member, committed=committed, end=end))
+    return lags
 
 
 def task_lags(partitions: Sequence[PartitionLag]) -> list[TaskLag]:
     """Return the lag of each task, in the order of its first partition."""
-    found: dict[tuple[TaskId, str], TaskLag] = {}
-    for each in partitions:
-        if each.task is None or each.member is None:
+    lags: dict[tuple[TaskId, str], TaskLag] = {}
+    for partition in partitions:
+        if partition.task is None or partition.member is None:
             continue
-        key = each.task, each.member.name
-        lag = each.lag
-        if key in found:
-            before = found[key].lag
+        key = partition.task, partition.member.name
+        lag = partition.lag
+        if key in lags:
+            before = lags[key].lag
             lag = None if lag is None or before is None else before + lag
-        found[key] = TaskLag(task=each.task, member=each.member, lag=lag)
-    return list(found.values())
+        lags[key] = TaskLag(task=partition.task, member=partition.member, lag=lag)
+    return list(lags.values())
 
 
 def state_lags(group: InspectedGroup) -> list[StateLag]:
     """Return the standby and warm-up replicas of all members, as far as their tasks are known."""
     offsets = group.offsets or GroupOffsets()
     topology, only = _topology(group), _only_changelogs(group, offsets)
-    found = []
+    lags = []
     for member in group.members:
         raw = member.described.broker_assignment
         restored = (raw.offset_sums if raw else member.subscription.offset_sums) or {}
         for task in _replicas(member):
             subtopology = topology.get(_first_task(task))
-            topics = [each.name for each in subtopology.changelogs] if subtopology else only
+            topics = [changelog.name for changelog in subtopology.changelogs] if subtopology else only
             end = raw.end_offset_sums.get(task) if raw else None
             if end is None:
                 end = _sum_of_ends(topics, task.partition, offsets)
             position = restored.get(task, -1)
-            found.append(StateLag(task=task, member=member, restored=position if position >= 0 else None, end=end))
-    return found
+            lags.append(StateLag(task=task, member=member, restored=position if position >= 0 else None, end=end))
+    return lags
 
 
 def _replicas(member: InspectedMember) -> tuple[TaskId, ...]:
@@ -158,8 +158,8 @@ _Topology = Mapping[TaskId, DescribedSubtopology]
 
 
 def _topology(group: InspectedGroup) -> _Topology:
-    found = group.described.broker.topology if group.described.broker else None
-    return {task_id(each.name, 0): each for each in (found.subtopologies if found else ())}
+    topology = group.described.broker.topology if group.described.broker else None
+    return {task_id(subtopology.name, 0): subtopology for subtopology in (topology.subtopologies if topology else ())}
 
 
 def _first_task(task: TaskId) -> TaskId:
@@ -170,19 +170,21 @@ def _owned(
     group: InspectedGroup, topology: _Topology, member: InspectedMember
 ) -> Iterator[tuple[TopicPartition, TaskId | None]]:
     """Yield the partitions that a member reads, each with its task."""
-    found, counts = member.assignment, group.described.partition_counts
+    assignment, counts = member.assignment, group.described.partition_counts
     if group.described.type == STREAMS:
-        for task in found.active:
+        for task in assignment.active:
             subtopology = topology.get(_first_task(task))
             topics = subtopology.input_topics if subtopology else ()
             yield from (
-                (TopicPartition(each, task.partition), task) for each in topics if task.partition < counts.get(each, 0)
+                (TopicPartition(topic, task.partition), task)
+                for topic in topics
+                if task.partition < counts.get(topic, 0)
             )
         return
-    tasks: Iterable[TaskId | None] = found.tasks_of_partitions
-    if len(found.tasks_of_partitions) != len(found.partitions):
-        tasks = repeat(None, len(found.partitions))
-    yield from zip(found.partitions, tasks, strict=True)
+    tasks: Iterable[TaskId | None] = assignment.tasks_of_partitions
+    if len(assignment.tasks_of_partitions) != len(assignment.partitions):
+        tasks = repeat(None, len(assignment.partitions))
+    yield from zip(assignment.partitions, tasks, strict=True)
 
 
 def _only_changelogs(group: InspectedGroup, offsets: GroupOffsets) -> tuple[str, ...] | None:
@@ -196,11 +198,11 @@ def _only_changelogs(group: InspectedGroup, offsets: GroupOffsets) -> tuple[str,
         for task in (*_replicas(member), *(member.subscription.offset_sums or ()))
     }
     request = OffsetRequest(group=group.described.name, coordinator="")
-    topics = tuple(sorted({each.topic for each in offsets.ends if request.is_changelog(each.topic)}))
+    topics = tuple(sorted({partition.topic for partition in offsets.ends if request.is_changelog(partition.topic)}))
     return topics if len(with_state) == 1 and topics else None
 
 
 def _sum_of_ends(topics: Sequence[str] | None, partition: int, offsets: GroupOffsets) -> int | None:
-    found = [offsets.ends.get(TopicPartition(topic, partition)) for topic in topics or ()]
-    known = [each for each in found if each is not None]
-    return sum(known) if found and len(known) == len(found) else None
+    ends = [offsets.ends.get(TopicPartition(topic, partition)) for topic in topics or ()]
+    known_ends = [end for end in ends if end is not None]
+    return sum(known_ends) if ends and len(known_ends) == len(ends) else None

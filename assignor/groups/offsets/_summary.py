@@ -33,17 +33,17 @@ class LagSummary:
     @property
     def total(self) -> int:
         """The sum of all lags that are known."""
-        return sum(each.lag or 0 for each in self.partitions)
+        return sum(partition.lag or 0 for partition in self.partitions)
 
     @property
     def most(self) -> int:
         """The largest lag of a partition that is known."""
-        return max((each.lag or 0 for each in self.partitions), default=0)
+        return max((partition.lag or 0 for partition in self.partitions), default=0)
 
     @property
     def unknown(self) -> int:
         """The number of partitions with an unknown lag."""
-        return sum(each.lag is None for each in self.partitions)
+        return sum(partition.lag is None for partition in self.partitions)
 
     @property
     def sum_text(self) -> str:
@@ -74,58 +74,61 @@ def lag_summary(group: InspectedGroup) -> LagSummary | None:
 
 def lag_json(group: InspectedGroup) -> dict[str, Any] | None:
     """Return the JSON form; docs/how-to/group.md lists the keys. None if offsets were not read."""
-    found = lag_summary(group)
-    if found is None:
+    summary = lag_summary(group)
+    if summary is None:
         return None
     return {
-        "total": found.total,
-        "most": found.most,
-        "unknown": found.unknown,
-        "failures": list(found.failures),
+        "total": summary.total,
+        "most": summary.most,
+        "unknown": summary.unknown,
+        "failures": list(summary.failures),
         "partitions": [
             {
-                "topic": each.partition.topic,
-                "partition": each.partition.partition,
-                "task": None if each.task is None else str(each.task),
-                "member": each.member.name if each.member else None,
-                "committed": each.committed,
-                "end": each.end,
-                "lag": each.lag,
+                "topic": partition.partition.topic,
+                "partition": partition.partition.partition,
+                "task": None if partition.task is None else str(partition.task),
+                "member": partition.member.name if partition.member else None,
+                "committed": partition.committed,
+                "end": partition.end,
+                "lag": partition.lag,
             }
-            for each in found.partitions
+            for partition in summary.partitions
         ],
-        "tasks": [{"task": str(each.task), "member": each.member.name, "lag": each.lag} for each in found.tasks],
+        "tasks": [{"task": str(task.task), "member": task.member.name, "lag": task.lag} for task in summary.tasks],
         "state": [
             {
-                "task": str(each.task),
-                "member": each.member.name,
-                "restored": each.restored,
-                "end": each.end,
-                "lag": each.lag,
+                "task": str(state_lag.task),
+                "member": state_lag.member.name,
+                "restored": state_lag.restored,
+                "end": state_lag.end,
+                "lag": state_lag.lag,
             }
-            for each in found.state
+            for state_lag in summary.state
         ],
     }
 
 
 def check_lag(group: InspectedGroup, most: int) -> InspectedGroup:
     """Return the group with the problems of a limit for each partition: a lag above it, or an unknown one."""
-    found = lag_summary(group)
-    if found is None:
+    summary = lag_summary(group)
+    if summary is None:
         return group
-    above = sorted((each for each in found.partitions if (each.lag or 0) > most), key=lambda each: -(each.lag or 0))
-    unknown = [each for each in found.partitions if each.lag is None]
+    above = sorted(
+        (partition for partition in summary.partitions if (partition.lag or 0) > most),
+        key=lambda partition: -(partition.lag or 0),
+    )
+    unknown = [partition for partition in summary.partitions if partition.lag is None]
     problems = []
     if above:
-        worst = [f"{each.partition} ({each.lag:,})" for each in above]
+        worst = [f"{partition.partition} ({partition.lag:,})" for partition in above]
         parameters = {"partitions": worst, "limit": most}
         problems.append(Finding(FindingSeverity.PROBLEM, "lag", parameters, _members(above)))
     if unknown:
-        names = [str(each.partition) for each in unknown]
-        parameters = {"partitions": names, "failures": found.failures}
+        names = [str(partition.partition) for partition in unknown]
+        parameters = {"partitions": names, "failures": summary.failures}
         problems.append(Finding(FindingSeverity.PROBLEM, "unknown-lag", parameters, _members(unknown)))
     return evolve(group, findings=(*problems, *group.findings)) if problems else group
 
 
-def _members(found: Iterable[PartitionLag]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.member.name for each in found if each.member))
+def _members(partitions: Iterable[PartitionLag]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(partition.member.name for partition in partitions if partition.member))

@@ -75,6 +75,7 @@ async function answer({ id, request, files }) {
   try {
     postMessage({ id, answer: bridge.answer(request, folder, progress) });
   } catch (error) {
+    if (error.pyodide_fatal_error) postMessage({ failed: "Python has ended: the input is nested too deeply, or too large" });
     // What the command line would end with a traceback.
     const lines = String(error.message).trim().split("\n");
     postMessage({ id, error: lines.at(-1) });

@@ -71,10 +71,10 @@ def _size(file: Path) -> int:
 
 def _status(file: Path) -> os.stat_result:
     with _reading(file):
-        found = file.stat()
-    if not stat.S_ISREG(found.st_mode):  # to open a FIFO would wait for a writer
+        status = file.stat()
+    if not stat.S_ISREG(status.st_mode):  # to open a FIFO would wait for a writer
         raise SourceError(f"expected a regular file, got {file}")
-    return found
+    return status
 
 
 def _segment_records(
@@ -83,10 +83,10 @@ def _segment_records(
     kernel, source = compiled_kernel(), str(file)
     with _reading(file), file.open("rb") as opened:
         if kernel is None:
-            found: Iterator[LogRecord | RecordColumns] = reader.records(opened, source, is_last=is_last)
+            records: Iterator[LogRecord | RecordColumns] = reader.records(opened, source, is_last=is_last)
         else:
-            found = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
-        yield from zip(repeat(partition), found)
+            records = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
+        yield from zip(repeat(partition), records)
 
 
 @frozen
@@ -128,14 +128,14 @@ def segments_source(location: Path | str) -> Source:
     if not folder.is_dir():
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
     named = folder if _FOLDER.fullmatch(folder.name) else folder.resolve()  # "." and a link have no number
-    folders = [named] if _FOLDER.fullmatch(named.name) else [each for each in _entries(named) if _is_partition(each)]
-    found = _by_partition([file for each in folders for file in _entries(each) if not file.is_dir()], folder)
-    for each in folders:
-        if int(each.name.rpartition("-")[2]) not in found:
-            raise SourceError(f"expected .log files, found none in {each}")
-    for segments in found.values():
+    folders = [named] if _FOLDER.fullmatch(named.name) else [entry for entry in _entries(named) if _is_partition(entry)]
+    by_partition = _by_partition([file for folder in folders for file in _entries(folder) if not file.is_dir()], folder)
+    for partition_folder in folders:
+        if int(partition_folder.name.rpartition("-")[2]) not in by_partition:
+            raise SourceError(f"expected .log files, found none in {partition_folder}")
+    for segments in by_partition.values():
         _check_no_copy(segments)
-    return Source(str(folder), tuple(FilePartition(number, tuple(files)) for number, files in found.items()))
+    return Source(str(folder), tuple(FilePartition(number, tuple(files)) for number, files in by_partition.items()))
 
 
 def _is_partition(path: Path) -> bool:
@@ -149,11 +149,11 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _object_source(uri: str) -> Source:
-    sizes = {PurePosixPath(each.path): each.size for each in list_files(uri)}
-    found = _by_partition(sizes, uri)
+    sizes = {PurePosixPath(file.path): file.size for file in list_files(uri)}
+    by_partition = _by_partition(sizes, uri)
     partitions = (
         ObjectPartition(number, uri, tuple(map(str, files)), sum(map(sizes.__getitem__, files)))
-        for number, files in found.items()
+        for number, files in by_partition.items()
     )
     return Source(hide_credentials(uri), tuple(partitions))
 
@@ -182,9 +182,9 @@ def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
 
 
 def _in_order(files: list[P]) -> list[P]:
-    named = [each for each in files if _SEGMENT.fullmatch(each.name)]
+    named = [file for file in files if _SEGMENT.fullmatch(file.name)]
     if named and len(named) < len(files):  # a copy would count twice, and a renamed segment must not be lost
-        stray = next(each for each in files if each not in named)
+        stray = next(file for file in files if file not in named)
         raise SourceError(f"expected segments named by their base offset, as {named[0].name}, got {stray} beside them")
     return named or files
 

@@ -46,11 +46,11 @@ def scan_segment(
         array = np.frombuffer(data, np.uint8)
         waiting = iter(run)
         while at < end:
-            following, found = kernel.scan(array, at, end, rows) if _is_plain(run[0], kernel.SPECIAL) else (at, 0)
-            if found:
-                yield _columns(data, rows[:found], kernel, None if reads_commits else reader.counts)
+            following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0], kernel.SPECIAL) else (at, 0)
+            if row_count:
+                yield _columns(data, rows[:row_count], kernel, None if reads_commits else reader.counts)
             if following == at:
-                unusual = next(each for each in waiting if each.at == at)
+                unusual = next(frame for frame in waiting if frame.at == at)
                 yield from reader.frame_records(unusual, source)
                 following = unusual.end
             at = following

@@ -60,10 +60,10 @@ def live_source(topic: OffsetsTopic) -> Source:
     Raises:
         SourceError: No broker answers, or it refuses the user, or there is no record.
     """
-    found = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
-    if not any(each.size for each in found):
+    partitions = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
+    if not any(partition.size for partition in partitions):
         raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
-    return Source(topic.bootstrap_servers, found)
+    return Source(topic.bootstrap_servers, partitions)
 
 
 def live_ranges(topic: OffsetsTopic) -> dict[int, tuple[int, int]]:

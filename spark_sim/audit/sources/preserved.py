@@ -66,13 +66,17 @@ def preserved_source(folder: Path) -> Source:
     Raises:
         SourceError: There are none.
     """
-    where = folder / RECORDS_FOLDER if (folder / RECORDS_FOLDER).is_dir() else folder
-    names = _committed_files(where) if (where / SINK_LOG).is_dir() else sorted(map(str, where.glob("*.parquet")))
-    files = tuple(where / name for name in names)
+    records_folder = folder / RECORDS_FOLDER if (folder / RECORDS_FOLDER).is_dir() else folder
+    names = (
+        _committed_files(records_folder)
+        if (records_folder / SINK_LOG).is_dir()
+        else sorted(map(str, records_folder.glob("*.parquet")))
+    )
+    files = tuple(records_folder / name for name in names)
     counts: dict[int, int] = {}
     for batch in _batches(files, ("partition",)):
-        for each in batch.column("partition").value_counts().to_pylist():
-            counts[each["values"]] = counts.get(each["values"], 0) + each["counts"]
+        for entry in batch.column("partition").value_counts().to_pylist():
+            counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
     if not counts:
         raise SourceError(f"expected Parquet files with records, as of audit --follow, found none in {folder}")
     partitions = tuple(PreservedPartition(number, files, counts[number]) for number in sorted(counts))
@@ -140,14 +144,14 @@ def _require_numbers(file: Path, batch: Any) -> None:
 
     for name in _NUMBERS.keys() & {*batch.schema.names} if batch.num_rows else ():
         column, (least, most) = batch.column(name), _NUMBERS[name]
-        found = pc.min_max(column).as_py()
-        if column.null_count or not least <= found["min"] <= found["max"] <= most:
-            got = "null" if column.null_count else f"{found['min']} to {found['max']}"
+        bounds = pc.min_max(column).as_py()
+        if column.null_count or not least <= bounds["min"] <= bounds["max"] <= most:
+            got = "null" if column.null_count else f"{bounds['min']} to {bounds['max']}"
             raise SourceError(f"{file}: expected {least} to {most} in the column {name}, got {got}")
 
 
 def _may_have(group: Any, partition: int) -> bool:
     """Whether the statistics of a row group allow a partition."""
     columns = map(group.column, range(group.num_columns))
-    found = next(each.statistics for each in columns if each.path_in_schema == "partition")
-    return found is None or not found.has_min_max or bool(found.min <= partition <= found.max)
+    statistics = next(column.statistics for column in columns if column.path_in_schema == "partition")
+    return statistics is None or not statistics.has_min_max or bool(statistics.min <= partition <= statistics.max)

@@ -17,6 +17,7 @@ from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, java, jvm, program
 from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts, tables_folder
 from tests.lab.releases.dependency_tables import (
+    ReleaseArtifact,
     dependencies_text,
     derive_artifacts,
     derive_libraries,
@@ -24,10 +25,12 @@ from tests.lab.releases.dependency_tables import (
 )
 from tests.lab.releases.environment_tables import derive_environment, environment_text
 from tests.lab.releases.ranges import by_ranges, note, ranges_text
-from upgrade.application._stored import CODE, CONFIGURATION, DEPENDENCIES, ENVIRONMENT, SCALA_CODE
+from upgrade.application._stored import CODE, CONFIGURATION, DEPENDENCIES, ENVIRONMENT, ROCKSDB_CODE, SCALA_CODE
 from upgrade.application.class_file import INTERFACE, PRIVATE, ClassFile, read_class
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
 from upgrade.application.configuration import CONFIGS
+from upgrade.application.dependencies import Dependency
+from upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT
 from upgrade.application.scala import SCALA_ARTIFACT
 from upgrade.application.values import KNOWN_VALIDATORS
 from upgrade.releases import RELEASES
@@ -124,17 +127,20 @@ def _validator(found: dict[str, Any] | None) -> dict[str, Any] | None:
     return {"class": "code", "accepts": found["accepts"]}
 
 
-def derive_code(jars: Iterable[tuple[str, str, Path]]) -> Iterator[tuple[str, str, ClassFile]]:
+def derive_code(
+    jars: Iterable[tuple[str, str, Path]], folder: str = "org/apache/kafka/"
+) -> Iterator[tuple[str, str, ClassFile]]:
     """Yield release, artifact and class for each class of Kafka in some jars, without the libraries that they contain.
 
     Args:
         jars: Release, artifact and path of each.
+        folder: Where the classes are.
     """
     read: dict[tuple[str, int, int], ClassFile] = {}  # most classes are the same in the next release
     for release, artifact, path in jars:
         with ZipFile(path) as jar:
             for entry in jar.infolist():
-                if not entry.filename.startswith("org/apache/kafka/") or "/shaded/" in entry.filename:
+                if not entry.filename.startswith(folder) or "/shaded/" in entry.filename:
                     continue
                 if not entry.filename.endswith(".class"):
                     continue
@@ -154,6 +160,20 @@ def scala_jars(jars: Iterable[tuple[str, str]], folder: Path) -> list[tuple[str,
     return [
         (f"{scala}:{name}", SCALA_ARTIFACT, folder / f"{SCALA_ARTIFACT}_{scala}-{name}.jar") for scala, name in jars
     ]
+
+
+def rocksdb_text(artifacts: Iterable[ReleaseArtifact], folder: Path) -> str:
+    """Return the stored form of RocksDB's classes: its versions stand where Kafka's classes have releases."""
+    named = {each.release: library for each in artifacts for library in each.dependencies if _is_rocksdb(library)}
+    versions = list(dict.fromkeys(named[name].version for name in PUBLISHED if name in named))
+    files = [Artifact("org.rocksdb", ROCKSDB_ARTIFACT, each) for each in versions]
+    copy_artifacts(files, folder)
+    jars = [(each.version, each.name, folder / each.file_name) for each in files]
+    return code_text(code_rows(derive_code(jars, ROCKSDB), versions))
+
+
+def _is_rocksdb(library: Dependency) -> bool:
+    return library.artifact == ROCKSDB_ARTIFACT
 
 
 def _without_private(found: ClassFile) -> ClassFile:
@@ -249,6 +269,7 @@ def write_tables(releases: Sequence[str] = PUBLISHED) -> dict[str, int]:
         CODE: code_text(code_rows(derive_code(java_jars(releases, folder)), releases)),
         SCALA_CODE: code_text(code_rows(derive_code(jars), [place for place, _, _ in jars])),
         ENVIRONMENT: environment_text(derive_environment(java_jars(releases, folder)), releases),
+        ROCKSDB_CODE: rocksdb_text(artifacts, folder),
         DEPENDENCIES: dependencies_text(artifacts, derive_libraries(artifacts), releases),
     }
     FOLDER.mkdir(exist_ok=True)

@@ -26,6 +26,7 @@ from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
 from upgrade.application.configuration import CONFIGS, configuration_of
 from upgrade.application.dependencies import Dependency, dependencies_of, java_level, library_jar
 from upgrade.application.environment import environment_of
+from upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT, rocksdb_code, rocksdb_version
 from upgrade.application.scala import SCALA_ARTIFACT
 from upgrade.application.values import is_judged, refusal, refusal_beside
 from upgrade.releases import RELEASES
@@ -95,6 +96,16 @@ def test_the_classes_for_scala_of_some_releases_are_those_of_their_jars(jars):
     for name in WITH_SCALA:
         known = {key: each for key, each in code_of(RELEASES[name], SCALA).items() if each.artifact == SCALA_ARTIFACT}
         check_classes(known, derive_code(scala_jars([(SCALA, name)], jars)))
+
+
+@pytest.mark.java
+def test_the_classes_of_rocksdb_are_those_of_the_jars_that_releases_bring(jars):
+    brought = {rocksdb_version(RELEASES[name]): RELEASES[name] for name in SOME}
+    files = [Artifact("org.rocksdb", ROCKSDB_ARTIFACT, each) for each in brought]
+    copy_artifacts(files, jars)
+    for each in files:
+        derived = derive_code([(each.version, each.name, jars / each.file_name)], ROCKSDB)
+        check_classes(rocksdb_code(brought[each.version]), derived)
 
 
 def check_classes(known, derived):

@@ -334,7 +334,7 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
     """It was silent for 8 to 13 seconds."""
     screen = StringIO()
     monkeypatch.setattr(
-        "assignor.cli.plan.impact.SafeConsole",
+        "assignor.formats.console.SafeConsole",
         lambda **_keywords: Console(file=screen, force_terminal=True, width=100),
     )
 

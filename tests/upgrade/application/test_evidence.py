@@ -10,12 +10,16 @@ from upgrade.application.evidence import code_facts, described_topology, setting
 from upgrade.application.linkage import check_references
 from upgrade.application.setting_files import Settings, parse_settings
 from upgrade.errors import UpgradeError
-from upgrade.hazards import Lacking
+from upgrade.hazards import BORROWED_LIBRARY, HAZARDS, MISSING_LIBRARY, Answer, Application, Lacking
+from upgrade.hazards._conditions import Sets
 from upgrade.releases import release_named
 
 STREAMS = "org/apache/kafka/streams/"
 KTABLE = STREAMS + "kstream/KTable"
 GROUPER = STREAMS + "processor/PartitionGrouper"
+SETTER = STREAMS + "state/RocksDBConfigSetter"
+TABLE_CONFIG = "org/rocksdb/BlockBasedTableConfig"
+JSON_SERIALIZER = "org/apache/kafka/connect/json/JsonSerializer"
 SUPPLIER = STREAMS + "processor/ProcessorSupplier"
 
 
@@ -26,6 +30,22 @@ def facts(tmp_path, entries, origin="2.8", target="4.3"):
     with Archives([path]) as archives:
         report = check_references(archives.classes, *map(code_of, ends), archives.find)
         return code_facts("orders.jar", archives, report, *ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("kafka:\n  streams:\n    default:\n      processing.guarantee: exactly_once", 4),
+        ("spring.kafka.client-id: a\nbilling:\n  processing-guarantee: exactly_once", 3),
+    ],
+)
+def test_a_hazard_of_a_key_below_a_name_of_the_application_cannot_be_told(text, line):
+    (found,) = setting_facts("a.yml", parse_settings(text, ".yml"))
+    concern = Sets("processing.guarantee", ("exactly_once",)).concern(Application(settings=found))
+
+    assert Answer.UNKNOWN is concern.answer
+    expected = f"whether a.yml line {line}, which has processing.guarantee in its name, is for Kafka Streams"
+    assert (expected,) == concern.decided_by
 
 
 def test_what_own_classes_and_libraries_use_is_kept_apart(tmp_path):
@@ -79,6 +99,70 @@ def test_what_is_still_there_is_not_gone(tmp_path, origin, target):
 def test_the_java_of_the_newest_class_counts(tmp_path):
     assert 0 == facts(tmp_path, {"a.txt": b""}).java
     assert facts(tmp_path, {"A.class": ClassBytes("A").makes(KTABLE).bytes()}).java > 0
+
+
+def answer(name, found):
+    (row,) = (each for each in HAZARDS if each.name == name)
+    return row.when.concern(Application(code=found)).answer
+
+
+def setter(*, closes=True, calls=("setBlockSize", f"(J)L{TABLE_CONFIG};")):
+    written = ClassBytes("com/Setter", interfaces=[SETTER]).calls(TABLE_CONFIG, *calls)
+    methods = "setConfig (Ljava/lang/String;Lorg/rocksdb/Options;Ljava/util/Map;)V"
+    written.method(*methods.split(), code=b"\xb1")
+    return written.method("close", "(Ljava/lang/String;Lorg/rocksdb/Options;)V", b"\xb1") if closes else written
+
+
+SHARDS = "setBlockCacheCompressedNumShardBits", f"(I)L{TABLE_CONFIG};"
+
+
+@pytest.mark.parametrize(
+    ("written", "of_3_0", "of_4_0"),
+    [
+        (setter(), Answer.NO, Answer.NO),
+        (setter(closes=False), Answer.YES, Answer.NO),
+        (setter(calls=SHARDS), Answer.NO, Answer.YES),
+        (setter(calls=("setUseOsBuffer", "()V")), Answer.NO, Answer.NO),  # no release has it
+        (ClassBytes("com/Setter").makes("org/rocksdb/DirectComparator"), Answer.YES, Answer.NO),
+        (ClassBytes("com/Setter").makes("org/rocksdb/AccessHint"), Answer.NO, Answer.YES),
+    ],
+)
+def test_a_setter_is_concerned_if_it_is_linked_with_what_rocksdb_lacks(tmp_path, written, of_3_0, of_4_0):
+    library = jar({"l/L.class": ClassBytes("l/L").bytes()})
+    rocksdb = jar({f"{TABLE_CONFIG}.class": ClassBytes(TABLE_CONFIG).calls("org/rocksdb/AccessHint", "a").bytes()})
+    entries = {"com/Setter.class": written.bytes(), "lib/a-1.jar": library, "lib/rocksdbjni-5.18.4.jar": rocksdb}
+    found = facts(tmp_path, entries)
+
+    assert [of_3_0, of_4_0] == [answer(f"rocksdb-config-setter-of-{line}", found) for line in ("3.0", "4.0")]
+
+
+def test_what_rocksdb_lacks_has_the_release_whose_rocksdb_lacks_it(tmp_path):
+    found = facts(tmp_path, {"com/Setter.class": setter(calls=SHARDS).bytes()})
+
+    text = "your class com.Setter: org.rocksdb.BlockBasedTableConfig#setBlockCacheCompressedNumShardBits(int)"
+    assert (Lacking(f"{text}: RocksDB 9.7.3 does not have it", (4, 0, 0)),) == found.rocksdb
+
+
+def test_a_library_that_kafka_streams_leaves_out_concerns_who_uses_it(tmp_path):
+    """KAFKA-5146: kafka-streams of 3.0 does not bring connect-json."""
+    used = {"com/A.class": ClassBytes("com/A").makes(JSON_SERIALIZER).bytes()}
+    old, new = (
+        {f"lib/kafka-streams-{name}.jar": jar({STREAMS + "KafkaStreams.class": b""})} for name in ("2.8.2", "4.3.1")
+    )
+    json = {"lib/connect-json-4.3.1.jar": jar({f"{JSON_SERIALIZER}.class": b""})}
+    cases = {
+        Answer.NO: [{"com/A.class": ClassBytes("com/A").makes(KTABLE).bytes()}, used | new | json],
+        Answer.UNKNOWN: [used, used | old, used | old | json],
+        Answer.YES: [used | new],
+    }
+
+    for expected, files in cases.items():
+        assert [expected] * len(files) == [
+            answer("dependencies-of-3.0", facts(tmp_path, each, "2.8.2", "4.3.1")) for each in files
+        ]
+    (text,) = facts(tmp_path, used | new, "2.8.2", "4.3.1").shown[MISSING_LIBRARY]
+    assert "your class com.A refers to connect-json, which Kafka Streams 4.3.1 does not bring" == text
+    assert BORROWED_LIBRARY not in facts(tmp_path, used | new, "2.8.2", "4.3.1").shown
 
 
 def test_a_topology_that_is_none_is_refused():

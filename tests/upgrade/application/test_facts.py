@@ -71,7 +71,7 @@ def test_every_pattern_is_of_something_that_a_release_has():
     }
     unknown = {fact for fact, pattern in _PATTERNS.items() if not any(map(pattern.fullmatch, texts))}
 
-    assert {CodeFact.SCALA, CodeFact.CONNECT_JSON, CodeFact.TOPOLOGY_TEST_DRIVER} == unknown  # of other artifacts
+    assert {CodeFact.SCALA, CodeFact.TOPOLOGY_TEST_DRIVER} == unknown  # of other artifacts
     assert all(any(name in code for code in releases) for name in _TYPES)
     assert {*CodeFact} == {*_PATTERNS, *_TYPES.values(), CodeFact.CONNECTED_STORES}
 
@@ -139,13 +139,13 @@ def test_a_library_does_not_show_what_the_application_asks_for():
 
 def test_evidence_names_class_and_member():
     written = ClassBytes("b/B").calls(STREAMS + "kstream/SlidingWindows", "<init>", opcode=INVOKESTATIC)
-    classes = ClassBytes("A").makes("org/apache/kafka/connect/json/JsonSerializer")
+    classes = ClassBytes("A").makes(STREAMS + "scala/StreamsBuilder")
     found = facts(written, classes, library=SPRING).found
 
     assert [
         "library spring-kafka 2.7.14 b.B refers to org.apache.kafka.streams.kstream.SlidingWindows#SlidingWindows()"
     ] == [str(each) for each in found[CodeFact.SLIDING_WINDOWS]]
-    assert "refers to org.apache.kafka.connect.json.JsonSerializer" == found[CodeFact.CONNECT_JSON][0].text
+    assert "refers to org.apache.kafka.streams.scala.StreamsBuilder" == found[CodeFact.SCALA][0].text
 
 
 def test_supertypes_that_go_in_a_circle_end():

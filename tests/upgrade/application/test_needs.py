@@ -1,8 +1,9 @@
 """The libraries that a release needs, beside those of an application."""
 
-from upgrade.application.dependencies import Dependency
+from upgrade.application.dependencies import Dependency, needed_by
 from upgrade.application.libraries import Library
-from upgrade.application.needs import NeedStatus, check_needs
+from upgrade.application.needs import _PACKAGES, NeedStatus, check_needs, left_out
+from upgrade.releases import RELEASES
 
 KAFKA = Dependency("org.apache.kafka", "kafka-clients", "4.4.0", "compile")
 LZ4 = Dependency("at.yawk.lz4", "lz4-java", "1.10.1", "runtime")
@@ -53,3 +54,17 @@ def test_a_library_under_other_coordinates_is_there_twice():
     assert NeedStatus.TWICE is found.status
     assert found.text.endswith(" 1.10.1 is needed: exclude the first, or both are on the class path")
     assert {"group": "org.lz4", "name": "lz4-java", "version": "1.8.0"} == found.as_json()["found"]
+
+
+def test_the_classes_of_each_library_that_a_release_leaves_out_are_known():
+    releases = [each for each in RELEASES.values() if each.is_released]
+    brought = [{each.artifact for each in needed_by(release)} for release in releases]
+    gone = {name for place, old in enumerate(brought) for new in brought[place:] for name in old - new}
+
+    assert gone <= _PACKAGES.keys()
+
+
+def test_a_library_under_other_coordinates_is_not_left_out():
+    (json,) = (each for each in needed_by(RELEASES["2.8.2"]) if each.artifact == "connect-json")
+
+    assert [("connect-json", ("org/apache/kafka/connect/json/",))] == [*left_out([OLD_LZ4, json, ZSTD], [LZ4, ZSTD])]

@@ -198,8 +198,6 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ('{"a": NaN}', ".json", "got NaN, which is no number"),
         ("[" * 100_000, ".json", "nested too deeply"),
         (60 * '{"a":' + "1" + 60 * "}", ".json", "expected at most 50 levels of settings"),
-        ('{"a": {"b": [{}]}}', ".json", r"expected a list of values for 'a\.b'"),
-        ('{"a": [null]}', ".json", "expected a list of values for 'a'"),
         ("- a", ".yaml", "expected an object of settings, got a list"),
         ("hunter2", ".yaml", "expected an object of settings, got a value"),
         ("a: b: hunter2", ".yaml", r"expected YAML \(mapping values are not allowed here\) at line 1 column 5$"),
@@ -217,6 +215,44 @@ def test_what_is_no_file_of_settings_is_refused_without_its_values(text, suffix,
     with pytest.raises(UpgradeError, match=message) as error:
         parse_settings(text, suffix)
     assert "hunter2" not in str(error.value)
+
+
+def test_lists_of_objects_have_numbers_and_named_values_their_names():
+    """An application.yml has lists of others, and a manifest of Kubernetes has its environment as one."""
+    text = """
+acks: all
+routes:
+  - id: a
+    filters: [b, c]
+  - [d]
+env:
+  - {name: ACKS, value: '1'}
+  - name: PASSWORD
+    valueFrom: {secretKeyRef: s}
+"""
+    found = parse_settings(text, ".yaml").values
+
+    assert {
+        "acks": "all",
+        "routes[0].id": "a",
+        "routes[0].filters": "b,c",
+        "routes[1]": "d",
+        "env.ACKS": "1",
+        "env[1].name": "PASSWORD",
+        "env[1].valueFrom.secretKeyRef": "s",
+    } == found
+
+
+def test_other_keys_of_a_framework_are_kept_if_the_application_may_read_them():
+    found = of_framework(
+        ("spring.kafka.streams.application-id", "billing"),
+        ("spring.kafka.consumer.properties.session.timeout.ms", "1"),
+        ("spring.cloud.stream.kafka.streams.bindings.in.consumer.configuration.session.timeout.ms", "1"),
+        ("billing.kafka.processing-guarantee", "exactly_once"),
+    )
+
+    binding = "spring.cloud.stream.kafka.streams.bindings.in.consumer.configuration.session.timeout.ms"
+    assert {binding: 3, "billing.kafka.processing-guarantee": 4} == found.variants[0].unread
 
 
 def test_without_pyyaml_one_sentence_says_what_to_install(monkeypatch):

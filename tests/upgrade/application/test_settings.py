@@ -5,8 +5,8 @@ from attrs import evolve
 
 from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
-from upgrade.application.setting_files import Settings, parse_settings
-from upgrade.application.settings import _RENAMED, Effect, KnownClasses, judge_settings
+from upgrade.application.setting_files import Settings, Variant, parse_settings
+from upgrade.application.settings import _RENAMED, Effect, KnownClasses, judge_settings, keys_elsewhere
 from upgrade.releases import RELEASES, resolve_release
 
 
@@ -71,7 +71,7 @@ def finding(key, value, origin="2.8", target="4.3", **further):
         ("metric.reporters", "org.apache.kafka.common.metrics.JmxReporter, com.example.R", Effect.UNDECIDED, "--app"),
         ("interceptor.classes", "", Effect.FINE, "accepts it"),
         ("default.key.serde", "org.apache.kafka.common.serialization.Serdes.StringSerde", Effect.REFUSED, "no class"),
-        ("kafka.streams.num.stream.threads", "4", Effect.UNKNOWN, "but num.stream.threads is one: this file has it"),
+        ("kafka.streams.num.stream.threads", "4", Effect.UNKNOWN, "but num.stream.threads is one: nothing here tells"),
         (
             "sasl.jaas.config",
             'org.apache.kafka.common.security.oauthbearer.X required password="${P}";',
@@ -179,11 +179,40 @@ def test_streams_ignores_more_with_exactly_once():
     assert (Effect.FINE, Effect.NO_EFFECT) == (plain[0], exactly_once[0])
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka.streams.default.session.timeout.ms",
+        "billing.session-timeout-ms",
+        "sessionTimeoutMs",
+        "APP_CONSUMER_SESSION_TIMEOUT_MS",
+        "\u00ef\u00bb\u00bfsession.timeout.ms",
+    ],
+)
+def test_a_key_below_a_name_of_the_application_may_be_set(name):
+    keys = {each.key for each in judged({name: "10000"}).findings if each.status is Effect.DEFAULT}
+
+    assert "session.timeout.ms" not in keys
+    assert {"session.timeout.ms": name} == keys_elsewhere(Variant(values={name: "1"}))
+    assert {} == keys_elsewhere(Variant(values={name: "1", "consumer.session.timeout.ms": "1"}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["main.consumer.session.timeout.ms", "topic.retries", "client.tag.client.id", f"{'a.' * 200}client.id", "billing"],
+)
+def test_a_key_that_is_known_or_has_no_key_of_kafka_is_nowhere_else(name):
+    assert {} == keys_elsewhere(Variant(values={name: "1"}))
+
+
 def test_defaults_that_changed_are_named_where_they_are_not_set():
     found = {(each.config, each.key): each.text for each in judged({}).findings if each.status is Effect.DEFAULT}
 
     assert "not set; the default is 45000 instead of 10000" == found["consumer", "session.timeout.ms"]
-    assert "not set; the default is TLSv1.3 instead of one of the machine" == found["producer", "ssl.protocol"]
+    assert (
+        "not set; the default is TLSv1.3 instead of one that the machine or its Java decides"
+        == found["producer", "ssl.protocol"]
+    )
     assert ("producer", "linger.ms") not in found, "Streams sets its own"
     assert ("consumer", "partition.assignment.strategy") not in found
     assert not [
@@ -191,6 +220,28 @@ def test_defaults_that_changed_are_named_where_they_are_not_set():
         for each in judged({"main.consumer.session.timeout.ms": "1000"}).findings
         if each.key == "session.timeout.ms"
     ]
+
+
+def test_a_key_that_only_streams_has_lost_is_still_for_its_clients():
+    """Streams passes keys without a prefix to each client that has them."""
+    status, text = finding("retries", "0")
+
+    assert Effect.REMOVED is status
+    assert (
+        "Streams of 4.3.1 does not have it and ignores it; task.timeout.ms is its successor; "
+        "without a prefix it is still for producer and admin"
+    ) == text
+    assert "without a prefix" not in finding("partition.grouper", "a.B")[1]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"processing.guarantee": "exactly_once_beta"}, {"producer.enable.idempotence": "true"}]
+)
+def test_the_acks_of_an_idempotent_producer_have_not_changed(settings):
+    changed = {each.key for each in judged(settings, "2.8", "3.9").findings if each.status is Effect.DEFAULT}
+
+    assert "acks" not in changed
+    assert "acks" in {each.key for each in judged({}, "2.8", "3.9").findings if each.status is Effect.DEFAULT}
 
 
 def test_a_default_is_that_of_a_client_of_streams():

@@ -4,6 +4,8 @@ import pytest
 
 from tests.upgrade.hazards.test_conditions import code, settings, topology
 from upgrade import release_named
+from upgrade.application.evidence import setting_facts
+from upgrade.application.setting_files import parse_settings
 from upgrade.hazards import CLEAN_UP, HAZARDS, PASSIVE_LIBRARIES, Answer, Application, judge_hazards, wrapper_lines
 
 YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
@@ -48,6 +50,32 @@ def test_spring_kafka_deleted_local_stores_on_every_close(versions, expected):
     found = judged(application(versions))
 
     assert expected is (found[NAME].concern.answer if NAME in found else None)
+
+
+@pytest.mark.parametrize(
+    ("boot", "text", "expected"),
+    [
+        ("2.4.1", "on-shutdown=false", NO),
+        ("2.4.1", "onShutdown=false", NO),
+        ("2.4.1", "on-shutdown=true", YES),
+        ("2.4.1", "on-startup=true", YES),
+        ("2.4.1", "on-shutdown=${KEEP}", UNKNOWN),
+        ("2.4.1", "none=1", YES),
+        ("2.5.1", "on-shutdown=true", YES),
+        ("2.5.1", "on-startup=true", YES),
+        ("2.5.1", "on-shutdown=false", None),
+        ("2.3.1", "on-shutdown=false", YES),  # it has no such key
+    ],
+)
+def test_the_clean_up_keys_of_spring_boot_decide(boot, text, expected):
+    """Spring Boot passes them to spring-kafka since 2.4, and its default is to keep the stores since 2.5."""
+    written = parse_settings(f"spring.kafka.streams.cleanup.{text}\nspring.kafka.streams.state-dir=/d", ".properties")
+    (known,) = setting_facts("application.properties", written)
+    libraries = {"spring-kafka": "2.6.13", "spring-boot-autoconfigure": boot}
+    found = judged(Application(settings=known, topology=STORES, code=code(libraries=libraries).code))
+
+    assert expected is (found[NAME].concern.answer if NAME in found else None)
+    assert {"state.dir"} == written.values.keys()
 
 
 def test_a_clean_up_config_of_ones_own_decides():

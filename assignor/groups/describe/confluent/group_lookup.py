@@ -104,14 +104,14 @@ class GroupLookup:
         return interruptible(called)
 
     def _group(self, admin: _RecordingAdminClient, name: str) -> DescribedGroup:
-        found = [group for group in self._list_groups(admin, name) if group.name == name]
-        for group in found:
+        listed = [group for group in self._list_groups(admin, name) if group.name == name]
+        for group in listed:
             if group.state not in ("", DEAD):
                 return self._with_topic_metadata([group], admin)[0]
         for group in self._overview(admin).groups:  # such as one of KIP-848, which the first call describes as dead
             if group.name == name and group.state != DEAD:
                 return self._with_topic_metadata([group], admin)[0]
-        for group in found:  # a broker lists it
+        for group in listed:  # a broker lists it
             return _visible(group)
         raise NoSuchGroup(
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
@@ -127,12 +127,12 @@ class GroupLookup:
             described = {}  # one broker is enough
             overview = evolve(overview, failures=(*overview.failures, str(error)))
         names = {group.name for group in overview.groups}
-        found = [
+        described_groups = [
             *(_merged(group, described.get(group.name)) for group in overview.groups),
             # Among these are groups of KIP-1071, which the overview does not have.
             *(group for name, group in described.items() if name not in names),
         ]
-        groups, failures = sorted(found, key=lambda group: group.name), overview.failures
+        groups, failures = sorted(described_groups, key=lambda group: group.name), overview.failures
         try:
             groups = self._with_topic_metadata(groups, admin)
         except Unreachable as error:
@@ -146,19 +146,19 @@ class GroupLookup:
         try:
             return self._interruptible(lambda admin: self._offsets(admin, requests, report))
         except Unreachable as error:
-            return {each.group: GroupOffsets(failures=(str(error),)) for each in requests}
+            return {request.group: GroupOffsets(failures=(str(error),)) for request in requests}
 
     def _offsets(
         self, admin: _RecordingAdminClient, requests: Sequence[OffsetRequest], report: Callable[[str], object]
     ) -> Mapping[str, GroupOffsets]:
         report(f"committed offsets: {count(len(requests), 'group')}")
-        deadline, found = time.monotonic() + self.timeout_seconds, dict[str, GroupOffsets]()
-        for each in requests:
-            found[each.group] = self._committed(admin, each.group, deadline)
-        wanted = {each.group: {*each.partitions, *found[each.group].committed} for each in requests}
-        for each in requests:
-            if each.reads_changelogs:
-                wanted[each.group] |= self._changelogs(admin, each, deadline)
+        deadline, committed = time.monotonic() + self.timeout_seconds, dict[str, GroupOffsets]()
+        for request in requests:
+            committed[request.group] = self._committed(admin, request.group, deadline)
+        wanted = {request.group: {*request.partitions, *committed[request.group].committed} for request in requests}
+        for request in requests:
+            if request.reads_changelogs:
+                wanted[request.group] |= self._changelogs(admin, request, deadline)
         partitions = set[Partition]().union(*wanted.values())
         report(f"end offsets: {count(len(partitions), 'partition')}")
         ends, failures = self._ends(admin, partitions, deadline)
@@ -168,7 +168,7 @@ class GroupLookup:
                 ends={partition: ends[partition] for partition in wanted[group] if partition in ends},
                 failures=(*offsets.failures, *failures),
             )
-            for group, offsets in found.items()
+            for group, offsets in committed.items()
         }
 
     def _committed(self, admin: _RecordingAdminClient, group: str, deadline: float) -> GroupOffsets:
@@ -180,18 +180,24 @@ class GroupLookup:
         except (KafkaException, TimeoutError) as error:
             return GroupOffsets(failures=(f"committed offsets: {_error_text(error)}",))
         return GroupOffsets(
-            committed={Partition(each.topic, each.partition): each.offset for each in listed if each.offset >= 0},
-            failures=tuple(f"{each.topic}: {_error_text(each.error)}" for each in listed if each.error),
+            committed={
+                Partition(partition.topic, partition.partition): partition.offset
+                for partition in listed
+                if partition.offset >= 0
+            },
+            failures=tuple(
+                f"{partition.topic}: {_error_text(partition.error)}" for partition in listed if partition.error
+            ),
         )
 
     def _changelogs(self, admin: _RecordingAdminClient, request: OffsetRequest, deadline: float) -> set[Partition]:
         try:
-            known = admin.list_topics(timeout=_left(deadline) / 2).topics
+            topics = admin.list_topics(timeout=_left(deadline) / 2).topics
         except KafkaException:
             return set()  # the ends that are missing then are unknown
         return {
             Partition(name, number)
-            for name, topic in known.items()
+            for name, topic in topics.items()
             if request.is_changelog(name)
             for number in topic.partitions
         }
@@ -200,29 +206,29 @@ class GroupLookup:
         self, admin: _RecordingAdminClient, partitions: Iterable[Partition], deadline: float
     ) -> tuple[dict[Partition, int], tuple[str, ...]]:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library declares no type
-        asked = {TopicPartition(*each): latest for each in partitions}
+        asked = {TopicPartition(*partition): latest for partition in partitions}
         if not asked:
             return {}, ()
         seconds = _left(deadline)
         ends, failures = dict[Partition, int](), list[str]()
-        for each, answer in admin.list_offsets(asked, request_timeout=seconds).items():
+        for partition, answer in admin.list_offsets(asked, request_timeout=seconds).items():
             try:
-                ends[Partition(each.topic, each.partition)] = answer.result(seconds).offset
+                ends[Partition(partition.topic, partition.partition)] = answer.result(seconds).offset
             except (KafkaException, TimeoutError) as error:
-                failures.append(f"end offset of {each.topic}: {_error_text(error)}")
+                failures.append(f"end offset of {partition.topic}: {_error_text(error)}")
         return ends, tuple(dict.fromkeys(failures))
 
     def _overview(self, admin: _RecordingAdminClient) -> ClusterGroups:
         """Return what brokers list: each group with the error that it is not described, unless it is empty."""
         try:
             # A broker without an answer delays the result until the request times out.
-            found = admin.list_consumer_groups(request_timeout=self.timeout_seconds / 2)
-            answer = found.result(self.timeout_seconds)
+            future = admin.list_consumer_groups(request_timeout=self.timeout_seconds / 2)
+            answer = future.result(self.timeout_seconds)
         except (KafkaException, TimeoutError) as error:
             return ClusterGroups(failures=(f"{self.bootstrap_servers}: {_error_text(error)}",))
         return ClusterGroups(
-            groups=tuple(_listed_group(each) for each in answer.valid),
-            failures=tuple(f"a broker of {self.bootstrap_servers}: {_error_text(each)}" for each in answer.errors),
+            groups=tuple(_listed_group(group) for group in answer.valid),
+            failures=tuple(f"a broker of {self.bootstrap_servers}: {_error_text(error)}" for error in answer.errors),
         )
 
     def _admin(self) -> _RecordingAdminClient:
@@ -235,8 +241,8 @@ class GroupLookup:
 
     def _list_groups(self, admin: _RecordingAdminClient, *name: str) -> list[DescribedGroup]:
         try:
-            found = _private_api.list_groups(admin, *name, timeout_seconds=self.timeout_seconds)
-            return [_described_group(each) for each in found]
+            groups = _private_api.list_groups(admin, *name, timeout_seconds=self.timeout_seconds)
+            return [_described_group(group) for group in groups]
         except KafkaException as error:
             raise unreachable(self.bootstrap_servers, admin.first_error() or error.args[0].str()) from None
 
@@ -244,11 +250,11 @@ class GroupLookup:
         self, groups: Iterable[DescribedGroup], admin: _RecordingAdminClient
     ) -> list[DescribedGroup]:
         try:
-            known = admin.list_topics(timeout=self.timeout_seconds).topics
+            topics = admin.list_topics(timeout=self.timeout_seconds).topics
         except KafkaException as error:
             # Without them a task without an owner would not be noticed.
             raise Unreachable(f"{self.bootstrap_servers}: {admin.first_error() or error.args[0].str()}") from None
-        counts = {name: len(topic.partitions) for name, topic in known.items() if topic.error is None}
+        counts = {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
         return with_topic_metadata(groups, counts, self._max_message_bytes(admin))
 
     def _max_message_bytes(self, admin: _RecordingAdminClient) -> int | None:
@@ -291,16 +297,16 @@ def _left(deadline: float) -> float:
 
 def _error_text(error: Any) -> str:
     """Return the text of an error of confluent-kafka, alone or in an exception, or that the time is over."""
-    found = error if isinstance(error, KafkaError) else next(iter(error.args), None)
-    return hide(found.str()) if isinstance(found, KafkaError) else "no answer in time"
+    kafka_error = error if isinstance(error, KafkaError) else next(iter(error.args), None)
+    return hide(kafka_error.str()) if isinstance(kafka_error, KafkaError) else "no answer in time"
 
 
-def _listed_group(found: Any) -> DescribedGroup:
-    state = _STATES.get(found.state.name, found.state.name.title().replace("_", ""))
-    group_type = found.type.name.lower() if found.type.name != "UNKNOWN" else CLASSIC
+def _listed_group(group: Any) -> DescribedGroup:
+    state = _STATES.get(group.state.name, group.state.name.title().replace("_", ""))
+    group_type = group.type.name.lower() if group.type.name != "UNKNOWN" else CLASSIC
     remedy = "" if group_type == CLASSIC else f": {_REMEDY}"
     hidden = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group{remedy}"
-    return DescribedGroup(name=found.group_id, state=state, type=group_type, error=hidden)
+    return DescribedGroup(name=group.group_id, state=state, type=group_type, error=hidden)
 
 
 def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> DescribedGroup:
@@ -321,23 +327,23 @@ def _visible(group: DescribedGroup) -> DescribedGroup:
     return evolve(group, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
 
 
-def _described_group(found: Any) -> DescribedGroup:
+def _described_group(group: Any) -> DescribedGroup:
     return DescribedGroup(
-        name=found.id,
-        error="" if found.error is None else f"{found.error.name()}: {hide(found.error.str())}",
-        state=found.state,
-        protocol_type=found.protocol_type,
-        protocol=found.protocol,
-        coordinator=node_address(found.broker),
+        name=group.id,
+        error="" if group.error is None else f"{group.error.name()}: {hide(group.error.str())}",
+        state=group.state,
+        protocol_type=group.protocol_type,
+        protocol=group.protocol,
+        coordinator=node_address(group.broker),
         members=tuple(
             DescribedGroupMember(
-                member_id=each.id,
-                client_id=each.client_id,
-                host=each.client_host,
-                subscription=each.metadata or b"",
-                assignment=each.assignment or b"",
+                member_id=member.id,
+                client_id=member.client_id,
+                host=member.client_host,
+                subscription=member.metadata or b"",
+                assignment=member.assignment or b"",
             )
-            for each in found.members
+            for member in group.members
         ),
     )
 
@@ -350,20 +356,20 @@ def librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     if settings.get("sasl_mechanism") == "AWS_MSK_IAM":
         raise Unreachable("librdkafka does not have the SASL mechanism AWS_MSK_IAM; kafka-python has")
-    found = {_LIBRDKAFKA_KEYS[name]: value for name, value in settings.items() if name in _LIBRDKAFKA_KEYS}
+    config = {_LIBRDKAFKA_KEYS[name]: value for name, value in settings.items() if name in _LIBRDKAFKA_KEYS}
     if settings.get("ssl_check_hostname") is False:
-        found["ssl.endpoint.identification.algorithm"] = "none"
+        config["ssl.endpoint.identification.algorithm"] = "none"
     if "ssl_certfile" in settings:
-        found["ssl.key.location"] = settings["ssl_certfile"]  # a PEM key store has both
+        config["ssl.key.location"] = settings["ssl_certfile"]  # a PEM key store has both
     if oauth := settings.get("oauth"):
-        found |= {
+        config |= {
             "sasl.oauthbearer.method": "oidc",
             "sasl.oauthbearer.token.endpoint.url": oauth.endpoint,
             "sasl.oauthbearer.client.id": oauth.client_id,
             "sasl.oauthbearer.client.secret": oauth.client_secret,
             **({"sasl.oauthbearer.scope": oauth.scope} if oauth.scope else {}),
         }
-    return found
+    return config
 
 
 def silent_logger() -> logging.Logger:

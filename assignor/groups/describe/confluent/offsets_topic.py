@@ -71,14 +71,14 @@ class OffsetsTopic:
         errors: list[KafkaError] = []
         with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
             try:
-                found = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics.get(OFFSETS_TOPIC)
-                if found is None:
+                topic = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics.get(OFFSETS_TOPIC)
+                if topic is None:
                     raise self._failure(None, errors, f"expected an answer about {OFFSETS_TOPIC}, got one without it")
-                if found.error is not None:
-                    raise self._failure(found.error, errors)
+                if topic.error is not None:
+                    raise self._failure(topic.error, errors)
                 return {
                     number: consumer.get_watermark_offsets(TopicPartition(OFFSETS_TOPIC, number), self.timeout_seconds)
-                    for number in sorted(found.partitions)
+                    for number in sorted(topic.partitions)
                 }
             except KafkaException as error:
                 consumer.poll(_CALL_SECONDS)  # calls ``error_cb``
@@ -132,13 +132,13 @@ class OffsetsTopic:
         """Return the error with what librdkafka reported before it: a call itself only says that its time is over."""
         if error is not None and error.code() in _HINTS:
             return Unreachable(f"{self.bootstrap_servers}: {_HINTS[error.code()]}")
-        reasons = [each.str() for each in errors if each.code() != KafkaError._ALL_BROKERS_DOWN]
+        reasons = [reported.str() for reported in errors if reported.code() != KafkaError._ALL_BROKERS_DOWN]
         return Unreachable(f"{self.bootstrap_servers}: {[*reasons, error.str() if error else default][0]}")
 
 
 def _record(message: Message) -> LogRecord:
     kind, timestamp = message.timestamp()
-    known = NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else known_time(timestamp)
+    record_time = NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else known_time(timestamp)
     key: Any = message.key()
     value: Any = message.value()
-    return LogRecord(message.offset() or 0, known, key, value)
+    return LogRecord(message.offset() or 0, record_time, key, value)

@@ -38,17 +38,17 @@ def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline:
     Raises:
         ClusterError: The topics cannot be requested: without them a task without an owner would not be noticed.
     """
-    found = list(groups)
-    topics = set[str]().union(*map(topics_of, found))
+    described = list(groups)
+    topics = set[str]().union(*map(topics_of, described))
     counts, missing = _topic_facts(node, topics, deadline)
-    configs = dict(_group_configs(node, [each for each in found if each.type in _WITH_CONFIGS], deadline))
-    found = [
-        evolve(each, broker=evolve(each.broker, configs=configs[each.name]))
-        if each.broker and each.name in configs
-        else each
-        for each in found
+    configs = dict(_group_configs(node, [group for group in described if group.type in _WITH_CONFIGS], deadline))
+    described = [
+        evolve(group, broker=evolve(group.broker, configs=configs[group.name]))
+        if group.broker and group.name in configs
+        else group
+        for group in described
     ]
-    return with_topic_metadata(found, counts, _max_message_bytes(node, deadline), missing)
+    return with_topic_metadata(described, counts, _max_message_bytes(node, deadline), missing)
 
 
 def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str]:
@@ -68,23 +68,23 @@ def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str
 
 def _topic_facts(node: BrokerRequests, topics: Iterable[str], deadline: Deadline) -> tuple[dict[str, int], set[str]]:
     """Return the partition counts of topics, and those that certainly do not exist."""
-    found = _topics(node, sorted(topics), deadline) if topics else ()
-    counts = {each.name: len(each.partitions) for each in found if not each.error_code}
-    return counts, {each.name for each in found if each.error_code == _UNKNOWN_TOPIC}
+    metadata = _topics(node, sorted(topics), deadline) if topics else ()
+    counts = {topic.name: len(topic.partitions) for topic in metadata if not topic.error_code}
+    return counts, {topic.name for topic in metadata if topic.error_code == _UNKNOWN_TOPIC}
 
 
 def _topics(node: BrokerRequests, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
     wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
     answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
-    found: Sequence[Any] = answer.topics
-    return found
+    topics: Sequence[Any] = answer.topics
+    return topics
 
 
 def _max_message_bytes(node: BrokerRequests, deadline: Deadline) -> int | None:
     values = [
-        each.value
+        config.value
         for result in _configs(node, _TOPIC_RESOURCE, [OFFSETS_TOPIC], [MAX_MESSAGE_BYTES_KEY], deadline)
-        for each in result.configs
+        for config in result.configs
     ]
     try:
         return parse_number(values[0] or "") if values else None
@@ -96,13 +96,15 @@ def _group_configs(
     node: BrokerRequests, groups: Sequence[DescribedGroup], deadline: Deadline
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the settings of each group that are about its type, with the broker's defaults."""
-    types = {each.name: each.type for each in groups}
+    types = {group.name: group.type for group in groups}
     names = list(types)
     for start in range(0, len(names), _GROUPS_PER_REQUEST):
         for result in _configs(node, _GROUP_RESOURCE, names[start : start + _GROUPS_PER_REQUEST], None, deadline):
             if (group_type := types.get(result.resource_name)) is not None:
                 prefix = f"{group_type}."
-                configs = {each.name: each.value or "" for each in result.configs if each.name.startswith(prefix)}
+                configs = {
+                    config.name: config.value or "" for config in result.configs if config.name.startswith(prefix)
+                }
                 yield result.resource_name, configs
 
 

@@ -40,7 +40,7 @@ _NO_COMMIT: Final = -1
 
 
 @define
-class _Found:
+class _Answers:
     """What brokers have returned."""
 
     committed: dict[str, dict[TopicPartition, int]] = field(factory=lambda: defaultdict(dict))
@@ -58,31 +58,35 @@ def read_offsets(
 
     ``report`` is called with a line before each step that asks several brokers.
     """
-    found = _Found()
-    _read_committed(requests, connect, deadline, found, report)
-    wanted = {partition for each in requests for partition in (*each.partitions, *found.committed.get(each.group, ()))}
-    leaders, addresses = _leaders(requests, wanted, node, deadline, found)
-    _read_ends(leaders, addresses, connect, deadline, found, report)
-    return {each.group: _offsets_of(each, leaders, found) for each in requests}
+    answers = _Answers()
+    _read_committed(requests, connect, deadline, answers, report)
+    wanted = {
+        partition
+        for request in requests
+        for partition in (*request.partitions, *answers.committed.get(request.group, ()))
+    }
+    leaders, addresses = _leaders(requests, wanted, node, deadline, answers)
+    _read_ends(leaders, addresses, connect, deadline, answers, report)
+    return {request.group: _offsets_of(request, leaders, answers) for request in requests}
 
 
-def _offsets_of(request: OffsetRequest, known: Iterable[TopicPartition], found: _Found) -> GroupOffsets:
-    committed = found.committed.get(request.group, {})
+def _offsets_of(request: OffsetRequest, partitions: Iterable[TopicPartition], answers: _Answers) -> GroupOffsets:
+    committed = answers.committed.get(request.group, {})
     wanted = {*request.partitions, *committed}
     if request.reads_changelogs:
-        wanted.update(each for each in known if request.is_changelog(each.topic))
-    reasons = (found.missing_ends[each] for each in sorted(wanted) if each in found.missing_ends)
-    failures = [*dict.fromkeys((*found.failures.get(request.group, ()), *reasons))]
+        wanted.update(partition for partition in partitions if request.is_changelog(partition.topic))
+    reasons = (answers.missing_ends[partition] for partition in sorted(wanted) if partition in answers.missing_ends)
+    failures = [*dict.fromkeys((*answers.failures.get(request.group, ()), *reasons))]
     more = [f"and {len(failures) - _MOST_FAILURES} more"] if len(failures) > _MOST_FAILURES else []
     return GroupOffsets(
         committed=committed,
-        ends={each: found.ends[each] for each in wanted if each in found.ends},
+        ends={partition: answers.ends[partition] for partition in wanted if partition in answers.ends},
         failures=(*failures[:_MOST_FAILURES], *more),
     )
 
 
-def _batches(things: Iterable[T], size: int) -> Iterator[list[T]]:
-    rest = iter(things)
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
 
@@ -91,25 +95,25 @@ def _batches(things: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _read_committed(
-    requests: Sequence[OffsetRequest], connect: Connect, deadline: Deadline, found: _Found, report: Progress
+    requests: Sequence[OffsetRequest], connect: Connect, deadline: Deadline, answers: _Answers, report: Progress
 ) -> None:
     groups = defaultdict[str, list[str]](list)
-    for each in requests:
-        if each.coordinator:
-            groups[each.coordinator].append(each.group)
+    for request in requests:
+        if request.coordinator:
+            groups[request.coordinator].append(request.group)
         else:
-            found.failures[each.group].append("the coordinator has not described the group")
+            answers.failures[request.group].append("the coordinator has not described the group")
     half = deadline.share(2)
     for number, (coordinator, names) in enumerate(groups.items()):
         report(f"committed offsets: coordinator {number + 1} of {len(groups)}, {count(len(names), 'group')}")
         try:
             with connect(coordinator, half.share(len(groups) - number)) as broker:
                 for name, answer in _fetched(broker, names, half.share(len(groups) - number)):
-                    _take_committed(name, answer, found)
+                    _take_committed(name, answer, answers)
         except ClusterError as error:
             for name in names:
-                if name not in found.committed:
-                    found.failures[name].append(f"committed offsets: {error}")
+                if name not in answers.committed:
+                    answers.failures[name].append(f"committed offsets: {error}")
 
 
 def _fetched(broker: BrokerConnection, names: Sequence[str], deadline: Deadline) -> Iterator[tuple[str, Any]]:
@@ -123,20 +127,20 @@ def _fetched(broker: BrokerConnection, names: Sequence[str], deadline: Deadline)
     for batch in _batches(names, _GROUPS_PER_REQUEST):
         groups = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=name, topics=None) for name in batch]
         answer = broker.send(OffsetFetchRequest, deadline, groups=groups, **limits)
-        yield from ((each.group_id, each) for each in answer.groups)
+        yield from ((group.group_id, group) for group in answer.groups)
 
 
-def _take_committed(group: str, answer: Any, found: _Found) -> None:
+def _take_committed(group: str, answer: Any, answers: _Answers) -> None:
     if answer.error_code:
-        found.failures[group].append(f"committed offsets: {for_code(answer.error_code).message}")
+        answers.failures[group].append(f"committed offsets: {for_code(answer.error_code).message}")
         return
-    committed = found.committed[group]
+    committed = answers.committed[group]
     for topic in answer.topics:
-        for each in topic.partitions:
-            if each.error_code:
-                found.failures[group].append(f"{topic.name}: {for_code(each.error_code).message}")
-            elif each.committed_offset != _NO_COMMIT:
-                committed[TopicPartition(topic.name, each.partition_index)] = each.committed_offset
+        for partition in topic.partitions:
+            if partition.error_code:
+                answers.failures[group].append(f"{topic.name}: {for_code(partition.error_code).message}")
+            elif partition.committed_offset != _NO_COMMIT:
+                committed[TopicPartition(topic.name, partition.partition_index)] = partition.committed_offset
 
 
 # -- end offsets ------------------------------------------------------------------------------------------------------
@@ -147,29 +151,31 @@ def _leaders(
     wanted: set[TopicPartition],
     node: BrokerConnection,
     deadline: Deadline,
-    found: _Found,
+    answers: _Answers,
 ) -> tuple[dict[TopicPartition, int], dict[int, str]]:
     """Return the leader of each wanted partition, and of each changelog of groups that need them; and addresses."""
-    with_changelogs = [each for each in requests if each.reads_changelogs]
+    with_changelogs = [request for request in requests if request.reads_changelogs]
     leaders, addresses = dict[TopicPartition, int](), dict[int, str]()
-    topics = sorted({each.topic for each in wanted})
+    topics = sorted({partition.topic for partition in wanted})
     batches: list[list[str] | None] = [None] if with_changelogs else [*_batches(topics, _TOPICS_PER_REQUEST)]
     for names in batches:
         asked = None if names is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
         try:
             answer = node.send(MetadataRequest, deadline, topics=asked, allow_auto_topic_creation=False)
         except ClusterError as error:
-            found.missing_ends.update((each, f"leaders of partitions: {error}") for each in wanted)
+            answers.missing_ends.update((partition, f"leaders of partitions: {error}") for partition in wanted)
             break
-        addresses |= {each.node_id: node_address(each) for each in answer.brokers}
+        addresses |= {broker.node_id: node_address(broker) for broker in answer.brokers}
         for topic in answer.topics:
-            is_changelog = any(each.is_changelog(topic.name) for each in with_changelogs)
-            for each in topic.partitions:
-                partition = TopicPartition(topic.name, each.partition_index)
+            is_changelog = any(request.is_changelog(topic.name) for request in with_changelogs)
+            for metadata in topic.partitions:
+                partition = TopicPartition(topic.name, metadata.partition_index)
                 if is_changelog or partition in wanted:
-                    leaders[partition] = each.leader_id
-    for each in wanted - leaders.keys():
-        found.missing_ends.setdefault(each, f"no topic {each.topic} that the user may describe has its partition")
+                    leaders[partition] = metadata.leader_id
+    for partition in wanted - leaders.keys():
+        answers.missing_ends.setdefault(
+            partition, f"no topic {partition.topic} that the user may describe has its partition"
+        )
     return leaders, addresses
 
 
@@ -178,7 +184,7 @@ def _read_ends(
     addresses: Mapping[int, str],
     connect: Connect,
     deadline: Deadline,
-    found: _Found,
+    answers: _Answers,
     report: Progress,
 ) -> None:
     by_leader = defaultdict[int, list[TopicPartition]](list)
@@ -186,16 +192,18 @@ def _read_ends(
         by_leader[leader].append(partition)
     for number, (leader, partitions) in enumerate(by_leader.items()):
         if leader not in addresses:
-            found.missing_ends.update((each, f"{each} has no leader") for each in partitions)
+            answers.missing_ends.update((partition, f"{partition} has no leader") for partition in partitions)
             continue
         report(f"end offsets: leader {number + 1} of {len(by_leader)}, {count(len(partitions), 'partition')}")
         try:
             share = deadline.share(len(by_leader) - number)
             with connect(addresses[leader], share) as broker:
                 for batch in _batches(partitions, _PARTITIONS_PER_REQUEST):
-                    _take_ends(broker.send(ListOffsetsRequest, share, **_latest_of(batch)), found)
+                    _take_ends(broker.send(ListOffsetsRequest, share, **_latest_of(batch)), answers)
         except ClusterError as error:
-            found.missing_ends.update((each, f"end offsets: {error}") for each in partitions if each not in found.ends)
+            answers.missing_ends.update(
+                (partition, f"end offsets: {error}") for partition in partitions if partition not in answers.ends
+            )
 
 
 def _latest_of(partitions: Sequence[TopicPartition]) -> dict[str, Any]:
@@ -208,15 +216,15 @@ def _latest_of(partitions: Sequence[TopicPartition]) -> dict[str, Any]:
         "replica_id": -1,
         "isolation_level": 0,
         "min_version": 1,
-        "topics": [ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=each) for name, each in topics.items()],
+        "topics": [ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
     }
 
 
-def _take_ends(answer: Any, found: _Found) -> None:
+def _take_ends(answer: Any, answers: _Answers) -> None:
     for topic in answer.topics:
-        for each in topic.partitions:
-            partition = TopicPartition(topic.name, each.partition_index)
-            if each.error_code:
-                found.missing_ends[partition] = f"end offset of {topic.name}: {for_code(each.error_code).message}"
+        for response in topic.partitions:
+            partition = TopicPartition(topic.name, response.partition_index)
+            if response.error_code:
+                answers.missing_ends[partition] = f"end offset of {topic.name}: {for_code(response.error_code).message}"
             else:
-                found.ends[partition] = each.offset
+                answers.ends[partition] = response.offset

@@ -46,30 +46,30 @@ _RESPONSES: Final = [_message_class(f"{name}Response") for name in _NAMES.values
 """kafka-python finds the class of a response by its number, and has only a weak reference to it."""
 
 
-def described_group(found: Any, group_type: str) -> DescribedGroup:
+def described_group(group: Any, group_type: str) -> DescribedGroup:
     """Convert a group in a response to one of these requests."""
     is_streams = group_type == STREAMS
     return DescribedGroup(
-        name=found.group_id,
-        state=found.group_state,
+        name=group.group_id,
+        state=group.group_state,
         type=group_type,
         protocol_type=group_type,
-        protocol=getattr(found, "assignor_name", None) or "",
+        protocol=getattr(group, "assignor_name", None) or "",
         members=tuple(
             DescribedGroupMember(
-                member_id=each.member_id,
-                group_instance_id=getattr(each, "instance_id", None),
-                client_id=each.client_id,
-                host=each.client_host,
-                broker_assignment=_streams_assignment(each) if is_streams else _consumer_assignment(each),
+                member_id=member.member_id,
+                group_instance_id=getattr(member, "instance_id", None),
+                client_id=member.client_id,
+                host=member.client_host,
+                broker_assignment=_streams_assignment(member) if is_streams else _consumer_assignment(member),
             )
-            for each in found.members
+            for member in group.members
         ),
         broker=BrokerGroup(
-            epoch=found.group_epoch,
-            assignment_epoch=found.assignment_epoch,
-            topology=_topology(found.topology) if is_streams and found.topology else None,
-            authorized_operations=None if found.authorized_operations == _UNKNOWN else found.authorized_operations,
+            epoch=group.group_epoch,
+            assignment_epoch=group.assignment_epoch,
+            topology=_topology(group.topology) if is_streams and group.topology else None,
+            authorized_operations=None if group.authorized_operations == _UNKNOWN else group.authorized_operations,
         ),
     )
 
@@ -90,8 +90,8 @@ def _consumer_assignment(member: Any) -> BrokerAssignment:
 
 def _partitions(assignment: Any) -> Assigned:
     topics = assignment.topic_partitions
-    found = (TopicPartition(topic.topic_name, each) for topic in topics for each in topic.partitions)
-    return Assigned(partitions=tuple(sorted(found)))
+    partitions = (TopicPartition(topic.topic_name, number) for topic in topics for number in topic.partitions)
+    return Assigned(partitions=tuple(sorted(partitions)))
 
 
 def _streams_assignment(member: Any) -> BrokerAssignment:
@@ -120,33 +120,37 @@ def _tasks(assignment: Any) -> Assigned:
 
 
 def _task_ids(subtopologies: Iterable[Any]) -> tuple[TaskId, ...]:
-    return in_order(task_id(each.subtopology_id, number) for each in subtopologies for number in each.partitions)
+    return in_order(
+        task_id(subtopology.subtopology_id, number)
+        for subtopology in subtopologies
+        for number in subtopology.partitions
+    )
 
 
 def _offsets(tasks: Iterable[Any]) -> Mapping[TaskId, int]:
-    return {task_id(each.subtopology_id, each.partition): each.offset for each in tasks}
+    return {task_id(task.subtopology_id, task.partition): task.offset for task in tasks}
 
 
-def _topology(found: Any) -> DescribedTopology:
+def _topology(topology: Any) -> DescribedTopology:
     return DescribedTopology(
-        epoch=found.epoch,
+        epoch=topology.epoch,
         subtopologies=tuple(
             DescribedSubtopology(
-                name=each.subtopology_id,
-                source_topics=tuple(each.source_topics),
-                repartition_sink_topics=tuple(each.repartition_sink_topics),
-                changelogs=tuple(map(_internal_topic, each.state_changelog_topics)),
-                repartition_sources=tuple(map(_internal_topic, each.repartition_source_topics)),
+                name=subtopology.subtopology_id,
+                source_topics=tuple(subtopology.source_topics),
+                repartition_sink_topics=tuple(subtopology.repartition_sink_topics),
+                changelogs=tuple(map(_internal_topic, subtopology.state_changelog_topics)),
+                repartition_sources=tuple(map(_internal_topic, subtopology.repartition_source_topics)),
             )
-            for each in found.subtopologies or ()
+            for subtopology in topology.subtopologies or ()
         ),
     )
 
 
-def _internal_topic(found: Any) -> InternalTopic:
+def _internal_topic(topic: Any) -> InternalTopic:
     return InternalTopic(
-        name=found.name,
-        partitions=found.partitions,
-        replication_factor=found.replication_factor,
-        configs={each.key: each.value for each in found.topic_configs},
+        name=topic.name,
+        partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        configs={config.key: config.value for config in topic.topic_configs},
     )

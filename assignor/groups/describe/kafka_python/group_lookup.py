@@ -86,8 +86,8 @@ class GroupLookup:
         """
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
-            found = self._describe_at_coordinator(node, name, deadline)
-            return with_facts([found], node, deadline)[0]
+            group = self._describe_at_coordinator(node, name, deadline)
+            return with_facts([group], node, deadline)[0]
 
     def groups(self) -> ClusterGroups:
         """Return all groups of the cluster that the user may list, as far as brokers answer.
@@ -98,11 +98,11 @@ class GroupLookup:
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
             brokers = node.describe_brokers(deadline).addresses
-            found = self._groups_of_brokers(brokers, Deadline(_BROKER_SHARE * deadline.remaining))
-            failures = [f"broker {broker}: {answer.failure}" for broker, answer in found.items() if answer.failure]
-            if failures and len(failures) == len(found) and not any(answer.groups for answer in found.values()):
+            answers = self._groups_of_brokers(brokers, Deadline(_BROKER_SHARE * deadline.remaining))
+            failures = [f"broker {broker}: {answer.failure}" for broker, answer in answers.items() if answer.failure]
+            if failures and len(failures) == len(answers) and not any(answer.groups for answer in answers.values()):
                 raise Unreachable("; ".join(failures))
-            named = {group.name: group for answer in found.values() for group in answer.groups}
+            named = {group.name: group for answer in answers.values() for group in answer.groups}
             groups = [group for _, group in sorted(named.items())]
             try:
                 groups = with_facts(groups, node, deadline)
@@ -122,21 +122,21 @@ class GroupLookup:
             with self._connect_to_any(deadline) as node:
                 return read_offsets(requests, node, self._connect, deadline, report)
         except ClusterError as error:
-            return {each.group: GroupOffsets(failures=(str(error),)) for each in requests}
+            return {request.group: GroupOffsets(failures=(str(error),)) for request in requests}
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""
         deadline = Deadline(self.timeout_seconds)
         with self._connect_to_any(deadline) as node:
             addresses = [*node.describe_brokers(deadline).addresses.values()]
-        found = list[str]()
+        names = list[str]()
         for number, address in enumerate(addresses):
             with (
                 suppress(ClusterError),
                 self._connect(address, deadline.share(len(addresses) - number)) as broker,
             ):
-                found += [each.name for each in _listed_groups(broker.send(ListGroupsRequest, deadline))]
-        return tuple(found)
+                names += [group.name for group in _listed_groups(broker.send(ListGroupsRequest, deadline))]
+        return tuple(names)
 
     def _describe_at_coordinator(self, node: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
         while True:
@@ -150,17 +150,17 @@ class GroupLookup:
 
     def _groups_of_brokers(self, brokers: Mapping[int, str], deadline: Deadline) -> Mapping[int, _BrokerGroups]:
         """Ask each broker; ask again those that cannot answer yet, until the deadline."""
-        found: dict[int, _BrokerGroups] = {}
+        answers: dict[int, _BrokerGroups] = {}
         pending = dict(brokers)
         while pending:
             for number, (broker, address) in enumerate(pending.items()):
-                found[broker] = self._groups_of_broker(address, deadline.share(len(pending) - number))
-            pending = {broker: address for broker, address in pending.items() if found[broker].may_succeed}
+                answers[broker] = self._groups_of_broker(address, deadline.share(len(pending) - number))
+            pending = {broker: address for broker, address in pending.items() if answers[broker].may_succeed}
             if deadline.remaining <= _RETRY_SECONDS:
                 break
             if pending:
                 time.sleep(_RETRY_SECONDS)
-        return found
+        return answers
 
     def _groups_of_broker(self, address: str, deadline: Deadline) -> _BrokerGroups:
         try:
@@ -177,7 +177,7 @@ class GroupLookup:
         )
 
     def _connect_to_any(self, deadline: Deadline) -> BrokerConnection:
-        servers = [server for each in self.bootstrap_servers.split(",") if (server := each.strip())]
+        servers = [server for part in self.bootstrap_servers.split(",") if (server := part.strip())]
         return connect_to_any(servers, self._connect, deadline)
 
     def _connect(self, address: str, deadline: Deadline) -> BrokerConnection:
@@ -194,14 +194,14 @@ def _describe(coordinator: BrokerConnection, name: str, deadline: Deadline) -> D
     answer = coordinator.send(ListGroupsRequest, deadline)
     if answer.error_code in _RETRIABLE_CODES:
         raise_for_error(answer)
-    listed = next((each for each in _listed_groups(answer) if each.name == name), None)
+    listed = next((group for group in _listed_groups(answer) if group.name == name), None)
     if listed is not None and listed.type != CLASSIC:
         return _describe_by_type(coordinator, listed, deadline)
-    found = _only(coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups, coordinator)
-    if found.error_code not in (0, _GROUP_ID_NOT_FOUND):
-        raise_for_error(found)
-    if found.error_code == 0 and found.group_state != DEAD:
-        return evolve(_described_group(found), coordinator=coordinator.server)
+    described = _only(coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups, coordinator)
+    if described.error_code not in (0, _GROUP_ID_NOT_FOUND):
+        raise_for_error(described)
+    if described.error_code == 0 and described.group_state != DEAD:
+        return evolve(_described_group(described), coordinator=coordinator.server)
     raise_for_error(answer)  # the group may be of another type
     if listed is not None:  # a broker that does not list types
         return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _NOT_DESCRIBED)
@@ -224,11 +224,11 @@ def _describe_by_type(coordinator: BrokerConnection, listed: DescribedGroup, dea
     """Describe a listed group that is not classic; one of a type that is unknown here is returned as it was listed."""
     if listed.type not in REQUESTS:
         return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _unknown_type(listed.type))
-    found = _only(_send_described(coordinator, listed.type, [listed.name], deadline).groups, coordinator)
-    if found.error_code == _GROUP_ID_NOT_FOUND:
+    described = _only(_send_described(coordinator, listed.type, [listed.name], deadline).groups, coordinator)
+    if described.error_code == _GROUP_ID_NOT_FOUND:
         raise NoSuchGroup(f"no group {listed.name!r} at {coordinator.server}, its coordinator")
-    raise_for_error(found)
-    return evolve(broker_assigned_group(found, listed.type), coordinator=coordinator.server)
+    raise_for_error(described)
+    return evolve(broker_assigned_group(described, listed.type), coordinator=coordinator.server)
 
 
 def _send_described(node: BrokerConnection, group_type: str, names: Sequence[str], deadline: Deadline) -> Any:
@@ -259,17 +259,21 @@ def _describe_batch(
     except ClusterError as error:
         yield from ((evolve(group, error=str(error)), 0) for group in listed)
         return
-    described = {each.group_id: each for each in answer.groups}
+    described = {result.group_id: result for result in answer.groups}
     for group in listed:
-        found = described.get(group.name)
-        if found is None:
+        description = described.get(group.name)
+        if description is None:
             yield evolve(group, error=f"the answer of {node.server} does not have it"), 0
-        elif found.error_code == _GROUP_ID_NOT_FOUND:
+        elif description.error_code == _GROUP_ID_NOT_FOUND:
             continue  # it was deleted in the meantime
-        elif found.error_code:
-            yield evolve(group, error=_error_text(found)), found.error_code
+        elif description.error_code:
+            yield evolve(group, error=_error_text(description)), description.error_code
         else:
-            shown = _described_group(found) if group_type == CLASSIC else broker_assigned_group(found, group_type)
+            shown = (
+                _described_group(description)
+                if group_type == CLASSIC
+                else broker_assigned_group(description, group_type)
+            )
             yield evolve(shown, coordinator=node.server), 0
 
 
@@ -280,31 +284,31 @@ def _unknown_type(group_type: str) -> str:
 def _listed_groups(answer: Any) -> list[DescribedGroup]:
     return [
         DescribedGroup(
-            name=each.group_id,
-            state=each.group_state or "",
-            type=(each.group_type or CLASSIC).lower(),
-            protocol_type=each.protocol_type,
+            name=group.group_id,
+            state=group.group_state or "",
+            type=(group.group_type or CLASSIC).lower(),
+            protocol_type=group.protocol_type,
         )
-        for each in answer.groups
+        for group in answer.groups
     ]
 
 
-def _described_group(found: Any) -> DescribedGroup:
+def _described_group(group: Any) -> DescribedGroup:
     return DescribedGroup(
-        name=found.group_id,
-        state=found.group_state,
-        protocol_type=found.protocol_type,
-        protocol=found.protocol_data,
+        name=group.group_id,
+        state=group.group_state,
+        protocol_type=group.protocol_type,
+        protocol=group.protocol_data,
         members=tuple(
             DescribedGroupMember(
-                member_id=each.member_id,
-                group_instance_id=each.group_instance_id,
-                client_id=each.client_id,
-                host=each.client_host,
-                subscription=bytes(each.member_metadata or b""),
-                assignment=bytes(each.member_assignment or b""),
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                host=member.client_host,
+                subscription=bytes(member.member_metadata or b""),
+                assignment=bytes(member.member_assignment or b""),
             )
-            for each in found.members
+            for member in group.members
         ),
     )
 

@@ -12,7 +12,7 @@ import org.apache.kafka.connect.runtime.distributed.ExtendedWorkerState;
 import org.apache.kafka.connect.runtime.distributed.IncrementalCooperativeConnectProtocol;
 import org.apache.kafka.connect.util.ConnectorTaskId;
 
-/** Prints tests/vectors/connect.json: what Kafka's classes write for workers of Connect, and read of it again. */
+/** Prints tests/vectors/connect.jsonl: what Kafka's classes write for workers of Connect, and read of it again. */
 public class ConnectVectors {
     private static final String URL = "http://w-1:8083/";
     private static final List<ConnectorTaskId> TASKS = List.of(task("sink", 0), task("sink", 1), task("source", 7));
