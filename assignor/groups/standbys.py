@@ -12,7 +12,7 @@ An assignment does not mark a standby as a warm-up (KIP-441), so it is inferred:
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from heapq import merge
@@ -61,39 +61,41 @@ def owners_by_task(members: Iterable[InspectedMember]) -> Mapping[TaskId, tuple[
     return _group_owners((member.label, member.assignment.active) for member in members)
 
 
-def tasks_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, list[str]]]:
+def tasks_with_multiple_owners(members: Sequence[InspectedMember]) -> Iterator[tuple[TaskId, list[str]]]:
     """Yield each active task of more than one member, and its owners, in order."""
-    return _repeated([(member.name, member.assignment.active) for member in members], topology_order)
+    return _repeated(members, [member.assignment.active for member in members], topology_order)
 
 
-def partitions_with_multiple_owners(members: Iterable[InspectedMember]) -> Iterator[tuple[TopicPartition, list[str]]]:
+def partitions_with_multiple_owners(members: Sequence[InspectedMember]) -> Iterator[tuple[TopicPartition, list[str]]]:
     """Yield each partition that is assigned more than once, and to whom, sorted."""
-    return _repeated([(member.name, member.assignment.partitions) for member in members], lambda partition: partition)
+    return _repeated(members, [member.assignment.partitions for member in members], lambda partition: partition)
 
 
 def _repeated(
-    named_columns: Sequence[tuple[str, Sequence[T]]], order: Callable[[T], Any]
+    members: Sequence[InspectedMember], columns: Sequence[Sequence[T]], order: Callable[[T], Any]
 ) -> Iterator[tuple[T, list[str]]]:
-    """Merge sorted columns; yield what is there more than once."""
-    columns = [column for _, column in named_columns]
-    if sum(map(len, columns)) <= _FEW and _are_different(columns):
+    """Merge the sorted columns of members; yield what is there more than once."""
+    number = sum(map(len, columns))
+    if number <= _FEW and _count_different(columns) == number:
         return
-    rows = merge(*(zip(column, repeat(name)) for name, column in named_columns), key=lambda row: order(row[0]))
+    names = [member.name for member in members]
+    rows = merge(*map(zip, columns, map(repeat, names)), key=lambda row: order(row[0]))
     for thing, equal_rows in groupby(rows, key=itemgetter(0)):
         owners = [name for _, name in equal_rows]
         if len(owners) > 1:
             yield thing, owners
 
 
-def _are_different(columns: Sequence[Sequence[object]]) -> bool:
-    """Whether nothing is there more than once; decoded partitions are compared without an object for each."""
+def _count_different(columns: Sequence[Sequence[object]]) -> int:
+    """Count the different things; decoded partitions are compared without an object for each."""
     partitions = [column for column in columns if isinstance(column, SortedPartitions)]
     if len(partitions) < len(columns):
-        return len({*chain.from_iterable(columns)}) == sum(map(len, columns))
-    by_topic: dict[str, set[int]] = {}
-    for topic, numbers in chain.from_iterable(column.by_topic() for column in partitions):
-        by_topic.setdefault(topic, set()).update(numbers)
-    return sum(map(len, by_topic.values())) == sum(map(len, partitions))
+        return len({*chain.from_iterable(columns)})
+    by_topic: defaultdict[str, set[int]] = defaultdict(set)
+    for column in partitions:
+        for topic, numbers in column.by_topic():
+            by_topic[topic].update(numbers)
+    return sum(map(len, by_topic.values()))
 
 
 def _group_owners(things_by_name: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:

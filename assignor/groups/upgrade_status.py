@@ -50,24 +50,21 @@ class UpgradeStatus:
 
 def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
     """Judge the versions of all members."""
-    used = {member.name: version for member in members if (version := member.subscription.used_version) is not None}
-    if not used:
+    readable = [member for member in members if member.subscription.used_version is not None]
+    if not readable:
         return UpgradeStatus(stage=Stage.UNKNOWN, unreadable=len(members))
-    readable = [member for member in members if member.name in used]
-    supported = {member.name: member.subscription.readable_version or 0 for member in readable}
-    common, highest = min(supported.values()), max(supported.values())
-    lowest = [member for member in readable if supported[member.name] == common] if common < highest else []
+    used = Counter([member.subscription.used_version or 0 for member in readable])
+    supported = [member.subscription.readable_version or 0 for member in readable]
+    common, highest = min(supported), max(supported)
+    lowest = [member for member, version in zip(readable, supported, strict=True) if version == common < highest]
+    old = [member for member in readable if (member.subscription.used_version or 0) < EARLIEST_PROBEABLE_VERSION]
     return UpgradeStatus(
-        stage=_stage({*used.values()}, common, highest),
-        used=dict(sorted(Counter(used.values()).items())),
+        stage=_stage({*used}, common, highest),
+        used=dict(sorted(used.items())),
         common=common,
         waiting_for=tuple(member.name for member in lowest),
         waiting_labels=tuple(member.label for member in lowest),
-        pinned=all(
-            member.subscription.candidate_releases.certainly_pinned
-            for member in readable
-            if used[member.name] < EARLIEST_PROBEABLE_VERSION
-        ),
+        pinned=all(member.subscription.candidate_releases.certainly_pinned for member in old),
         unreadable=len(members) - len(readable),
     )
 

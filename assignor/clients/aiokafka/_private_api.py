@@ -16,12 +16,11 @@ from typing import Any, Final, Protocol, cast
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import IllegalStateError, KafkaError
-from aiokafka.protocol.api import RequestStruct, Response
 from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
-from aiokafka.protocol.types import Int16, Int32, Schema, String
 
 from assignor.clients._library_names import instances_have, missing_names, unsupported_library
 from assignor.clients.adapter import ClusterMetadata, MemberGeneration
+from assignor.clients.aiokafka._static_heartbeat import StaticHeartbeat
 from assignor.clients.hooks import run_before
 
 TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
@@ -267,41 +266,6 @@ _ACCEPTED: Final = frozenset({0, 27})
 _FENCED_INSTANCE_ID: Final = 82
 
 
-class _HeartbeatResponse_v3(Response):  # type: ignore[misc]  # untyped; named as those of aiokafka
-    API_KEY = 12
-    API_VERSION = 3
-    SCHEMA = Schema(("throttle_time_ms", Int32), ("error_code", Int16))
-
-
-class _HeartbeatRequest_v3(RequestStruct):  # type: ignore[misc]  # as above
-    API_KEY = 12
-    API_VERSION = 3
-    RESPONSE_TYPE = _HeartbeatResponse_v3
-    SCHEMA = Schema(
-        ("group", String("utf-8")),
-        ("generation_id", Int32),
-        ("member_id", String("utf-8")),
-        ("group_instance_id", String("utf-8")),
-    )
-
-
-class _StaticHeartbeat(HeartbeatRequest):  # type: ignore[misc]  # untyped
-    """A heartbeat with the instance id (KIP-345), which 0.14.0 does not send: only so a broker fences a member.
-
-    Without it a fenced member gets UNKNOWN_MEMBER_ID, joins again, and fences the member that has fenced it.
-    """
-
-    def __init__(self, group: str, generation_id: int, member_id: str, instance_id: str) -> None:
-        super().__init__(group, generation_id, member_id)
-        self._fields = group, generation_id, member_id, instance_id
-
-    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Any:
-        """Return the request in version 3; older brokers (before 2.3) have no static members."""
-        lowest, newest = versions.get(self.API_KEY, (0, 0))
-        with_instance = lowest <= _HeartbeatRequest_v3.API_VERSION <= newest
-        return _HeartbeatRequest_v3(*self._fields) if with_instance else super().prepare(versions)
-
-
 def hook_session(
     consumer: Any,
     *,
@@ -321,8 +285,8 @@ def hook_session(
     static = instance_id(consumer)
     last = generation(consumer)
 
-    def heartbeat() -> _StaticHeartbeat:
-        return _StaticHeartbeat(coordinator.group_id, last.generation_id, last.member_id, static or "")
+    def heartbeat() -> StaticHeartbeat:
+        return StaticHeartbeat(coordinator.group_id, last.generation_id, last.member_id, static or "")
 
     async def is_fenced() -> bool:
         """Whether another member has taken the instance id since this one was removed from the group."""

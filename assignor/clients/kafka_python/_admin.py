@@ -17,7 +17,7 @@ from kafka.admin import KafkaAdminClient, OffsetSpec
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
 from assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
-from assignor.clients.kafka_python import _private_api
+from assignor.clients.kafka_python import _private_connection
 from assignor.clients.leader_lookup import LookupFailed
 from assignor.errors import FatalError, UsageError
 from assignor.protocol.internal_topics import NewTopic
@@ -64,7 +64,7 @@ class KafkaPythonAdmin:
         self._settings = {
             "request_timeout_ms": TIMEOUT_MS,
             "bootstrap_timeout_ms": TIMEOUT_MS,
-            "kafka_client": _private_api.new_client,
+            "kafka_client": _private_connection.new_client,
             **hide_secrets(settings),
         }
         self._connected: KafkaAdminClient | None = None

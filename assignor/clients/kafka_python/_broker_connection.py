@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka.errors import IncompatibleBrokerVersion, for_code
 
-from assignor.clients.kafka_python import _private_api
+from assignor.clients.kafka_python import _private_connection
 from assignor.clients.kafka_python._private_api import FindCoordinatorRequest
 from upgrade.cluster.client.answer_check import check_answer
 from upgrade.cluster.client.connection import CONNECTION_ERRORS, Connection, Deadline, error_text
@@ -47,14 +47,14 @@ class BrokerConnection(Connection):
 
     def versions_of(self, api_key: int) -> tuple[int, int] | None:
         """Return the lowest and the highest version of an API that the broker supports; None if it has none."""
-        return _private_api.api_versions(self._connection).get(api_key)
+        return _private_connection.api_versions(self._connection).get(api_key)
 
     def exchange(self, request: bytes, seconds: float) -> bytes:
         """Send an encoded request, and return the response, from its correlation id on; ``OSError`` if none comes.
 
         Requests of kafka-python must not be under way.
         """
-        socket = _private_api.socket_of(self._connection)
+        socket = _private_connection.socket_of(self._connection)
         socket.settimeout(seconds)
         try:
             return exchange(socket, request)
@@ -63,7 +63,7 @@ class BrokerConnection(Connection):
 
     def interrupt(self) -> None:
         """Make a thread that waits for a response fail. From any thread."""
-        _private_api.shut_down(self._connection)
+        _private_connection.shut_down(self._connection)
 
 
 def exchange(socket: Any, request: bytes) -> bytes:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from assignor.clients.kafka_python import _offset_commit, _private_api
+from assignor.clients.kafka_python import _offset_commit, _private_api, _private_connection
 from assignor.clients.kafka_python._broker_connection import exchange
 
 log = logging.getLogger(__name__)
@@ -81,10 +81,10 @@ class CommitConnection:
         return _private_api.coordinator_node(self._consumer)
 
     def _connect(self, node: Any, seconds: float) -> tuple[Any, Any]:
-        return _private_api.connect(self._consumer, node, seconds)
+        return _private_connection.connect(self._consumer, node, seconds)
 
     def _disconnect(self, connection: Any) -> None:
-        _private_api.disconnect(connection)
+        _private_connection.disconnect(connection)
 
     def _exchange(
         self,

@@ -32,7 +32,7 @@ from assignor.clients.adapter import (
     MemberGeneration,
     partition_counts,
 )
-from assignor.clients.kafka_python import _private_api
+from assignor.clients.kafka_python import _private_api, _private_connection
 from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.errors import UsageError
 from subscription_codec import TopicPartition
@@ -77,7 +77,7 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         if self not in consumer.config["partition_assignment_strategy"]:
             raise UsageError("expected a consumer with this assignor in its partition_assignment_strategy")
         _private_api.check_private_names(consumer)
-        _private_api.read_in_parts(consumer)
+        _private_connection.read_in_parts(consumer)
         if self.assignor.topology.repartition_topics:
             if consumer.subscription():
                 raise UsageError(
@@ -208,12 +208,12 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
     @staticmethod
     def new_client(**settings: Any) -> Any:
         """Return what ``kafka_client`` of a consumer does, with a limit of memory also while it bootstraps."""
-        return _private_api.new_client(**settings)
+        return _private_connection.new_client(**settings)
 
     @staticmethod
     def interrupt_bootstrap(client: Any) -> None:
         """Make a consumer whose constructor waits for a broker fail; ``client`` is its `new_client`."""
-        _private_api.interrupt_bootstrap(client)
+        _private_connection.interrupt_bootstrap(client)
 
     def send_commit(
         self,

@@ -1,5 +1,7 @@
 """All names of kafka-python (3.x) that are private or undocumented, and nothing else.
 
+Those of its connections are in ``_private_connection``.
+
 ``PRIVATE_NAMES`` lists the attributes. ``bind`` looks each of them up, so that a release that renames one is refused
 there and does not fail in a rebalance.
 """
@@ -8,12 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import wraps
-from socket import SHUT_RDWR
 from typing import Any, Final, Protocol
-
-from kafka import KafkaConsumer
 
 # Modules without documentation.
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
@@ -25,28 +23,18 @@ from kafka.errors import (
     KafkaProtocolError,
     RebalanceInProgressError,
 )
-from kafka.net.connection import KafkaConnection
-from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.api_message import ApiMessage
-from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetFetchRequest
+from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from assignor.clients._library_names import instances_have, missing_names, unsupported_library
+from assignor.clients._library_names import missing_names, unsupported_library
 from assignor.clients.hooks import AsyncCall, run_after, run_before
-from assignor.clients.kafka_python import _offset_commit
 from assignor.clients.kafka_python._commit_queue import CommitQueue
+from assignor.clients.kafka_python._private_connection import MANAGER_NAMES, missing_connection_names
 from subscription_codec import DecodeError
 from subscription_codec.consumer_protocol import decode_consumer_assignment
 from upgrade.cluster.client.answer_check import check_answer
-from upgrade.cluster.client.connection import reading_in_parts
-
-try:
-    from kafka.net.backend.selector import NetworkSelector
-    from kafka.net.backend.transport import KafkaTCPTransport
-except ModuleNotFoundError:  # before 3.1
-    from kafka.net.selector import NetworkSelector
-    from kafka.net.transport import KafkaTCPTransport
 
 __all__ = [
     "PRIVATE_NAMES",
@@ -61,29 +49,21 @@ __all__ = [
     "MetadataRequest",
     "OffsetFetchRequest",
     "RebalanceProtocol",
-    "api_versions",
     "call_later",
     "call_soon",
     "check_private_names",
     "commit_identity",
-    "connect",
     "coordinator_node",
     "disable_auto_topic_creation",
-    "disconnect",
     "hook_delivery",
     "hook_rebalance_callbacks",
     "hook_session",
-    "interrupt_bootstrap",
     "is_generation_lost",
     "leave_group",
-    "new_client",
-    "read_in_parts",
     "request_rejoin",
     "send_commit",
     "send_heartbeat",
     "session_seconds",
-    "shut_down",
-    "socket_of",
     "withdraw_rejoin",
 ]
 
@@ -98,11 +78,9 @@ PRIVATE_NAMES: Final = (
     "_coordinator._handle_offset_commit_response",
     "_coordinator._join_task",
     "_coordinator._manager._net.call_later",
-    "_coordinator._manager.broker_version_data",
     "_coordinator._manager.call_soon",
     "_coordinator._manager.cluster.broker_metadata",
     "_coordinator._manager.cluster.config.allow_auto_create_topics",
-    "_coordinator._manager.config",
     "_coordinator._offset_fetch_futures.clear",
     "_coordinator._on_close_prepare_async",
     "_coordinator._on_join_complete_async",
@@ -137,29 +115,13 @@ PRIVATE_NAMES: Final = (
 )
 """Attributes of a ``KafkaConsumer``, also those that are only assigned; the last name may be a key of a dictionary."""
 
-CONNECTION_NAMES: Final = (
-    "KafkaConnection.broker_version_data",
-    "KafkaConnection.connection_made",
-    "KafkaConnection.initialize",
-    "KafkaConnection.net",
-    "KafkaConnection.transport",
-    "KafkaConnectionManager._build_transport",
-    "KafkaTCPTransport._sock",
-)
-"""Attributes of a connection, which `bind` looks for in its classes."""
-
 _OVERDUE_SECONDS: Final = 0.1
 """The least wait of a round of ``poll`` for records."""
-
-_CLASSES: Final = {kind.__name__: kind for kind in (KafkaConnection, KafkaConnectionManager, KafkaTCPTransport)}
 
 
 def check_private_names(consumer: Any) -> None:
     """Raise ``UsageError`` if this release of kafka-python lacks one of the names: a rebalance would go wrong."""
-    missing = missing_names(consumer, PRIVATE_NAMES)
-    for name in CONNECTION_NAMES:
-        kind, _, attribute = name.partition(".")
-        missing += [] if instances_have(_CLASSES[kind], attribute) else [name]
+    missing = missing_names(consumer, (*PRIVATE_NAMES, *MANAGER_NAMES)) + missing_connection_names()
     if missing:
         raise unsupported_library("kafka-python", TESTED_VERSIONS, "KafkaConsumer", missing)
 
@@ -501,35 +463,6 @@ def _clear_offset_fetch_futures(coordinator: Any) -> None:
     coordinator._offset_fetch_futures.clear()
 
 
-def new_client(**settings: Any) -> Any:
-    """Return what ``kafka_client`` of a consumer or admin client does, with a limit of memory for its connections.
-
-    See docs/upstream/kafka-python.md.
-    """
-    client = KafkaConsumer.DEFAULT_CONFIG["kafka_client"](**settings)
-    _read_in_parts(client._manager)
-    return client
-
-
-def read_in_parts(consumer: Any) -> None:
-    """Limit the memory of the connections that this consumer makes from now on."""
-    _read_in_parts(consumer._coordinator._manager)
-
-
-def _read_in_parts(manager: Any) -> None:
-    if "_build_transport" not in vars(manager):
-        manager._build_transport = reading_in_parts(manager._build_transport)
-
-
-def interrupt_bootstrap(client: Any) -> None:
-    """Make the constructor of a consumer that waits for a broker raise; ``client`` is its `new_client`.
-
-    ``client.close()`` would wait for the I/O thread, for ever if that is about to start.
-    """
-    with suppress(RuntimeError):  # it is closed
-        client._manager.call_soon(client._manager.close)
-
-
 def send_commit(
     consumer: Any, offsets: Any, answered: Callable[[BaseException | None], None], allowed: Callable[[], bool]
 ) -> None:
@@ -568,55 +501,3 @@ def coordinator_node(consumer: Any) -> Any:
     """Return the broker that is the coordinator, with ``host`` and ``port``; None if it is unknown."""
     coordinator = consumer._coordinator
     return coordinator._manager.cluster.broker_metadata(coordinator.coordinator_id)
-
-
-def connect(consumer: Any, node: Any, seconds: float) -> tuple[Any, Any]:
-    """Connect to a broker and log in as the consumer does; return the connection and its socket.
-
-    The connection belongs to the calling thread: nothing else reads from it, or sends. ``KafkaError`` or ``OSError`` if
-    it fails, or if the broker does not understand ``_offset_commit``.
-    """
-    manager, deadline = consumer._coordinator._manager, time.monotonic() + seconds
-    settings = {**manager.config, "metrics": None}
-    net = NetworkSelector()  # run by this thread, and only here
-    connection = KafkaConnection(net, broker_version_data=manager.broker_version_data, **settings)
-
-    async def connecting() -> None:
-        transport = await KafkaConnectionManager(net, **settings)._build_transport(node, timeout_at=deadline)
-        connection.connection_made(transport)
-        await connection.initialize(timeout_at=deadline)
-        await connection
-
-    try:
-        net.run(connecting)
-        connection.broker_version_data.api_version(OffsetCommitRequest, *[_offset_commit.VERSION] * 2)
-        socket = socket_of(connection)
-        socket.settimeout(seconds)
-    except BaseException:
-        disconnect(connection)
-        raise
-    return connection, socket
-
-
-def api_versions(connection: Any) -> dict[int, tuple[int, int]]:
-    """Return the lowest and the highest version of each API that the broker of a connection supports."""
-    return dict(connection.broker_version_data.api_versions)
-
-
-def socket_of(connection: Any) -> Any:
-    """Return the socket of a connection that is ready; ``ConnectionError`` if it is closed."""
-    if connection.transport is None:
-        raise ConnectionError("the connection is closed")
-    return connection.transport._sock
-
-
-def shut_down(connection: Any) -> None:
-    """Make a thread that reads from a connection fail. From any thread."""
-    with suppress(OSError, AttributeError):  # the other thread may close it at the same time
-        socket_of(connection).shutdown(SHUT_RDWR)
-
-
-def disconnect(connection: Any) -> None:
-    """Close a connection of `connect`. From any thread."""
-    connection.close()
-    connection.net.close()

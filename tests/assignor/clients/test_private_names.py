@@ -1,4 +1,4 @@
-"""Private names of the client libraries are used in the modules ``_private_api`` alone."""
+"""Private names of the client libraries are used in the modules ``_private_api`` and ``_private_connection`` alone."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ from assignor.clients.aiokafka import _private_api as aiokafka
 from assignor.clients.kafka_python import _private_api as kafka_python
 
 CLIENTS = Path(__file__).parents[3] / "assignor" / "clients"
-MODULES = [path for path in sorted(CLIENTS.rglob("*.py")) if path.name != "_private_api.py"]
+MODULES = [path for path in sorted(CLIENTS.rglob("*.py")) if not path.name.startswith("_private_")]
 
 
 def private_attributes(source: str) -> Iterator[str]:
@@ -32,9 +32,11 @@ def test_a_module_uses_no_private_attribute(path: Path) -> None:
     assert [] == list(private_attributes(path.read_text()))
 
 
-@pytest.mark.parametrize("library", ["aiokafka", "kafka_python"])
-def test_the_list_has_every_private_attribute(library: str) -> None:
-    source = (CLIENTS / library / "_private_api.py").read_text()
+@pytest.mark.parametrize(
+    "module", ["aiokafka/_private_api", "kafka_python/_private_api", "kafka_python/_private_connection"]
+)
+def test_the_list_has_every_private_attribute(module: str) -> None:
+    source = (CLIENTS / f"{module}.py").read_text()
     tables = re.findall(r"_NAMES: Final = (\(.*?\n\))", source, re.DOTALL)
     listed = [name for table in tables for name in ast.literal_eval(table)]
     used = {each.rpartition(".")[2] for each in private_attributes(source)}

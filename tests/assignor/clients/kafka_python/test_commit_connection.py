@@ -16,6 +16,7 @@ from assignor.clients.kafka_python import (
     _commit_connection,
     _offset_commit,
     _private_api,
+    _private_connection,
 )
 from assignor.clients.kafka_python._commit_connection import CommitConnection
 from assignor.clients.mock_cluster import MockCluster, delay_leader
@@ -153,7 +154,7 @@ def test_after_a_failure_commits_are_left_to_the_member_for_a_while(
     connection: CommitConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert connection._connection
-    _private_api.disconnect(connection._connection[0])
+    _private_connection.disconnect(connection._connection[0])
     assert [False, False] == [connection.commit({("orders", 0): (n, "")}, 10) for n in (5, 6)]
     monkeypatch.setattr(_commit_connection, "RECONNECT_SECONDS", 0)
     assert connection.commit({("orders", 0): (7, "")}, 10)
