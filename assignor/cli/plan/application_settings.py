@@ -29,6 +29,8 @@ class ConfigurationResult:
         counted = Counter(finding.status for finding in self.report.findings)
         counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
         yield f"configuration {self.file}: {counts or 'no settings'}"
+        if not any(finding.place and finding.status is not Effect.UNKNOWN for finding in self.report.findings):
+            yield sanitize(f"- {self.file} sets no key of Kafka Streams or its clients: is it the application's?")
         clients_by_text: dict[tuple[str, str, str, str], list[str]] = {}
         for finding in self.report.notable:
             clients_by_text.setdefault((finding.status.value, finding.place, finding.key, finding.text), []).append(

@@ -51,6 +51,11 @@ def test_settings_that_start_leave_the_verdict(run):
     assert result.output.startswith("3.9.2 to 4.3.1: safe for the metadata: one rolling bounce")
 
 
+@pytest.mark.parametrize(("text", "is_asked"), [("", True), ("broker.id=1\n", True), ("application.id=a\n", False)])
+def test_a_file_without_any_key_of_kafka_may_be_the_wrong_one(run, text, is_asked):
+    assert is_asked is ("sets no key of Kafka Streams or its clients" in run("3.9", "4.3", text=text).output)
+
+
 def test_the_same_as_json_and_as_a_runbook(run):
     found = json.loads(run("2.8", "4.3", "--json").output)
     markdown = run("2.8", "4.3", "-o", "markdown").output
