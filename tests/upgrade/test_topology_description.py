@@ -79,6 +79,13 @@ def test_another_text_is_an_error_that_names_what_was_expected(text):
         facts_of_topology(text)
 
 
+def test_a_file_of_settings_that_is_named_by_mistake_is_not_shown():
+    with pytest.raises(UpgradeError) as error:
+        facts_of_topology("ssl.key.password=hunter2")
+
+    assert "hunter2" not in str(error.value)
+
+
 # -- no line is dropped ----------------------------------------------------------------------------------------------
 
 DYNAMIC = Path(__file__).parent / "topologies" / "table-dynamic-3.9.2.txt"
