@@ -121,14 +121,14 @@ def test_loading_is_shown_in_steps_and_the_page_answers_meanwhile(page):
 
 
 def test_without_the_server_it_says_what_is_missing(files):
-    broken = {name: content for name, content in files.items() if name != "python.zip"}
+    broken = {name: content for name, content in files.items() if name != "python.tar.xz"}
     with site_server(broken) as server, open_browser() as browser:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = Page(browser, f"http://127.0.0.1:{server.server_port}").open("#upgrade?from=2.8&to=4.3")
         page.wait("upgrade", "failed")
         server.shutdown()
 
-        assert "expected ./python.zip from the server of this page, got status 404" in page.text("upgrade")
+        assert "expected ./python.tar.xz from the server of this page, got status 404" in page.text("upgrade")
 
 
 def test_after_the_first_visit_it_works_without_a_network(files):
