@@ -11,8 +11,8 @@ from typing import Any, Final, NoReturn
 from upgrade.errors import UpgradeError, quote_input
 
 MAX_LEVELS: Final = 200
-"""Of brackets in a JSON document: Python's parser needs stack for each. In WebAssembly, where Python does not see the end
-of its stack, it would end instead of raising ``RecursionError``."""
+"""Of brackets in a JSON document: Python's parser needs stack for each. In WebAssembly, where Python does not see its
+end, it would stop instead of raising ``RecursionError``."""
 _NO_BRACKETS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
 _STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
