@@ -21,6 +21,9 @@ PURE: Final = (
     *("tests/subscription_codec", "tests/probing", "tests/upgrade", "tests/assignor/protocol"),
     *("tests/assignor/streams_group", "tests/assignor/task_assignor", "tests/assignor/task_assignors"),
     *("tests/assignor/groups", "tests/assignor/test_topology.py", "tests/assignor/test_streams_assignor.py"),
+    # Clients, segments and what their tests have tested: they need compiled libraries.
+    *("--ignore=tests/assignor/groups/describe", "--ignore=tests/assignor/groups/history"),
+    "--ignore=tests/upgrade/hazards/test_table.py",
 )
 COPIED: Final = ("attrs", "click", "kafka-python", "markdown-it-py", "mdurl", "pyyaml", "rich")
 """Distributions whose installed files do: what they have compiled, they do without."""
