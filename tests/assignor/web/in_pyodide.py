@@ -8,6 +8,9 @@ LACKING = {
     "emscripten does not support processes": "processes",
     "can't start new thread": "threads",
     "no listening sockets": "listening sockets",
+    "no attribute 'mkfifo'": "pipes",
+    "/dev/fd/": "pipes",
+    "/dev/zero": "device files",
 }
 """What the platform says, and what it has not."""
 
