@@ -13,9 +13,9 @@ import pytest
 from assignor.web import build
 from assignor.web.build import (
     CONTENT_SECURITY_POLICY,
-    PAGES,
     BuildError,
     fetch_pyodide,
+    page_sources,
     python_archive,
     read_site,
     site,
@@ -33,8 +33,9 @@ def files():
 
 
 def test_it_has_the_sources_of_the_page_the_code_and_pyodide(files):
-    sources = {path.name for path in PAGES.iterdir()}
+    sources = {path.name for path in page_sources()}
 
+    assert {"app.mjs", "trace.mjs", "trace.css", "base.css"} < sources
     assert sources | {"python.zip", "site.json", *(f"pyodide/{name}" for name in (*LOCK.files, LOCK.lock))} == set(
         files
     )
