@@ -246,7 +246,7 @@ function moved(event) {
   event.preventDefault();
 }
 
-if (large) document.querySelector("main").classList.add("large");
+if (large) document.querySelector("main").classList.add("many");
 document.querySelector("main").append(el("p.verdict." + data.judgement.verdict, {role: "status"}, `${{...MARK, unknown: "–"}[data.judgement.verdict]} ${data.judgement.text}`), cells.size ? drill : "", pairs ?? "");
 addEventListener("hashchange", come);
 if (cells.size) come();
