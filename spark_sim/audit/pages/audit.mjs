@@ -397,7 +397,8 @@ function timeline(group) {
       const counted = Object.entries(grouped(all)).sort((a, b) => b[1].length - a[1].length);
       const one = all.length === 1 ? all[0] : null, [sign, kind] = one ? causeOf(one.cause) : [all.length > 99 ? "99+" : String(all.length), causeOf(counted[0][0])[1]];
       const tell = () => one ? generationTip(one) : [`${number(all.length)} rebalances`, `generations ${number(all[0].generation)} to ${number(all.at(-1).generation)}, ${sinceUntil(all[0].time, all.at(-1).time)}`, ...counted.map(([code, rows]) => `${causeOf(code)[0]} ${code}: ${rows.length}`), "Choose it to look closer."];
-      const node = hit(svg(`g.mark.${kind}.${one ? one.confidence : "many"}`, {tabindex: index === focused ? 0 : -1, role: one ? "img" : "button", "aria-label": tell().filter(Boolean).join("; ")}, svg("circle", {cx: here, cy: marksY + 4, r: 9.5}), svg("text", {x: here, y: marksY + 8, "font-size": sign.length > 2 ? 9 : 12}, sign)), tell);
+      const node = hit(svg(`g.mark.${kind}.${one ? one.confidence : "many"}`, {tabindex: index === focused ? 0 : -1, role: one ? "img" : "button"}, svg("circle", {cx: here, cy: marksY + 4, r: 9.5}), svg("text", {x: here, y: marksY + 8, "font-size": sign.length > 2 ? 9 : 12}, sign)), tell);
+      node.setAttribute("aria-label", one ? tell().filter(Boolean).join("; ") : spoken(node, tell()));
       node.onfocus = () => { focused = index; tip(node, tell()); };
       node.onblur = () => hide();
       const closer = () => { const [a, b] = [position(all[0].time), position(all.at(-1).time)], room = Math.max((b - a) * .2, steps() ? 1 : 10); view = [Math.max(whole[0], a - room), Math.min(whole[1], b + room)]; focused = 0; draw(); plot.querySelector(".mark")?.focus(); };
@@ -570,7 +571,7 @@ function overview(begin) {
       hit(node, tell);
       const column = marks[row].push({node, x: here}) - 1;
       node.setAttribute("tabindex", -1);
-      node.setAttribute("aria-label", tell().filter(Boolean).join("; "));
+      node.setAttribute("aria-label", spoken(node, tell()));
       node.onfocus = () => { marks[focused[0]]?.[focused[1]]?.node.setAttribute("tabindex", -1); focused = [row, column]; node.setAttribute("tabindex", 0); tip(node, tell()); };
       node.onblur = () => hide();
       node.onclick = choose;
@@ -614,6 +615,12 @@ function overview(begin) {
   drawOverview = () => { if (!byId("all-groups").hidden && plot.isConnected) draw(); };
   new ResizeObserver(() => { if (plot.isConnected && plot.clientWidth && plot.clientWidth !== width) draw(); }).observe(plot);
   return card;
+}
+
+// What a screen reader says of a mark begins with what stands in it, as voice control asks for that: "2k; 1,946 rebalances".
+function spoken(node, lines) {
+  const text = lines.filter(Boolean).join("; ");
+  return text.includes(node.textContent) ? text : `${node.textContent}; ${text}`;
 }
 
 // -- what a mark or a lane says, beside the pointer or below the focus --
