@@ -3,14 +3,16 @@
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from assignor.cli.group._output import group_document
@@ -266,6 +268,43 @@ def check_that_java_says_the_same(groups: Groups, name: str) -> None:
         assert java == {key: ours.get(key, "no counterpart") for key in java}
 
 
+def check_that_an_audit_shows_the_same(groups: Groups, name: str, folder: Path) -> None:
+    """Compare what is open at the end of an audit with the description of the group, which does not change."""
+    found = groups.group(name)
+    out = folder / "audit"
+    script = "from assignor.cli.main import main; main()"
+    settings = ["--bootstrap-servers", groups.brokers, "--group", name, "--out", str(out), "--processes", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, "audit", *settings], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+    assert 0 == done.returncode, done
+    generations = sorted(pq.read_table(out / "generations").to_pylist(), key=lambda row: row["offset"])
+    shown: dict[str, dict[str, list[str]]] = {}
+    for row in pq.read_table(out / "tasks").to_pylist():
+        if row["until_time"] is None:
+            shown.setdefault(row["member_id"], {}).setdefault(row["role"], []).append(row["task"])
+    described = {member["member_id"]: _roles(member) for member in found["members"]}
+    assert (found["epoch"], found["state"], {member: roles for member, roles in described.items() if roles}) == (
+        generations[-1]["generation"],
+        generations[-1]["state"],
+        {member: {role: sorted(tasks) for role, tasks in roles.items()} for member, roles in shown.items()},
+    )
+
+
+def _roles(member: Any) -> dict[str, list[str]]:
+    """What a member has, awaits and has to revoke, by the roles of an audit."""
+    names = {"active": "", "partition": "", "standby": "-standby", "warm-up": "-warm-up"}
+    roles: dict[str, list[str]] = {
+        "active": [*member["active"], *member["partitions"]],
+        "standby": [*member["standby"]],
+        "warm-up": [*member["warm_up"]],
+    }
+    for prefix, things in (("awaited", member["awaited"]), ("to-revoke", member["to_revoke"])):
+        for thing in things:
+            roles.setdefault(f"{prefix}{names[thing['role']]}", []).append(thing["name"])
+    return {role: sorted(tasks) for role, tasks in roles.items() if tasks}
+
+
 def test_a_group_with_standbys_as_java_describes_it_until_it_is_empty(groups: Groups) -> None:
     name = f"orders-{uuid4().hex[:8]}"
     groups.topics(**{f"{name}-data": 4, f"{name}-out": 1})
@@ -299,7 +338,7 @@ def test_a_group_with_standbys_as_java_describes_it_until_it_is_empty(groups: Gr
     check_that_java_says_the_same(groups, name)
 
 
-def test_members_of_three_releases_share_a_group(groups: Groups) -> None:
+def test_members_of_three_releases_share_a_group(groups: Groups, tmp_path: Path) -> None:
     """Each of them is shown in full with kafka-python; confluent-kafka cannot show the group, and says so."""
     name = f"mixed-{uuid4().hex[:8]}"
     groups.topics(**{f"{name}-data": 6, f"{name}-out": 1})
@@ -317,6 +356,7 @@ def test_members_of_three_releases_share_a_group(groups: Groups) -> None:
     )
     assert [] == codes(found)
     check_that_java_says_the_same(groups, name)
+    check_that_an_audit_shows_the_same(groups, name, tmp_path)
     assert 0 == reported(groups.brokers, name, "--check").returncode
     table = reported(groups.brokers, name).stdout
     assert f"{name}: 3 members (streams" in table
@@ -333,7 +373,7 @@ def test_members_of_three_releases_share_a_group(groups: Groups) -> None:
     assert (1, True) == (waited.returncode, "use --client kafka-python" in waited.stderr), waited
 
 
-def test_a_member_waits_for_one_that_does_not_confirm(groups: Groups) -> None:
+def test_a_member_waits_for_one_that_does_not_confirm(groups: Groups, tmp_path: Path) -> None:
     """The first member is frozen, so it revokes nothing, and its session does not end."""
     name = f"frozen-{uuid4().hex[:8]}"
     groups.topics(**{f"{name}-data": 4, f"{name}-out": 1})
@@ -350,6 +390,7 @@ def test_a_member_waits_for_one_that_does_not_confirm(groups: Groups) -> None:
         assert {(holder["name"],)} == {tuple(each["holders"]) for each in waiting["awaited"]}
         assert 2 == len(waiting["awaited"])
         check_that_java_says_the_same(groups, name)
+        check_that_an_audit_shows_the_same(groups, name, tmp_path)
         done = reported(groups.brokers, name, "--check")
         assert (1, True) == (
             done.returncode,
@@ -486,7 +527,7 @@ def test_static_members_and_rack_tags_of_4_4(tmp_path: Path) -> None:
         check_that_java_says_the_same(groups, "orders")
 
 
-def test_a_consumer_group_as_java_describes_it(groups: Groups) -> None:
+def test_a_consumer_group_as_java_describes_it(groups: Groups, tmp_path: Path) -> None:
     name = f"plain-{uuid4().hex[:8]}"
     groups.topics(**{name: 3})
     settings = {"bootstrap.servers": groups.brokers, "group.id": name, "group.protocol": "consumer"}
@@ -502,8 +543,12 @@ def test_a_consumer_group_as_java_describes_it(groups: Groups) -> None:
             return all(consumer.assignment() for consumer in consumers)
 
         wait_until(settled)
+        for consumer in consumers:  # records of the group have no names of topics, its commits have
+            offsets = [TopicPartition(each.topic, each.partition, 0) for each in consumer.assignment()]
+            consumer.commit(offsets=offsets, asynchronous=False)
         found = groups.until(name, lambda group: group["state"] == "Stable" and len(group["members"]) == 2)
         java = groups.java.ask("consumer", name)
+        check_that_an_audit_shows_the_same(groups, name, tmp_path)
         seen = reported(groups.brokers, name, "--client", "confluent-kafka", "--json")
         waited = reported(
             *(groups.brokers, name, "--client", "confluent-kafka", "--wait", "stable"),
@@ -540,7 +585,7 @@ def test_a_consumer_group_as_java_describes_it(groups: Groups) -> None:
             for member in found["members"]
         },
     }
-    assert (0, 0) == (seen.returncode, waited.returncode), (seen, waited)
+    assert (1, 0) == (seen.returncode, waited.returncode), (seen, waited)  # not all that matters is known
     assert "note: not completely described: confluent-kafka shows neither the epochs" in waited.stderr
     shown = json.loads(seen.stdout)
     assert ["partly-described"] == codes(shown)
