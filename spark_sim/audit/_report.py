@@ -218,7 +218,7 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
             columns["versions"] = [_sent_versions(versions, base) for versions in columns["versions"]]
         if "time" in columns:
             columns["time"] = differences([base, *columns["time"]])
-        for name in ("protocol", "leader", "cause", "confidence"):
+        for name in ("protocol", "leader", "cause", "confidence", "state"):
             if name in columns:
                 columns[name] = _interned(columns[name])
     return {
