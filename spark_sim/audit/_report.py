@@ -65,8 +65,8 @@ class AuditSummary(Protocol):
         """Whether all of the source was read."""
 
     @property
-    def has_checksums(self) -> bool:
-        """Whether checksums were verified."""
+    def unverified(self) -> str:
+        """Why checksums were not verified; empty: they were."""
 
     @property
     def first_time(self) -> int | None:
@@ -93,7 +93,7 @@ def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None =
         troubled=sum(map(_has_problem, blocks.findings.values())),
         records=audit.records,
         is_complete=audit.is_complete,
-        has_checksums=audit.has_checksums,
+        unverified=audit.unverified,
         problems=audit.problems[:_MOST_PROBLEMS],
         more_problems=max(0, len(audit.problems) - _MOST_PROBLEMS),
         blocks=blocks.encoded(group_data(out)),
