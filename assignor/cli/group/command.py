@@ -49,6 +49,7 @@ from assignor.groups import (
 from assignor.groups.offsets import check_lag, offset_request
 from upgrade import UpgradeError
 from upgrade.cluster.client.errors import ClusterError
+from upgrade.extras import MissingExtraError
 from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 WATCH_SECONDS: Final = 1.0
@@ -79,7 +80,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     params = context.params
     words = [] if params.get("words") else ["list", "describe"]
     names: Sequence[str] = ()
-    with suppress(click.ClickException, ClusterError):  # a shell shows no error
+    with suppress(click.ClickException, ClusterError, MissingExtraError):  # a shell shows no error
         servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
         silence_client_logs()
         lookup = load_lookup()(servers, config.settings, _COMPLETION_SECONDS)
