@@ -28,7 +28,7 @@ from upgrade.releases import OURS, Release
 
 MOST_LEADERS: Final = 8
 """The processes up to which each of them is played as the leader."""
-DRAWS: Final = 5
+DRAWS: Final = 8
 """How often a step is played in which a process gets a new process id, which may decide where tasks go."""
 _SESSION_S_BEFORE_3_0: Final = 10.0
 _SESSION_S: Final = 45.0
@@ -169,7 +169,7 @@ def forecast(
         for elected in _next_leaders(observed, operation, leader, process):
             name = _process_of(observed, leader)
             possibility = Possibility(name, elected, _releases_like(leader, instances[name]))
-            for seed in range(_draws(workload, operation, process, instances)):
+            for seed in range(1, 1 + _draws(workload, operation, process, instances)):
                 simulation = LiveSimulation(workload, instances, leader, now_ms, seed)
                 simulation.elect(elected)
                 outcome = _play(simulation, operation, process, instances, session_timeout_s)

@@ -91,7 +91,7 @@ class LiveSimulation(MeasuredSimulation):
         instances: Mapping[str, Instance],
         leader: InspectedMember,
         now_ms: int,
-        process_id_seed: int = 0,
+        process_id_seed: int = 1,
     ) -> None:
         """Continue a group.
 
@@ -106,7 +106,7 @@ class LiveSimulation(MeasuredSimulation):
         super().__init__(
             Scenario(tuple((process.name, instances[process.name]) for process in observed.processes), (), workload)
         )
-        self.process_id_seed, self.now_ms = process_id_seed, now_ms
+        self.process_id_seed, self.process_id_bits, self.now_ms = process_id_seed, 128, now_ms
         self.restored: dict[tuple[str, TaskId], int | None] = {}
         """Process and task => the offsets that it has to restore before its store is caught up; None: not known."""
         self._observed = observed

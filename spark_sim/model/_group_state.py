@@ -53,6 +53,8 @@ class GroupState:
         """How many processes have been started."""
         self.process_id_seed = 0
         """Draws the order of new process ids, by which Kafka orders processes; 0: each is after all before it."""
+        self.process_id_bits = 127
+        """How many bits are drawn: with 128 half of the ids are negative numbers, as in a real group."""
         self.process_ids_on_disk: dict[str, UUID] = {}
         """Process => the process id in its state directory; releases that keep one have written it."""
         self.events: list[GroupEvent] = []

@@ -150,13 +150,16 @@ def _first(lines: Sequence[str]) -> Iterator[str]:
 
 def _when(outcome: Outcome) -> str:
     """Write on what an outcome depends: who leads before and afterwards."""
-    leaders = dict.fromkeys(
-        possibility.leader
-        if possibility.next_leader is None
-        else f"{possibility.leader}, then {possibility.next_leader},"
-        for possibility in outcome.when
-    )
-    return f"if {_any(leaders)} leads"
+    staying = [possibility.leader for possibility in outcome.when if possibility.next_leader is None]
+    following: dict[str, list[str]] = {}
+    for possibility in outcome.when:
+        if possibility.next_leader is not None:
+            following.setdefault(possibility.leader, []).append(possibility.next_leader)
+    parts = [
+        *([f"{_any(staying)} leads"] if staying else []),
+        *(f"{leader} leads and then {_any(then)}" for leader, then in following.items()),
+    ]
+    return f"if {_any(parts)}"
 
 
 def _any(names: Iterable[str]) -> str:

@@ -16,12 +16,8 @@ NO_FORECAST = {
     "0.10.0.1-to-1.1.1-two-bounces": 4
 }
 DIFFERENT = {
-    # Members of 2.0.1 fail on version 1 of the leader: the group has lost an instance by the time of the snapshot.
-    "1.1.1-to-2.0.1-without-upgrade-from-leader-last": 1,
     # Two instances end, as their store files cannot be read: nothing of the group shows that they will.
-    "2.3.1-to-3.9.2-two-bounces-corrupt-stores": 2,
-    # Store files of 2.3.1 lose their checkpoints, so the leader sees other lags than the members have reported.
-    "2.3.1-to-3.9.2-two-bounces": 2,
+    "2.3.1-to-3.9.2-two-bounces-corrupt-stores": 2
 }
 IN_THE_GATE = {"2.8.2-to-3.9.2-standby-hosts", "2.0.1-to-2.3.1"}
 
