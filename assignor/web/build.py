@@ -24,6 +24,7 @@ from typing import Any, Final
 from attrs import frozen
 
 import assignor
+from assignor.formats.page import SHARED
 from subscription_codec import StreamsAssignorError
 
 PAGES: Final = Path(__file__).parent / "pages"
@@ -300,7 +301,7 @@ def site(package: bytes, lock: PyodideLock | None = None, compiler: Compiler = c
         "parts": f"Pyodide {lock.version} ({lock.licence})"
         + "".join(f", {name} {version}" for name, version in versions.items()),
     }
-    files |= {path.name: _filled(path, values) for path in sorted(PAGES.iterdir()) if path.suffix != ".pyc"}
+    files |= {path.name: _filled(path, values) for path in page_sources()}
     digest = hashlib.sha256(b"".join(hashlib.sha256(files[name]).digest() for name in sorted(files))).hexdigest()
     # Its bytes change with any file, which is how a browser sees that there is another version.
     cached = {"cache": f"streams-assignor-{digest[:16]}", "files": ["./", *sorted(files.keys() - {"sw.js"})]}
@@ -312,6 +313,12 @@ def site(package: bytes, lock: PyodideLock | None = None, compiler: Compiler = c
         }
     )
     return files
+
+
+def page_sources() -> list[Path]:
+    """Return the sources of the page: its own, and the modules and styles that it shares with pages of one file."""
+    shared = (path for path in SHARED.iterdir() if path.suffix in {".css", ".mjs"})
+    return sorted([*PAGES.iterdir(), *shared], key=lambda path: path.name)
 
 
 def _filled(path: Path, values: Mapping[str, str]) -> bytes:

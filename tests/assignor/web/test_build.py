@@ -15,11 +15,11 @@ from assignor.cli import in_browser
 from assignor.web import build
 from assignor.web.build import (
     CONTENT_SECURITY_POLICY,
-    PAGES,
     BuildError,
     code_files,
     compile_loaded,
     fetch_pyodide,
+    page_sources,
     read_site,
     write_site,
 )
@@ -39,8 +39,9 @@ def files():
 
 
 def test_it_has_the_sources_of_the_page_the_code_and_pyodide(files):
-    sources = {path.name for path in PAGES.iterdir()}
+    sources = {path.name for path in page_sources()}
 
+    assert {"app.mjs", "trace.mjs", "trace.css", "base.css"} < sources
     assert sources | {"python.tar.xz", "site.json", *(f"pyodide/{name}" for name in (*LOCK.files, LOCK.lock))} == set(
         files
     )
