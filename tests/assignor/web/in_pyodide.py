@@ -16,10 +16,12 @@ LACKING = {
 
 
 def _refuse(*_):
-    raise OSError("no listening sockets")  # Pyodide itself ends, for want of a package of npm
+    raise OSError("no listening sockets")
 
 
-socket.socket.listen = _refuse
+def pytest_configure():
+    """Pyodide itself would end at a listening socket, for want of a package of npm."""
+    socket.socket.listen = _refuse
 
 
 def _skip_if_lacking(error):
