@@ -25,7 +25,6 @@ from assignor.cli.plan._hazards import (
     static_verdict_lines,
     topologies_option,
 )
-from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan._sarif import sarif
 from assignor.cli.plan.application import application_parts
@@ -295,6 +294,8 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     context = click.get_current_context()
     servers, config = cluster_settings(context, servers, options.command_config)
     assumed = resolve_release(assume).release if assume else None
+    from assignor.cli.plan._live_group import read_group  # a plan without a group is made sooner
+
     return read_group(options.group_name, servers, config, options.client, assumed)
 
 

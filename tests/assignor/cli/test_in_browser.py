@@ -158,6 +158,17 @@ def test_the_last_rebalances_are_kept(tmp_path, monkeypatch):
     assert 6 == found["further_rebalances"]
 
 
+def test_a_plan_without_a_group_imports_nothing_about_groups():
+    code = (
+        "import sys; from assignor.cli.in_browser import plan; plan(['2.8', '4.3'])\n"
+        "print([name for name in sys.modules if name.startswith(('assignor.groups', 'spark_sim'))])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(in_browser.__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+
+    assert "[]" == done.stdout.strip(), done.stderr
+
+
 def test_the_pages_import_neither_rich_nor_pyarrow():
     code = (
         "import sys; from assignor.cli.in_browser import plan, replay, run, audit\n"
