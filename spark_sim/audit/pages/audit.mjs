@@ -38,7 +38,7 @@ async function detailsOf(group) {
   let generations = [], members = [], intervals = [];
   if (found.generations) {
     const columns = {...found.generations};
-    for (const name of ["protocol", "leader", "cause", "confidence"]) columns[name] = named(columns[name]);
+    for (const name of ["protocol", "leader", "cause", "confidence", "state"]) columns[name] = named(columns[name]);
     let time = found.base;
     columns.time = columns.time.map(each => time += each);
     generations = rowsOf(columns, columns.time.length);
@@ -155,6 +155,7 @@ function paged(kind, heads, rows, draw) {
 
 const CAUSES = {
   "group-started": ["★", "come"], "member-joined": ["+", "come"], "partitions-added": ["p", "change"], "subscription-changed": ["s", "change"], "metadata-changed": ["m", "change"],
+  "topology-changed": ["t", "change"], "settings-changed": ["c", "change"], "topics-changed": ["p", "change"],
   "member-left": ["−", "go"], "member-gone": ["−", "go"], "all-members-left": ["∅", "go"], "member-timed-out": ["×", "go"], "member-restarted": ["↻", "again"], "static-member-restarted": ["↻", "again"],
   "version-probing": ["v", "agree"], "follow-up": ["»", "agree"], "probing-rebalance": ["w", "agree"], "error-code": ["!", "fault"],
 };
@@ -186,19 +187,21 @@ function membersCard(group) {
   return el("div.card", el("h2", "Members"), el("p.soft", plural(group.all[1], "member") + (hidden > 0 ? `; the last ${number(group.members.length)} are shown, the table members has all` : "")),
     paged("members", ["member", "host", "from", "until", "present for", "generations", "metadata", "releases"], group.members, each => [
       [".name", el("b.mono.text", each.name), el("span.sub.text", each.member_id), each.instance_id ? el("span.sub", "static member") : null, each.process_id ? el("span.sub.text", "process " + each.process_id) : null],
-      [".host.text", each.host],
+      [".host.text", el("span", each.host, each.end_point ? el("span.sub.text", each.end_point) : null, each.rack ? el("span.sub.text", "rack " + each.rack) : null)],
       [".when", el("span", moment(each.first_time), el("span.sub", each.began))],
       [".when", el("span", each.last_time === null ? "the last record" : moment(each.last_time), el("span.sub", each.ended))],
       [".when", lasting((each.last_time ?? Math.max(end, each.first_time)) - each.first_time)],
       [".when", each.first_generation === each.last_generation ? number(each.first_generation) : `${number(each.first_generation)} to ${number(each.last_generation)}`],
       ["", each.used_version === null ? "" : el("span", `uses v${each.used_version}` + (each.supported_version === null ? "" : `, supports v${each.supported_version}`), each.versions.length ? el("span.sub", "used " + each.versions.map(([, used]) => `v${used}`).join(", ")) : null)],
-      ["", each.releases ?? ""]]));
+      ["", el("span", each.releases ?? "", each.topology_epoch ? el("span.sub", `topology ${each.topology_epoch}`) : null, each.is_classic ? el("span.sub", "classic protocol") : null)]]));
 }
+// The next epoch began before all members had come to the target assignment.
+const PENDING_STATES = new Set(["NotReady", "Assigning", "Reconciling"]);
 function rebalancesCard(group) {
   const hidden = group.all[0] - group.generations.length;
   return el("div.card", el("h2", "Rebalances"), el("p.soft", `${plural(group.all[0], "rebalance")}, the last one first` + (hidden > 0 ? `; the last ${number(group.generations.length)} are shown, the table generations has all` : "")),
     paged("rebalances", ["generation", "complete at", "took", "cause", "members", "metadata", "tasks", "moved", "without owner"], [...group.generations].reverse(), each => [
-      [".name", el("b", number(each.generation))], [".when", moment(each.time)], [".when", each.duration_ms === null ? "" : lasting(each.duration_ms)],
+      [".name", el("b", number(each.generation))], [".when", moment(each.time)], [".when", el("span", each.duration_ms === null ? "" : lasting(each.duration_ms), PENDING_STATES.has(each.state) ? el("span.sub", `${each.state}: ${plural(each.pending, "member")} pending`) : null)],
       ["", el("span", el("b." + causeOf(each.cause)[1], `${causeOf(each.cause)[0]} ${each.cause}`), ` ${each.confidence === each.cause ? "" : each.confidence}`, el("span.sub.text", each.detail))],
       [".when", `${number(each.members)}${each.joined ? ` +${each.joined}` : ""}${each.gone ? ` −${each.gone}` : ""}`],
       ["", versions(each.used_versions)], [".number", each.tasks ? number(each.tasks) : ""], [".number", each.tasks_moved ? number(each.tasks_moved) : ""], [".number", each.tasks_revoked ? number(each.tasks_revoked) : ""]]));
@@ -271,7 +274,7 @@ function segmentsOf(member) {
 }
 const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 3600000, 10800000, 21600000, 43200000, 86400000, 172800000, 604800000, 2592000000, 7776000000, 31536000000];
 const tickText = (time, step) => step >= 86400000 ? iso(time).slice(0, 10) : step >= 60000 ? (time % 86400000 ? iso(time).slice(11, 16) : iso(time).slice(5, 10)) : step >= 1000 ? iso(time).slice(11, 19) : iso(time).slice(14, 23);
-const LANE = 22;
+const LANE = 22, BANDS = {"no owner": "without an owner", "two owners": "with two owners", "awaited": "that a member is to get and does not have yet"};
 
 function timeline(group) {
   const {generations, intervals} = group, lanes = lanesOf(group.members);
@@ -293,7 +296,7 @@ function timeline(group) {
   };
   let whole, view, hits = [], focused = 0;
   const reset = () => { whole = steps() ? [0, times.length] : [first - (last - first) * .01, last + (last - first) * .01]; view = [...whole]; };
-  const plot = el("div.plot"), list = kind => intervals.filter(each => each.role === kind), bands = [["no owner", list("unowned")], ["two owners", list("owned-twice")]].filter(([, rows]) => rows.length);
+  const plot = el("div.plot"), list = kind => intervals.filter(each => each.role === kind), bands = [["no owner", list("unowned")], ["two owners", list("owned-twice")], ["awaited", list("awaited")]].filter(([, rows]) => rows.length);
   const zoom = (factor, at = (view[0] + view[1]) / 2) => {
     const least = steps() ? 3 : 20, width = Math.min(whole[1] - whole[0], Math.max(least, (view[1] - view[0]) * factor)), share = (at - view[0]) / (view[1] - view[0]);
     look(at - share * width, width);
@@ -372,13 +375,13 @@ function timeline(group) {
     bands.forEach(([label, rows], index) => {
       over.push(name(label, bandY(index) + 12, ".tick"));
       for (const each of rows) {
-        const tell = () => [`${plural(each.tasks, "task")} ${label === "no owner" ? "without an owner" : "with two owners"}`, each.tasks === 1 ? each.first : `${each.first} … ${each.last}`, each.owners, sinceUntil(each.from_time, each.until_time)];
+        const tell = () => [`${plural(each.tasks, "task")} ${BANDS[label]}`, each.tasks === 1 ? each.first : `${each.first} … ${each.last}`, each.owners, sinceUntil(each.from_time, each.until_time)];
         const node = box("band", each.from_time, each.until_time, bandY(index) + 1, 14, tell, 3);
         if (!node) continue;
         under.push(node);
         const shade = box("shade", each.from_time, each.until_time, lanesY, height - lanesY - 4);
-        if (shade) under.push(shade);
-        if (label !== "no owner") under.push(svg("rect", {x: node.getAttribute("x"), y: bandY(index) + 1, width: node.getAttribute("width"), height: 14, fill: "url(#mixed)", "pointer-events": "none"}));
+        if (shade && label !== "awaited") under.push(shade);
+        if (label === "two owners") under.push(svg("rect", {x: node.getAttribute("x"), y: bandY(index) + 1, width: node.getAttribute("width"), height: 14, fill: "url(#mixed)", "pointer-events": "none"}));
         if (Number(node.getAttribute("width")) > 26) over.push(svg("text.band-text", {x: Number(node.getAttribute("x")) + 5, y: bandY(index) + 12}, number(each.tasks)));
       }
     });

@@ -1,7 +1,8 @@
 """The page of a sweep: one file of HTML that needs no network, light however many releases there are.
 
-The page is a template with data, drawn by its own script. Upgrades of one equivalence class have the same results
-except for the names of releases, so each result is stored once, with placeholders for the names, and cells refer to it.
+The page is a template with data, drawn by its own script: plotly would add megabytes to it, and Vega comes from another
+server. Upgrades of one equivalence class have the same results except for the names of releases, so each result is
+stored once, with placeholders for the names, and cells refer to it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ New results are made in a draft inside the folder, ``.draft-ID/new``, and publis
 
 So a reader that requires the main file sees the earlier results, the new ones or none. A failure moves everything back.
 After a kill, the next command that opens the folder does it: back before step 2, forward after it. The folder is locked
-meanwhile, so every draft that is found is that of a dead command.
+meanwhile, so every draft that is found is that of a dead command. ``pyarrow.dataset`` replaces one file at a time and
+deltalake one table; here tables, JSON and a page are replaced together.
 """
 
 from __future__ import annotations
