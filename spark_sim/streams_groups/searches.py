@@ -73,7 +73,7 @@ _FOUR_MEMBERS: Final = "A@4.3.1 B@4.3.1 C@4.3.1 D@4.3.1 group {} tasks=1 standby
 FINDINGS: Final = (
     StreamsFinding(
         "S1",
-        "reading of 4.3.1",
+        "sources of 4.3.1",
         "a heartbeat between an assignment and its callback counts as a revocation, so a task has two owners",
         SINGLE_OWNER,
         (_TWO_MEMBERS.format("4.3.1", "4.3.1", "4.3.1"),),
@@ -82,7 +82,7 @@ FINDINGS: Final = (
     ),
     StreamsFinding(
         "S2",
-        "reading of 4.3.1",
+        "sources of 4.3.1",
         "a lost answer leaves a member without its tasks: the coordinator has nothing new to assign",
         NO_MEMBER_WAITS,
         (f"{_TWO_MEMBERS.format('4.3.1', '4.3.1', '4.3.1')} | start A | settle",),
@@ -93,7 +93,7 @@ FINDINGS: Final = (
     ),
     StreamsFinding(
         "S3",
-        "reading of 4.3.1",
+        "sources of 4.3.1",
         "a late heartbeat takes the answer of the next one, so a member waits for its tasks",
         NO_MEMBER_WAITS,
         tuple(f"{_TWO_MEMBERS.format('fixed', 'fixed', group)} | start A | settle" for group in ("4.3.1", "fixed")),

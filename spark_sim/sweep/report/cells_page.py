@@ -178,13 +178,15 @@ def history_page(results: Sequence[RegressionResult], judgement: Judgement) -> s
         source, description = _BUGS.get(name, ("", ""))  # a table may be older than this version, or newer
         columns = [_searches(cells, affected) for affected in (True, False)]
         rows.append((f"{name} {source}".rstrip(), description, columns))
+    is_streams = bool(of_bug) and _STREAMS.issuperset(of_bug)
     return cells_page(
         [ShownTable("Bugs", "bug", ["where it is", "where it is not"], rows)],
         judgement,
         title=KNOWN_BUGS,
-        heading="Known bugs of Kafka, found by simulation",
+        heading=f"{'What goes wrong in streams groups' if is_streams else 'Known bugs of Kafka'}, found by simulation",
         lead=f"{len(results):,} searches. The only input of a search is the violated property: a bug has to be found "
-        "in the releases that have it, and in no others.",
+        "in the releases that have it, and in no others."
+        + (" The rules called fixed are those of 4.3.1 without what was found." if is_streams else ""),
     )
 
 
