@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from typing import Any
+
+from attrs import evolve, frozen
 
 from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
 from spark_sim.streams_groups.parser import parse_scenario
@@ -39,23 +41,19 @@ class StreamsUnit(WorkUnit):
     def result(self) -> RegressionResult:
         """Explore every schedule, and replay the example."""
         explored = self.search.explore()
-        counted = {"states": explored.states, "transitions": explored.transitions, "schedules": explored.schedules}
+        result = RegressionResult(
+            self.cell, states=explored.states, transitions=explored.transitions, schedules=explored.schedules
+        )
         if not explored.counterexamples:
-            return RegressionResult(self.cell, **counted)
+            return result
         expected = self.search.finding.violated_property
         violated = expected if expected in explored.counterexamples else next(iter(explored.counterexamples))
         found = explored.counterexamples[violated]
         example, is_shown = _replayed(str(found.example), violated)
-        return RegressionResult(
-            self.cell,
-            property=violated,
-            message=str(found.violation),
-            example=example,
-            confirmed=False if violated != expected else is_shown,
-            **counted,
-        )
+        confirmed = False if violated != expected else is_shown
+        return evolve(result, property=violated, message=str(found.violation), example=example, confirmed=confirmed)
 
-    def trace(self, example: str) -> Trace[object]:
+    def trace(self, example: str) -> Trace[Any]:
         """Return the trace of a counterexample."""
         return trace_group_scenario(parse_scenario(example))
 
