@@ -31,7 +31,7 @@ def sweep(
 
     Args:
         spark: A session of the caller, also of Spark Connect.
-        matrix: ``kip-268``, ``all``, ``brokers`` or ``history``, or a suite.
+        matrix: ``kip-268``, ``all``, ``brokers``, ``history`` or ``streams``, or a suite.
         out: The URI of the tables, which driver and workers reach, such as ``s3a://bucket/sweep`` or ``file:///tmp/x``.
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
         on_progress: Called several times a second.
