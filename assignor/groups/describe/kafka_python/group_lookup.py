@@ -2,7 +2,8 @@
 
 ``describe_groups`` of its admin client decodes the bytes of members and drops them, so this module sends
 FindCoordinator and DescribeGroups itself, on connections of ``upgrade.cluster.client.connection``. Every call opens
-its own connections and closes them.
+its own connections and closes them. Retries share one deadline between all brokers, which a library for retries such as
+tenacity does not divide.
 """
 
 from __future__ import annotations
