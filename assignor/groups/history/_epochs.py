@@ -92,7 +92,8 @@ class EpochGroup:
     group: str
     type: str
     topic_names: dict[str, str]
-    """Names by id. Brokers before 4.1 write them in records of the group, later ones in offset commits only."""
+    """Names by id. Brokers before 4.1 write them in records of the group, later ones in offset commits only: 4.3.1 in
+    all, 4.2.2 in those of clients that commit by id."""
     _topology: _Fields | None = None
     """The last topology of a streams group."""
     _members: dict[str, _Fields] = field(factory=dict)
@@ -139,6 +140,7 @@ class EpochGroup:
             return None, self._compare(member_id, time)
         elif suffix == "TargetAssignmentMetadata" and value is not None:
             self._target_epoch = value["assignmentEpoch"]
+            self._learn_only_topic()
             self._pending = {name for name in self._members if not self._has_target(name)}
             if self._epoch is not None and self._epoch.number == self._target_epoch:
                 self._epoch.assigned_time = time
@@ -175,6 +177,14 @@ class EpochGroup:
         for name in ("topics", "initializingTopics", "initializedTopics"):
             for topic in value.get(name, ()):
                 self.topic_names[topic["topicId"]] = topic["topicName"]
+
+    def _learn_only_topic(self) -> None:
+        """Take the name of the topic of all partitions if members subscribe to one only."""
+        names = {name for member in self._members.values() for name in member.get("subscribedTopicNames", ())}
+        if len(names) == 1 and not any(member.get("subscribedTopicRegex") for member in self._members.values()):
+            for target in self._targets.values():
+                for topic in target.get("topicPartitions", ()):
+                    self.topic_names.setdefault(topic["topicId"], *names)
 
     # -- current and target assignment --
 

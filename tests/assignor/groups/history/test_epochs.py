@@ -1,5 +1,7 @@
 """Groups whose broker assigns in an audit: target and current assignments over time, and what follows from them."""
 
+import pytest
+
 from tests.assignor.groups.described_groups import of_range
 from tests.assignor.groups.history.epochs import (
     ALONE,
@@ -205,6 +207,24 @@ def test_partitions_of_kip_848_have_names_that_become_known_later():
         played.last["state"],
         played.rows["members"][0]["is_classic"],
     )
+
+
+@pytest.mark.parametrize(
+    ("topics", "regex", "task"),
+    [(["orders"], None, "orders-0"), (["orders"], "or.*", f"{TOPIC_ID}-0"), (["orders", "b"], None, f"{TOPIC_ID}-0")],
+)
+def test_the_only_topic_of_a_group_has_its_name(topics, regex, task):
+    """Brokers of 4.1 and 4.2 write it nowhere else if a client commits by name."""
+    facts = {"instanceId": None, "rackId": None, "clientId": "c", "clientHost": "h", "serverAssignor": "uniform"}
+    more = {"subscribedTopicNames": topics, "subscribedTopicRegex": regex, "rebalanceTimeoutMs": 1}
+    played = Played(
+        record(5, key("A"), facts | more),
+        record(3, GROUP, {"epoch": 1}),
+        record(7, key("A"), {"topicPartitions": [{"topicId": TOPIC_ID, "partitions": [0]}]}),
+        record(6, GROUP, {"assignmentEpoch": 1}),
+    )
+
+    assert [task] == [row["task"] for row in played.rows["tasks"]]
 
 
 def test_a_group_that_changes_its_type_ends_all_intervals():
