@@ -479,6 +479,14 @@ def test_a_group_that_is_partly_described_has_a_lag(run, lookup):
     assert frozenset({partition}) == lookup.last.requests[0].partitions
 
 
+def test_a_group_whose_partitions_are_not_shown_has_no_lag(run, lookup):
+    """It was 0."""
+    lookup.answers = (evolve(PARTLY, members=(broker_assigned("a"),)),)
+    lookup.read = {"app": GroupOffsets()}
+
+    assert json.loads(run("app", *BROKER, "--json").stdout)["lag"] is None
+
+
 @pytest.mark.parametrize("last", [group(state="Empty", protocol=""), NoSuchGroup("no group 'app'")])
 def test_it_waits_until_the_group_is_empty(run, lookup, last):
     """A group without members and committed offsets does not exist."""
