@@ -101,7 +101,12 @@ def _consumer_assignment(member: Any) -> BrokerAssignment:
 
 def _partitions(assignment: Any) -> Assigned:
     topics = assignment.topic_partitions
-    partitions = (TopicPartition(topic.topic_name, number) for topic in topics for number in topic.partitions)
+    # A broker of another make sends ids without names; ``_facts`` looks for the names.
+    partitions = (
+        TopicPartition(topic.topic_name or str(topic.topic_id), number)
+        for topic in topics
+        for number in topic.partitions
+    )
     return Assigned(partitions=tuple(sorted(partitions)))
 
 

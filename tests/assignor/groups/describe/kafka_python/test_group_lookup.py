@@ -398,8 +398,30 @@ def streams_answer(name):
     return Answer(group_id=name, error_code=0, group_state="NotReady", topology=topology, **facts)
 
 
-def topic(name, error=0):
-    return Answer(name=name, error_code=error, partitions=[Answer(leader_id=1)] * 3)
+def topic(name, error=0, topic_id="id"):
+    return Answer(name=name, topic_id=topic_id, error_code=error, partitions=[Answer(leader_id=1)] * 3)
+
+
+@pytest.mark.parametrize(("known", "name"), [(topic("orders", topic_id=7), "orders"), (topic("orders", 29, 7), "7")])
+def test_topics_that_are_described_by_ids_have_their_names(cluster, known, name):
+    """kfake sends no names: each partition was "not assigned to any member"."""
+    given = Answer(topic_partitions=[Answer(topic_name="", topic_id=7, partitions=[0, 1, 2])])
+    member = Answer(**{**vars(with_member(consumer_answer("x")).members[0]), "assignment": given})
+    answer = Answer(**{**vars(consumer_answer("x")), "members": [Answer(**vars(member), target_assignment=given)]})
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[ITSELF],
+        ListGroups=[groups_of("x", group_type="Consumer")],
+        ConsumerGroupDescribe=[of_class(answer)],
+        Metadata=[Answer(topics=[known])],
+    )
+
+    found = GroupLookup("a:1").group("x")
+
+    (assignment,) = [each.broker_assignment for each in found.members]
+    assert {name} == {each.topic for part in (assignment.current, assignment.target) for each in part.partitions}
+    assert [] == [each.code for each in inspect_group(found).findings]
 
 
 def configs(name, error=0, **values):
