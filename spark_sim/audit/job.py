@@ -43,7 +43,7 @@ SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
 RESULTS: Final = Results(
     "audit",
     {
-        REPORT_FILE: page_titled("Audit of consumer groups · streams-assignor"),
+        REPORT_FILE: page_titled("Audit of consumer groups"),
         SUMMARY_FILE: begins_with(b"{\n ", "source", "from_time", "until_time", "records", "rows"),
     },
     {**TABLES, CONFORMANCE.name: CONFORMANCE},

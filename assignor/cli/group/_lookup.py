@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import click
 
-from assignor.groups import ClusterGroups, DescribedGroup
-from assignor.groups.offsets import GroupOffsets, OffsetRequest
+if TYPE_CHECKING:  # `plan` has an option with these names, and seldom a group
+    from assignor.groups import ClusterGroups, DescribedGroup
+    from assignor.groups.offsets import GroupOffsets, OffsetRequest
 
 
 class Lookup(Protocol):

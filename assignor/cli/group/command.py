@@ -329,7 +329,7 @@ def _with_offsets(
     lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
 ) -> Sequence[InspectedGroup]:
     """Return the groups with their offsets, and with the problems of a limit if there is one."""
-    described = [group for group in groups if not group.described.error]
+    described = [group for group in groups if not group.described.hides_members]
     offsets = lookup.offsets([offset_request(group) for group in described], report) if described else {}
     report("")
     with_offsets = [evolve(group, offsets=offsets.get(group.described.name)) for group in groups]

@@ -120,10 +120,10 @@ def begins_with(start: bytes, *keys: str) -> IsOwn:
     return check
 
 
-def page_titled(title: str) -> IsOwn:
-    """Return a check for a page with this title. An empty file has it."""
-    expected = f"<title>{title}</title>".encode()
-    return lambda file: not (head := file.read(_BEGINNING)) or expected in head
+def page_titled(*titles: str) -> IsOwn:
+    """Return a check for a page of this project with one of the titles. An empty file has it."""
+    expected = [f"<title>{title} · streams-assignor</title>".encode() for title in titles]
+    return lambda file: not (head := file.read(_BEGINNING)) or any(title in head for title in expected)
 
 
 def foreign_paths(folder: Path, results: Results, names: Sequence[str] | None = None) -> list[str]:
