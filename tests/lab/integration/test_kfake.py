@@ -119,7 +119,7 @@ def test_the_lag_of_a_classic_group_is_that_of_its_records(brokers: str) -> None
 
 
 def test_a_consumer_group_is_listed_and_described_as_one(brokers: str) -> None:
-    """KIP-848. kfake describes its partitions by topic ids without names, so the names are left out here."""
+    """KIP-848. kfake describes partitions by the ids of their topics, without names."""
     create_topic(brokers, "new-protocol", 3)
     settings = {"bootstrap.servers": brokers, "group.id": "kip-848", "group.protocol": "consumer"}
     with closing(Consumer(settings)) as consumer:
@@ -134,4 +134,5 @@ def test_a_consumer_group_is_listed_and_described_as_one(brokers: str) -> None:
         assert ("consumer", "Stable", 1) == (found["type"], found["state"], len(found["members"]))
         assert None is found["error"]
     (member,) = group["members"]
-    assert (3, ["new-protocol"]) == (len(member["partitions"]), member["topics"])
+    assert ["new-protocol-0", "new-protocol-1", "new-protocol-2"] == member["partitions"]
+    assert [] == [finding for finding in group["findings"] if finding["kind"] == "problem"]

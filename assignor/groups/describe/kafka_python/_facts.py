@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
+from uuid import UUID
 
 from attrs import evolve
 
@@ -64,6 +65,13 @@ def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str
     leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
     if offline := sum(leader < 0 for leader in leaders):
         yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
+
+
+def topic_names(ids: Iterable[UUID], node: BrokerRequests, deadline: Deadline) -> dict[UUID, str]:
+    """Return the names of topics by their ids, as far as the user may describe them."""
+    wanted = [MetadataRequest.MetadataRequestTopic(name=None, topic_id=topic) for topic in sorted(ids)]
+    answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
+    return {topic.topic_id: topic.name for topic in answer.topics if topic.name}
 
 
 def _topic_facts(node: BrokerRequests, topics: Iterable[str], deadline: Deadline) -> tuple[dict[str, int], set[str]]:
