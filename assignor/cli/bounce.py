@@ -8,6 +8,7 @@ import click
 
 from assignor.cli.features.click_support import bootstrap_servers_callback
 from assignor.cli.params import document, output_options
+from upgrade.extras import require
 
 if TYPE_CHECKING:
     from assignor.demo.model import BounceSettings, BounceSummary
@@ -68,11 +69,7 @@ def bounce(
     """  # noqa: D301 - click reads the backspace character
     from assignor.demo.model import BounceSettings, upgrade_steps
 
-    try:
-        import assignor.demo.runner  # noqa: F401 - whether the client libraries are installed
-    except ImportError as error:
-        raise click.ClickException(f"{error}; pip install 'streams-assignor[confluent]'") from error
-
+    require("kafka", "confluent_kafka")
     settings = BounceSettings(
         bootstrap_servers=bootstrap_servers,
         members=members,

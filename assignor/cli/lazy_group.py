@@ -101,7 +101,10 @@ class LazyGroup(click.Group):
             return 141
         except Exception as error:
             from subscription_codec import StreamsAssignorError  # only for an error: --help must be fast
+            from upgrade.extras import MissingExtraError
 
+            if isinstance(error, MissingExtraError):
+                raise click.ClickException(str(error)) from error
             if isinstance(error, StreamsAssignorError):
                 raise click.UsageError(str(error)) from error
             raise

@@ -91,6 +91,7 @@ def _read(
     storage_format: str,
     settings: dict[str, str],
 ) -> FinishedSweep:
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.folder import PARQUET
     from spark_sim.sweep.suites import read_sweep
     from spark_sim.sweep.sweep import PROCESSES, read_with_spark
@@ -101,7 +102,10 @@ def _read(
     if engine == PROCESSES:
         if folder is None or storage_format != PARQUET or settings:
             raise WrongUsage(f"without Spark only a folder with Parquet can be read, got {source}")
+        require_engine(engine)
         return read_sweep(folder)
+
+    require_engine(engine)
 
     def log(line: str) -> None:
         console.print(hide_credentials(line), markup=False, soft_wrap=True)

@@ -182,6 +182,7 @@ def sweep(
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
     from assignor.formats.console import SafeConsole
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.folder import REPORT
     from spark_sim.sweep.report.console import print_judgement
     from spark_sim.sweep.report.renderers import RENDERERS
@@ -196,6 +197,7 @@ def sweep(
     renderer = RENDERERS[suite.kind]
     console = SafeConsole(stderr=output != "text", highlight=False)
     engine = remote or master or ("local[*]" if suite.kind == UPGRADE_SUITE else PROCESSES)
+    require_engine(engine)
     if settings and engine == PROCESSES:
         raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
     how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}

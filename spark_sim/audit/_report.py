@@ -65,8 +65,8 @@ class AuditSummary(Protocol):
         """Whether all of the source was read."""
 
     @property
-    def has_checksums(self) -> bool:
-        """Whether checksums were verified."""
+    def unverified(self) -> str:
+        """Why checksums were not verified; empty: they were."""
 
     @property
     def first_time(self) -> int | None:
@@ -133,7 +133,7 @@ def _summary(audit: AuditSummary, troubled: int) -> dict[str, Any]:
     more = len(audit.problems) - _MOST_PROBLEMS
     return {
         "judgement": {"verdict": "unsafe" if troubled or not audit.is_complete else "safe", "text": text},
-        "notes": [] if audit.has_checksums else ["Checksums: not verified; the source has none."],
+        "notes": [f"Checksums: not verified; {audit.unverified}."] if audit.unverified else [],
         "records": dict(audit.records),
         "problems": [*audit.problems[:_MOST_PROBLEMS], *([f"{more} more are in audit.json"] if more > 0 else [])],
     }

@@ -38,7 +38,7 @@ async function load() {
   const pyodide = await loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href });
   say("loading streams-assignor (2 of 3)");
   pyodide.unpackArchive(await archive, "xztar", { extractDir: "/python" });
-  pyodide.registerJsModule("google_crc32c", { value: crc32c });
+  pyodide.registerJsModule("crc32c", { crc32c });
   say("starting streams-assignor (3 of 3)");
   pyodide.runPython("import sys; sys.path.insert(0, '/python')");
   return { pyodide, bridge: pyodide.pyimport("assignor.cli.in_browser") };

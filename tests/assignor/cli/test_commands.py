@@ -23,6 +23,7 @@ from spark_sim.sweep.suites import FinishedSweep
 from spark_sim.sweep.sweep import SweepError
 from spark_sim.sweep.tables.rows import UPGRADE_SUITE
 from spark_sim.sweep.tables.schema import TABLES
+from upgrade.extras import MissingExtraError
 from upgrade.releases import NEWEST
 
 ROOT = Path(__file__).parents[3]
@@ -404,7 +405,7 @@ def test_sweep_says_what_it_does_not_see(tmp_path):
     ("error", "named"),
     [
         (SweepError("a worker failed: OutOfMemoryError"), "Error; what is finished is in "),
-        (ModuleNotFoundError("no pyspark", name="pyspark"), "pip install 'streams-assignor[spark]'"),
+        (MissingExtraError("pyspark is not installed: pip install 'streams-assignor[spark]'"), "pyspark is not"),
         (OSError(28, "No space left on device"), "No space left"),
     ],
 )

@@ -18,7 +18,6 @@ from typing import Any, Final, TypeVar
 from attrs import evolve, field, frozen
 
 from assignor.clients._interrupts import interruptible
-from assignor.errors import naming_the_extra
 from assignor.formats.text import count
 from assignor.groups import (
     Assigned,
@@ -42,10 +41,11 @@ from assignor.groups.offsets import GroupOffsets, OffsetRequest
 from subscription_codec import TopicPartition as Partition
 from upgrade.cluster.client.errors import Unreachable, unreachable
 from upgrade.cluster.client.node_address import node_address
+from upgrade.extras import importing
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.redaction import hide
 
-with naming_the_extra("confluent"):
+with importing("confluent_kafka"):
     from confluent_kafka import (
         ConsumerGroupTopicPartitions,
         ConsumerGroupType,
