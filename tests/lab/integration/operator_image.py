@@ -4,6 +4,7 @@ Beside a private engine there is no index either, so the wheels are downloaded b
 """
 
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,6 @@ from tests.lab.integration.kafka_jars import cache_folder
 
 ROOT = Path(__file__).parents[3]
 TAG = "streams-assignor/operator"
-_PUBLISHED = "python:3.13-slim"
 _LOCAL = "streams-assignor/python"
 _EXTRAS = "confluent,tables,yaml"
 _BUILD_SECONDS = 1200
@@ -37,23 +37,24 @@ def build() -> str:
             if line.startswith("!") and source.exists():
                 copy = shutil.copytree if source.is_dir() else shutil.copy
                 copy(source, context / source.name)
-        arguments = _published(client) or _local(client, context / "wheels")
+        base = re.search("^ARG PYTHON=(.+)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)[1]
+        arguments = {} if _is_there(client, base) else _local(client, context / "wheels")
         client.images.build(
             path=scratch, dockerfile="Containerfile", tag=TAG, rm=True, buildargs=arguments, timeout=_BUILD_SECONDS
         )
     return TAG
 
 
-def _published(client: Engine) -> dict[str, str]:
+def _is_there(client: Engine, base: str) -> bool:
     for find in (client.images.get, client.images.pull):
         with suppress(*PROBLEMS):
-            find(_PUBLISHED)
-            return {"PYTHON": _PUBLISHED}
-    return {}
+            find(base)
+            return True
+    return False
 
 
 def _local(client: Engine, wheels: Path) -> dict[str, str]:
-    """Make the base image, and put the wheels into the context of the build."""
+    """Make the base image, put the wheels into the context of the build, and return its arguments."""
     download_wheels()
     shutil.copytree(_wheels(), wheels)
     prefix, path = Path(sys.base_prefix), f"{sys.base_prefix}/bin:/bin"
