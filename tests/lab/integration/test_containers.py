@@ -1,11 +1,13 @@
 """Kafka in containers: a node of each release, three nodes, TLS and SCRAM."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
@@ -13,12 +15,14 @@ from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from assignor.demo.load_generator import create_topic
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
-from tests.lab.integration.containers import RELEASES, Container, engine
+from tests.lab.integration.containers import PUBLISHED, RELEASES, Container, engine, image
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.integration.secure_cluster import secure_cluster
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
 from tests.matrix import with_matrix
 from tests.peers_required import not_applicable
+
+PAGE = Path(__file__).parents[3] / "docs/how-to/testing.md"
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -107,3 +111,17 @@ def test_a_group_is_seen_behind_tls(login: str, tmp_path: Path) -> None:
         assert 0 == member.stop()
 
     assert ("Stable", 1) == (found["state"], len(found["members"]))
+
+
+def test_the_broker_of_the_page_starts() -> None:
+    """docs/how-to/testing.md; its fixture needs what the published image makes of the environment."""
+    (program,) = re.findall(r"^```python\n(.+?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)[-1:]
+    release = re.search(r"apache/kafka:([\d.]+)", program)[1]
+    if image(release) != f"{PUBLISHED}:{release}":
+        not_applicable(f"{PUBLISHED}:{release} cannot be pulled")
+    known: dict[str, Any] = {}
+    exec(program.replace("apache/kafka", PUBLISHED), known)
+    broker = known["broker"].__wrapped__()
+
+    assert {1} == brokers_of(next(broker))
+    assert [] == [*broker]
