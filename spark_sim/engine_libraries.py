@@ -10,8 +10,6 @@ _PROCESSES: Final = "processes"
 _REMOTE: Final = "sc:"
 ARROW: Final = ("pyarrow",)
 """What tables need."""
-PAGE: Final = ("jinja2",)
-"""What a page needs."""
 SPARK: Final = ("pandas", "pyarrow", "pyspark")
 """What Spark needs to run Python over Arrow."""
 _REMOTE_SPARK: Final = (*SPARK, "grpc")

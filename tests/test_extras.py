@@ -21,8 +21,8 @@ LOCAL = ["--bootstrap-servers", "127.0.0.1:1"]
 CLIENTS = "neither kafka-python nor confluent-kafka is installed: pip install 'streams-assignor[kafka-python]'"
 KAFKA_PYTHON = "kafka-python is not installed: pip install 'streams-assignor[kafka-python]'"
 BOTH = "kafka-python and confluent-kafka are not installed: pip install 'streams-assignor[confluent]'"
-TABLES = "pyarrow and jinja2 are not installed: pip install 'streams-assignor[tables]'"
-SPARK = "pandas, pyarrow, pyspark and jinja2 are not installed: pip install 'streams-assignor[spark]'"
+TABLES = "pyarrow is not installed: pip install 'streams-assignor[tables]'"
+SPARK = "pandas, pyarrow and pyspark are not installed: pip install 'streams-assignor[spark]'"
 IN_SESSION = "pandas, pyarrow and pyspark are not installed: pip install 'streams-assignor[spark]'"
 COMMAND_LINES = [
     (["plan", "2.8", "4.3"], ""),
@@ -47,7 +47,7 @@ COMMAND_LINES = [
     (["audit", "--records", "r", "--out", "o"], TABLES),
     (
         ["audit", *LOCAL, "--out", "o"],
-        "pyarrow, jinja2 and confluent-kafka are not installed: pip install 'streams-assignor[confluent,tables]'",
+        "pyarrow and confluent-kafka are not installed: pip install 'streams-assignor[confluent,tables]'",
     ),
     (
         ["audit", *LOCAL, "--follow", "--out", "o"],
@@ -60,7 +60,7 @@ COMMAND_LINES = [
     (["sweep", "--matrix", "kip-268", "--master", "local[2]", "--out", "o"], SPARK),
     (
         ["sweep", "--matrix", "kip-268", "--remote", "sc://127.0.0.1:1", "--out", "o"],
-        "pandas, pyarrow, pyspark, grpcio and jinja2 are not installed: pip install 'streams-assignor[spark-connect]'",
+        "pandas, pyarrow, pyspark and grpcio are not installed: pip install 'streams-assignor[spark-connect]'",
     ),
     (["sweep", "--brokers", "--from", "3.9.2", "--to", "4.3.1", "--master", "processes", "--out", "o"], TABLES),
     (["sweep", "--matrix", "history", "--master", "processes", "--out", "o"], TABLES),
@@ -197,7 +197,7 @@ def test_what_cannot_be_found_is_not_installed(monkeypatch):
 
     assert not is_installed("pyarrow")
     with pytest.raises(MissingExtraError) as raised:
-        require("pyarrow", "jinja2")
+        require("pyarrow", "json")
     assert str(raised.value) == "pyarrow is not installed: pip install 'streams-assignor[tables]'"
 
 

@@ -16,9 +16,9 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "confluent": ("kafka", "confluent_kafka"),
     "prometheus": ("prometheus_client",),
     "opentelemetry": ("opentelemetry",),
-    "tables": ("crc32c", "jinja2", "pyarrow"),
-    "spark": ("crc32c", "jinja2", "pandas", "pyarrow", "pyspark"),
-    "spark-connect": ("crc32c", "grpc", "jinja2", "pandas", "pyarrow", "pyspark"),
+    "tables": ("crc32c", "pyarrow"),
+    "spark": ("crc32c", "pandas", "pyarrow", "pyspark"),
+    "spark-connect": ("crc32c", "grpc", "pandas", "pyarrow", "pyspark"),
 }
 """Extra -> modules that it installs; an extra comes before those that have more. What works without a library, such as
 numba, or has another source, such as Java, is not here."""

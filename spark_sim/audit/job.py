@@ -29,7 +29,7 @@ from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit
 from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import require_own, upload
-from spark_sim.engine_libraries import ARROW, PAGE
+from spark_sim.engine_libraries import ARROW
 from spark_sim.sweep.spark.paths import is_uri
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
@@ -45,7 +45,7 @@ SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
 RESULTS: Final = Results(
     "audit",
     {
-        REPORT_FILE: page_titled("Audit of consumer groups · streams-assignor"),
+        REPORT_FILE: page_titled("Audit of consumer groups"),
         SUMMARY_FILE: begins_with(b"{\n ", "source", "from_time", "until_time", "records", "rows"),
     },
     {**TABLES, CONFORMANCE.name: CONFORMANCE},
@@ -133,11 +133,11 @@ def run_audit(
         compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
-        MissingExtraError: PyArrow or Jinja2 is not installed.
+        MissingExtraError: PyArrow is not installed.
         SourceError: The source cannot be read, it has no record, or it lacks a group that is asked for.
         ResultFolderError: The folder has files that no audit has written, or cannot be written.
     """
-    require(*ARROW, *PAGE)
+    require(*ARROW)
     from spark_sim.audit._report import write_report
 
     with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:

@@ -171,7 +171,7 @@ def audit(
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
-    from spark_sim.engine_libraries import PAGE, require_engine
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.spark.paths import is_uri
 
     is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
@@ -206,7 +206,7 @@ def audit(
         max_batch_bytes=max_batch_bytes,
         finds_bounces=conform,
     )
-    require_engine(master if conform else _PROCESSES, *PAGE, *(() if files else _LIVE))
+    require_engine(master if conform else _PROCESSES, *(() if files else _LIVE))
     step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from assignor.groups import ClusterGroups, DescribedGroup
-from assignor.groups.offsets import GroupOffsets, OffsetRequest
 from upgrade.extras import MissingExtraError, how_to_install, is_installed
+
+if TYPE_CHECKING:  # `plan` has an option with these names, and seldom a group
+    from assignor.groups import ClusterGroups, DescribedGroup
+    from assignor.groups.offsets import GroupOffsets, OffsetRequest
 
 
 class Lookup(Protocol):

@@ -18,7 +18,7 @@ from upgrade.input_values import parse_json
 _MAX_LINE: Final = 1 << 26
 """Bytes of a line: a record of a broker is far smaller."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_RECORD_ERRORS: Final = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+_RECORD_ERRORS: Final = (ValueError, KeyError, TypeError, OverflowError)
 
 
 @frozen

@@ -83,10 +83,7 @@ def _segment_records(
 ) -> Iterator[_Numbered]:
     kernel, source = compiled_kernel(), str(file)
     with _reading(file), file.open("rb") as opened:
-        if kernel is None:
-            records: Iterator[LogRecord | RecordColumns] = reader.records(opened, source, is_last=is_last)
-        else:
-            records = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
+        records = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
         yield from zip(repeat(partition), records)
 
 

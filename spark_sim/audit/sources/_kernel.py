@@ -17,9 +17,6 @@ COLUMNS: Final = 8
 """The columns of a row. ``VALUE`` is -1 for a tombstone, ``COMMIT`` is one of the next three, and ``TOPIC_ID`` is the
 place of one, or -1."""
 NO_COMMIT, LEGACY_COMMIT, OFFSET_COMMIT = range(3)
-COMMIT_NAMES: Final = {LEGACY_COMMIT: "LegacyOffsetCommit", OFFSET_COMMIT: "OffsetCommit"}
-SPECIAL: Final = 0x37
-"""Compression, transactional, control: attributes of batches that are not read here."""
 RUN_COLUMNS: Final = 15
 """The columns of a run of commits: the fields of ``PlacedRun`` and then of its ``CommitRun``."""
 _HEADER: Final = 61

@@ -1,10 +1,11 @@
-"""Reads segments with a compiled inner loop (extra ``fast``: numba) where there is one; the records are the same."""
+"""Reads segments in columns, with a compiled inner loop (extra ``fast``: numba) where there is one."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Any, BinaryIO, Final
 
 from attrs import frozen
@@ -12,10 +13,15 @@ from attrs import frozen
 from assignor.groups.history.frames import HEADER_BYTES, Frame
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
+from spark_sim.audit.sources._plain_batches import Row, batch_rows, sum_up
 
 _PLACES: Final = len(PlacedRun._fields) - 1
+_COMMIT_NAMES: Final = {1: "LegacyOffsetCommit", 2: "OffsetCommit"}
+"""By the number that a row has."""
 ROWS: Final = 1 << 16
 """Records of a block of columns at most."""
+_SPECIAL: Final = 0x37
+"""Compression, transactional, control: attributes of batches that are read one by one."""
 
 
 @cache
@@ -31,7 +37,7 @@ def compiled_kernel() -> Any:
 def scan_segment(
     reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool, reads_commits: bool, kernel: Any
 ) -> Iterator[LogRecord | RecordColumns]:
-    """Yield the records of a segment in order; ``reader`` counts, and reads what the kernel does not.
+    """Yield the records of a segment in order; ``reader`` counts, and reads what is unusual.
 
     Args:
         reader: Counts batches and collects problems.
@@ -39,17 +45,23 @@ def scan_segment(
         source: The name of the segment in messages.
         is_last: Whether the partition has no later segment.
         reads_commits: False: offset commits are only counted.
-        kernel: ``compiled_kernel()``, which must not be None.
+        kernel: ``compiled_kernel()``.
     """
+    if kernel is None:
+        if reads_commits:
+            yield from _plain_columns(reader, file, source, is_last=is_last)
+        else:
+            yield from reader.records(file, source, is_last=is_last)
+        return
     import numpy as np
 
     rows, summary = np.zeros((ROWS, kernel.COLUMNS), np.int64), _Summary.of(kernel)
-    for run in _runs(reader.frames(file, source, is_last=is_last), kernel.SPECIAL):
+    for run in _runs(reader.frames(file, source, is_last=is_last)):
         data, at, end = run[0].data, run[0].at, run[-1].end
         array = np.frombuffer(data, np.uint8)
         waiting = iter(run)
         while at < end:
-            following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0], kernel.SPECIAL) else (at, 0)
+            following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0]) else (at, 0)
             if row_count:
                 yield _columns(data, rows[:row_count], summary, None if reads_commits else reader.counts)
             if following == at:
@@ -59,11 +71,68 @@ def scan_segment(
             at = following
 
 
-def _runs(frames: Iterator[Frame], special: int) -> Iterator[list[Frame]]:
-    """Yield batches that the kernel may read, as many as are side by side in a block, and each other batch alone."""
+def _plain_columns(
+    reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool
+) -> Iterator[LogRecord | RecordColumns]:
+    for run in _runs(reader.frames(file, source, is_last=is_last)):
+        rows: list[Row] = []
+        for frame in run:
+            its_rows = batch_rows(frame) if _is_plain(frame) else None
+            if its_rows is not None:
+                rows += its_rows
+                continue
+            if rows:
+                yield _rows_as_columns(frame.data, rows)
+                rows = []
+            yield from reader.frame_records(frame, source)
+        if rows:
+            yield _rows_as_columns(run[0].data, rows)
+
+
+def _rows_as_columns(data: bytes, rows: list[Row]) -> RecordColumns:
+    times = [row[1] for row in rows]
+    return _PlainColumns(data, times[0], max(times), rows)
+
+
+@frozen
+class _PlainCommits(Commits):
+    """Rows that are commits."""
+
+    data: bytes
+    rows: list[Row]
+
+    def runs(self) -> Sequence[PlacedRun] | None:
+        runs = sum_up(self.data, self.rows)
+        return None if runs is None else list(map(_placed, runs))
+
+    def records(self) -> Iterator[LogRecord]:
+        return (_record(self.data, row) for row in self.rows)
+
+
+@frozen
+class _PlainColumns(RecordColumns):
+    """Rows without a compiled loop."""
+
+    rows: list[Row]
+
+    def parts(self) -> Iterator[LogRecord | Commits]:
+        for are_commits, group in groupby(self.rows, lambda row: row[6] > 0 and row[4] >= 0):
+            rows = list(group)
+            if are_commits:
+                yield _PlainCommits(Counter(_COMMIT_NAMES[row[6]] for row in rows), self.data, rows)
+            else:
+                yield from (_record(self.data, row) for row in rows)
+
+
+def _placed(run: Sequence[int]) -> PlacedRun:
+    return PlacedRun._make([*run[:_PLACES], CommitRun._make(run[_PLACES:])])
+
+
+def _runs(frames: Iterator[Frame]) -> Iterator[list[Frame]]:
+    """Yield batches that may be read as columns, as many as are side by side in a block, and each other batch alone."""
     run: list[Frame] = []
     for frame in frames:
-        is_plain = _is_plain(frame, special)
+        is_plain = _is_plain(frame)
         if run and not (is_plain and frame.data is run[-1].data and frame.at == run[-1].end):
             yield run
             run = []
@@ -75,11 +144,11 @@ def _runs(frames: Iterator[Frame], special: int) -> Iterator[list[Frame]]:
         yield run
 
 
-def _is_plain(frame: Frame, special: int) -> bool:
-    """Whether the kernel may read a batch: neither compressed, nor of a transaction, nor damaged."""
+def _is_plain(frame: Frame) -> bool:
+    """Whether a batch may be read as columns: neither compressed, nor of a transaction, nor damaged."""
     if frame.magic != 2 or not frame.is_sound or frame.end - frame.at < HEADER_BYTES:
         return False
-    return not (frame.data[frame.at + 21] << 8 | frame.data[frame.at + 22]) & special
+    return not (frame.data[frame.at + 21] << 8 | frame.data[frame.at + 22]) & _SPECIAL
 
 
 @frozen
@@ -115,7 +184,7 @@ class _ScannedCommits(Commits):
         )
         if count < 0:
             return None
-        return [PlacedRun._make([*run[:_PLACES], CommitRun._make(run[_PLACES:])]) for run in runs[:count].tolist()]
+        return list(map(_placed, runs[:count].tolist()))
 
     def records(self) -> Iterator[LogRecord]:
         return (_record(self.data, row) for row in self.rows.tolist())
@@ -147,10 +216,10 @@ class _ScannedColumns(RecordColumns):
 def _kinds(rows: Any, kernel: Any) -> dict[str, int]:
     """Return how many commits there are of each type."""
     kinds = rows[:, kernel.COMMIT]
-    return {name: int((kinds == kind).sum()) for kind, name in kernel.COMMIT_NAMES.items()}
+    return {name: int((kinds == kind).sum()) for kind, name in _COMMIT_NAMES.items()}
 
 
-def _record(data: bytes, row: list[int]) -> LogRecord:
+def _record(data: bytes, row: Sequence[int]) -> LogRecord:
     offset, time, key, key_end, value, value_end, *_ = row
     return LogRecord(offset, time, data[key:key_end], None if value < 0 else data[value:value_end])
 
