@@ -71,7 +71,7 @@ class ConsumerOffsets(DataSource):
         """Return what reads the records that are there now."""
         with one_line():
             given = options_of_batch(self.options)
-            return (FilteringReader if takes_filters(given, DataSourceReader) else RecordsReader)(given)
+            return (FilteringRecordsReader if takes_filters(given, DataSourceReader) else RecordsReader)(given)
 
     def streamReader(self, schema: StructType) -> RecordsStream:  # noqa: ARG002  # the interface of Spark
         """Return what reads the records of brokers, also those to come."""
@@ -105,7 +105,7 @@ class RecordsReader(DataSourceReader):
         return _batches(partition.value, self.kept)
 
 
-class FilteringReader(RecordsReader):
+class FilteringRecordsReader(RecordsReader):
     """Takes filters from Spark."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:

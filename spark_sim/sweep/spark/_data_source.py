@@ -48,7 +48,7 @@ class RollingBounces(DataSource):
         """Return what reads the table."""
         with one_line():
             filters = takes_filters(self.options, DataSourceReader)
-        return (FilteringReader if filters else RollingBouncesReader)(dict(self.options))
+        return (FilteringBouncesReader if filters else RollingBouncesReader)(dict(self.options))
 
 
 @define
@@ -72,7 +72,7 @@ class RollingBouncesReader(DataSourceReader):
             yield from TABLES[partition.value.table].batches(rows, ROWS_PER_BATCH)
 
 
-class FilteringReader(RollingBouncesReader):
+class FilteringBouncesReader(RollingBouncesReader):
     """Takes filters from Spark."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
