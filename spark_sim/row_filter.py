@@ -22,7 +22,7 @@ PUSH_FILTERS: Final = "spark.sql.python.filterPushdown.enabled"
 Before 4.1 Spark has no such setting, and hands none."""
 _TESTS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "EqualTo": eq,
-    "In": lambda value, values: value in values,
+    "In": lambda value, values: value is not None and value in values,
     "IsNotNull": lambda value, _: value is not None,
     "StringStartsWith": lambda value, start: value is not None and value.startswith(start),
 }
@@ -47,10 +47,6 @@ class RowFilter:
             for column, name, value in self.tests
             if columns is None or column in columns
         )
-
-    def is_about(self, column: str) -> bool:
-        """Whether a filter is about a column."""
-        return any(tested == column for tested, _, _ in self.tests)
 
 
 KEEPS_ALL: Final = RowFilter()

@@ -74,9 +74,9 @@ def test_the_rows_that_are_kept_are_those_that_pass_afterwards(filters):
 
 
 def test_a_null_passes_no_comparison():
-    kept, _ = take_filters([StringStartsWith(("group",), "")], FILTERED)
-
-    assert not kept.keeps({"group": None})
+    for one in (StringStartsWith(("group",), ""), In(("group",), ("a", None)), EqualTo(("group",), "a")):
+        kept, _ = take_filters([one], FILTERED)
+        assert not kept.keeps({"group": None})
 
 
 def test_values_of_records_that_are_not_kept_are_not_decoded(monkeypatch):
