@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spark_sim.engine_libraries import SPARK
+from spark_sim.row_filter import PUSH_FILTERS
 from spark_sim.sweep.folder import PARQUET
 from spark_sim.sweep.spark.executor import engine_of
 from spark_sim.sweep.spark.paths import to_read
@@ -63,4 +64,5 @@ def register(spark: SparkSession) -> None:
     from spark_sim.sweep.spark._data_source import RollingBounces
 
     ship_packages(spark)
+    spark.conf.set(PUSH_FILTERS, "true")
     spark.dataSource.register(RollingBounces)
