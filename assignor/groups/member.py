@@ -14,7 +14,7 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor.groups._release_detection import CandidateReleases, common_rebalance_protocol, find_candidates
+from assignor.groups._release_detection import CandidateReleases, find_candidates
 from assignor.groups.broker_assigned import Assigned, BrokerAssignment
 from assignor.groups.described_group import DescribedGroupMember
 from assignor.protocol.member import hosts_of
@@ -255,10 +255,10 @@ class InspectedMember:
         """
         if self.subscription.owned_partitions:
             return "cooperative"
-        if self.subscription.consumer_protocol_version == 0 or self.subscription.candidate_releases.certainly_pinned:
+        candidates = self.subscription.candidate_releases
+        if self.subscription.consumer_protocol_version == 0 or candidates.certainly_pinned:
             return "eager"
-        releases = (*self.subscription.candidate_releases.unpinned, *self.subscription.candidate_releases.pinned)
-        return common_rebalance_protocol(releases) or UNKNOWN_PROTOCOL
+        return candidates.rebalance_protocol or UNKNOWN_PROTOCOL
 
 
 def rejoin_causes(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[RejoinCause, ...]:
@@ -267,13 +267,13 @@ def rejoin_causes(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[RejoinCa
     causes: list[RejoinCause] = []  # a generator would cost more than the comparisons
     if version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used):
         causes.append(RejoinCause.VERSION)
-    if not _holds_all(got.partitions, sent.owned_partitions):
+    if sent.owned_partitions and not _holds_all(got.partitions, sent.owned_partitions):
         causes.append(RejoinCause.REVOKES)
     if got.next_rebalance_ms == 0:
         causes.append(RejoinCause.REQUESTED)
     if got.hosts and _misses_end_point(sent, got):
         causes.append(RejoinCause.END_POINT)
-    if unsubscribed_topics(sent, got):
+    if sent.topics and unsubscribed_topics(sent, got):
         causes.append(RejoinCause.NOT_SUBSCRIBED)
     return tuple(causes)
 
@@ -301,7 +301,7 @@ def unsubscribed_topics(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[st
 
 def _holds_all(assigned: Sequence[TopicPartition], owned: SortedPartitions) -> bool:
     """Whether all owned partitions are assigned; only members that decode have any."""
-    return not owned or (isinstance(assigned, SortedPartitions) and assigned.includes(owned))
+    return isinstance(assigned, SortedPartitions) and assigned.includes(owned)
 
 
 def decode_members(

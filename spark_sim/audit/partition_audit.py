@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_WRITE: Final = 20_000
 """Rows that are in memory at most, by table."""
-_OBJECTS_PER_COLLECTION: Final = 100_000
+_OBJECTS_PER_COLLECTION: Final = 1_000_000
 _MOST_COMPARED: Final = 10_000  # names of groups in a partition
 _MOST_NAMED: Final = 3
 _SUMMED_UP: Final = (GENERATIONS.name, FINDINGS.name)
@@ -132,6 +132,18 @@ class PartitionSummary:
         self.last_time = max(self.last_time, history.last_time)
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect garbage rarely: a collection visits the objects of all open groups, and none of them is in a cycle."""
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS_PER_COLLECTION, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@_rare_collections()
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of one part of a source below ``out``, and return its summary."""
     reader, summary, finders = SegmentReader(max_batch_bytes=kept.max_batch_bytes), PartitionSummary(), None
@@ -150,7 +162,6 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
         lambda: PartitionHistory(kept.reads_commits, on_metadata, on_complete)
     )
     with ExitStack() as stack:
-        stack.enter_context(_rare_collections())
         writers = _Writers(out, f"{source.name}.parquet", stack)
         keeps_all = kept.keeps_all
         for table, row in rows_of(source.records(reader, reads_commits=kept.reads_commits), histories):
@@ -167,17 +178,6 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
     summary.groups = groups.table()
     summary.others = kept.nearest(others)
     return summary
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Collect garbage rarely: a collection visits the objects of all open groups, and none of them is in a cycle."""
-    before = gc.get_threshold()
-    gc.set_threshold(_OBJECTS_PER_COLLECTION, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def rows_of(

@@ -145,7 +145,7 @@ def run_sweep(
     Raises:
         ResultFolderError: The folder cannot be used.
         SweepError: A worker failed.
-        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
     """
     folder = local_folder(out)
     if master == PROCESSES and (folder is None or storage_format != PARQUET):
@@ -170,7 +170,7 @@ def read_with_spark(
 
     Raises:
         ResultFolderError: There is no finished sweep, or it cannot be read.
-        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
     """
     with _engine(master, out, local_folder(out), storage_format, log, settings) as engine:
         return read_store(engine.store, out)

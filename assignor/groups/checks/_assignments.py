@@ -16,7 +16,8 @@ _OWN_FINDING: Final = frozenset({RejoinCause.END_POINT, RejoinCause.NOT_SUBSCRIB
 
 def error_code(view: GroupView) -> Iterator[Match]:
     """Error codes that members received or sent."""
-    for member in view.members:
+    failed = [member for member in view.members if member.assignment.error_code or member.subscription.error_code]
+    for member in failed:
         for code, received in ((member.assignment.error_code, True), (member.subscription.error_code, False)):
             if code:
                 yield Match({"name": member.name, "code": code, "received": received}, [member.name])
