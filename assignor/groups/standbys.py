@@ -20,7 +20,8 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from assignor.groups.member import InspectedMember, topology_order
+from assignor.groups.decoded import topology_order
+from assignor.groups.member import InspectedMember
 from subscription_codec import TaskId, TopicPartition
 from subscription_codec.columns import SortedPartitions, count_distinct
 

@@ -8,8 +8,10 @@ from typing import Any, Final
 from assignor.groups import standbys
 from assignor.groups.broker_assigned.topics import expected_tasks
 from assignor.groups.check import GroupView, Match, names_of
+from assignor.groups.decoded import in_order
 from assignor.groups.described_group import CLASSIC, STABLE
-from assignor.groups.member import InspectedMember, RejoinCause, in_order, unsubscribed_topics
+from assignor.groups.member import InspectedMember
+from assignor.groups.rejoin import RejoinCause, unsubscribed_topics
 
 _OWN_FINDING: Final = frozenset({RejoinCause.END_POINT, RejoinCause.NOT_SUBSCRIBED})
 
