@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_WRITE: Final = 20_000
 """Rows that are in memory at most, by table."""
-_OBJECTS_PER_COLLECTION: Final = 100_000
+_OBJECTS_PER_COLLECTION: Final = 1_000_000
 _MOST_COMPARED: Final = 10_000  # names of groups in a partition
 _MOST_NAMED: Final = 3
 _SUMMED_UP: Final = (GENERATIONS.name, FINDINGS.name)
@@ -43,6 +43,8 @@ _INTERVALS: Final[Mapping[str, tuple[str, str]]] = {
     COMMITS.name: ("first_time", "last_time"),
     FINDINGS.name: ("from_time", "until_time"),
 }
+_VALUES: Final = {name: itemgetter(*[column.name for column in table.columns]) for name, table in TABLES.items()}
+"""Returns the values of a row in the order of the columns, by table."""
 
 
 def _matches(group: str, pattern: str) -> bool:
@@ -132,6 +134,18 @@ class PartitionSummary:
         self.last_time = max(self.last_time, history.last_time)
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect garbage rarely: a collection visits the objects of all open groups, and none of them is in a cycle."""
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS_PER_COLLECTION, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@_rare_collections()
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
     """Write the rows of one part of a source below ``out``, and return its summary."""
     reader, summary, finders = SegmentReader(max_batch_bytes=kept.max_batch_bytes), PartitionSummary(), None
@@ -150,7 +164,6 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
         lambda: PartitionHistory(kept.reads_commits, on_metadata, on_complete)
     )
     with ExitStack() as stack:
-        stack.enter_context(_rare_collections())
         writers = _Writers(out, f"{source.name}.parquet", stack)
         keeps_all = kept.keeps_all
         for table, row in rows_of(source.records(reader, reads_commits=kept.reads_commits), histories):
@@ -169,17 +182,6 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
     return summary
 
 
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Collect garbage rarely: a collection visits the objects of all open groups, and none of them is in a cycle."""
-    before = gc.get_threshold()
-    gc.set_threshold(_OBJECTS_PER_COLLECTION, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
 def rows_of(
     records: Iterator[tuple[int, LogRecord | RecordColumns]], histories: defaultdict[int, PartitionHistory]
 ) -> Iterator[tuple[str, Row]]:
@@ -192,19 +194,22 @@ def rows_of(
 
 @define
 class _Writers:
-    """One Parquet file for each table, opened with its first rows."""
+    """One Parquet file for each table, opened with its first rows.
+
+    Rows wait as their values: a dict for each would take three times the memory.
+    """
 
     out: Path
     file: str
     stack: ExitStack
     rows: Counter[str] = field(factory=Counter)
-    _waiting: defaultdict[str, list[Row]] = field(factory=lambda: defaultdict(list))
+    _waiting: defaultdict[str, list[tuple[Any, ...]]] = field(factory=lambda: defaultdict(list))
     _open: dict[str, pq.ParquetWriter] = field(factory=dict)
 
     def add(self, table: str, row: Row) -> None:
         """Take a row."""
         waiting = self._waiting[table]
-        waiting.append(row)
+        waiting.append(_VALUES[table](row))
         if len(waiting) >= ROWS_PER_WRITE:
             self._flush(table)
 
@@ -223,4 +228,7 @@ class _Writers:
             path = self.out / table / self.file
             path.parent.mkdir(exist_ok=True)
             self._open[table] = self.stack.enter_context(parquet_writer(path, TABLES[table]))
-        self._open[table].write_table(pa.Table.from_pylist(rows, schema=schema))
+        columns = [
+            pa.array(values, column.type) for column, values in zip(schema, zip(*rows, strict=True), strict=True)
+        ]
+        self._open[table].write_table(pa.Table.from_arrays(columns, schema=schema))

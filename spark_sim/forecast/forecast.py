@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 from assignor import FatalError, StreamsAssignor
 from assignor.groups import InspectedMember
 from assignor.groups._release_detection import format_ranges
-from assignor.groups.member import assignment_seen
+from assignor.groups.decoded import assignment_seen
 from assignor.groups.standbys import StandbyKind
 from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, ObservedWorkload
 from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess

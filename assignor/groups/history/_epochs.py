@@ -26,6 +26,7 @@ from assignor.groups.broker_assigned import (
     InternalTopic,
 )
 from assignor.groups.broker_assigned.topics import task_id
+from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, in_order
 from assignor.groups.described_group import (
     ASSIGNING,
     CONSUMER,
@@ -41,7 +42,7 @@ from assignor.groups.described_group import (
 from assignor.groups.history._current_tasks import ACTIVE, ROLES, CurrentTasks, Share, Task, is_complete, share
 from assignor.groups.history._generation import EpochFacts, EpochProgress, Generation, GroupMember
 from assignor.groups.history.tables import Row, valid_text
-from assignor.groups.member import AssignmentSeen, SubscriptionSeen, in_order, short_name
+from assignor.groups.member_names import short_name
 from subscription_codec import TopicPartition
 from subscription_codec.coordinator import RecordType
 

@@ -47,7 +47,7 @@ def spark_engine(
     """Start Spark with settings of the user, or use the active session.
 
     Raises:
-        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
         ResultFolderError: Spark cannot read or write ``out``.
     """
     with spark_session(master, log, settings) as spark, engine_of(spark, out, storage_format) as engine:

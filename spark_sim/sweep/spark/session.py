@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from spark_sim.sweep.spark.java import JavaRuntime, find_java
+from spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
 from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
 from spark_sim.sweep.worker import Log
-from subscription_codec import StreamsAssignorError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,10 +66,6 @@ LOOPBACK_SETTINGS: Final = {
     "spark.driver.host": LOOPBACK,
     "spark.driver.bindAddress": LOOPBACK,
 }
-
-
-class SparkNotStarted(StreamsAssignorError):
-    """Spark cannot be started; the message ends with Spark's own error."""
 
 
 def is_local(master: str) -> bool:
@@ -111,7 +106,7 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = MappingPr
 
     Raises:
         JavaNotFound: There is no Java to start Spark on.
-        SparkNotStarted: Quotes the last error of that file.
+        SparkNotStarted: Ends with the last error of that file.
     """
     from pyspark.sql import SparkSession
 

@@ -21,9 +21,9 @@ from assignor.groups import (
     InternalTopic,
 )
 from assignor.groups.broker_assigned.topics import task_id
+from assignor.groups.decoded import in_order
 from assignor.groups.describe.kafka_python import _schemas
 from assignor.groups.described_group import CONSUMER, SHARE, STREAMS
-from assignor.groups.member import in_order
 from subscription_codec import TaskId, TopicPartition
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.topology_description import DescribedNode
