@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, field, frozen
@@ -130,6 +131,26 @@ class PartitionSummary:
         if history.first_time is not None and history.first_time >= 0:  # records of format 0 have no timestamps
             self.first_time = min(history.first_time, self.first_time or history.first_time)
         self.last_time = max(self.last_time, history.last_time)
+
+
+@frozen
+class AuditTask:
+    """What a worker does with one part of a source; it can be pickled."""
+
+    kept: AuditFilter
+    draft: Path | None
+    """Where the files go; None if the worker has not the folders of the command, which writes them then."""
+
+    def __call__(self, source: PartitionSource) -> tuple[PartitionSummary, dict[str, bytes]]:
+        """Return the summary of one part of a source, and the files that are not in the draft, by path."""
+        if self.draft is not None:
+            return audit_partition(source, self.kept, self.draft), {}
+        with TemporaryDirectory(prefix="streams-assignor-") as name:
+            folder = Path(name)
+            summary = audit_partition(source, self.kept, folder)
+            summary.bounces = [bounce.loaded() for bounce in summary.bounces]
+            files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("*/*")}
+        return summary, files
 
 
 def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:

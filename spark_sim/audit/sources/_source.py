@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from attrs import define, field, frozen
 
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from subscription_codec import StreamsAssignorError
+
+SEGMENT_BYTES_PER_SECOND: Final = 25_000_000.0
+RECORDS_PER_SECOND: Final = 100_000.0
 
 
 class SourceError(StreamsAssignorError, ValueError):
@@ -50,6 +53,13 @@ class Source:
     partitions: tuple[PartitionSource, ...]
     has_checksums: bool = True
     """Whether the checksums of batches are verified. Dumps and preserved records have none."""
+    sizes_per_second: float = SEGMENT_BYTES_PER_SECOND
+    """How much of the size of a partition is audited in a second of CPU, about."""
+
+    @property
+    def core_seconds(self) -> float:
+        """The CPU time of an audit, about."""
+        return sum(partition.size for partition in self.partitions) / self.sizes_per_second
 
 
 @define

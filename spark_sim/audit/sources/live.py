@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from spark_sim.audit.sources._source import Source, SourceError
+from spark_sim.audit.sources._source import RECORDS_PER_SECOND, Source, SourceError
 from upgrade.cluster.client.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def live_source(topic: OffsetsTopic) -> Source:
     partitions = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
     if not any(partition.size for partition in partitions):
         raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
-    return Source(topic.bootstrap_servers, partitions)
+    return Source(topic.bootstrap_servers, partitions, sizes_per_second=RECORDS_PER_SECOND)
 
 
 def live_ranges(topic: OffsetsTopic) -> dict[int, tuple[int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spark_sim.sweep.folder import PARQUET
-from spark_sim.sweep.spark.executor import engine_of
+from spark_sim.sweep.spark.executor import on_session, sweep_on_spark
 from spark_sim.sweep.spark.paths import to_read
 from spark_sim.sweep.spark.session import ship_packages
 from spark_sim.sweep.suites import SUITES, Suite
@@ -40,12 +40,12 @@ def sweep(
     Raises:
         KeyError: There is no such matrix.
         ResultFolderError: ``out`` holds something else.
-        SweepError: A worker failed; the same call resumes.
+        EngineError: A worker failed; the same call resumes.
     """
     suite = SUITES[matrix]() if isinstance(matrix, str) else matrix
     ship_packages(spark)
-    with engine_of(spark, out.rstrip("/"), storage_format) as engine:
-        sweep_with(engine, suite, None, out, on_progress=on_progress)
+    with on_session(spark) as engine, sweep_on_spark(engine, out.rstrip("/"), storage_format) as job:
+        sweep_with(job, suite, None, out, on_progress=on_progress)
     return {name: spark.read.format(storage_format).load(to_read(f"{out.rstrip('/')}/{name}")) for name in TABLES}
 
 

@@ -65,7 +65,7 @@ def test_a_sweep_writes_the_verdicts_and_a_report_shows_them_again(tmp_path):
 
     assert 0 == swept.exit_code, swept.output
     assert "documented plans: all 21 safe; others: 8 of 27 unsafe" in swept.output
-    of_the_sweep = re.compile(r"\d+ of \d+ units|\d+ processes|Results in")  # how far it is: on a busy machine only
+    of_the_sweep = re.compile(r"\d+ of \d+ units|.*without Spark|Results in")  # how far it is: on a busy machine only
     assert reported.output.splitlines() == [line for line in swept.output.splitlines() if not of_the_sweep.match(line)]
     assert 48 == len(json.loads((tmp_path / "out" / "matrix.json").read_text()))
 
