@@ -15,8 +15,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import closing, contextmanager
 from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from attrs import define, field, frozen
 
@@ -64,6 +67,10 @@ class WorkProgress:
     def detail(self) -> str:
         """What else a line about it says."""
         return ""
+
+
+Mapper: TypeAlias = "Callable[[U], Sequence[bytes]]"
+Reducer: TypeAlias = "Callable[[int, Iterator[bytes]], R]"
 
 
 @define
@@ -138,6 +145,20 @@ class WorkEngine(ABC):
                 for results in batches:
                     yield from results
                 on_progress(WorkProgress(len(units), schedule.finished, schedule.seconds_left))
+
+    @abstractmethod
+    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
+        """Return the results of a reducer by key: it gets what a mapper makes of each unit for that key.
+
+        Args:
+            mapper: Returns the bytes for each key; it can be pickled, as units can.
+            reducer: Called with a key, and its bytes in the order of the units.
+            units: What the mapper is called with.
+            keys: How many keys there are.
+
+        Raises:
+            EngineError: A worker failed.
+        """
 
     def run(
         self, compute: Callable[[Sequence[T]], R], tasks: Iterable[tuple[float, T]]
@@ -254,6 +275,40 @@ class Processes(WorkEngine):
     def caller(self, function: Callable[[U], R]) -> Callable[[Sequence[tuple[int, U]]], list[tuple[int, R]]]:
         """Return what a process does with a batch."""
         return partial(_call_each, function)
+
+    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
+        """Return the results by key; the bytes are in files meanwhile."""
+        with TemporaryDirectory(prefix="streams-assignor-") as name:
+            write, read = _MapToFiles(mapper, Path(name)), _ReduceFiles(reducer, Path(name), len(units))
+            for _ in self.map(write, [*enumerate(units)], lambda _unit: 1.0):
+                pass
+            results = sorted(self.map(read, range(keys), lambda _key: 1.0), key=itemgetter(0))
+        return [result for _, result in results]
+
+
+@frozen
+class _MapToFiles(Generic[U]):
+    """What a process does with a unit: one file for each key."""
+
+    mapper: Mapper[U]
+    folder: Path
+
+    def __call__(self, placed: tuple[int, U]) -> None:
+        place, unit = placed
+        for key, content in enumerate(self.mapper(unit)):
+            (self.folder / f"{place}-{key}").write_bytes(content)
+
+
+@frozen
+class _ReduceFiles(Generic[R]):
+    """What a process does with a key."""
+
+    reducer: Reducer[R]
+    folder: Path
+    units: int
+
+    def __call__(self, key: int) -> R:
+        return self.reducer(key, ((self.folder / f"{place}-{key}").read_bytes() for place in range(self.units)))
 
 
 def _call_each(function: Callable[[U], R], batch: Sequence[tuple[int, U]]) -> list[tuple[int, R]]:

@@ -24,8 +24,9 @@ from spark_sim.audit.conformance import (
     conformance_summary,
     write_conformance,
 )
+from spark_sim.audit.cut_partition import AuditBucket, ReadPiece, bucket_name, buckets_of, is_exact
 from spark_sim.audit.partition_audit import AuditFilter, AuditTask, PartitionSummary
-from spark_sim.audit.sources import Source, SourceError
+from spark_sim.audit.sources import PartitionSource, Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import require_own, upload
 from spark_sim.engine import IN_THIS_PROCESS, WorkEngine, WorkProgress
@@ -202,13 +203,41 @@ def _summaries(
 ) -> list[PartitionSummary]:
     """Return the summaries of the partitions, in their order; the largest ones begin."""
     task = AuditTask(kept, draft if engine.shares_files else None)
-    summaries: dict[int, PartitionSummary] = {}
-    for place, (summary, files) in engine.map(task, source.partitions, attrgetter("size"), on_progress):
-        summaries[place] = summary
-        for name, content in files.items():
-            (draft / name).parent.mkdir(exist_ok=True)
-            (draft / name).write_bytes(content)
-    return [summaries[place] for place in sorted(summaries)]
+    summaries: dict[int, list[PartitionSummary]] = {}
+    whole = []
+    for place, partition in enumerate(source.partitions):
+        if results := _audit_in_pieces(engine, source, partition, task, draft):
+            summaries[place] = [_written(*result, draft) for result in results]
+        else:
+            whole.append((place, partition))
+    partitions = [partition for _, partition in whole]
+    for number, result in engine.map(task, partitions, attrgetter("size"), on_progress):
+        summaries[whole[number][0]] = [_written(*result, draft)]
+    return [summary for place in sorted(summaries) for summary in summaries[place]]
+
+
+def _audit_in_pieces(
+    engine: WorkEngine, source: Source, partition: PartitionSource, task: AuditTask, draft: Path
+) -> list[tuple[PartitionSummary, dict[str, bytes]]]:
+    """Audit a large partition in pieces; return nothing if it is none, or has to be read as a whole."""
+    number, pieces = partition.partition, partition.pieces
+    buckets = buckets_of(partition.size / source.sizes_per_second, source.core_seconds, len(pieces))
+    if number is None or buckets == 1:
+        return []
+    results = engine.map_reduce(ReadPiece(task.kept, buckets), AuditBucket(task, number), pieces, buckets)
+    if is_exact([summary for summary, _ in results]):
+        return results
+    for name in TABLES:
+        for key in range(buckets):
+            (draft / name / f"{bucket_name(number, key)}.parquet").unlink(missing_ok=True)
+    return []
+
+
+def _written(summary: PartitionSummary, files: dict[str, bytes], draft: Path) -> PartitionSummary:
+    for name, content in files.items():
+        (draft / name).parent.mkdir(exist_ok=True)
+        (draft / name).write_bytes(content)
+    return summary
 
 
 def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:

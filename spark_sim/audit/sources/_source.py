@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from attrs import define, field, frozen
@@ -30,6 +30,16 @@ class PartitionSource(Protocol):
     @property
     def size(self) -> int:
         """How much there is to read, to begin with the largest partition."""
+        ...
+
+    @property
+    def partition(self) -> int | None:
+        """The number of the partition; None of a file with several."""
+        ...
+
+    @property
+    def pieces(self) -> Sequence[PartitionSource]:
+        """Parts that can be read side by side, in the order of their offsets."""
         ...
 
     def records(

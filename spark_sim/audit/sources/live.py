@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 NO_RECORD: Final = "offsets without a record"
+_OFFSETS_PER_PIECE: Final = 500_000
 
 
 @frozen
@@ -35,6 +36,11 @@ class LivePartition:
     def size(self) -> int:
         """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
         return self.end - self.first
+
+    @property
+    def pieces(self) -> Sequence[LivePartition]:
+        """Ranges of offsets."""
+        return [*self.ranges(_OFFSETS_PER_PIECE)]
 
     def ranges(self, size: int) -> Iterator[LivePartition]:
         """Yield ranges of at most ``size`` offsets."""

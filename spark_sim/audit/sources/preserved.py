@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -39,6 +39,11 @@ class PreservedPartition:
     def name(self) -> str:
         """The name of the files with its rows."""
         return f"partition-{self.partition}"
+
+    @property
+    def pieces(self) -> Sequence[PreservedPartition]:
+        """The partition itself: files have records of all partitions."""
+        return [self]
 
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[tuple[int, LogRecord]]:  # noqa: ARG002  # the interface
         """Yield the records.

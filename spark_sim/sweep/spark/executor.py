@@ -11,9 +11,11 @@ import pickle
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -21,7 +23,7 @@ from uuid import uuid4
 
 from attrs import evolve, frozen
 
-from spark_sim.engine import NO_SETTINGS, Log, WorkEngine, error_line
+from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, error_line
 from spark_sim.sweep.spark.paths import folder_uri, to_read
 from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_this_machine, spark_errors, spark_session
 from spark_sim.sweep.tables.engine import SweepJob, TableStore
@@ -44,6 +46,11 @@ ArrowFunction: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
 JOB: Final = "streams-assignor"
 """How Spark names jobs."""
 _CALLS: Final = "number BIGINT, piece BINARY"
+_MAPPED: Final = "key BIGINT, place BIGINT, number BIGINT, piece BINARY"
+_NO_ERROR: Final = b"bytes:"
+"""How bytes of a mapper begin; what begins otherwise is its error, pickled."""
+_MAPPED_BYTES: Final = 1 << 20
+_ROWS_PER_BATCH: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _PIECE_BYTES: Final = 1 << 24
 """A result may be larger than a row of Arrow should be."""
 FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
@@ -352,31 +359,108 @@ class SparkEngine(WorkEngine):
 
     def _call_each(self, function: Callable[[U], R], batch: Sequence[tuple[int, U]]) -> list[tuple[int, R]]:
         calls = _calls(function, tuple(unit for _, unit in batch))
-        pieces: dict[int, list[bytes]] = {}
-        for row in _rows(self.frame(len(batch), calls, _CALLS, f"{len(batch)} tasks")):
-            pieces.setdefault(row["number"], []).append(row["piece"])
-        results = [pickle.loads(b"".join(pieces[number])) for number in range(len(batch))]
-        if error := next((result for result in results if isinstance(result, StreamsAssignorError)), None):
-            raise error
-        return [(place, result) for (place, _), result in zip(batch, results, strict=True)]
+        results = _unpickled(self.frame(len(batch), calls, _CALLS, f"{len(batch)} tasks"))
+        return [(place, results[number]) for number, (place, _) in enumerate(batch)]
+
+    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
+        """Return the results by key: one job, in which Spark brings the bytes of a key together."""
+
+        def compute(_batch: object) -> list[R]:
+            what = f"{len(units)} tasks, joined by {keys} keys"
+            mapped = self.frame(len(units), _mapped(mapper, tuple(units)), _MAPPED, what)
+            joined = mapped.repartition(keys, "key").sortWithinPartitions("key", "place", "number")
+            results = _unpickled(joined.mapInArrow(_reduced(reducer), _CALLS))
+            return [results[key] for key in range(keys)]
+
+        with _few_rows_per_batch(self.spark), closing(self.run(compute, [(1.0, None)])) as steps:
+            return [result for batches, _ in steps for results in batches for result in results]
+
+
+def _unpickled(frame: DataFrame) -> dict[int, Any]:
+    """Return results by their numbers; an error that is one of them is raised."""
+    pieces: dict[int, list[bytes]] = {}
+    for row in _rows(frame):
+        pieces.setdefault(row["number"], []).append(row["piece"])
+    results = {number: pickle.loads(b"".join(parts)) for number, parts in pieces.items()}
+    if error := next((result for result in results.values() if isinstance(result, StreamsAssignorError)), None):
+        raise error
+    return results
+
+
+@contextmanager
+def _few_rows_per_batch(spark: SparkSession) -> Iterator[None]:
+    """Make batches of Arrow small meanwhile: a row of bytes has up to a megabyte."""
+    before = spark.conf.get(_ROWS_PER_BATCH)
+    spark.conf.set(_ROWS_PER_BATCH, "16")
+    try:
+        yield
+    finally:
+        spark.conf.set(_ROWS_PER_BATCH, before or "10000")
+
+
+def _mapped(mapper: Mapper[U], units: tuple[U, ...]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from numbers of units to the bytes of each key, in pieces."""
+
+    def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for place in (number for batch in numbers for number in batch.column(0).to_pylist()):
+            try:
+                contents = [_NO_ERROR + content for content in mapper(units[place])]
+            except StreamsAssignorError as error:
+                contents = [pickle.dumps(error)]
+            for key, content in enumerate(contents):
+                for number, piece in enumerate(_pieces(content, _MAPPED_BYTES)):
+                    yield _row(key=key, place=place, number=number, piece=piece)
+
+    return call
+
+
+def _reduced(reducer: Reducer[Any]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from the bytes of keys, in order, to their results."""
+
+    def contents(rows: Iterator[Row]) -> Iterator[bytes]:
+        for _, pieces in groupby(rows, itemgetter("place")):
+            content = b"".join(row["piece"] for row in pieces)
+            if not content.startswith(_NO_ERROR):
+                raise pickle.loads(content)
+            yield content.removeprefix(_NO_ERROR)
+
+    def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for key, of_key in groupby(rows, itemgetter("key")):
+            try:
+                result = reducer(key, contents(of_key))
+            except StreamsAssignorError as error:
+                result = error
+            for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):
+                yield _row(number=key, piece=piece)
+
+    return call
+
+
+def _pieces(content: bytes, size: int) -> Iterator[bytes]:
+    for begin in range(0, len(content), size):
+        yield content[begin : begin + size]
+
+
+def _row(**values: int | bytes) -> pa.RecordBatch:
+    import pyarrow
+
+    types = {int: pyarrow.int64(), bytes: pyarrow.binary()}
+    columns = [pyarrow.array([value], types[type(value)]) for value in values.values()]
+    return pyarrow.RecordBatch.from_arrays(columns, names=[*values])
 
 
 def _calls(function: Callable[[U], Any], units: tuple[U, ...]) -> ArrowFunction:
     """Return the function of ``mapInArrow``: from numbers of units to their results, pickled, in pieces."""
 
     def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow
-
         for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
             try:
                 result = function(units[number])
             except StreamsAssignorError as error:  # as a value: Spark would repeat the task, and print the traceback
                 result = error
-            pickled = pickle.dumps(result)
-            for begin in range(0, len(pickled), _PIECE_BYTES):
-                piece = pickled[begin : begin + _PIECE_BYTES]
-                columns = [pyarrow.array([number], pyarrow.int64()), pyarrow.array([piece], pyarrow.binary())]
-                yield pyarrow.RecordBatch.from_arrays(columns, names=["number", "piece"])
+            for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):
+                yield _row(number=number, piece=piece)
 
     return call
 
