@@ -11,6 +11,7 @@ from typing import Final
 from attrs import frozen
 
 from spark_sim.engine import NO_SETTINGS, Log, WorkEngine, open_processes
+from spark_sim.engine_libraries import SPARK
 from subscription_codec import StreamsAssignorError
 
 PROCESSES: Final = "processes"
@@ -66,7 +67,7 @@ class EngineOptions:
         if self.processes is not None and not needs_spark:
             return EngineOptions(PROCESSES, self.settings, self.processes)
         is_little = core_seconds < FEW_CORE_SECONDS and not self.settings
-        if needs_spark or (not is_little and find_spec("pyspark") is not None):
+        if needs_spark or (not is_little and all(map(find_spec, SPARK))):
             return EngineOptions(EVERY_CORE, self.settings)
         return EngineOptions(PROCESSES, self.settings, 1 if core_seconds < HARDLY_ANY_CORE_SECONDS else None)
 

@@ -94,7 +94,8 @@ def _compared(
     """Return the verdict on each capture; an error message of a file that is none stays as it is."""
     from assignor.formats.console import SafeConsole
     from spark_sim.conformance.verdict import verdict_or_error
-    from spark_sim.engine_choice import open_engine
+    from spark_sim.engine_choice import EVERY_CORE, PROCESSES, open_engine
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.report.progress import show_progress
 
     verdicts: dict[int, ConformanceVerdict | str] = {}
@@ -105,6 +106,8 @@ def _compared(
     with one_line_errors(), ExitStack() as stack:
         if work:
             chosen = engine.chosen(sum(map(_core_seconds, work)))
+            if chosen.master != PROCESSES:
+                require_engine(chosen.master or EVERY_CORE)
             opened = stack.enter_context(open_engine(chosen, log_to_stderr, "streams-assignor conform"))
             on_progress = stack.enter_context(show_progress(console))
             for number, verdict in opened.map(verdict_or_error, work, _core_seconds, on_progress):

@@ -171,26 +171,26 @@ def sweep(
     with one_line_errors():
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
-    from assignor.cli.report import page_of
     from assignor.formats.console import SafeConsole
+    from spark_sim.engine_choice import EVERY_CORE
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.folder import REPORT
     from spark_sim.sweep.report.console import print_judgement
     from spark_sim.sweep.report.renderers import RENDERERS
+    from spark_sim.sweep.report.sweep_page import page_of
     from spark_sim.sweep.sweep import chosen_engine, local_folder
 
     if preset:
         _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
     console = SafeConsole(stderr=output != "text", highlight=False)
-    how: dict[str, Any] = {"engine": chosen_engine(engine, suite, out, storage_format)}
-    how |= {"storage_format": storage_format, "fresh": fresh}
-    how |= {"page": page_of} if renderer.has_page else {}
-    finished = _run_sweep(suite, out, console, **how)
+    chosen_options = chosen_engine(engine, suite, out, storage_format)
+    require_engine(chosen_options.master or EVERY_CORE)
+    how: dict[str, Any] = {"engine": chosen_options, "storage_format": storage_format, "fresh": fresh}
+    finished = _run_sweep(suite, out, console, page=page_of, **how)
     folder, where = local_folder(out), f"Results in {hide_credentials(out)}"
     if folder is not None:
-        where = f"Results in {folder / suite.main_file}"
-        if renderer.has_page:
-            where += f", tables in {folder}, page for the browser {folder / REPORT}"
+        where = f"Results in {folder / suite.main_file}, tables in {folder}, page for the browser {folder / REPORT}"
     if output != "text":
         print_file(suite.files[suite.main_file](finished.results), output)
         print_judgement(console, judgement := renderer.judge(finished.results))

@@ -31,9 +31,11 @@ from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import require_own, upload
 from spark_sim.engine import IN_THIS_PROCESS, WorkEngine, WorkProgress
 from spark_sim.engine_choice import PROCESSES, EngineOptions
+from spark_sim.engine_libraries import ARROW
 from spark_sim.sweep.spark.paths import is_uri
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
+from upgrade.extras import require
 
 INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
 """Counts that say that an audit has not seen, or not understood, all of its source."""
@@ -44,7 +46,7 @@ SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
 RESULTS: Final = Results(
     "audit",
     {
-        REPORT_FILE: page_titled("Audit of consumer groups · streams-assignor"),
+        REPORT_FILE: page_titled("Audit of consumer groups"),
         SUMMARY_FILE: begins_with(b"{\n ", "source", "from_time", "until_time", "records", "rows"),
     },
     {**TABLES, CONFORMANCE.name: CONFORMANCE},
@@ -78,8 +80,8 @@ class Audit:
     last_time: int | None
     conformance: dict[str, Any] | None = None
     """The summary of the rolling bounces; None if they were not compared."""
-    has_checksums: bool = True
-    """Whether checksums were verified."""
+    unverified: str = ""
+    """Why checksums were not verified; empty: they were."""
 
     @property
     def is_complete(self) -> bool:
@@ -92,7 +94,7 @@ class Audit:
             **SCHEMA,
             "source": self.source,
             "complete": self.is_complete,
-            "checksums": "verified" if self.has_checksums else NOT_VERIFIED,
+            "checksums": NOT_VERIFIED if self.unverified else "verified",
             "from_time": self.first_time,
             "until_time": self.last_time,
             "records": self.records,
@@ -112,8 +114,8 @@ class Audit:
 
 def chosen_engine(given: EngineOptions, source: Source) -> EngineOptions:
     """Return the options with the engine of an audit."""
-    if given.master is None and len(source.partitions) == 1:
-        return EngineOptions(PROCESSES, processes=1)
+    if given.master is None and sum(len(partition.pieces) for partition in source.partitions) == 1:
+        return EngineOptions(PROCESSES, processes=1)  # nothing can be done side by side
     return given.chosen(source.core_seconds)
 
 
@@ -137,9 +139,11 @@ def run_audit(
         on_step: Called with what comes after the partitions, as it begins.
 
     Raises:
+        MissingExtraError: PyArrow is not installed.
         SourceError: The source cannot be read, it has no record, or it lacks a group that is asked for.
         ResultFolderError: The folder has files that no audit has written, or cannot be written.
     """
+    require(*ARROW)
     from spark_sim.audit._report import write_report
 
     with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:
@@ -249,7 +253,7 @@ def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
         rows={name: sum(summary.rows[name] for summary in summaries) for name in TABLES},
         groups=GroupSummaries(summary.groups for summary in summaries if summary.groups is not None),
         problems=tuple(problem for summary in summaries for problem in summary.problems),
-        has_checksums=source.has_checksums,
+        unverified=source.unverified,
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
     )

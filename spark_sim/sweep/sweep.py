@@ -26,6 +26,7 @@ from attrs import frozen
 
 from spark_sim.engine import NO_SETTINGS, Log, Processes, WorkProgress
 from spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
+from spark_sim.engine_libraries import require_engine
 from spark_sim.search.cell_result import CellResult
 from spark_sim.sweep._local import LocalSweep
 from spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
@@ -133,10 +134,12 @@ def run_sweep(
         The results, read from the tables.
 
     Raises:
+        MissingExtraError: A library of the engine is not installed.
         ResultFolderError: The folder cannot be used.
         EngineError: A worker failed.
         JavaNotFound, SparkNotStarted: Spark cannot be started.
     """
+    require_engine(master)
     folder = local_folder(out)
     if master == PROCESSES and (folder is None or storage_format != PARQUET):
         raise ResultFolderError(f"--master {PROCESSES} writes Parquet into a folder of this machine, got {out}")
@@ -160,9 +163,11 @@ def read_with_spark(
     """Read the results of a finished sweep from any storage and format.
 
     Raises:
+        MissingExtraError: A library of Spark is not installed.
         ResultFolderError: There is no finished sweep, or it cannot be read.
         JavaNotFound, SparkNotStarted: Spark cannot be started.
     """
+    require_engine(master)
     with _job(EngineOptions(master, settings), out, local_folder(out), storage_format, log) as job:
         return read_store(job.store, out)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
 from assignor.cli._spark_options import LocalPath, engine_options, log_to_stderr
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from spark_sim.engine_choice import EngineOptions
 
 _LAG_SECONDS: Final = 10.0
+_LIVE: Final = ("confluent_kafka",)
+"""What reads brokers."""
 
 
 class Moment(click.ParamType[int]):
@@ -158,7 +160,8 @@ def audit(
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
-    from spark_sim.engine_choice import PROCESSES
+    from spark_sim.engine_choice import EVERY_CORE, PROCESSES
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.spark.paths import is_uri
 
     is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
@@ -180,6 +183,7 @@ def audit(
         if engine.master == PROCESSES:
             raise WrongUsage(f"--follow runs on Spark: leave out --master {PROCESSES} and --processes")
         step("")
+        require_engine(engine.master or EVERY_CORE, *_LIVE)
         topic = _offsets_topic(context, bootstrap_servers, command_config)
         _follow(topic, command_config, Path(out), interval, engine)
         return
@@ -193,6 +197,7 @@ def audit(
         max_batch_bytes=max_batch_bytes,
         finds_bounces=conform,
     )
+    require_engine(engine.master or PROCESSES, *(() if files else _LIVE))
     step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
@@ -235,10 +240,8 @@ def _live_source(context: click.Context, servers: str | None, command_config: Pa
 
 
 def _offsets_topic(context: click.Context, servers: str | None, command_config: Path | None) -> OffsetsTopic:
-    try:
-        from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
-    except ImportError as error:
-        raise CommandFailed(str(error)) from None
+    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+
     return OffsetsTopic.of(*cluster_settings(context, servers, command_config))
 
 

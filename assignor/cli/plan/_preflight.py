@@ -25,11 +25,9 @@ def observe(
 
     Both are only described: nothing changes.
     """
-    try:
-        from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-        from upgrade.cluster.client.feature_client import FeatureClient
-    except ImportError as error:
-        raise click.ClickException(f"--group needs kafka-python: {error}") from None
+    from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+    from upgrade.cluster.client.feature_client import FeatureClient
+
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     try:

@@ -55,14 +55,18 @@ class PartitionSource(Protocol):
         ...
 
 
+WITHOUT_CHECKSUMS: Final = "the source has none"
+"""Why those of dumps and preserved records are not verified."""
+
+
 @frozen
 class Source:
     """All partitions of a source."""
 
     name: str
     partitions: tuple[PartitionSource, ...]
-    has_checksums: bool = True
-    """Whether the checksums of batches are verified. Dumps and preserved records have none."""
+    unverified: str = ""
+    """Why checksums of batches are not verified; empty: they are."""
     sizes_per_second: float = SEGMENT_BYTES_PER_SECOND
     """How much of the size of a partition is audited in a second of CPU, about."""
 
