@@ -66,8 +66,7 @@ class EngineOptions:
             return self
         if self.processes is not None and not needs_spark:
             return EngineOptions(PROCESSES, self.settings, self.processes)
-        is_little = core_seconds < FEW_CORE_SECONDS and not self.settings
-        if needs_spark or (not is_little and all(map(find_spec, SPARK))):
+        if needs_spark or self.settings or (core_seconds >= FEW_CORE_SECONDS and all(map(find_spec, SPARK))):
             return EngineOptions(EVERY_CORE, self.settings)
         return EngineOptions(PROCESSES, self.settings, 1 if core_seconds < HARDLY_ANY_CORE_SECONDS else None)
 

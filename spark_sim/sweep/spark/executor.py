@@ -25,7 +25,7 @@ from attrs import evolve, frozen
 
 from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, error_line
 from spark_sim.sweep.spark.paths import folder_uri, to_read
-from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_this_machine, spark_errors, spark_session
+from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
 from spark_sim.sweep.tables.engine import SweepJob, TableStore
 from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK
 from spark_sim.sweep.tables.publishing import ResultFolderError
@@ -326,8 +326,12 @@ class SparkEngine(WorkEngine):
 
     @property
     def shares_files(self) -> bool:  # type: ignore[override]  # of processes it is always so
-        """Whether workers see the files of this process: those of other machines do not."""
-        return _context(self.spark) is not None and is_this_machine(self.spark.conf.get("spark.master", "") or "")
+        """Whether workers may write into folders of this process, as those of a local master.
+
+        A cluster repeats the task of a worker that is lost, or only seems to be: then two would write one file.
+        """
+        master = self.spark.conf.get("spark.master", "") or ""
+        return _context(self.spark) is not None and is_local(master) and not master.startswith("local-cluster")
 
     def cores(self) -> int:
         """Return the cores that are registered now; over Spark Connect those of the first time."""

@@ -155,10 +155,10 @@ def require_own_spark_home() -> None:
     jars = (_SPARK_CORE.fullmatch(path.name) for path in Path(home, "jars").glob("spark-core_*.jar"))
     versions = [jar[1] for jar in jars if jar]
     expected = f"expected SPARK_HOME to be unset, or to be Spark {pyspark.__version__} as this PySpark"
-    if not versions:
+    if not versions and not Path(home, "bin", "spark-submit").exists():
         exists = "has no jars of Spark" if Path(home).is_dir() else "does not exist"
         raise SparkNotStarted(f"{expected}; got {home}, which {exists}")
-    if _line(versions[0]) != _line(pyspark.__version__):
+    if versions and _line(versions[0]) != _line(pyspark.__version__):
         raise SparkNotStarted(f"{expected}; got {home}, which is Spark {versions[0]}")
 
 
