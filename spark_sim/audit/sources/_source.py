@@ -11,7 +11,7 @@ from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from subscription_codec import StreamsAssignorError
 
-SEGMENT_BYTES_PER_SECOND: Final = 25_000_000.0
+SEGMENT_BYTES_PER_SECOND: Final = 10_000_000.0
 RECORDS_PER_SECOND: Final = 100_000.0
 
 
