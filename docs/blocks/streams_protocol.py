@@ -12,8 +12,8 @@ from upgrade.streams_protocol import (
     OTHER_CONFIGURATIONS,
     REQUIREMENTS,
     SURVIVALS,
+    TO_STREAMS,
 )
-from upgrade.streams_protocol._hazards import TO_STREAMS
 
 
 def requirements() -> str:

@@ -14,6 +14,7 @@ from upgrade.streams_protocol._facts import (
     GroupConfiguration,
     Protocol,
 )
+from upgrade.streams_protocol._hazards import TO_STREAMS
 from upgrade.streams_protocol._requirements import REQUIREMENTS, Facts, Reliance, RequirementStatus, reliances_named
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "REQUIREMENTS",
     "STREAMS_VERSION",
     "SURVIVALS",
+    "TO_STREAMS",
     "Facts",
     "GroupConfiguration",
     "Protocol",

@@ -128,7 +128,6 @@ TO_STREAMS: Final = (
         symptom="the group is of type streams: tools that describe consumer groups do not show it",
         remedy="use kafka-streams-groups, describeStreamsGroups, or streams-assignor group",
         source="KIP-1071",
-        seen=("4.2.2", "4.3.1", "4.4.0"),
     ),
     Hazard(
         name="rebalance-metrics",

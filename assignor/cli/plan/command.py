@@ -173,8 +173,9 @@ def plan(
     With --group the plan looks at the live group and its brokers first. Without FROM it is the release that the members
     run. Exit status 1 if they run several, or not FROM.
 
-    With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
-    something blocks it.
+    With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back: what blocks, what
+    becomes of each setting, the commands. The same options split what blocks and what else the group meets; --without
+    takes the names of requirements, too. Exit status 1 if something blocks it.
 
     With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
     exists.
