@@ -5,13 +5,10 @@ has changed.
 `FatalError` and ``LookupFailed`` report what other members or the cluster have sent.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib.metadata import version
-from types import MappingProxyType
 from typing import Final
 
 from subscription_codec import StreamsAssignorError
+from upgrade.extras import MissingExtraError
 from upgrade.redaction import hide
 
 __all__ = [
@@ -20,7 +17,6 @@ __all__ = [
     "MissingExtraError",
     "StreamsAssignorError",
     "UsageError",
-    "naming_the_extra",
 ]
 
 PARTITION_COUNT_MISMATCH: Final = "PARTITION_COUNT_MISMATCH"
@@ -29,10 +25,6 @@ PARTITION_COUNT_MISMATCH: Final = "PARTITION_COUNT_MISMATCH"
 
 class UsageError(StreamsAssignorError, ValueError):
     """An argument or a call that this library cannot work with. The message states what was expected."""
-
-
-class MissingExtraError(StreamsAssignorError, ModuleNotFoundError):
-    """An optional library is not installed. The message names the extra and the command that installs it."""
 
 
 class FatalError(StreamsAssignorError):
@@ -50,35 +42,3 @@ class FatalError(StreamsAssignorError):
 
     def __str__(self) -> str:
         return f"{self.kafka_exception}: {self.args[0]}"
-
-
-_LIBRARIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "aiokafka": "aiokafka",
-        "confluent_kafka": "confluent-kafka",
-        "kafka": "kafka-python",
-        "opentelemetry": "opentelemetry-api",
-        "prometheus_client": "prometheus-client",
-    }
-)
-"""Top-level module -> name of the library, as users install it."""
-
-
-@contextmanager
-def naming_the_extra(extra: str) -> Iterator[None]:
-    """Import the modules inside that need the library of one extra.
-
-    Raises:
-        MissingExtraError: The library is not installed, or another release of it, which has moved a name.
-    """
-    try:
-        yield
-    except ImportError as error:
-        module, _, inside = (error.name or "").partition(".")
-        if (library := _LIBRARIES.get(module)) is None:
-            raise
-        is_missing = isinstance(error, ModuleNotFoundError) and not inside
-        problem = "is not installed" if is_missing else f"{version(library)} is not supported ({error.msg})"
-        raise MissingExtraError(
-            f"{library} {problem}: pip install 'streams-assignor[{extra}]'", name=error.name
-        ) from None

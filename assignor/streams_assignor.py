@@ -24,11 +24,11 @@ from assignor.task_assignor import TaskAssignor
 from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
 from assignor.task_assignors.sticky import StickyTaskAssignor
 from assignor.topology import Topology
-from probing import MemberVersion
+from probing import MemberVersion, VersionAnswer
 from probing.model import AssignorError
 from probing.rules import BY_NAME
 from subscription_codec import TaskId, TopicPartition
-from upgrade import OURS, ConfigException, Release, StreamsConfig, StreamsSettings, as_streams_config
+from upgrade import OURS, ConfigException, Release, StreamsConfig, StreamsSettings, as_release, as_streams_config
 
 
 class StreamsAssignor:
@@ -38,7 +38,7 @@ class StreamsAssignor:
         topology: The subtopologies of the application, equal in all members.
         config: The configuration of the member; None for the defaults.
         process_id: Shared by the members of a process; None for a new one.
-        release: The release whose behaviour it has; our own by default.
+        release: The release whose behaviour it has, or its name, as ``kip-268``; our own by default.
         stored: The tasks of which there is state on disk.
         task_assignor: Assigns tasks to processes if this member leads: one of the application's, or one of
             ``task_assignor.BUILT_IN``. None: sticky for our own release, else the default of the release.
@@ -49,6 +49,7 @@ class StreamsAssignor:
     Raises:
         UsageError: ``topology`` or ``extension`` is none.
         ConfigException: ``config`` or ``extension`` do not suit the release.
+        UnknownRelease: there is no such ``release``.
     """
 
     name = PROTOCOL_NAME
@@ -59,7 +60,7 @@ class StreamsAssignor:
         config: StreamsConfig | StreamsSettings | None = None,
         *,
         process_id: UUID | None = None,
-        release: Release = OURS,
+        release: Release | str = OURS,
         stored: Iterable[TaskId] = (),
         task_assignor: TaskAssignor | None = None,
         cooperative: bool = True,
@@ -68,6 +69,7 @@ class StreamsAssignor:
         check_topology(topology)
         check_extension(extension)
         config = as_streams_config(config)
+        release = as_release(release)
         rules = BY_NAME[release.rule_set]
         version = MemberVersion.initial(rules.member, release.supported_version, config.pinned_version(release))
         config.end_point(release)  # raises what a member of that release raises
@@ -102,6 +104,8 @@ class StreamsAssignor:
             stored=frozenset(stored),
         )
         self._completes = False
+        self.probed: Mapping[str, VersionAnswer] = {}
+        """The answers of the last ``assign`` to members that sent a version which this one does not support."""
 
     @property
     def used_version(self) -> int:
@@ -167,7 +171,7 @@ class StreamsAssignor:
         snapshot = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
         merge = self._extension.merge if self._extension else leader.send_nothing
         answered = leader.perform_assignment(self._settings, snapshot, subscriptions, plan, merge)
-        self._completes = answered.completes
+        self._completes, self.probed = answered.completes, answered.probed
         return answered.assignments
 
     def on_assignment(self, assignment: bytes) -> ReceivedAssignment:

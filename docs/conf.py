@@ -21,7 +21,6 @@ myst_fence_as_directive = ["mermaid"]  # the fence that code hosts draw too
 autodoc_mock_imports = [
     "aiokafka",
     "confluent_kafka",
-    "jinja2",
     "kafka",
     "opentelemetry",
     "prometheus_client",

@@ -55,7 +55,7 @@ class LeaderRules:
     """The content of the answers to known members, if there are future members."""
     previous_tasks_per_process: bool = False
     """A bug: each member gets the previous tasks of its whole process, named once instead of once per partition."""
-    preconditions: tuple[Precondition, ...] = (Precondition.VERSIONS,)
+    preconditions: tuple[Precondition, ...] = ()
     """The checks before the assignment, in this order."""
     answers_errors: bool = False
     """If ``VERSIONS`` fails, the leader answers with an error code; otherwise it throws."""
@@ -176,7 +176,11 @@ _CURRENT_ERROR_REACTIONS: Final[Mapping[int, ErrorReaction]] = {
     AssignorError.SHUTDOWN_REQUESTED: ErrorReaction((DISCARD, SHUTDOWN_APPLICATION)),
 }
 
-_LEADER_BEFORE_2_0: Final = LeaderRules(version=VersionSource.OWN_SUPPORTED, decodes_future=False, preconditions=())
+_LEADER_BEFORE_2_0: Final = LeaderRules(version=VersionSource.OWN_SUPPORTED, decodes_future=False)
+# KIP-268: "instead of failing, the leader will send an empty assignment back encoding its supported version". The text
+# has no exception: beside members of version 1 or 2, which get answers of that version, the newer member gets the
+# empty assignment too, and rejoins with a version that the leader knows. So no precondition can fail. The released
+# leaders refuse such a group.
 _KIP_268_LEADER: Final = LeaderRules(version=VersionSource.LOWEST_USED_KNOWN)
 
 G0: Final = RuleSet("g0", "0.10.0.0 to 0.10.0.1", _LEADER_BEFORE_2_0, MemberRules(transitions=_PRE_PROBING_TRANSITIONS))

@@ -1,5 +1,6 @@
 """Rolling bounces simulated with the objects that ship, one by one or by the thousand on Spark."""
 
+from importlib import import_module
 from typing import Any
 
 __all__ = ["register", "sweep"]
@@ -9,7 +10,8 @@ def __getattr__(name: str) -> Any:
     """Load what is used: PySpark is a large module."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "sweep":
+        return import_module("spark_sim.sweep")
     from spark_sim.audit.api import register
-    from spark_sim.sweep.spark.api import sweep
 
-    return {"register": register, "sweep": sweep}[name]
+    return register

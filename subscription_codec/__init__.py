@@ -4,6 +4,9 @@
 ``consumer_protocol`` is for the envelope around it and for both layers in one call. ``explain`` and
 ``explain_envelope`` annotate bytes for a reader. One table has the fields of each version:
 ``subscription_codec.layout``.
+
+No library has these formats: kio 0.6.5 has classes for Kafka's requests (14 MB with a native module), and neither the
+userdata of Kafka Streams nor the values of ``__consumer_offsets``.
 """
 
 from subscription_codec._explanation import AnnotatedField, explain, explain_envelope

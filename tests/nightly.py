@@ -127,7 +127,7 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "lowest": Part("the command lines with the lowest dependencies", _with_dependencies("lowest-direct")),
     "pyodide": Part(
-        "codec and probing on Python 3.14, compiled to WebAssembly, under Node",
+        "the pure packages on Python 3.14, compiled to WebAssembly, under Node",
         ((sys.executable, "-m", "tests.assignor.web.in_node"),),
     ),
     "newest": Part("the command lines with the newest dependencies", _with_dependencies("highest")),

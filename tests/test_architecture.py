@@ -120,7 +120,7 @@ main()
 
 def test_the_command_line_says_what_it_can_do_without_loading_it():
     done = subprocess.run([sys.executable, "-c", HELP], cwd=ROOT, capture_output=True, text=True)
-    heavy = {"aiokafka", "attr", "confluent_kafka", "jinja2", "kafka", "pyspark", "rich"}
+    heavy = {"aiokafka", "attr", "confluent_kafka", "kafka", "pyspark", "rich"}
     heavy |= {
         "spark_sim.advice",
         "spark_sim.model",

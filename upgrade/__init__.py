@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from upgrade.errors import ConfigException, UnknownRelease, UpgradeError
 from upgrade.planner import Advice, advise
 from upgrade.plans import Plan, Upgrade
-from upgrade.releases import OURS, SIMULATED, Release, number_of, release_named
+from upgrade.releases import OURS, SIMULATED, Release, as_release, number_of, release_named
 from upgrade.streams_config import StreamsConfig, StreamsSettings, as_streams_config
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = [
     "Upgrade",
     "UpgradeError",
     "advise",
+    "as_release",
     "as_streams_config",
     "judge_code",
     "number_of",

@@ -1,7 +1,8 @@
 """Keeps passwords and tokens out of ``repr``, out of errors and out of the logs of the client libraries.
 
 kafka-python 3.0.12 and aiokafka 0.14.0 log their requests at DEBUG, with passwords and tokens. A broker, or its
-authenticator, may repeat a password in the text of an error, which they raise and log.
+authenticator, may repeat a password in the text of an error, which they raise and log. A secret is known here by its
+value, not by a pattern, which is what libraries for redaction have.
 """
 
 from __future__ import annotations

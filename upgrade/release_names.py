@@ -2,7 +2,8 @@
 
 A spelling is a version of Kafka (``v3.9``, ``3.9.0-SNAPSHOT``, ``2.0.x``), of Confluent Platform (``cp-7.6``,
 ``7.6.1-ccs``), or of a vendor that builds Kafka under Kafka's own number (``3.7.x.kraft``, ``3.6.0.redhat-00003``).
-Whether the release exists is the question of ``upgrade.releases``.
+Whether the release exists is the question of ``upgrade.releases``. No library reads these: ``packaging`` knows the
+versions of Python packages, and ``3.7.x.kraft`` is none.
 Source of the table: "Supported Versions and Interoperability" in the documentation of Confluent Platform.
 """
 

@@ -393,6 +393,22 @@ def release_named(name: str) -> Release:
     return resolve_release(name).release
 
 
+def as_release(release: Release | str) -> Release:
+    """Return a release that is given as itself, or by any spelling that ``resolve_release`` reads.
+
+    Raises:
+        UnknownRelease: There is no such release, or it is neither.
+
+    >>> as_release("kip-268").rule_set
+    'kip-268'
+    """
+    if isinstance(release, Release):
+        return release
+    if isinstance(release, str):
+        return release_named(release)
+    raise UnknownRelease(f"expected a release or its name, as 'kip-268', got {release!r}")
+
+
 def number_of(name: str) -> tuple[int, ...]:
     """Return the number in the table for a release, by any spelling of it; a line of Kafka may be newer than the table.
 

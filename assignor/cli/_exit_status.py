@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import click
 
 from upgrade.errors import UpgradeError
+from upgrade.extras import MissingExtraError
 
 
 class WrongUsage(click.ClickException):
@@ -43,7 +44,7 @@ def one_line_errors() -> Iterator[None]:
         raise WrongUsage(str(error)) from error
     except (JavaNotFound, SparkNotStarted) as error:
         raise CommandFailed(f"{error} (or do without Spark: --master processes)") from error
-    except ModuleNotFoundError as error:
-        raise CommandFailed(f"{error.name} is not installed: pip install 'streams-assignor[spark]'") from error
+    except MissingExtraError as error:
+        raise CommandFailed(str(error)) from error
     except OSError as error:
         raise CommandFailed(str(error)) from error

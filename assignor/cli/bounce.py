@@ -8,6 +8,7 @@ import click
 
 from assignor.cli.features.click_support import bootstrap_servers_callback
 from assignor.cli.params import document, output_options
+from upgrade.extras import require
 
 if TYPE_CHECKING:
     from assignor.demo.model import BounceSettings, BounceSummary
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Determines the order in which members are restarted."
 )
+@click.option(
+    "--rules",
+    type=click.Choice(["today", "kip-268"]),
+    default="today",
+    show_default=True,
+    help="The rules of version probing: those of Kafka since 3.8, or those of the text of KIP-268.",
+)
 @click.option("--order", metavar="A,B,...", help="Restart the members in this order instead.")
 @output_options("one object at the end, and nothing else")
 @click.pass_context
@@ -38,6 +46,7 @@ def bounce(
     standbys: int,
     records_per_second: int,
     seed: int,
+    rules: str,
     order: str | None,
     output: str,
 ) -> None:
@@ -45,7 +54,8 @@ def bounce(
 
     Starts members that behave like 1.1.1 and upgrades them one by one: from metadata version 2 to 3 in two bounces
     (first with upgrade.from=1.1, then without), and from 3 to a simulated 4 in one bounce, by version probing
-    (KIP-268).
+    (KIP-268). With --rules kip-268 a leader answers a version that it does not know with an empty assignment and its
+    own version; the member that gets it leaves and joins with that version.
 
     Exit status 0 if all use the highest version in the end, every task was owned exactly once after each bounce, and
     no record was lost; 1 if not; 130 after Ctrl-C. No member is left running.
@@ -54,15 +64,12 @@ def bounce(
     Examples:
       streams-assignor bounce
       streams-assignor bounce --members 5 --order E,D,C,B,A
+      streams-assignor bounce --rules kip-268 --order B,C,A
       streams-assignor bounce --bootstrap-servers localhost:9092 --json
     """  # noqa: D301 - click reads the backspace character
-    from assignor.demo.model import BounceSettings
+    from assignor.demo.model import BounceSettings, upgrade_steps
 
-    try:
-        import assignor.demo.runner  # noqa: F401 - whether the client libraries are installed
-    except ImportError as error:
-        raise click.ClickException(f"{error}; pip install 'streams-assignor[confluent]'") from error
-
+    require("kafka", "confluent_kafka")
     settings = BounceSettings(
         bootstrap_servers=bootstrap_servers,
         members=members,
@@ -71,6 +78,7 @@ def bounce(
         records_per_second=records_per_second,
         seed=seed,
         order=tuple(order.split(",")) if order else (),
+        steps=upgrade_steps(rules),
     )
     if order and sorted(settings.order) != sorted(settings.member_names):
         raise click.BadParameter(f"must name each of {', '.join(settings.member_names)} once", param_hint="--order")

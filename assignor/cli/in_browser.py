@@ -50,25 +50,13 @@ def plan(arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def replay(scenario: str) -> dict[str, Any]:
-    """Run ``replay`` with JSON as its output; ``generations`` are those that the page of a sweep shows."""
+    """Run ``replay`` with JSON as its output; ``view`` is the drawing of its trace that all pages have."""
     result = run(["replay", "--json", "--", scenario])
     if result["stdout"]:
-        result["generations"] = _generations(json.loads(result["stdout"]))
+        from spark_sim.sweep.report.trace_view import trace_view
+
+        result["view"] = trace_view(json.loads(result["stdout"])["steps"])
     return result
-
-
-def _generations(trace: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the generations of a trace; brokers and streams groups have none."""
-    from attrs import asdict
-
-    from spark_sim.model.events import GroupEvent
-    from spark_sim.sweep.report._trace_view import group_by_generation
-
-    events = [event for step in trace["steps"] for event in step["events"]]
-    if not all("generation" in event for event in events):
-        return []
-    known_events = (GroupEvent(**{name: event[name] for name in GroupEvent._fields}) for event in events)
-    return [asdict(generation) for generation in group_by_generation(known_events)]
 
 
 def releases() -> list[str]:

@@ -1,6 +1,7 @@
 """A click group that imports a command only when it is called, and the console script around it.
 
-``--help`` must be fast, so this module imports click and no command; the one-line help of each command is in a table.
+click has no such group. ``--help`` must be fast, so this module imports click and no command; the one-line help of each
+command is in a table.
 Exit status: 0 success; 1 failure (a property violated, an upgrade unfinished, a line refused); 2 wrong usage;
 130 interrupted; 141 the reader of the output closed the pipe.
 """
@@ -11,11 +12,11 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import Any, Final, NamedTuple
 
 import click
+from click.exceptions import NoSuchCommand
 
 from assignor.formats.progress import STEP, shown_steps, step
 from assignor.formats.text import SafeStream, sanitize
@@ -83,12 +84,8 @@ class LazyGroup(click.Group):
         """Find the command; the error for an unknown one suggests similar names."""
         try:
             return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            similar = get_close_matches(args[0], self._lazy_commands)
-            if not similar or args[0].startswith("-"):
-                raise
-            names = ", ".join(f"'{name}'" for name in similar)
-            raise click.UsageError(f"{error.message} Did you mean {names}?", ctx) from None
+        except NoSuchCommand as error:  # click knows of no command that is not imported
+            raise NoSuchCommand(error.command_name, possibilities=self._lazy_commands, ctx=ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what is wrong with its input is wrong usage.
@@ -104,7 +101,10 @@ class LazyGroup(click.Group):
             return 141
         except Exception as error:
             from subscription_codec import StreamsAssignorError  # only for an error: --help must be fast
+            from upgrade.extras import MissingExtraError
 
+            if isinstance(error, MissingExtraError):
+                raise click.ClickException(str(error)) from error
             if isinstance(error, StreamsAssignorError):
                 raise click.UsageError(str(error)) from error
             raise

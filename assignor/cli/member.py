@@ -17,6 +17,7 @@ import click
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings, complete_release
 from assignor.demo.member_settings import MemberSettings
 from upgrade import OURS, UpgradeError
+from upgrade.extras import require
 
 if TYPE_CHECKING:
     from assignor.observability.events import Event
@@ -64,6 +65,7 @@ def member(
       streams-assignor member --bootstrap-servers localhost:9092 --group billing --topic orders --upgrade-from 1.1
       streams-assignor member --command-config client.properties --group billing --topic orders
     """  # noqa: D301 - click reads the backspace character
+    require("kafka")
     from assignor.demo import member  # takes a second, and only this command needs it
 
     servers, _ = cluster_settings(context, bootstrap_servers, command_config)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.cli._exit_status import exit_unless, one_line_errors
+from assignor.cli._exit_status import CommandFailed, exit_unless, one_line_errors
+from assignor.cli._spark_options import LocalPath
 from assignor.cli.params import ASSUME, document, output_options
 from assignor.formats.progress import step
 from upgrade.errors import UpgradeError
@@ -66,9 +68,15 @@ STREAMS_GROUP_EVENT_STYLES: Final = {
 @click.argument("scenario")
 @click.option("--summary", is_flag=True, help="Print the verdict alone, with its reason.")
 @click.option("-v", "--verbose", is_flag=True, help="Also print remarks: what is wasteful or slow, not unsafe.")
+@click.option(
+    "--html",
+    type=LocalPath(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write the trace as a page for the browser: one file, without a network.",
+)
 @ASSUME
 @output_options("the whole run as one object")
-def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, output: str) -> None:
+def replay(scenario: str, summary: bool, verbose: bool, html: Path | None, assume: str | None, output: str) -> None:
     """Run one SCENARIO again and explain it step by step. The verdict is the first and the last line.
 
     A scenario is one line: members in joining order, then steps. Exit status 1 if a property is violated, 0 if none.
@@ -110,12 +118,17 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, outp
     Examples:
       streams-assignor replay "A@2.0 B@2.0 C@2.0 | bounce A>simulated-4 B>simulated-4 C>simulated-4"
       streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0,upgrade.from=1.1 B>2.0,upgrade.from=1.1 | bounce A>2.0 B>2.0"
+      streams-assignor replay "A@1.1 B@1.1 | bounce A>2.0 B>2.0" --html trace.html
       streams-assignor replay "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3 | race finalize 4.3 3@3.9"
       streams-assignor replay "A@4.3.1 B@4.3.1 group 4.3.1 tasks=4 standbys=1 | start A | settle | start B | settle"
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     step("running the scenario")
     with one_line_errors():
-        result, styles = _trace(_assuming(scenario, assume))
+        from spark_sim.sweep.traces import trace_line
+
+        result = trace_line(_assuming(scenario, assume))
+        if html:
+            _write_page(result, html)
     if output != "text":
         click.echo(document(result.as_json(), output, ensure_ascii=False))
     else:
@@ -128,9 +141,21 @@ def replay(scenario: str, summary: bool, verbose: bool, assume: str | None, outp
         print_judgement(console, judgement)
         if not summary:
             console.print()
-            print_trace(console, result.steps, styles, frozenset() if verbose else REMARKS)
+            print_trace(console, result.steps, _styles(result), frozenset() if verbose else REMARKS)
             print_judgement(console, judgement)
+    if html:
+        click.echo(f"Page for the browser: {html}", err=True)
     exit_unless(result.verdict == SAFE)
+
+
+def _write_page(result: Trace[Any], page: Path) -> None:
+    from spark_sim.sweep.report.replay_page import TITLE, replay_page
+    from spark_sim.sweep.tables.publishing import page_titled, write_page
+
+    try:
+        write_page(page, replay_page(result), page_titled(TITLE))
+    except OSError as error:
+        raise CommandFailed(f"cannot write {page}: {error.strerror or error}") from error
 
 
 def _assuming(scenario: str, assume: str | None) -> str:
@@ -153,24 +178,10 @@ def _assuming(scenario: str, assume: str | None) -> str:
     return _RELEASE.sub(lambda match: spellings.get(match[0], match[0]), scenario)
 
 
-def _trace(scenario: str) -> tuple[Trace[Any], Mapping[str, str]]:
-    """Run a scenario of a group, a streams group or a cluster; return its trace and the styles of its events."""
-    from spark_sim.brokers.parser import is_broker_scenario, parse_scenario
+def _styles(trace: Trace[Any]) -> Mapping[str, str]:
+    """Return the styles of the events of a trace: each kind of scenario has its own."""
+    from spark_sim.brokers.cluster_state import TraceEvent
+    from spark_sim.model.events import GroupEvent
 
-    if is_broker_scenario(scenario):
-        from spark_sim.sweep.traces import trace_broker_scenario
-
-        return trace_broker_scenario(parse_scenario(scenario)), BROKER_EVENT_STYLES
-    from spark_sim.streams_groups.parser import is_group_scenario
-    from spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
-
-    if is_group_scenario(scenario):
-        from spark_sim.sweep.traces import trace_group_scenario
-
-        return trace_group_scenario(parse_group_scenario(scenario)), STREAMS_GROUP_EVENT_STYLES
-    from spark_sim.model.scenario import Scenario
-    from spark_sim.regressions.mutants import mutants_registered
-    from spark_sim.sweep.traces import trace
-
-    with mutants_registered():  # Kafka's known bugs have examples with releases that never existed
-        return trace(Scenario.parse(scenario)), GROUP_EVENT_STYLES
+    styles = {GroupEvent: GROUP_EVENT_STYLES, TraceEvent: BROKER_EVENT_STYLES}
+    return next((styles[type(event)] for event in trace.events if type(event) in styles), STREAMS_GROUP_EVENT_STYLES)

@@ -64,19 +64,17 @@ def report(source: str, html: Path | None, exports: Path | None, output: str, **
         with locked(folder, "sweep", shared=own_page is None) if folder else nullcontext():
             sweep = _read(source, folder, console, **how)
             renderer = RENDERERS[sweep.kind]
-            if html and not renderer.has_page:
-                raise WrongUsage(f"there is no page of a sweep over {sweep.kind}: leave out --html")
             if output == "text":
                 renderer.show(console, sweep.results)
             else:
                 print_file([*files_of(sweep).values()][-1], output)
                 print_judgement(console, renderer.judge(sweep.results))
-            page = html or own_page if renderer.has_page else None
+            page = html or own_page
             step("writing the page and the files")
             if page:
                 _write_page(sweep, page)
         if exports:
-            exported = _write_exports(sweep, exports, has_page=renderer.has_page and not html)
+            exported = _write_exports(sweep, exports, has_page=not html)
             page = page or exported
             console.print(f"Files of the sweep: {exports}", soft_wrap=True)
         if page:
@@ -93,6 +91,7 @@ def _read(
     storage_format: str,
     settings: dict[str, str],
 ) -> FinishedSweep:
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.folder import PARQUET
     from spark_sim.sweep.suites import read_sweep
     from spark_sim.sweep.sweep import PROCESSES, read_with_spark
@@ -103,7 +102,10 @@ def _read(
     if engine == PROCESSES:
         if folder is None or storage_format != PARQUET or settings:
             raise WrongUsage(f"without Spark only a folder with Parquet can be read, got {source}")
+        require_engine(engine)
         return read_sweep(folder)
+
+    require_engine(engine)
 
     def log(line: str) -> None:
         console.print(hide_credentials(line), markup=False, soft_wrap=True)
@@ -111,16 +113,10 @@ def _read(
     return read_with_spark(source, master=engine, storage_format=storage_format, settings=settings, log=log)
 
 
-def page_of(sweep: FinishedSweep) -> str:
-    """Return the page for the browser."""
-    from spark_sim.sweep.report.html import render_html
-
-    return render_html(sweep.results, sweep.traces)
-
-
 def _write_exports(sweep: FinishedSweep, folder: Path, *, has_page: bool) -> Path | None:
     """Replace all files of a sweep in a folder, which may have others; return the page."""
     from spark_sim.sweep.folder import EXPORTS, REPORT
+    from spark_sim.sweep.report.sweep_page import page_of
     from spark_sim.sweep.suites import exports as files_of
     from spark_sim.sweep.tables.publishing import open_results
 
@@ -141,6 +137,7 @@ def _write_page(sweep: FinishedSweep, page: Path) -> None:
     """
     from spark_sim.model.scenario import ScenarioError
     from spark_sim.sweep.folder import is_page
+    from spark_sim.sweep.report.sweep_page import page_of
     from spark_sim.sweep.tables.publishing import write_page
 
     try:

@@ -181,12 +181,14 @@ def sweep(
     with one_line_errors():
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
-    from assignor.cli.report import page_of
     from assignor.formats.console import SafeConsole
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.folder import REPORT
     from spark_sim.sweep.report.console import print_judgement
     from spark_sim.sweep.report.renderers import RENDERERS
+    from spark_sim.sweep.report.sweep_page import page_of
     from spark_sim.sweep.sweep import PROCESSES, local_folder
+    from spark_sim.sweep.tables.rows import UPGRADE_SUITE
 
     if master and remote:
         raise WrongUsage("--remote is a Spark Connect server: leave out --master")
@@ -194,17 +196,15 @@ def sweep(
         _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
     console = SafeConsole(stderr=output != "text", highlight=False)
-    engine = remote or master or ("local[*]" if renderer.has_page else PROCESSES)
+    engine = remote or master or ("local[*]" if suite.kind == UPGRADE_SUITE else PROCESSES)
+    require_engine(engine)
     if settings and engine == PROCESSES:
         raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
     how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}
-    how |= {"page": page_of} if renderer.has_page else {}
-    finished = _run_sweep(suite, out, console, **how)
+    finished = _run_sweep(suite, out, console, page=page_of, **how)
     folder, where = local_folder(out), f"Results in {hide_credentials(out)}"
     if folder is not None:
-        where = f"Results in {folder / suite.main_file}"
-        if renderer.has_page:
-            where += f", tables in {folder}, page for the browser {folder / REPORT}"
+        where = f"Results in {folder / suite.main_file}, tables in {folder}, page for the browser {folder / REPORT}"
     if output != "text":
         print_file(suite.files[suite.main_file](finished.results), output)
         print_judgement(console, judgement := renderer.judge(finished.results))

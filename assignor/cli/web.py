@@ -41,8 +41,8 @@ from assignor.web.server import site_server
 def web(out: Path | None, folder: Path | None, package: Path | None, port: int, *, browser: bool) -> None:
     """Plan, replay, decode and audit in a web page. Files stay in the browser: nothing is uploaded.
 
-    The page runs this code with a Python that is compiled to WebAssembly (Pyodide). Building it needs npm and, once,
-    the network; npm keeps the package. Serving needs neither. Ctrl-C ends the server.
+    The page runs this code with a Python that is compiled to WebAssembly (Pyodide). Building it needs Node.js
+    and, once, the network; npm keeps the package. Serving needs neither. Ctrl-C ends the server.
 
     \b
     Examples:

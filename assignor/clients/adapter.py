@@ -57,7 +57,7 @@ from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
 from assignor.topology import Topology
 from probing.follow_up import MAX_WAIT_SECONDS, FollowUpReason, RejoinHistory
 from subscription_codec import TopicPartition
-from upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_streams_config
+from upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_release, as_streams_config
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,8 @@ class ClientAdapter(ABC):
         topology: the subtopologies of the application.
         config: a ``StreamsConfig``, or a dictionary of Kafka's dotted names (``StreamsSettings``).
         process_id: shared by the members of one process; random if not given.
-        release: the release whose behaviour the member has; today's rules if not given.
+        release: the release whose behaviour the member has, or its name: ``kip-268`` has the rules of the KIP's text.
+            Today's rules if not given.
         listener: receives the changes of this member's tasks and returns how far its state is.
         task_assignor: places the tasks if this member leads. Without it: by lag (KIP-441) if there is an `admin`,
             otherwise sticky.
@@ -97,6 +98,7 @@ class ClientAdapter(ABC):
     Raises:
         UsageError: for an argument of the wrong type.
         ConfigException: for a configuration that Kafka or the release refuses.
+        UnknownRelease: for a `release` that there is not.
 
     A subclass implements ``rejoin``, ``leave_and_join`` and ``call_later``. They are called on any thread and must not
     block.
@@ -114,7 +116,7 @@ class ClientAdapter(ABC):
         config: StreamsConfig | StreamsSettings | None = None,
         *,
         process_id: UUID | None = None,
-        release: Release = OURS,
+        release: Release | str = OURS,
         listener: TaskRebalanceListener | None = None,
         task_assignor: TaskAssignor | None = None,
         admin: Admin | None = None,
@@ -122,6 +124,7 @@ class ClientAdapter(ABC):
         observer: Observer | None = None,
     ) -> None:
         config = as_streams_config(config)
+        release = as_release(release)
         check_extension(extension, for_client=True)
         self.assignor = streams_assignor.StreamsAssignor(
             topology,
@@ -256,6 +259,7 @@ class ClientAdapter(ABC):
             AssignmentComputed(
                 subscription_sizes=_sizes_by_member(subscriptions),
                 assignment_sizes=_sizes_by_member(answers),
+                probed=self.assignor.probed,
                 seconds=time.monotonic() - began,
             )
         )

@@ -1,6 +1,7 @@
 """An embedded Kafka cluster: librdkafka's mock cluster, from the confluent-kafka wheel.
 
-The librdkafka inside confluent-kafka exports ``rd_kafka_mock_*``. A cluster of real sockets on 127.0.0.1 starts in
+The librdkafka inside confluent-kafka exports ``rd_kafka_mock_*``, which confluent-kafka itself does not call, so ctypes
+does; no other library has a broker inside the process. A cluster of real sockets on 127.0.0.1 starts in
 about ten milliseconds, without an installation. These differences from a broker matter to members of a group
 (rdkafka_mock_cgrp.c, and observed):
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 from attrs import asdict, evolve, field, frozen
 
 from assignor.demo._member_process import EventLine
-from upgrade.releases import RELEASES, SIMULATED
 
 
 @frozen
@@ -29,14 +28,25 @@ class BounceStep:
     upgrade_from: str | None = None
 
 
-_BRIDGE_RELEASE: Final = RELEASES["streams-assignor-3"]
+RELEASES_BY_RULES: Final[Mapping[str, tuple[str, str]]] = {
+    "today": ("streams-assignor-3", "simulated-4"),
+    "kip-268": ("kip-268", "kip-268-next"),
+}
+"""The releases with metadata versions 3 and 4 that follow a rule set of ``probing``."""
 
-DEFAULT_STEPS: Final = (
-    BounceStep("start on 1.1.1", "1.1.1", 2),
-    BounceStep("2 to 3, first bounce: upgrade.from=1.1", _BRIDGE_RELEASE.name, 2, "1.1"),
-    BounceStep("2 to 3, second bounce: without upgrade.from", _BRIDGE_RELEASE.name, 3),
-    BounceStep("3 to 4, one bounce: version probing", SIMULATED.name, 4),
-)
+
+def upgrade_steps(rules: str) -> tuple[BounceStep, ...]:
+    """Return the upgrades of a bounce whose members follow a rule set from version 3 on."""
+    third, fourth = RELEASES_BY_RULES[rules]
+    return (
+        BounceStep("start on 1.1.1", "1.1.1", 2),
+        BounceStep("2 to 3, first bounce: upgrade.from=1.1", third, 2, "1.1"),
+        BounceStep("2 to 3, second bounce: without upgrade.from", third, 3),
+        BounceStep("3 to 4, one bounce: version probing", fourth, 4),
+    )
+
+
+DEFAULT_STEPS: Final = upgrade_steps("today")
 
 
 @frozen(kw_only=True)
@@ -118,11 +128,17 @@ def event_text(event: EventLine) -> str:
             return f"starts as {release}" + (f" with upgrade.from={upgrade_from}" if upgrade_from else "")
         case {"event": "subscribed", "used": used, "supported": supported}:
             return f"subscribes with version {used}, supports {supported}"
+        case {"event": "probed", "members": members, "version": version, "supported": supported, "content": content}:
+            number = "1 member that sent a" if len(members) == 1 else f"{len(members)} members that sent a"
+            answer = {"empty": "an empty assignment", "error": "an error code"}.get(content, "an assignment")
+            return f"answers {number} newer version with {answer}: version {version}, supported {supported}"
         case {"event": "assigned", "generation": generation, "version": version, "supported": supported}:
             role = "leads" if event["leader"] else "follows"
             newest = f", supported {supported}" if supported > 0 else ""
-            owned = " ".join(event["active"]) or "nothing"
-            return f"{role} generation {generation}, version {version}{newest}: owns {owned}"
+            owned = "takes only the version" if event["dropped"] else f"owns {' '.join(event['active']) or 'nothing'}"
+            return f"{role} generation {generation}, version {version}{newest}: {owned}"
+        case {"event": "rejoin", "how": "leave_and_join"}:
+            return "leaves and joins immediately to change its version"
         case {"event": "rejoin"}:
             return "rejoins immediately to change its version"
         case {"event": "failed", "error": error}:

@@ -233,7 +233,7 @@ class BounceRunner:
                     return
             case {"event": "rejoin"}:
                 self._rejoins += 1
-            case {"event": "assigned" | "stopped" | "failed"}:
+            case {"event": "assigned" | "probed" | "stopped" | "failed"}:
                 pass
             case _:
                 return

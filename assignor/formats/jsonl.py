@@ -93,8 +93,6 @@ def convert_lines(
             result = convert(line)
         except reasons as error:
             result = error_object(error)
-        except RecursionError:
-            result = error_object(BadLine("the line is nested too deeply"))
         failed |= is_failure(result)
         print(text(result) if text and not is_error_object(result) else json.dumps(result, indent=indent), flush=True)
     return failed

@@ -117,7 +117,10 @@ class InspectedGroup:
         if member.subscription.used_version is not None:
             return str(member.subscription.candidate_releases)
         if self.described.type == STREAMS:
-            return streams_protocol_releases(is_static=member.described.group_instance_id is not None)
+            raw = member.described
+            assignment = raw.broker_assignment
+            sends_offsets = bool(assignment and (assignment.offset_sums or assignment.end_offset_sums))
+            return streams_protocol_releases(is_static=raw.group_instance_id is not None, sends_offsets=sends_offsets)
         return None
 
     def as_json(self) -> dict[str, Any]:

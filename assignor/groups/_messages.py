@@ -103,6 +103,13 @@ def _stale_topology(names: Sequence[str], epoch: int, group_epoch: int) -> str:
     )
 
 
+def _missing_client_tags(names: Sequence[str], tags: Sequence[str]) -> str:
+    return (
+        f"{_verb(names, 'sends', 'send')} no client tag {join_names(tags)} of streams.rack.aware.assignment.tags: set "
+        f"{join_names(f'client.tag.{tag}' for tag in tags)}"
+    )
+
+
 def _assignment_delayed(epoch: int, assignment_epoch: int) -> str:
     return (
         f"the broker has not computed the assignment of epoch {epoch} yet (the last one is of epoch {assignment_epoch})"
@@ -116,6 +123,11 @@ def _unreconciled(name: str, confirmed: bool, things: Sequence[str], waiting: Se
     revoked = f" {join_names(things)}" if things and confirmed else ""
     need = f" for {join_names(things)}" if things and not confirmed else ""
     return f"{name} {action}{revoked}; {_verb(waiting, 'waits', 'wait')}{need}"
+
+
+def _static_member_away(name: str, things: Sequence[str]) -> str:
+    left = f": nobody works on {join_names(things)} until it returns or its session ends" if things else ""
+    return f"{name} is a static member that has left for a while{left}"
 
 
 def _too_few_standbys(tasks: Sequence[str], wanted: int, least: int, processes: int) -> str:
@@ -288,8 +300,10 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "missing-internal-topics": _missing_internal_topics,
     "incorrectly-partitioned-topics": _incorrectly_partitioned_topics,
     "stale-topology": _stale_topology,
+    "missing-client-tags": _missing_client_tags,
     "assignment-delayed": _assignment_delayed,
     "unreconciled": _unreconciled,
+    "static-member-away": _static_member_away,
     "too-few-standbys": _too_few_standbys,
     "without-end-point": _without_end_point,
     "classic-members": _classic_members,

@@ -22,7 +22,8 @@ _DEMONSTRATION_RELEASES: Final = tuple(RELEASES[name] for name in ("streams-assi
 
 _OR_NEWER: Final = "or newer"
 _FIRST_STREAMS_RELEASE: Final = "4.1.0"
-_FIRST_STATIC_STREAMS_RELEASE: Final = "4.4.0"
+_FIRST_WITH_OFFSETS: Final = "4.4.0"
+"""The first release whose members send offsets of tasks, or may be static."""
 
 
 @frozen
@@ -157,12 +158,12 @@ def common_rebalance_protocol(releases: Iterable[Release]) -> str | None:
     return protocols.pop() if len(protocols) == 1 else None
 
 
-def streams_protocol_releases(*, is_static: bool) -> str:
-    """Return the releases whose members join a group of KIP-1071; brokers up to 4.3 refuse static members.
+def streams_protocol_releases(*, is_static: bool, sends_offsets: bool) -> str:
+    """Return the releases whose members join a group of KIP-1071, by what only later ones send.
 
     Heartbeats have no version from which more would follow.
 
-    >>> streams_protocol_releases(is_static=False)
+    >>> streams_protocol_releases(is_static=False, sends_offsets=False)
     '4.1.0 or later'
     """
-    return f"{_FIRST_STATIC_STREAMS_RELEASE if is_static else _FIRST_STREAMS_RELEASE} or later"
+    return f"{_FIRST_WITH_OFFSETS if is_static or sends_offsets else _FIRST_STREAMS_RELEASE} or later"

@@ -26,6 +26,7 @@ from assignor.observability.events import (
     TasksChanged,
 )
 from assignor.rebalance_listener import PartitionsByTask
+from probing import VersionAnswer
 from probing.follow_up import FollowUpReason
 from subscription_codec import TaskId
 from upgrade.input_values import parse_json
@@ -95,6 +96,11 @@ def _change(kind: str) -> EventField:
     return EventField(lambda event: _task_names(getattr(event.changes, kind)) or _ABSENT, kind)
 
 
+def _probe_answer(read: Callable[[VersionAnswer], Any]) -> Callable[[AssignmentComputed], Any]:
+    """Return what reads an answer of version probing: a leader answers all members that it does not support alike."""
+    return lambda event: read(next(iter(event.probed.values())))
+
+
 EVENT_FIELDS: Final[Mapping[type[Event], EventFormat]] = {
     MemberStarted: EventFormat(
         "started",
@@ -110,14 +116,20 @@ EVENT_FIELDS: Final[Mapping[type[Event], EventFormat]] = {
         ),
     ),
     AssignmentComputed: EventFormat(
-        None,
+        "probed",
         (
             EventField(lambda event: len(event.subscription_sizes), "members"),
             _attribute("seconds"),
             EventField(lambda event: sum(event.subscription_sizes.values()), "subscription_bytes"),
             EventField(lambda event: sum(event.assignment_sizes.values()), "assignment_bytes"),
             _attribute("largest_member_bytes"),
+            EventField(lambda event: sorted(event.probed) or _ABSENT, "probed", "members"),
+            EventField(_probe_answer(lambda answer: answer.version), None, "version"),
+            EventField(_probe_answer(lambda answer: answer.supported_version), None, "supported"),
+            EventField(_probe_answer(lambda answer: answer.content.name.lower()), None, "content"),
         ),
+        has_line=lambda event: bool(event.probed),
+        meaning="The member, as the leader, answered members that sent a version which it does not support.",
     ),
     AssignmentReceived: EventFormat(
         "assigned",
@@ -132,7 +144,7 @@ EVENT_FIELDS: Final[Mapping[type[Event], EventFormat]] = {
             EventField(lambda event: _ABSENT if event.standbys_are_warmups else _task_names(event.standby), "standby"),
             EventField(lambda event: _task_names(event.standby) if event.standbys_are_warmups else _ABSENT, "warm_up"),
             EventField(lambda event: _task_names(event.standby), None, "standby"),
-            _attribute("tasks_dropped"),
+            _attribute("tasks_dropped", "dropped"),
             EventField(lambda event: event.follow_up and event.follow_up.name.lower(), "follow_up"),
             _attribute("rejoins_immediately", "rejoin", log=False),
         ),

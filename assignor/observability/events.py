@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import enum
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from assignor.rebalance_listener import PartitionsByTask, TaskChanges
+from probing import VersionAnswer
 from probing.follow_up import FollowUpReason
 
 
@@ -60,6 +61,9 @@ class AssignmentComputed:
     """The size in bytes, by member id."""
 
     seconds: float
+
+    probed: Mapping[str, VersionAnswer] = field(factory=dict)
+    """The answers to members that sent a version which the leader does not support (KIP-268), by member id."""
 
     @property
     def total_bytes(self) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from assignor.errors import naming_the_extra
 from assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
+from upgrade.extras import importing
 
-with naming_the_extra("opentelemetry"):
+with importing("opentelemetry"):
     from opentelemetry.metrics import Meter, get_meter
 
 

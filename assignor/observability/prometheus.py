@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from assignor.errors import UsageError, naming_the_extra
+from assignor.errors import UsageError
 from assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
+from upgrade.extras import importing
 
-with naming_the_extra("prometheus"):
+with importing("prometheus_client"):
     from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
 
 _UNITS: Final[Mapping[str, str]] = {"s": "seconds", "By": "bytes"}

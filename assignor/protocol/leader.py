@@ -30,7 +30,7 @@ from assignor.protocol.internal_topics import (
     plan_internal_topics,
 )
 from assignor.task_assignor import TaskAssignor
-from assignor.task_assignors.application_state import LATEST_OFFSET, ApplicationState
+from assignor.task_assignors.application_state import EMPTY, LATEST_OFFSET, ApplicationState
 from assignor.task_assignors.built_in import BUILT_IN_TYPES, FALLBACK_PRIOR, STICKY
 from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
 from assignor.task_assignors.java_order import hash_order_before_3_0
@@ -80,6 +80,8 @@ class GroupAssignment:
     """Whole consumer-protocol assignments by member id."""
     completes: bool = False
     """Whether this assignment completes an upgrade, as in ``probing.VersionDecision``."""
+    probed: Mapping[str, VersionAnswer] = EMPTY
+    """The answers to the members that sent a version which the leader does not support, by member id."""
 
 
 Merge = Callable[[Iterable[bytes]], bytes]
@@ -142,12 +144,16 @@ def _perform_assignment(
     granted = _assign_to_members(settings, processes, assigned, plan, decision, cluster.now_ms)  # 5, 6
     shared = _SharedMetadata.of(processes, assigned, plan.tasks, merge(member.trailing for member in members))
     encoded = _encode_answers(settings, decision, granted, plan.tasks, shared)  # 7
-    return GroupAssignment(encoded, decision.completes_upgrade)
+    return GroupAssignment(encoded, decision.completes_upgrade, _probed(decision))
 
 
 def _error_assignment(settings: LeaderSettings, decision: VersionDecision) -> GroupAssignment:
     """Assign nothing; every member gets the error code. Java: ``errorAssignment``."""
-    return GroupAssignment(_encode_answers(settings, decision, {}, {}, _SharedMetadata()))
+    return GroupAssignment(_encode_answers(settings, decision, {}, {}, _SharedMetadata()), probed=_probed(decision))
+
+
+def _probed(decision: VersionDecision) -> Mapping[str, VersionAnswer]:
+    return {member: answer for member, answer in decision.answers.items() if member in decision.future_members}
 
 
 def _decide_versions(

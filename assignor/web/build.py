@@ -1,7 +1,8 @@
 """Build the site: the sources of the page, this Python code with what it depends on, and Pyodide from npm.
 
 The site has the files of the installed packages, so the page and this command line are the same code. Pyodide's version
-and integrity are in ``lock.json``; other bytes are refused.
+and integrity are in ``lock.json``; other bytes are refused. What a first plan loads is compiled, for compiling is most
+of the time that a browser would need; the rest are sources, which are smaller.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -23,6 +24,7 @@ from typing import Any, Final
 from attrs import frozen
 
 import assignor
+from assignor.formats.page import SHARED
 from subscription_codec import StreamsAssignorError
 
 PAGES: Final = Path(__file__).parent / "pages"
@@ -56,6 +58,7 @@ _LEFT_OUT: Final = (
     "assignor/testing",
     "assignor/web/",
     "click/shell_completion",
+    "click/_winconsole",
     "click/testing",
     "spark_sim/audit/_report",
     "spark_sim/audit/_spark_source",
@@ -63,11 +66,23 @@ _LEFT_OUT: Final = (
     "spark_sim/packed/compiled/",
 )
 """Members, live groups, sweeps, reports: the page has no such commands, and needs not load them."""
-_ARCHIVE: Final = "python.zip"
+_STDLIB_LEFT_OUT: Final = (
+    *("__hello__", "__phello__", "_pyio", "_pyrepl", "antigravity", "asyncio/__main__", "bdb", "cProfile", "cmd"),
+    *("code.", "compileall", "ctypes", "doctest", "fileinput", "ftplib", "http/cookie", "http/server", "imaplib"),
+    *("importlib/_bootstrap", "logging/config", "logging/handlers", "mailbox", "multiprocessing/sharedctypes"),
+    *("netrc", "nturl2path", "optparse", "pdb", "pickletools", "plistlib", "poplib", "profile", "pstats", "pty"),
+    *("pyclbr", "pydoc", "pyodide/console", "rlcompleter", "shelve", "smtplib", "socketserver", "sqlite3"),
+    *("statistics", "symtable", "tabnanny", "this", "timeit", "trace.", "tty", "unittest", "wave", "webbrowser"),
+    *("wsgiref", "xmlrpc", "zipapp"),
+)
+"""Terminals, debuggers, servers, formats that nothing here reads, and sources of frozen modules."""
+_ARCHIVE: Final = "python.tar.xz"
 _PYODIDE: Final = "pyodide"
+_STDLIB: Final = f"{_PYODIDE}/python_stdlib.zip"
 _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
 """The time of every file in an archive: the same tree is the same bytes."""
 _NPM_SECONDS: Final = 600
+_NODE_SECONDS: Final = 600
 
 
 class BuildError(StreamsAssignorError):
@@ -148,10 +163,15 @@ def _member(archive: tarfile.TarFile, name: str, lock: PyodideLock) -> bytes:
     return member.read()
 
 
-def python_archive() -> bytes:
-    """Return the code of the page as a zip archive: this tree, and the distributions it depends on."""
+def code_files() -> dict[str, bytes]:
+    """Return the code of the page by its paths: this tree, and the distributions it depends on."""
     files = {**dict(_own_files(Path(assignor.__file__).parents[1])), **dict(_distribution_files())}
-    return _zip(sorted((name, content) for name, content in files.items() if not name.startswith(_LEFT_OUT)))
+    return {name: content for name, content in files.items() if not name.startswith(_LEFT_OUT)}
+
+
+def _is_needed(name: str) -> bool:
+    """Say whether a file of the standard library is a part of the site."""
+    return not name.startswith(_STDLIB_LEFT_OUT)
 
 
 def _own_files(root: Path) -> Iterator[tuple[str, bytes]]:
@@ -180,6 +200,56 @@ def _installed() -> list[str]:
     return [*DEPENDENCIES, *(name for name in OPTIONAL if list(metadata.distributions(name=name)))]
 
 
+def compile_loaded(pyodide: Mapping[str, bytes], code: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return what a first plan loads, compiled by Pyodide itself: ``stdlib/`` or ``code/`` and the path of a module.
+
+    Raises:
+        BuildError: There is no Node.js, or the plan fails in it.
+    """
+    node = shutil.which("node")
+    if node is None:
+        raise BuildError("expected node, which compiles the code of the page, found none in PATH; install Node.js")
+    with tempfile.TemporaryDirectory(prefix="streams-assignor-") as name:
+        folder = Path(name)
+        _write(pyodide, folder)
+        _write(code, folder / "code")
+        out = folder / "out"
+        out.mkdir()
+        command: list[str | Path] = [
+            node,
+            Path(__file__).with_name("compile.mjs"),
+            folder / _PYODIDE,
+            folder / "code",
+            out,
+        ]
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_NODE_SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            raise BuildError(f"node has not compiled the code of the page within {_NODE_SECONDS} seconds") from None
+        if done.returncode:
+            lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+            raise BuildError(
+                f"node cannot compile the code of the page: {lines[-1]}; Pyodide needs Node.js 20 or newer"
+            )
+        return {path.relative_to(out).as_posix(): path.read_bytes() for path in _files_below(out)}
+
+
+def _with_compiled(files: Mapping[str, bytes], compiled: Mapping[str, bytes], root: str) -> dict[str, bytes]:
+    """Return files in which what is compiled below ``root`` stands in the place of its source."""
+    done = {name.removeprefix(root): content for name, content in compiled.items() if name.startswith(root)}
+    sources = {name.removesuffix("c") for name in done}
+    return {name: content for name, content in files.items() if name not in sources} | done
+
+
+def _write(files: Mapping[str, bytes], folder: Path) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
 def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -188,22 +258,47 @@ def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
     return sink.getvalue()
 
 
+def _unzip(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+
+
+def _tar(files: Mapping[str, bytes]) -> bytes:
+    """Return one compressed stream, which is a quarter smaller than a zip archive; like lies beside like."""
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w:xz") as archive:
+        for name in sorted(files, key=lambda name: (PurePosixPath(name).suffix, name)):
+            member = tarfile.TarInfo(name)
+            member.size = len(files[name])
+            archive.addfile(member, io.BytesIO(files[name]))
+    return sink.getvalue()
+
+
 def _json(value: Any) -> bytes:
     return json.dumps(value, indent=1).encode()
 
 
-def site(package: bytes, lock: PyodideLock | None = None) -> dict[str, bytes]:
+Compiler = Callable[[Mapping[str, bytes], Mapping[str, bytes]], Mapping[str, bytes]]
+"""As ``compile_loaded``."""
+
+
+def site(package: bytes, lock: PyodideLock | None = None, compiler: Compiler = compile_loaded) -> dict[str, bytes]:
     """Return the files of the site by their paths.
 
     Args:
         package: The npm package of Pyodide.
         lock: What it must be; the project's own lock without it.
+        compiler: Compiles some of its code.
 
     Raises:
-        BuildError: The package is another one.
+        BuildError: The package is another one, or its code cannot be compiled.
     """
     lock = lock or PyodideLock.read()
-    files = pyodide_files(package, lock) | {_ARCHIVE: python_archive()}
+    files, code = pyodide_files(package, lock), code_files()
+    compiled = compiler(files, code)
+    stdlib = {name: content for name, content in _unzip(files[_STDLIB]).items() if _is_needed(name)}
+    files[_STDLIB] = _zip(sorted(_with_compiled(stdlib, compiled, "stdlib/").items()))
+    files[_ARCHIVE] = _tar(_with_compiled(code, compiled, "code/"))
     versions = {name: metadata.version(name) for name in _installed()}
     values = {
         "policy": CONTENT_SECURITY_POLICY,
@@ -211,7 +306,7 @@ def site(package: bytes, lock: PyodideLock | None = None) -> dict[str, bytes]:
         "parts": f"Pyodide {lock.version} ({lock.licence})"
         + "".join(f", {name} {version}" for name, version in versions.items()),
     }
-    files |= {path.name: _filled(path, values) for path in sorted(PAGES.iterdir()) if path.suffix != ".pyc"}
+    files |= {path.name: _filled(path, values) for path in page_sources()}
     digest = hashlib.sha256(b"".join(hashlib.sha256(files[name]).digest() for name in sorted(files))).hexdigest()
     # Its bytes change with any file, which is how a browser sees that there is another version.
     cached = {"cache": f"streams-assignor-{digest[:16]}", "files": ["./", *sorted(files.keys() - {"sw.js"})]}
@@ -223,6 +318,12 @@ def site(package: bytes, lock: PyodideLock | None = None) -> dict[str, bytes]:
         }
     )
     return files
+
+
+def page_sources() -> list[Path]:
+    """Return the sources of the page: its own, and the modules and styles that it shares with pages of one file."""
+    shared = (path for path in SHARED.iterdir() if path.suffix in {".css", ".mjs"})
+    return sorted([*PAGES.iterdir(), *shared], key=lambda path: path.name)
 
 
 def _filled(path: Path, values: Mapping[str, str]) -> bytes:
@@ -247,10 +348,7 @@ def write_site(files: Mapping[str, bytes], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
         draft = Path(scratch, "site")
-        for name, content in files.items():
-            path = draft / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        _write(files, draft)
         if out.exists():
             out.rename(Path(scratch, "old"))
         draft.rename(out)

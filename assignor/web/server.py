@@ -25,6 +25,7 @@ TYPES: Final = {
     ".svg": "image/svg+xml",
     ".wasm": "application/wasm",
     ".webmanifest": "application/manifest+json",
+    ".xz": "application/x-xz",
     ".zip": "application/zip",
 }
 """Browsers compile WebAssembly while it loads, and run modules, only with the right type."""

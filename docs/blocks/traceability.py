@@ -83,8 +83,12 @@ SENTENCES: Final[Mapping[str, _Sentences]] = {
             ),
         ),
         (
-            "it now answers with its supported version and no tasks",
-            ("an_old_leader_answers_a_newer_subscription_with_an_empty_assignment_in_kip_268",),
+            "it now answers with its supported version and no tasks, instead of failing",
+            (
+                "an_old_leader_answers_a_newer_subscription_with_an_empty_assignment_in_kip_268",
+                "instead_of_failing_the_leader_answers_a_newer_subscription_beside_a_member_that_cannot_probe",
+                "a_bounce_shows_the_exchange_of_the_kip",
+            ),
         ),
         (
             "the newer member downgrades and rejoins",

@@ -7,28 +7,28 @@ one after the other: memory while writing does not depend on the number of recor
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BytesIO
+from datetime import UTC, datetime
 from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import define, field
 
+from assignor.formats.page import gzip_block, json_block, page_parts
 from assignor.groups.history.tables import GENERATIONS, MEMBERS, TASKS, Row
 from spark_sim.audit._groups import GroupSummaries
 from spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
 from spark_sim.audit.conformance import conformance_summary
-from spark_sim.sweep.report.pages import page_template
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+TITLE: Final = "Audit of consumer groups"
+_PAGES: Final = Path(__file__).parent / "pages"
 _BLOCK_BYTES: Final = 1_000_000
 """The size of a block of JSON, which ends with the group that exceeds it."""
 _BLOCK_GROUPS: Final = 400
@@ -65,8 +65,8 @@ class AuditSummary(Protocol):
         """Whether all of the source was read."""
 
     @property
-    def has_checksums(self) -> bool:
-        """Whether checksums were verified."""
+    def unverified(self) -> str:
+        """Why checksums were not verified; empty: they were."""
 
     @property
     def first_time(self) -> int | None:
@@ -85,31 +85,58 @@ def write_report(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None =
         out: The folder.
         bounces: Rows of the table ``conformance``; None if rolling bounces were not compared.
     """
-    blocks = _Blocks({group["group"]: group["findings"] for group in audit.groups.needing_attention})
-    parts = page_template("spark_sim.audit").generate(
-        source=audit.source,
-        groups=len(audit.groups),
-        rebalances=audit.groups.total("generations"),
-        troubled=sum(map(_has_problem, blocks.findings.values())),
-        records=audit.records,
-        is_complete=audit.is_complete,
-        has_checksums=audit.has_checksums,
-        problems=audit.problems[:_MOST_PROBLEMS],
-        more_problems=max(0, len(audit.problems) - _MOST_PROBLEMS),
-        blocks=blocks.encoded(group_data(out)),
-        table=lambda: encode(table_texts(audit, blocks.places(audit.groups.names), bounce_data(bounces))),
+    parts = page_parts(
+        TITLE,
+        (_PAGES / "audit.mjs").read_text("utf-8"),
+        _parts(audit, out, bounces),
+        heading="Consumer groups and their rebalances",
+        lead=f"{len(audit.groups):,} groups with {audit.groups.total('generations'):,} rebalances, from the records of "
+        f"__consumer_offsets in {audit.source}, {_extent(audit)}. All times are UTC.",
+        origin="Made by streams-assignor audit. The tables generations, members, tasks, commits and findings beside "
+        "this file have every row. Records do not say why a group rebalanced: causes are inferred, and each has its "
+        "confidence.",
+        style=(_PAGES / "audit.css").read_text("utf-8"),
     )
     with (out / "report.html").open("w", encoding="utf-8") as file:
         file.writelines(parts)
 
 
-def encode(texts: Iterable[str]) -> str:
-    """Return texts, gzipped in base64, whose characters mean nothing to HTML."""
-    sink = BytesIO()
-    with gzip.GzipFile(fileobj=sink, mode="wb", compresslevel=6, mtime=0) as packed:
-        for text in texts:
-            packed.write(text.encode())
-    return base64.b64encode(sink.getbuffer()).decode()
+def _parts(audit: AuditSummary, out: Path, bounces: Sequence[Row] | None) -> Iterator[str]:
+    """Yield the data; the table of groups is the last, as it says in which block each group is."""
+    blocks = _Blocks({group["group"]: group["findings"] for group in audit.groups.needing_attention})
+    yield json_block("summary", _summary(audit, sum(map(_has_problem, blocks.findings.values()))))
+    yield from blocks.encoded(group_data(out))
+    table = table_texts(audit, blocks.places(audit.groups.names), bounce_data(bounces))
+    yield gzip_block('id="table"', table)
+
+
+def _extent(audit: AuditSummary) -> str:
+    if audit.first_time is None or audit.last_time is None:
+        return "without records"
+    return " to ".join(
+        datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        for time in (audit.first_time, audit.last_time)
+    )
+
+
+def _summary(audit: AuditSummary, troubled: int) -> dict[str, Any]:
+    """Return what the page says of the audit as a whole."""
+    groups = len(audit.groups)
+    if troubled:
+        text = f"✗ {troubled:,} of {groups:,} groups {'has' if troubled == 1 else 'have'} a problem."
+    elif audit.is_complete:
+        text = "✓ No group has a problem."
+    else:
+        text = "No group has a problem in what could be read."
+    if not audit.is_complete:
+        text += " ✗ A part of the source is damaged or missing; the end of this page says what."
+    more = len(audit.problems) - _MOST_PROBLEMS
+    return {
+        "judgement": {"verdict": "unsafe" if troubled or not audit.is_complete else "safe", "text": text},
+        "notes": [f"Checksums: not verified; {audit.unverified}."] if audit.unverified else [],
+        "records": dict(audit.records),
+        "problems": [*audit.problems[:_MOST_PROBLEMS], *([f"{more} more are in audit.json"] if more > 0 else [])],
+    }
 
 
 def _json(data: Any) -> str:
@@ -129,17 +156,16 @@ class _Blocks:
         """Yield the blocks."""
         import pyarrow as pa
 
-        names: list[str] = []
-        waiting: list[str] = []
+        waiting: list[tuple[GroupData, str]] = []
         size = 0
         for group, text in chain(self._texts(groups), [(None, "")]):
             if waiting and (group is None or size >= _BLOCK_BYTES or len(waiting) == _BLOCK_GROUPS):
-                self._names.append(pa.array(names, pa.string()))
-                yield encode(["[", ",".join(waiting), "]"])
-                names, waiting, size = [], [], 0
+                self._names.append(pa.array([shown.group for shown, _ in waiting], pa.string()))
+                yield gzip_block('class="block"', ["[", ",".join(text for _, text in waiting), "]"])
+                yield gzip_block('class="times"', [_json(times_json([shown for shown, _ in waiting]))])
+                waiting, size = [], 0
             if group is not None:
-                names.append(group)
-                waiting.append(text)
+                waiting.append((group, text))
                 size += len(text)
 
     def places(self, groups: pa.ChunkedArray) -> Iterator[tuple[int, int]]:
@@ -154,14 +180,15 @@ class _Blocks:
             block = 0 if place is None else bisect_right(begins, place) - 1
             yield _NO_BLOCK if place is None else (block, place - begins[block])
 
-    def _texts(self, groups: Iterable[GroupData]) -> Iterator[tuple[str, str]]:
+    def _texts(self, groups: Iterable[GroupData]) -> Iterator[tuple[GroupData, str]]:
         left = dict(self.findings)
         for group in groups:
-            yield group.group, self._text(group)
+            yield group, self._text(group)
             left.pop(group.group, None)
         # A group without a rebalance in the tables may still have findings.
         for name in left:
-            yield name, self._text(GroupData(name, {}, {}))
+            group = GroupData(name, {}, {})
+            yield group, self._text(group)
 
     def _text(self, group: GroupData) -> str:
         return _json(group_json(group, self.findings.get(group.group, [])))
@@ -191,7 +218,7 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
             columns["versions"] = [_sent_versions(versions, base) for versions in columns["versions"]]
         if "time" in columns:
             columns["time"] = differences([base, *columns["time"]])
-        for name in ("protocol", "leader", "cause", "confidence"):
+        for name in ("protocol", "leader", "cause", "confidence", "state"):
             if name in columns:
                 columns[name] = _interned(columns[name])
     return {
@@ -214,6 +241,24 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
         ],
         "more_findings": max(0, len(findings) - _MOST_FINDINGS),
     }
+
+
+def times_json(groups: Iterable[GroupData]) -> dict[str, Any]:
+    """Return what the axis over all groups shows of them.
+
+    That is, for each, its first second, the seconds between rebalances, their causes, and those that leave no members.
+    """
+    causes: dict[str, int] = {}
+    rows = []
+    for group in groups:
+        columns = group.tables.get(GENERATIONS.name, {})
+        # Clocks of brokers differ, and the page looks for times in their order.
+        seconds = [*accumulate((time // 1000 for time in columns.get("time", ())), max)]
+        kinds = [causes.setdefault(cause, len(causes)) for cause in columns.get("cause", ())]
+        empty = [place for place, members in enumerate(columns.get("members", ())) if not members]
+        base = min(seconds, default=0)
+        rows.append([base, differences([base, *seconds]), kinds, empty])
+    return {"causes": [*causes], "groups": rows}
 
 
 def _sent_versions(versions: Sequence[Mapping[str, int | None]], base: int) -> list[list[int | None]]:

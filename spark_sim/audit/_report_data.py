@@ -33,7 +33,8 @@ _MOST_MEMBERS: Final = 300
 MOST_INTERVALS: Final = 1000
 _MOST_TEXT: Final = 300
 """Characters of a detail, which names every member that it is about."""
-_NO_OWNER_OR_TWO: Final = ("unowned", "owned-twice")
+_SHOWN_ROLES: Final = ("unowned", "owned-twice", "awaited")
+"""What is not as it should be: a task has no owner, or two, or a member waits for it."""
 
 Columns = dict[str, list[Any]]
 
@@ -55,12 +56,14 @@ def _generation_columns() -> dict[str, pc.Expression]:
     import pyarrow.compute as pc
 
     names = (
-        "offset generation time duration_ms skipped protocol leader members cause confidence used_versions"
-        " supported_versions probing tasks tasks_moved tasks_moved_without_state tasks_revoked record_bytes"
+        "offset generation time duration_ms assignment_ms skipped state protocol leader members cause confidence"
+        " used_versions supported_versions probing tasks tasks_moved tasks_moved_without_state tasks_revoked"
+        " record_bytes"
     )
     return {name: pc.field(name) for name in names.split()} | {
         "joined": pc.list_value_length(pc.field("joined")),
         "gone": pc.list_value_length(pc.field("gone")),
+        "pending": pc.list_value_length(pc.field("pending")),
         "detail": pc.utf8_slice_codeunits(pc.field("detail"), 0, _MOST_TEXT),
     }
 
@@ -70,7 +73,7 @@ def _member_columns() -> dict[str, pc.Expression]:
 
     names = (
         "member_id name client_id host instance_id process_id first_generation last_generation first_time last_time"
-        " began ended used_version supported_version releases versions"
+        " rack end_point topology_epoch is_classic began ended used_version supported_version releases versions"
     )
     return {name: pc.field(name) for name in names.split()}
 
@@ -87,17 +90,17 @@ def _interval_columns() -> dict[str, pc.Expression]:
     }
 
 
-def _lacks_one_owner() -> pc.Expression:
+def _is_shown_interval() -> pc.Expression:
     import pyarrow.compute as pc
 
-    return pc.field("role").isin(_NO_OWNER_OR_TWO)
+    return pc.field("role").isin(_SHOWN_ROLES)
 
 
 _INTERVAL: Final = ("group", "role", "from_generation", "from_time", "until_time")
 
 
 def _fold_intervals(table: pa.Table) -> pa.Table:
-    """Return one row for all tasks that have no owner, or two, for the same time."""
+    """Return one row for all tasks that have no owner, two, or one to come, for the same time."""
     sums = [("owners", "min"), ("first", "min"), ("last", "max"), ("tasks", "sum")]
     folded = table.group_by(list(_INTERVAL)).aggregate(sums)
     names = [*_INTERVAL, *(f"{name}_{function}" for name, function in sums)]
@@ -107,7 +110,7 @@ def _fold_intervals(table: pa.Table) -> pa.Table:
 _VIEWS: Final = (
     _View(GENERATIONS.name, _generation_columns, ("offset",)),
     _View(MEMBERS.name, _member_columns, ("last_time", "first_time", "member_id")),
-    _View(TASKS.name, _interval_columns, ("from_time", "role"), _lacks_one_owner, _fold_intervals),
+    _View(TASKS.name, _interval_columns, ("from_time", "role"), _is_shown_interval, _fold_intervals),
 )
 
 

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Add ``rolling_bounces`` and ``consumer_offsets`` to a session of the caller, also of Spark Connect."""
+    """Add ``rolling_bounces`` and ``consumer_offsets`` to a session of the caller, also of Spark Connect.
+
+    Raises:
+        MissingExtraError: A library of Spark is not installed.
+    """
+    register_tables(spark)
     from spark_sim.audit._spark_source import ConsumerOffsets
 
-    register_tables(spark)
     spark.dataSource.register(ConsumerOffsets)

@@ -119,7 +119,7 @@ def audit_in_memory(source: Source, on_progress: Callable[[int, int], None] = la
         **SCHEMA,
         "source": source.name,
         "complete": is_complete(counts),
-        "checksums": "verified" if source.has_checksums else NOT_VERIFIED,
+        "checksums": NOT_VERIFIED if source.unverified else "verified",
         "from_time": min((first for first, _ in times if first is not None and first >= 0), default=None),
         "until_time": max((last for _, last in times if last > 0), default=None),
         "records": dict(sorted(counts.items())),

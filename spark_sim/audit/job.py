@@ -29,10 +29,12 @@ from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit
 from spark_sim.audit.sources import Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import require_own, upload
+from spark_sim.engine_libraries import ARROW
 from spark_sim.sweep.spark.paths import is_uri
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
 from spark_sim.worker_pool import WorkerPool
+from upgrade.extras import require
 
 INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
 """Counts that say that an audit has not seen, or not understood, all of its source."""
@@ -43,7 +45,7 @@ SCHEMA: Final = {"schema": "streams-assignor/audit", "version": 1}
 RESULTS: Final = Results(
     "audit",
     {
-        REPORT_FILE: page_titled("Audit of consumer groups · streams-assignor"),
+        REPORT_FILE: page_titled("Audit of consumer groups"),
         SUMMARY_FILE: begins_with(b"{\n ", "source", "from_time", "until_time", "records", "rows"),
     },
     {**TABLES, CONFORMANCE.name: CONFORMANCE},
@@ -77,8 +79,8 @@ class Audit:
     last_time: int | None
     conformance: dict[str, Any] | None = None
     """The summary of the rolling bounces; None if they were not compared."""
-    has_checksums: bool = True
-    """Whether checksums were verified."""
+    unverified: str = ""
+    """Why checksums were not verified; empty: they were."""
 
     @property
     def is_complete(self) -> bool:
@@ -91,7 +93,7 @@ class Audit:
             **SCHEMA,
             "source": self.source,
             "complete": self.is_complete,
-            "checksums": "verified" if self.has_checksums else NOT_VERIFIED,
+            "checksums": NOT_VERIFIED if self.unverified else "verified",
             "from_time": self.first_time,
             "until_time": self.last_time,
             "records": self.records,
@@ -131,9 +133,11 @@ def run_audit(
         compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
+        MissingExtraError: PyArrow is not installed.
         SourceError: The source cannot be read, it has no record, or it lacks a group that is asked for.
         ResultFolderError: The folder has files that no audit has written, or cannot be written.
     """
+    require(*ARROW)
     from spark_sim.audit._report import write_report
 
     with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:
@@ -220,7 +224,7 @@ def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
         rows={name: sum(summary.rows[name] for summary in summaries) for name in TABLES},
         groups=GroupSummaries(summary.groups for summary in summaries if summary.groups is not None),
         problems=tuple(problem for summary in summaries for problem in summary.problems),
-        has_checksums=source.has_checksums,
+        unverified=source.unverified,
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
     )

@@ -53,6 +53,8 @@ class GroupState:
         """How many processes have been started."""
         self.process_id_seed = 0
         """Draws the order of new process ids, by which Kafka orders processes; 0: each is after all before it."""
+        self.process_id_bits = 127
+        """How many bits are drawn: with 128 half of the ids are negative numbers, as in a real group."""
         self.process_ids_on_disk: dict[str, UUID] = {}
         """Process => the process id in its state directory; releases that keep one have written it."""
         self.events: list[GroupEvent] = []
@@ -122,6 +124,14 @@ class GroupState:
                 )
                 recorded.append(violation)
 
+    def end_offset_sum(self, task: TaskId) -> int:  # noqa: ARG002 - a group that was observed has other ends
+        """Return the sum of the end offsets of the changelogs of a task, which a store that is caught up has."""
+        return LONG_CHANGELOG_END
+
+    def start_offset_sum(self, process: str, task: TaskId) -> int:  # noqa: ARG002
+        """Return the offset sum of a store of a process that is not caught up."""
+        return 0
+
     def on_assignment_computed(self, leader: SimulatedMember, assignments: Mapping[str, bytes]) -> None:
         """Observe the assignments of a leader, before its SyncGroup."""
 
@@ -146,7 +156,10 @@ def offset_sums(state: GroupState, member: SimulatedMember) -> dict[TaskId, int]
         return dict.fromkeys(stored, 0)
     caught_up = caught_up_tasks(state, member) | member.assignor.member.previous_active
     state.caught_up_by_process[member.process] = caught_up
-    return {task: LONG_CHANGELOG_END if task in caught_up else 0 for task in stored}
+    return {
+        task: state.end_offset_sum(task) if task in caught_up else state.start_offset_sum(member.process, task)
+        for task in stored
+    }
 
 
 def caught_up_tasks(state: GroupState, member: SimulatedMember) -> frozenset[TaskId]:

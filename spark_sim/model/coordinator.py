@@ -44,6 +44,27 @@ class Coordinator:
         self._static_members: dict[str, str] = {}  # by instance id
         self._last_member_number = 0
 
+    def restore(
+        self,
+        generation: int,
+        leader: str,
+        subscriptions: Mapping[str, bytes],
+        assignments: Mapping[str, bytes],
+        static_members: Mapping[str, str],
+    ) -> None:
+        """Continue as the coordinator of a stable group whose members have taken their assignments.
+
+        Args:
+            generation: The number of its generation.
+            leader: The member id of the leader.
+            subscriptions: Member id => subscription, in the order of joining.
+            assignments: Member id => assignment.
+            static_members: ``group.instance.id`` => member id.
+        """
+        self.generation, self.phase, self.leader = generation, GroupPhase.STABLE, leader
+        self._subscriptions, self._assignments = dict(subscriptions), dict(assignments)
+        self._static_members, self._last_member_number = dict(static_members), len(subscriptions)
+
     @property
     def members(self) -> tuple[str, ...]:
         """Member ids, oldest first."""

@@ -48,7 +48,7 @@ def _process_id(state: GroupState, process: str, instance: Instance) -> UUID:
     """Return the process id of a process that starts: that in its state directory, or a new one."""
     state.process_starts += 1
     number, seed = state.process_starts, state.process_id_seed
-    new = UUID(int=Random(f"{seed} {number}").getrandbits(127) if seed else number)
+    new = UUID(int=Random(f"{seed} {number}").getrandbits(state.process_id_bits) if seed else number)
     if not (instance.release.behaviour.keeps_process_id and state.workload.has_persistent_state):
         return new
     return state.process_ids_on_disk.setdefault(process, new)

@@ -161,7 +161,7 @@ class Instance:
 
     def config(self, workload: Workload = DEFAULT_WORKLOAD) -> StreamsConfig:
         """Return its configuration; ``ConfigException`` if its release rejects it."""
-        return _streams_config(self, workload.standbys)
+        return _streams_config(self, workload)
 
     def __str__(self) -> str:
         settings = (("upgrade.from", self.upgrade_from), ("topology", self.topology))
@@ -262,9 +262,9 @@ def make_step(verb: str, *members: str, instance: Instance | None = None, mode: 
 
 
 @lru_cache(maxsize=1000)
-def _streams_config(instance: Instance, standbys: int) -> StreamsConfig:
+def _streams_config(instance: Instance, workload: Workload) -> StreamsConfig:
     """Return a checked configuration; cached, as a sweep starts many thousands of members."""
-    config = StreamsConfig(upgrade_from=instance.upgrade_from, num_standby_replicas=standbys)
+    config = workload.streams_config(instance.upgrade_from)
     config.pinned_version(instance.release)
     return config
 

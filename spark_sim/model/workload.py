@@ -15,6 +15,7 @@ from attrs import frozen
 from assignor import Subtopology, Topology
 from subscription_codec import TaskId, TopicPartition
 from upgrade.errors import UpgradeError
+from upgrade.streams_config import StreamsConfig
 
 TOPOLOGIES: Final[Mapping[str, Topology]] = {
     "counts": Topology.of(Subtopology(sources=["data"], changelogs=["counts-changelog"])),
@@ -79,6 +80,10 @@ class Workload:
     def stream_topology(self) -> Topology:
         """The topology by its name."""
         return TOPOLOGIES[self.topology]
+
+    def streams_config(self, upgrade_from: str | None) -> StreamsConfig:
+        """Return the configuration of a member."""
+        return StreamsConfig(upgrade_from=upgrade_from, num_standby_replicas=self.standbys)
 
     @property
     def has_persistent_state(self) -> bool:

@@ -25,7 +25,7 @@ from spark_sim.table import Table
 
 PARQUET: Final = "parquet"
 REPORT: Final = "report.html"
-is_page: Final = page_titled("Upgrade sweep · streams-assignor")
+is_page: Final = page_titled("Upgrade sweep", "Broker sweep", "Known bugs")
 _EXPORTS: Final[Mapping[str, IsOwn]] = {
     GUIDE: begins_with(b"[\n{", "from", "to", "verdict", "bounces", "via", "way"),
     REPORT: is_page,

@@ -27,6 +27,7 @@ from urllib.parse import unquote, urlsplit
 
 from attrs import frozen
 
+from spark_sim.engine_libraries import require_engine
 from spark_sim.search.cell_result import CellResult
 from spark_sim.sweep._local import local_engine
 from spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
@@ -143,10 +144,12 @@ def run_sweep(
         The results, read from the tables.
 
     Raises:
+        MissingExtraError: A library of the engine is not installed.
         ResultFolderError: The folder cannot be used.
         SweepError: A worker failed.
         JavaNotFound, SparkNotStarted: Spark cannot be started.
     """
+    require_engine(master)
     folder = local_folder(out)
     if master == PROCESSES and (folder is None or storage_format != PARQUET):
         raise ResultFolderError(f"--master {PROCESSES} writes Parquet into a folder of this machine, got {out}")
@@ -169,9 +172,11 @@ def read_with_spark(
     """Read the results of a finished sweep from any storage and format.
 
     Raises:
+        MissingExtraError: A library of Spark is not installed.
         ResultFolderError: There is no finished sweep, or it cannot be read.
         JavaNotFound, SparkNotStarted: Spark cannot be started.
     """
+    require_engine(master)
     with _engine(master, out, local_folder(out), storage_format, log, settings) as engine:
         return read_store(engine.store, out)
 

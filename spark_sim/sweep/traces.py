@@ -14,12 +14,17 @@ from attrs import asdict, frozen
 from assignor.formats.text import count
 from spark_sim.brokers.actions import apply_step, check_final_state, initial_state
 from spark_sim.brokers.cluster_state import TraceEvent
+from spark_sim.brokers.parser import is_broker_scenario
+from spark_sim.brokers.parser import parse_scenario as parse_broker_scenario
 from spark_sim.brokers.scenario import BrokerScenario
 from spark_sim.model.events import GroupEvent, events_digest
 from spark_sim.model.scenario import Scenario, ScenarioError, join_words
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import Violation
+from spark_sim.regressions.mutants import mutants_registered
 from spark_sim.streams_groups.events import GroupTraceEvent, trace_run
+from spark_sim.streams_groups.parser import is_group_scenario
+from spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
 from spark_sim.streams_groups.scenario import GroupScenario
 from upgrade.input_values import InvalidInput, parse_json
 
@@ -33,6 +38,10 @@ class TraceStep(Generic[E]):
     step: str
     meaning: str
     events: tuple[E, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"step": self.step, "meaning": self.meaning, "events": [event.as_json() for event in self.events]}
 
 
 @frozen
@@ -64,10 +73,7 @@ class Trace(Generic[E]):
             "verdict": self.verdict,
             "violations": [asdict(violation) for violation in self.violations],
             **self.details,
-            "steps": [
-                {"step": step.step, "meaning": step.meaning, "events": [event.as_json() for event in step.events]}
-                for step in self.steps
-            ],
+            "steps": [step.as_json() for step in self.steps],
         }
 
 
@@ -149,6 +155,23 @@ def trace_group_scenario(scenario: GroupScenario) -> Trace[GroupTraceEvent]:
     ]
     epoch = run.world.group.epoch
     return Trace(str(scenario), run.violations, f"the group is in epoch {epoch}", {"epoch": epoch}, tuple(steps))
+
+
+def trace_line(line: str) -> Trace[Any]:
+    """Run the scenario of a line, whether it is of brokers, a streams group or a classic group.
+
+    >>> trace_line("1@4.1 level 4.1-IV1").summary, trace_line("A@4.3.1 group 4.3.1 | start A | settle").summary
+    ('finalized is metadata.version 26', 'the group is in epoch 1')
+
+    Raises:
+        ScenarioError: It is none, or a step is not possible.
+    """
+    if is_broker_scenario(line):
+        return trace_broker_scenario(parse_broker_scenario(line))
+    if is_group_scenario(line):
+        return trace_group_scenario(parse_group_scenario(line))
+    with mutants_registered():  # Kafka's known bugs have examples with releases that never existed
+        return trace(Scenario.parse(line))
 
 
 def _initial_description(scenario: BrokerScenario) -> str:

@@ -47,6 +47,24 @@ def test_the_empty_assignment_only_encodes_both_versions_used_and_supported_as_t
     assert (X, X) == (answer.version, answer.supported_version)
 
 
+@pytest.mark.parametrize("old", [1, 2])
+def test_instead_of_failing_the_leader_answers_a_newer_subscription_beside_a_member_that_cannot_probe(old):
+    """The rule set of the text raised IllegalStateException here, as Kafka's leaders of 2.0 to 2.6 do."""
+    decision = decide(KIP_268.leader, X, {"old": MemberVersions(old), "new": MemberVersions(Y, Y)})
+    member, actions = upgraded(KIP_268).on_assignment(ReceivedVersions(X, X))
+    then = decide(KIP_268.leader, X, {"old": MemberVersions(old), "new": MemberVersions(X, Y)}).answers["new"]
+
+    assert (X, X, AssignmentContent.EMPTY) == (
+        decision.answers["new"].version,
+        decision.answers["new"].supported_version,
+        decision.answers["new"].content,
+    )
+    assert (old, AssignmentContent.REGULAR) == (decision.answers["old"].version, decision.answers["old"].content)
+    assert (X, (Action.DISCARD, Action.REJOIN)) == (member.version_to_send(), actions)
+    assert (old, AssignmentContent.REGULAR) == (then.version, then.content)
+    assert (member, (Action.ACCEPT,)) == member.on_assignment(ReceivedVersions(then.version, -1))
+
+
 def test_today_a_newer_subscription_gets_a_real_assignment_in_the_common_version():
     answer = decide(CURRENT.leader, X, {"old": MemberVersions(X, X), "new": MemberVersions(Y, Y)}).answers["new"]
 

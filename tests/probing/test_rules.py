@@ -197,7 +197,7 @@ def test_kafka_6054_the_unfixed_releases_answer_version_1_with_version_2():
     assert [2, 1] == [decide(rules.leader, 2, {"old": MemberVersions(1)}).answers["old"].version for rules in (G1, G1F)]
 
 
-@pytest.mark.parametrize("rules", [KIP_268, KAFKA_2_0, KAFKA_8649, G4A, G4B], ids=str)
+@pytest.mark.parametrize("rules", [KAFKA_2_0, KAFKA_8649, G4A, G4B], ids=str)
 def test_a_future_member_beside_one_that_cannot_probe_makes_the_leader_fail(rules):
     with pytest.raises(RemoteProtocolError) as caught:
         decide(rules.leader, 3, {"old": MemberVersions(2), "new": MemberVersions(4, 4)})

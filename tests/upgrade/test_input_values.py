@@ -54,6 +54,8 @@ def test_a_number_is_in_its_bounds_or_refused(text, least, most):
         (LONG, "expected JSON"),
         (DEEP, "nested too deeply"),
         ('{"a":' * 50_000, "nested too deeply"),
+        (b"[" * 201 + b"]" * 201, "nested too deeply: more than 200 levels"),
+        ('["[" ,' * 201, "nested too deeply"),
         (b"\xff\xfe{", "expected JSON"),
     ],
 )
@@ -62,6 +64,19 @@ def test_what_is_no_json_is_refused(text, why):
         parse_json(text)
     assert why in str(refused.value)
     assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200 + "]" * 200,
+        json.dumps(["[" * 300, '"' + "{" * 300, '\\"' + "[" * 300]),
+        json.dumps([[], {}, [{}]] * 1000),
+        json.dumps(["["] * 300).encode("utf-16"),
+    ],
+)
+def test_many_brackets_that_are_not_nested_are_read(text):
+    assert json.loads(text) == parse_json(text)
 
 
 @given(st.text() | st.binary())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from probing.rules import BY_NAME
 from subscription_codec import LATEST_SUPPORTED_VERSION
 from tests.subscription_codec.test_vectors import LATEST
-from upgrade import UnknownRelease, number_of, release_named
+from upgrade import UnknownRelease, as_release, number_of, release_named
 from upgrade.release_behaviour import UPGRADE_FROM
 from upgrade.release_names import CONFLUENT_PLATFORM
 from upgrade.releases import NEWEST, NEWEST_OF_LINE, OURS, RELEASES, resolve_release, with_assumption
@@ -399,3 +399,19 @@ def test_a_number_of_thousands_of_digits_is_no_release(form):
 def test_our_members_accept_every_value_that_a_member_beside_them_may_have(value):
     """4.0 and later were refused: such a configuration could not be copied from the Java application of a group."""
     assert StartupOutcome.STARTS is OURS.startup_outcome(value).outcome
+
+
+def test_a_release_may_be_given_by_its_name():
+    assert OURS is as_release(OURS)
+    assert release_named("kip-268") is as_release("kip-268")
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [("kip-286", "did you mean kip-268?"), (None, "expected a release or its name, as 'kip-268', got None")],
+)
+def test_another_value_is_no_release(given, problem):
+    with pytest.raises(UnknownRelease) as caught:
+        as_release(given)
+
+    assert problem in str(caught.value)

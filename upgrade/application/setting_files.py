@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 from attrs import evolve, field, frozen
 
 from upgrade.errors import UpgradeError
-from upgrade.input_values import parse_property_lines
+from upgrade.input_values import parse_property_lines, require_shallow
 
 _PREFIXES: Final = (
     "spring.kafka.streams.properties",
@@ -359,14 +359,13 @@ def _named_value(value: Object | list[Any] | str | None) -> tuple[str, Object | 
 def parse_json_file(text: str) -> Iterator[Entry]:
     """Yield the entries of a JSON document; its numbers stay as they are written."""
     try:
+        require_shallow(text)
         parsed = json.loads(
             text, object_pairs_hook=tuple, parse_int=str, parse_float=str, parse_constant=_refuse_constant
         )
         document = _with_lines(parsed, iter(_key_lines(text)))
     except json.JSONDecodeError as error:
         raise UpgradeError(f"expected JSON ({error.msg}) at line {error.lineno} column {error.colno}") from None
-    except RecursionError:
-        raise UpgradeError("expected JSON, got brackets that are nested too deeply") from None
     yield from flatten(document)
 
 

@@ -93,9 +93,24 @@ def wrapper_lines() -> Mapping[tuple[str, str], WrapperLine]:
 def _wrappers_in(application: Application) -> Iterator[tuple[str, WrapperLine]]:
     """Yield the wrappers of an application with their versions, as far as the table has their lines."""
     for library, version in application.all_libraries.items():
-        line = ".".join(map(str, version_number(version)[:2]))
-        if wrapper := wrapper_lines().get((library, line)):
+        if wrapper := wrapper_lines().get((library, _line(version))):
             yield f"{library} {version}", wrapper
+
+
+def _unread_lines_in(application: Application) -> Iterator[tuple[str, str]]:
+    """Yield the wrappers of which the table has other lines only, with their versions."""
+    for library, version in application.all_libraries.items():
+        if library in _wrappers() and (library, _line(version)) not in wrapper_lines():
+            yield library, version
+
+
+@cache
+def _wrappers() -> frozenset[str]:
+    return frozenset(library for library, _ in wrapper_lines())
+
+
+def _line(version: str) -> str:
+    return ".".join(map(str, version_number(version)[:2]))
 
 
 def with_wrappers(application: Application) -> Application:
@@ -138,6 +153,19 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
             remedy="give it CleanupConfig(false, false), or spring.kafka.streams.cleanup.on-shutdown=false of Spring "
             "Boot, in a bounce before the upgrade; it is the default since spring-kafka 2.7 and Spring Boot 2.5",
             source=f"CleanupConfig and KafkaProperties of {decides.library} {decides.release}",
+        )
+    for library, version in dict.fromkeys(unread for application in given for unread in _unread_lines_in(application)):
+        lines = ", ".join(wrapper.line for wrapper in wrapper_lines().values() if wrapper.library == library)
+        yield Hazard(
+            name=f"{library}-line-not-read",
+            about=HazardSubject.CODE,
+            severity=Severity.CHANGES,
+            applies_to=f"{library} {version}".rstrip(),
+            when=HasLibrary((library,)) & Ask(f"what this line of {library} calls, sets and deletes by itself"),
+            symptom="nothing is known of this line: what it calls and sets for every application, whether closing "
+            "deletes local stores, and which Kafka it links",
+            remedy=f"read its release notes and its POM; known are the lines {lines}",
+            source=f"{_TABLE} of this release",
         )
     has_binder = any(_BINDER in each.all_libraries for each in applications)
     if has_binder and target.known_number >= _CONSUMED_IS_COPIED_SINCE:

@@ -1,7 +1,8 @@
 """The parsers of numbers, JSON, properties and files from outside: each returns a value or raises ``InvalidInput``.
 
 Python's own parsers are not total: ``int`` and ``json.loads`` raise ``ValueError`` for a number of thousands of digits,
-``json.loads`` raises ``RecursionError`` and accepts ``Infinity``, and ``open`` waits for a pipe without a writer.
+``json.loads`` raises ``RecursionError`` or ends Python, and accepts ``Infinity``, and ``open`` waits for a pipe without
+a writer.
 """
 
 from upgrade.input_values._files import (
@@ -14,11 +15,12 @@ from upgrade.input_values._files import (
     read_text,
 )
 from upgrade.input_values._properties import parse_properties, parse_property_lines
-from upgrade.input_values._text import InvalidInput, parse_json, parse_number
+from upgrade.input_values._text import MAX_LEVELS, InvalidInput, parse_json, parse_number, require_shallow
 
 __all__ = [
     "MAX_CAPTURE_BYTES",
     "MAX_FILE_BYTES",
+    "MAX_LEVELS",
     "InvalidInput",
     "open_input",
     "parse_json",
@@ -29,4 +31,5 @@ __all__ = [
     "read_input",
     "read_lines",
     "read_text",
+    "require_shallow",
 ]

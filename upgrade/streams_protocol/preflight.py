@@ -62,7 +62,7 @@ class Check:
 
 
 @frozen(kw_only=True)
-class ObservedGroup:
+class MigratingGroup:
     """What a broker shows of the group."""
 
     type: str
@@ -84,7 +84,7 @@ Brokers = Mapping[int, FeatureMetadata]
 """The features of each broker, by its id."""
 
 
-def refine(facts: Facts, name: str, brokers: Brokers, group: ObservedGroup | None) -> Facts:
+def refine(facts: Facts, name: str, brokers: Brokers, group: MigratingGroup | None) -> Facts:
     """Return the facts with what the cluster shows of the group ``name``; a release that was given stays."""
     lines = [line_of(broker) for broker in brokers.values()]
     levels = [_finalized(broker) for broker in brokers.values()]
@@ -102,7 +102,7 @@ def refine(facts: Facts, name: str, brokers: Brokers, group: ObservedGroup | Non
 
 
 def preflight(
-    name: str, brokers: Brokers, group: ObservedGroup | None, target: Release, protocol: Protocol, facts: Facts
+    name: str, brokers: Brokers, group: MigratingGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> tuple[Check, ...]:
     """Judge brokers and group before a change to ``protocol`` with members of ``target``.
 
@@ -135,7 +135,7 @@ def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterat
 
 
 def _check_group(
-    name: str, group: ObservedGroup | None, target: Release, protocol: Protocol, facts: Facts
+    name: str, group: MigratingGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> Iterator[Check]:
     if group is None:
         text = f"there is no group {name}, so it has no committed offsets: members begin where auto.offset.reset says"
@@ -162,7 +162,7 @@ def _check_group(
         yield _check_standbys(group.standbys, facts)
 
 
-def _check_type(name: str, group: ObservedGroup, protocol: Protocol) -> Check:
+def _check_type(name: str, group: MigratingGroup, protocol: Protocol) -> Check:
     if group.type == protocol.value:
         return Check("group-type", Level.WARNING, f"{name} is a {group.type} group already: nothing to change")
     if group.type != protocol.other.value:
@@ -173,7 +173,7 @@ def _check_type(name: str, group: ObservedGroup, protocol: Protocol) -> Check:
     return Check("group-type", Level.OK, f"{name} is a {group.type} group")
 
 
-def _check_state(group: ObservedGroup) -> Check:
+def _check_state(group: MigratingGroup) -> Check:
     if group.state == _EMPTY:
         return Check("group-state", Level.OK, "the group is empty: it can change now")
     text = f"{group.state}, members: {group.members}; all of them have to stop"

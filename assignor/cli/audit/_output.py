@@ -42,8 +42,8 @@ def show(audit: Audit, out: str) -> None:
     hidden = len(audit.groups) - _SHOWN_GROUPS
     if hidden > 0:
         console.print(f"{hidden} more groups are in {out}/report.html", highlight=False, markup=False, soft_wrap=True)
-    if not audit.has_checksums:
-        console.print("checksums: not verified, the source has none", highlight=False)
+    if audit.unverified:
+        console.print(f"checksums: not verified, {audit.unverified}", highlight=False, markup=False, soft_wrap=True)
     for line in () if audit.conformance is None else _conformance_lines(audit.conformance):
         console.print(_one_line(line), highlight=False, markup=False, soft_wrap=True)
     for problem in audit.problems[:_SHOWN_PROBLEMS]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
+from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
 from assignor.cli._spark_options import LocalPath
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _LAG_SECONDS: Final = 10.0
 _PROCESSES: Final = "processes"
+_LIVE: Final = ("confluent_kafka",)
+"""What reads brokers."""
 
 
 class Moment(click.ParamType[int]):
@@ -169,6 +171,7 @@ def audit(
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.spark.paths import is_uri
 
     is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
@@ -188,9 +191,10 @@ def audit(
             expected = f"expected a Spark master such as spark://HOST:7077, got --master {master}"
             raise WrongUsage(f"{expected}: --follow does not run over Spark Connect")
         step("")
+        engine = f"local[{processes or os.cpu_count() or 1}]" if master == _PROCESSES else master
+        require_engine(engine, *_LIVE)
         topic = _offsets_topic(context, bootstrap_servers, command_config)
-        local = f"local[{processes or os.cpu_count() or 1}]"
-        _follow(topic, command_config, Path(out), interval, local if master == _PROCESSES else master)
+        _follow(topic, command_config, Path(out), interval, engine)
         return
     if since is not None and until is not None and since > until:
         raise WrongUsage("--since is later than --until")
@@ -202,6 +206,7 @@ def audit(
         max_batch_bytes=max_batch_bytes,
         finds_bounces=conform,
     )
+    require_engine(master if conform else _PROCESSES, *(() if files else _LIVE))
     step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
@@ -244,10 +249,8 @@ def _live_source(context: click.Context, servers: str | None, command_config: Pa
 
 
 def _offsets_topic(context: click.Context, servers: str | None, command_config: Path | None) -> OffsetsTopic:
-    try:
-        from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
-    except ImportError as error:
-        raise CommandFailed(str(error)) from None
+    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+
     return OffsetsTopic.of(*cluster_settings(context, servers, command_config))
 
 

@@ -19,6 +19,7 @@ from upgrade.cluster.client.errors import ApiError
 from upgrade.cluster.features.rpc import Listener
 from upgrade.config_types import parse_bootstrap_servers
 from upgrade.errors import ConfigException, UpgradeError
+from upgrade.extras import MissingExtraError
 
 BOOTSTRAP_SERVERS_VARIABLE: Final = "KAFKA_BOOTSTRAP_SERVERS"
 """The variable of the environment with the value of ``--bootstrap-servers``."""
@@ -58,7 +59,7 @@ def _java_error_messages() -> Iterator[None]:
         raise usage_error(error.format_message().removesuffix(".")) from None
     except BrokenPipeError:
         raise  # not an error: the reader of the output has closed it
-    except (UpgradeError, OSError) as error:
+    except (MissingExtraError, UpgradeError, OSError) as error:
         raise CommandFailure(error.java_text if isinstance(error, ApiError) else str(error)) from None
 
 

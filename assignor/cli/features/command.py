@@ -44,10 +44,8 @@ if TYPE_CHECKING:
 
 
 def _client() -> FeatureClient:
-    try:
-        from upgrade.cluster.client.feature_client import DEFAULT_TIMEOUT_SECONDS, FeatureClient
-    except ImportError as error:
-        raise click.ClickException(f"{error}; pip install 'streams-assignor[kafka-python]'") from None
+    from upgrade.cluster.client.feature_client import DEFAULT_TIMEOUT_SECONDS, FeatureClient
+
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors are raised as exceptions
     config = _command_config(shared_option("command_config") or os.environ.get(COMMAND_CONFIG_VARIABLE))
     servers = {listener: shared_bootstrap_servers(name) for name, listener in BOOTSTRAP_LISTENERS.items()}

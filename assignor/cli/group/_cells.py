@@ -10,7 +10,7 @@ from typing import Final
 from rich.text import Text
 
 from assignor.formats.text import count, format_seconds, join_names, printable
-from assignor.groups import DescribedSubtopology, InspectedGroup
+from assignor.groups import BrokerGroup, DescribedSubtopology, InspectedGroup
 from assignor.groups.broker_assigned.reconciliation import Reconciliation, Thing
 from assignor.groups.broker_assigned.topics import task_count
 from assignor.groups.connect import InspectedWorker
@@ -21,6 +21,12 @@ from upgrade.input_values import InvalidInput, parse_number
 
 _SHOWN_SUBTOPOLOGIES: Final = 8
 _SHOWN_TOPICS: Final = 4
+_DESCRIPTIONS: Final[Mapping[str, str]] = {
+    "not-stored": "none: the broker has no plug-in that stores it, or no member of 4.4 or later has sent it",
+    "error": "unknown: the broker could not fetch it; its log has the reason",
+    "not-understood": "unknown: it has a form that this program does not know",
+}
+"""What the status of a topology description means, if there is none."""
 _SETTINGS: Final[Mapping[str, str]] = {
     # the last part of the name of a setting: what it is called here
     "num.standby.replicas": "standbys",
@@ -28,6 +34,11 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "heartbeat.interval.ms": "heartbeat",
     "initial.rebalance.delay.ms": "initial delay",
     "assignment.interval.ms": "assignment interval",
+    "num.warmup.replicas": "warm-ups",
+    "acceptable.recovery.lag": "acceptable lag",
+    "task.offset.interval.ms": "task offset interval",
+    "rack.aware.assignment.tags": "rack tags",
+    "assignor.name": "assignor",
 }
 
 
@@ -190,6 +201,7 @@ def broker_facts(group: InspectedGroup) -> dict[str, str]:
         releases = dict.fromkeys(filter(None, map(group.releases_of, group.members)))
         facts["releases"] = join_names(releases) if releases else ""
         facts["topology"] = "\n".join(_topology_lines(group, broker.topology.subtopologies))
+        facts["description"] = _description_text(broker)
     return facts
 
 
@@ -197,7 +209,8 @@ def _settings(configs: Mapping[str, str]) -> Iterator[str]:
     for name, label in _SETTINGS.items():
         values = [value for key, value in configs.items() if key.partition(".")[2] == name]
         for value in values:
-            yield f"{label} {_seconds_text(value) if name.endswith('.ms') else value}"
+            if value:
+                yield f"{label} {_seconds_text(value) if name.endswith('.ms') else value}"
 
 
 def _seconds_text(milliseconds: str) -> str:
@@ -213,15 +226,34 @@ def _topology_lines(group: InspectedGroup, subtopologies: Iterable[DescribedSubt
         tasks = task_count(subtopology, group.described.partition_counts)
         size = "" if tasks is None else f", {count(tasks, 'task')}"
         state = f", {count(len(subtopology.changelogs), 'changelog')}" if subtopology.changelogs else ""
+        stores = _stores_of(group, subtopology)
+        stores_text = f", stores {join_names(stores, _SHOWN_TOPICS)}" if stores else ""
         sinks = (
             f" → {join_names(subtopology.repartition_sink_topics, _SHOWN_TOPICS)}"
             if subtopology.repartition_sink_topics
             else ""
         )
         inputs = join_names(subtopology.input_topics or ("no topic",), _SHOWN_TOPICS)
-        yield f"{subtopology.name}: {inputs}{sinks}{size}{state}"
+        yield f"{subtopology.name}: {inputs}{sinks}{size}{state}{stores_text}"
     if left_out := len(listed[_SHOWN_SUBTOPOLOGIES:]):
         yield f"… and {left_out} more; --json has all"
+
+
+def _stores_of(group: InspectedGroup, subtopology: DescribedSubtopology) -> list[str]:
+    """Return the names of the stores of a subtopology, if the topology is described."""
+    nodes = (group.described.broker.topology_description if group.described.broker else None) or ()
+    return sorted({store for node in nodes if str(node.subtopology) == subtopology.name for store in node.stores})
+
+
+def _description_text(broker: BrokerGroup) -> str:
+    """Summarize the topology description (KIP-1331); empty with brokers before 4.4."""
+    status = broker.topology_description_status
+    if broker.topology_description is None:
+        return _DESCRIPTIONS.get(status, status) if status else ""
+    nodes = broker.topology_description
+    global_stores = {store for node in nodes if node.subtopology is None for store in node.stores}
+    shown = f", global {join_names(sorted(global_stores), _SHOWN_TOPICS)}" if global_stores else ""
+    return f"{count(len(nodes), 'node')}{shown}; --json has them"
 
 
 def epoch_cell(group: InspectedGroup, member: InspectedMember) -> Text:
@@ -233,7 +265,7 @@ def epoch_cell(group: InspectedGroup, member: InspectedMember) -> Text:
     topology = group.described.broker.topology if group.described.broker else None
     is_stale = topology is not None and assignment.topology_epoch < topology.epoch
     return stacked(
-        (str(assignment.epoch), "" if confirmed else "yellow"),
+        ("away" if assignment.is_away else str(assignment.epoch), "" if confirmed else "yellow"),
         (f"topology {assignment.topology_epoch}" if is_stale else "", "red"),
         ("classic" if assignment.is_classic else "", "yellow"),
     )
@@ -254,7 +286,7 @@ def is_pending(group: InspectedGroup) -> bool:
 
 def _pending_lines(reconciliation: Reconciliation) -> Iterator[str]:
     if not reconciliation.is_confirmed:
-        yield "has to confirm its target"
+        yield "has to return, or its session to end" if reconciliation.is_away else "has to confirm its target"
     for (role, holders), awaited_here in groupby(
         reconciliation.awaited, key=lambda awaited: (awaited.role, awaited.holders)
     ):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import click
+from upgrade.extras import MissingExtraError, how_to_install, is_installed
 
-from assignor.groups import ClusterGroups, DescribedGroup
-from assignor.groups.offsets import GroupOffsets, OffsetRequest
+if TYPE_CHECKING:  # `plan` has an option with these names, and seldom a group
+    from assignor.groups import ClusterGroups, DescribedGroup
+    from assignor.groups.offsets import GroupOffsets, OffsetRequest
 
 
 class Lookup(Protocol):
@@ -51,15 +52,24 @@ LOOKUP_LOADERS: Final[Mapping[str, Callable[[], LookupFactory]]] = {
     "kafka-python": _load_kafka_python,
     "confluent-kafka": _load_confluent,
 }
-"""Lookups by client library, in order of preference. Each raises ``ImportError`` if its library is not installed."""
+"""Lookups by client library, in order of preference. Each raises ``MissingExtraError`` if its library is
+not installed."""
+
+_MODULES: Final = ("kafka", "confluent_kafka")
 
 
 def load_lookup(client: str | None = None) -> LookupFactory:
-    """Return the lookup of a client library, or of the first that is installed; ``ClickException`` if none is."""
-    missing = []
+    """Return the lookup of a client library, or of the first that is installed.
+
+    Raises:
+        MissingExtraError: None is, or in no release that can be used.
+    """
+    problems = []
     for name in [client] if client else LOOKUP_LOADERS:
         try:
             return LOOKUP_LOADERS[name]()
-        except ImportError as error:
-            missing.append(str(error))
-    raise click.ClickException("; or ".join(missing))
+        except MissingExtraError as error:
+            problems.append(str(error))
+    if len(problems) > 1 and not any(map(is_installed, _MODULES)):
+        raise MissingExtraError(f"neither {' nor '.join(LOOKUP_LOADERS)} is installed: {how_to_install(_MODULES[:1])}")
+    raise MissingExtraError("; or ".join(problems))

@@ -37,7 +37,7 @@ from assignor.groups import (
     shows_releases,
     upgrade_from_note,
 )
-from assignor.groups.described_group import CLASSIC, DEAD, STABLE
+from assignor.groups.described_group import CLASSIC, DEAD, STABLE, UNKNOWN_TYPE
 from upgrade.cluster.client.errors import ApiError
 from upgrade.input_values import InvalidInput, parse_json, read_all, read_text
 from upgrade.releases import Release, ResolvedRelease
@@ -179,12 +179,17 @@ def _described(look: Look) -> InspectedGroup | None:
     """Return the group; None if it is not described. One that does not exist has no members."""
     if isinstance(look.error, NoSuchGroup):
         return inspect_group(DescribedGroup(name="", state=DEAD))
-    return next((group for group in look.groups if not group.described.error), None)
+    return next((group for group in look.groups if not group.described.hides_members), None)
 
 
 def _result(condition: WaitCondition, step: _Step) -> WaitResult:
     """Return the status of a condition that is met as far as a description shows, and what it does not show."""
-    notes = [*condition.notes, step.restart.assumed]
+    errors = [group.described.error for group in step.look.groups]
+    notes = [
+        *condition.notes,
+        step.restart.assumed,
+        *(f"not completely described: {error}" for error in errors if error),
+    ]
     status = 0
     if condition.release and step.look.groups:
         group = step.look.groups[0]
@@ -207,6 +212,8 @@ def _impossible(condition: WaitCondition, look: Look) -> str:
         return error_text(look.error)
     for group in look.groups:
         raw = group.described
+        if raw.type == UNKNOWN_TYPE and raw.hides_members:
+            return raw.error  # it is the client library that does not show the group
         if condition.release and not shows_releases(group):
             return (
                 f"expected a group of Kafka Streams, whose metadata shows releases, got {raw.name} with "

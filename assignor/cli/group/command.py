@@ -9,7 +9,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from attrs import evolve
@@ -27,6 +27,8 @@ from assignor.cli.group._wait import (
     wait_for,
 )
 from assignor.cli.group._watch import Look, ProblemClock, error_text, look_until_decided, looks
+from assignor.cli.group._what_if import FORMS as FORECAST_FORMS
+from assignor.cli.group._what_if import read_config, read_operation, show_forecast
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
@@ -49,7 +51,12 @@ from assignor.groups import (
 from assignor.groups.offsets import check_lag, offset_request
 from upgrade import UpgradeError
 from upgrade.cluster.client.errors import ClusterError
+from upgrade.extras import MissingExtraError
 from upgrade.releases import Release, ResolvedRelease, resolve_release
+
+if TYPE_CHECKING:
+    from spark_sim.forecast import Operation
+    from upgrade.streams_config import StreamsConfig
 
 WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
@@ -79,7 +86,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     params = context.params
     words = [] if params.get("words") else ["list", "describe"]
     names: Sequence[str] = ()
-    with suppress(click.ClickException, ClusterError):  # a shell shows no error
+    with suppress(click.ClickException, ClusterError, MissingExtraError):  # a shell shows no error
         servers, config = cluster_settings(context, params.get("bootstrap_servers"), params.get("command_config"))
         silence_client_logs()
         lookup = load_lookup()(servers, config.settings, _COMPLETION_SECONDS)
@@ -139,7 +146,27 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     "--session-timeout",
     type=Duration(1, 86_400),
     metavar="DURATION",
-    help="With --wait: session.timeout.ms of the members. So long is a member counted that has failed.  [default: 45s]",
+    help="With --wait and --what-if: session.timeout.ms of the members. So long is a member counted that has failed.  "
+    "[default: 45s; with --what-if that of their release]",
+)
+@click.option(
+    "--what-if",
+    "operation",
+    metavar="STEP",
+    help="Forecast what a step does to the group: restart WHICH, stop WHICH, add, or upgrade WHICH RELEASE "
+    "[upgrade.from=VALUE]. WHICH as with --restarted.",
+)
+@click.option(
+    "--config",
+    "settings_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --what-if: the settings of the members, a file of properties, YAML or JSON.",
+)
+@click.option(
+    "--state",
+    type=click.Choice(["persistent", "ephemeral"]),
+    help="With --what-if: whether an instance that starts finds its state stores.  [default: persistent]",
 )
 @click.option(
     "--assume",
@@ -177,6 +204,9 @@ def group(
     since: RememberedState | None,
     restarted: tuple[str, ...],
     session_timeout: float | None,
+    operation: str | None,
+    settings_file: Path | None,
+    state: str | None,
     assume: str | None,
     interval: float | None,
     timeout: float | None,
@@ -211,6 +241,7 @@ def group(
       streams-assignor group list --check                         # monitoring
       streams-assignor group billing --check --max-lag 10000
       streams-assignor group list -o openmetrics > groups.prom
+      streams-assignor group billing --what-if "restart pod-3"    # rebalances, moved tasks
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json)
@@ -220,7 +251,17 @@ def group(
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
     if max_lag is not None and (reads_lag is False or not (check or watch)):
         raise click.UsageError("expected --max-lag with --check or --watch, and without --no-lag")
-    for_members = members or since or restarted or session_timeout
+    step_asked = read_operation(operation) if operation is not None else None
+    if step_asked and (
+        watch or condition or check or max_lag is not None or name is None or form not in FORECAST_FORMS
+    ):
+        raise click.UsageError(
+            "expected --what-if with the NAME of one group, without --watch, --wait, --check and --max-lag, and with "
+            f"-o {'|'.join(FORECAST_FORMS)}"
+        )
+    if (settings_file or state) and not step_asked:
+        raise click.UsageError("expected --config and --state with --what-if")
+    for_members = members or since or restarted or (session_timeout and not step_asked)
     if for_members and not (condition and condition.needs_members):
         raise click.UsageError(
             "expected --members, --since, --restarted and --session-timeout with --wait stable|release="
@@ -235,6 +276,11 @@ def group(
     else:
         limit, seconds = 0.0, timeout or seconds
     lookup = load_lookup(client)(servers, config.settings, seconds)
+    if step_asked:
+        _forecast(
+            lookup, name, assumed, step_asked, read_config(settings_file), form, state == "ephemeral", session_timeout
+        )
+        return
     if reads_lag is None:
         reads_lag = max_lag is not None or not (watch or condition)
     add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress(watch)) if reads_lag else list
@@ -264,6 +310,24 @@ def group(
                 shown.show(groups)
             context.exit(result.status)
     context.exit(_show(look, shown, interval=pause, check=check))
+
+
+def _forecast(
+    lookup: Lookup,
+    name: str | None,
+    assumed: Release | None,
+    operation: Operation,
+    config: StreamsConfig,
+    form: str,
+    ephemeral: bool,
+    session_timeout_s: float | None,
+) -> None:
+    """Look at a group once and print what a step does to it."""
+    nearest = cache(partial(_nearest, lookup, name))
+    current = _look(lookup, name, {}, assumed, nearest, list)
+    if current.error:
+        raise click.ClickException(error_text(current.error))
+    show_forecast(current.groups[0], operation, config, form, ephemeral=ephemeral, session_timeout_s=session_timeout_s)
 
 
 def _condition(wanted: str, assume: str | None) -> WaitCondition:
@@ -329,7 +393,7 @@ def _with_offsets(
     lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
 ) -> Sequence[InspectedGroup]:
     """Return the groups with their offsets, and with the problems of a limit if there is one."""
-    described = [group for group in groups if not group.described.error]
+    described = [group for group in groups if not group.described.hides_members]
     offsets = lookup.offsets([offset_request(group) for group in described], report) if described else {}
     report("")
     with_offsets = [evolve(group, offsets=offsets.get(group.described.name)) for group in groups]

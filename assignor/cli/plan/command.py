@@ -25,7 +25,6 @@ from assignor.cli.plan._hazards import (
     static_verdict_lines,
     topologies_option,
 )
-from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan._sarif import sarif
 from assignor.cli.plan.application import application_parts
@@ -126,11 +125,11 @@ _MAX_COLUMNS: Final = 120
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json", "yaml", "markdown", "sarif"]),
+    type=click.Choice(["text", "json", "yaml", "markdown", "html", "sarif"]),
     default="text",
     show_default=True,
-    help="Form of the output; markdown is a runbook with check boxes, sarif has the findings about an application for "
-    "a pull request.",
+    help="Form of the output; markdown is a runbook with check boxes, html is a page for the browser, sarif has the "
+    "findings about an application for a pull request.",
 )
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
@@ -186,6 +185,7 @@ def plan(
       streams-assignor plan 1.1 2.0 --offline
       streams-assignor plan 2.0.1 simulated-4 --json
       streams-assignor plan 2.8 4.3 -o markdown > runbook.md
+      streams-assignor plan 2.8 4.3 -o html > plan.html
       streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
       streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
@@ -304,6 +304,8 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     context = click.get_current_context()
     servers, config = cluster_settings(context, servers, options.command_config)
     assumed = resolve_release(assume).release if assume else None
+    from assignor.cli.plan._live_group import read_group  # a plan without a group is made sooner
+
     return read_group(options.group_name, servers, config, options.client, assumed)
 
 
@@ -372,6 +374,10 @@ def _view(*, verbose: bool) -> DisplayOptions:
 
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
     """Return the plain values of a plan in another form."""
+    if output == "html":
+        from assignor.cli.plan._html import plan_page
+
+        return plan_page(plain)
     writers = {"markdown": runbook, "sarif": sarif}
     return writers[output](plain) if output in writers else document(plain, output, indent=2)
 

@@ -11,7 +11,6 @@ from attrs import field, frozen
 
 from assignor.cli.group._lookup import LOOKUP_LOADERS
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
-from assignor.cli.plan._preflight import observe
 from assignor.cli.plan.application import application_files
 from assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
 from assignor.formats.text import sanitize
@@ -214,6 +213,8 @@ def _look(
         options.bootstrap_servers or settings.get("bootstrap.servers"),
         options.command_config,
     )
+    from assignor.cli.plan._preflight import observe  # a plan without a group is made sooner
+
     brokers, group = observe(options.group_name, servers, config)
     refined = refine(facts, options.group_name, brokers, group)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)

@@ -1,8 +1,8 @@
 """The Streams assignor for ``AIOKafkaConsumer`` of aiokafka (0.14), and an ``Admin`` for its leader."""
 
-from assignor.errors import naming_the_extra
+from upgrade.extras import importing
 
-with naming_the_extra("aiokafka"):
+with importing("aiokafka"):
     from assignor.clients.aiokafka._admin import AiokafkaAdmin
     from assignor.clients.aiokafka._partition_assignor import StreamsPartitionAssignor
 

@@ -9,18 +9,18 @@ the group (`membership`); librdkafka reads the records (`fetcher`). One configur
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import naming_the_extra
+from upgrade.extras import importing
 
 if TYPE_CHECKING:
-    from assignor.clients.confluent._consumer import StreamsConsumer
+    from assignor.clients.confluent._consumer import ConsumerClosedError, StreamsConsumer
 
-__all__ = ["StreamsConsumer"]
+__all__ = ["ConsumerClosedError", "StreamsConsumer"]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "StreamsConsumer":
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with naming_the_extra("confluent"):
-        from assignor.clients.confluent._consumer import StreamsConsumer
+    with importing("kafka", "confluent_kafka"):
+        from assignor.clients.confluent import _consumer
 
-    return StreamsConsumer
+    return getattr(_consumer, name)

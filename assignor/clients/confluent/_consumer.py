@@ -68,6 +68,7 @@ class StreamsConsumer:
     Raises:
         ConfigException: for a key or a value that is unknown or that one of the two clients cannot use.
         UsageError: for another argument of the wrong type.
+        UnknownRelease: for a `release` that there is not.
         KafkaException: for what librdkafka refuses.
 
     `poll` raises ``FatalError``, also in every later call, when the membership has ended and cannot start again.
@@ -81,7 +82,7 @@ class StreamsConsumer:
         listener: TaskRebalanceListener | None = None,
         admin: Admin | bool = True,
         process_id: UUID | None = None,
-        release: Release = OURS,
+        release: Release | str = OURS,
         task_assignor: TaskAssignor | None = None,
         extension: ClientExtension | None = None,
         observer: Observer | None = None,
@@ -113,7 +114,11 @@ class StreamsConsumer:
         self._admin: KafkaPythonAdmin | None = None
         self._membership: Membership
         if settings.streams_protocol:
-            without_effect = {"task_assignor": task_assignor, "extension": extension}
+            without_effect = {
+                "task_assignor": task_assignor,
+                "extension": extension,
+                "release": release not in (OURS, OURS.name),
+            }
             self._membership = new_streams_membership(
                 settings,
                 topology,

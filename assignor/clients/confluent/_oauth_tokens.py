@@ -2,7 +2,8 @@
 
 librdkafka requests a new token when four fifths of the last one's lifetime are over, kafka-python whenever a connection
 is made or authenticates again. So both use the same token, one thread at a time calls ``oauth_cb``, and a valid token
-stays in use if ``oauth_cb`` fails, as in Java (``ExpiringCredentialRefreshingLogin``).
+stays in use if ``oauth_cb`` fails, as in Java (``ExpiringCredentialRefreshingLogin``). Neither library can pass its
+token to the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Translates librdkafka's security settings into those of kafka-python.
 
 TLS settings become an ``SSLContext``, because kafka-python has fewer of them than librdkafka. Secret values are copied
-from one dictionary to the other and are not logged (``upgrade.redaction``).
+from one dictionary to the other and are not logged (``upgrade.redaction``). No library knows both clients' names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The Streams assignor for ``KafkaConsumer`` of kafka-python (3.x), and an ``Admin`` for its leader."""
 
-from assignor.errors import naming_the_extra
+from upgrade.extras import importing
 
-with naming_the_extra("kafka-python"):
+with importing("kafka"):
     from assignor.clients.kafka_python._admin import KafkaPythonAdmin
     from assignor.clients.kafka_python._partition_assignor import StreamsPartitionAssignor
 

@@ -9,6 +9,7 @@ target assignment. Java: ``StreamsGroup``, ``ConsumerGroup``, ``CurrentAssignmen
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -34,13 +35,16 @@ class Assigned:
 class BrokerAssignment:
     """What the broker assigned to a member, and what it knows of that member."""
 
+    AWAY: ClassVar[int] = -2
+    """The epoch of a static member that has left for a while. Java: ``LEAVE_GROUP_STATIC_MEMBER_EPOCH``."""
+
     epoch: int | None = 0
     """The member's epoch: that of the last target assignment for which it has revoked what it is not to have.
 
     None if it is not shown."""
 
     current: Assigned = Assigned()
-    """What the member has; without what it still has to revoke once it has been asked to."""
+    """What the member has, also while it is away; without what it still has to revoke once it has been asked to."""
 
     target: Assigned | None = None
     """What it is to have; None in a share group, which has no target."""
@@ -66,6 +70,11 @@ class BrokerAssignment:
 
     end_offset_sums: Mapping[TaskId, int] = field(factory=dict, hash=False)
     """End offsets of the changelogs of each task; empty with brokers up to 4.3, too."""
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it is a static member that has left and may return, with its assignment until its session ends."""
+        return self.epoch == self.AWAY
 
 
 @frozen(kw_only=True)

@@ -62,6 +62,9 @@ class Reconciliation:
 
     awaited: tuple[Awaited, ...] = ()
 
+    is_away: bool = False
+    """Whether it is a static member that has left for a while; then it is not confirmed."""
+
     to_revoke: tuple[tuple[str, Thing], ...] = ()
     """Role and task or partition that it shows and is not to have: the broker has not asked it to revoke yet."""
 
@@ -129,6 +132,7 @@ def reconcile(group: DescribedGroup, members: Sequence[InspectedMember]) -> Mapp
         if assignment.target is None
         else Reconciliation(
             is_confirmed=name not in unconfirmed,
+            is_away=assignment.is_away,
             awaited=tuple(
                 Awaited(role=role, thing=thing, holders=holders.of(name, assignment, role, thing))
                 for role, thing in _difference(assignment.target, assignment.current)

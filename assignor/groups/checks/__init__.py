@@ -16,8 +16,10 @@ CHECKS: Final[Mapping[str, tuple[FindingSeverity, Check]]] = {
     "missing-internal-topics": (FindingSeverity.PROBLEM, _broker_assigned.missing_internal_topics),
     "incorrectly-partitioned-topics": (FindingSeverity.PROBLEM, _broker_assigned.incorrectly_partitioned_topics),
     "stale-topology": (FindingSeverity.PROBLEM, _broker_assigned.stale_topology),
+    "missing-client-tags": (FindingSeverity.PROBLEM, _broker_assigned.missing_client_tags),
     "assignment-delayed": (FindingSeverity.NOTICE, _broker_assigned.assignment_delayed),
     "unreconciled": (FindingSeverity.PROBLEM, _broker_assigned.unreconciled),
+    "static-member-away": (FindingSeverity.PROBLEM, _broker_assigned.static_member_away),
     "too-few-standbys": (FindingSeverity.PROBLEM, _broker_assigned.too_few_standbys),
     "without-end-point": (FindingSeverity.NOTICE, _broker_assigned.without_end_point),
     "classic-members": (FindingSeverity.NOTICE, _broker_assigned.classic_members),
@@ -53,6 +55,7 @@ TRANSIENT: Final = frozenset(
         "missing-internal-topics",
         "missing-source-topics",
         "not-ready",
+        "static-member-away",
         "too-few-standbys",
         "unreconciled",
     }

@@ -1,7 +1,7 @@
 """Checks of groups whose broker assigns (KIP-848, KIP-1071): topics, epochs, reconciliation, standbys, end points.
 
 The first ones are the statuses that a streams group sends to its members (``StreamsGroupHeartbeatResponse.Status``),
-found again from a description. ``SHUTDOWN_APPLICATION`` and ``MISSING_CLIENT_TAGS`` are not part of one.
+found again from a description. ``SHUTDOWN_APPLICATION`` is not part of one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from upgrade.input_values import InvalidInput, parse_number
 
 STANDBYS_KEY: Final = "streams.num.standby.replicas"
 """The setting of a group; Kafka Streams ignores its own ``num.standby.replicas`` with the streams protocol."""
+
+TAGS_KEY: Final = "streams.rack.aware.assignment.tags"
+"""Names of the client tags by which brokers of 4.4 and later distribute standbys."""
 
 
 def missing_source_topics(view: GroupView) -> Iterator[Match]:
@@ -56,6 +59,19 @@ def stale_topology(view: GroupView) -> Iterator[Match]:
         yield Match({"names": names, "epoch": epoch, "group_epoch": broker.topology.epoch}, names)
 
 
+def missing_client_tags(view: GroupView) -> Iterator[Match]:
+    """Members that do not send each tag of the group's setting, by the tags that they lack."""
+    wanted = [tag for part in _setting(view, TAGS_KEY).split(",") if (tag := part.strip())]
+    lacking: dict[tuple[str, ...], list[InspectedMember]] = defaultdict(list)
+    for member in view.members:
+        if assignment := member.described.broker_assignment:
+            lacking[tuple(tag for tag in wanted if tag not in assignment.client_tags)].append(member)
+    for tags, members in lacking.items():
+        if tags:
+            names = names_of(members)
+            yield Match({"names": names, "tags": tags}, names)
+
+
 def assignment_delayed(view: GroupView) -> Iterator[Match]:
     """A target assignment that the broker has not computed yet."""
     broker = view.described_group.broker
@@ -72,7 +88,7 @@ def unreconciled(view: GroupView) -> Iterator[Match]:
         for holder in reconciliation.waits_for:
             waiting[holder].append(name)
     for name, reconciliation in view.reconciliations.items():
-        if not reconciliation.is_confirmed or waiting[name]:
+        if (not reconciliation.is_confirmed or waiting[name]) and not reconciliation.is_away:
             things = {
                 str(awaited.thing)
                 for waiter in waiting[name]
@@ -81,6 +97,16 @@ def unreconciled(view: GroupView) -> Iterator[Match]:
             }
             parameters = {"name": name, "confirmed": reconciliation.is_confirmed, "things": sorted(things)}
             yield Match({**parameters, "waiting": waiting[name]}, [name])
+
+
+def static_member_away(view: GroupView) -> Iterator[Match]:
+    """Static members that have left for a while: nobody works on what they are assigned."""
+    for member in view.members:
+        assignment = member.described.broker_assignment
+        if assignment and assignment.is_away:
+            current = assignment.current
+            things = [*map(str, (*current.active, *current.partitions))]
+            yield Match({"name": member.name, "things": things}, [member.name])
 
 
 def too_few_standbys(view: GroupView) -> Iterator[Match]:
@@ -101,12 +127,16 @@ def too_few_standbys(view: GroupView) -> Iterator[Match]:
 
 
 def _wanted_standbys(view: GroupView) -> int:
-    broker = view.described_group.broker
-    configured = (broker.configs or {}).get(STANDBYS_KEY, "") if broker else ""
     try:
-        return parse_number(configured)
+        return parse_number(_setting(view, STANDBYS_KEY))
     except InvalidInput:
         return 0
+
+
+def _setting(view: GroupView, key: str) -> str:
+    """Return a setting of the group; empty if it is not known."""
+    broker = view.described_group.broker
+    return (broker.configs or {}).get(key, "") if broker else ""
 
 
 def without_end_point(view: GroupView) -> Iterator[Match]:

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 from assignor.groups.described_group import CLASSIC
 from assignor.groups.history._commits import GenerationCommits
-from assignor.groups.history._generation import Generation, GroupMember
+from assignor.groups.history._generation import EpochProgress, Generation, GroupMember
 
 CERTAIN: Final = "certain"
 LIKELY: Final = "likely"
@@ -273,6 +273,35 @@ def _subscription_changed(change: GenerationChange) -> _Found:
     return (CERTAIN, f"other topics: {_names(changed)}") if changed else None
 
 
+def _topology_changed(change: GenerationChange) -> _Found:
+    before, after = _progress(change)
+    if before is None or after is None or before.topology_epoch == after.topology_epoch:
+        return None
+    return CERTAIN, f"topology epoch {before.topology_epoch} to {after.topology_epoch}"
+
+
+def _settings_changed(change: GenerationChange) -> _Found:
+    before, after = _progress(change)
+    if before is None or after is None or before.settings is None or after.settings is None:
+        return None
+    changed = sorted(
+        name for name in {**before.settings, **after.settings} if before.settings.get(name) != after.settings.get(name)
+    )
+    texts = [f"{name} {before.settings.get(name, '-')} to {after.settings.get(name, '-')}" for name in changed]
+    return (CERTAIN, f"settings of the group: {', '.join(texts)}") if texts else None
+
+
+def _topics_changed(change: GenerationChange) -> _Found:
+    before, after = _progress(change)
+    if before is None or after is None or before.topics_hash == after.topics_hash:
+        return None
+    return CERTAIN, "topics were created, deleted or got partitions, or racks of their replicas changed"
+
+
+def _progress(change: GenerationChange) -> tuple[EpochProgress | None, EpochProgress | None]:
+    return change.before.progress if change.before else None, change.after.progress
+
+
 def _partitions_added(change: GenerationChange) -> _Found:
     # No member is new or gone here: those causes come first.
     before = frozenset[str]().union(*(member.partitions for member, _ in change.kept))
@@ -317,7 +346,10 @@ CAUSES: Final[Mapping[str, Callable[[GenerationChange], _Found]]] = {
     "follow-up": _revocation,
     "probing-rebalance": _probing_rebalance,
     "subscription-changed": _subscription_changed,
+    "topology-changed": _topology_changed,
+    "settings-changed": _settings_changed,
     "partitions-added": _partitions_added,
+    "topics-changed": _topics_changed,
     "metadata-changed": _metadata_changed,
     "leader-rejoined": _leader_rejoined,
 }

@@ -1,4 +1,7 @@
-"""The compressions of a record batch: gzip, snappy in Xerial's frames, LZ4 frames, zstd."""
+"""The compressions of a record batch: gzip, snappy in Xerial's frames, LZ4 frames, zstd.
+
+The codecs are zlib's and pyarrow's. Xerial's frames are not theirs, nor the limit for a batch that expands without end.
+"""
 
 from __future__ import annotations
 

@@ -22,23 +22,32 @@ _HOUR_MS: Final = 60 * _MINUTE_MS
 _DAY_MS: Final = 24 * _HOUR_MS
 
 LASTING_MS: Final[Mapping[str, int]] = {
+    "assignment-delayed": _MINUTE_MS,
     "cannot-read": _MINUTE_MS,
     "cannot-probe": _MINUTE_MS,
+    "classic-members": _DAY_MS,
     "could-speak-more": _HOUR_MS,
     "end-point-missing": _MINUTE_MS,
     "error-code": _MINUTE_MS,
     "idle-members": _HOUR_MS,
     "imbalance": _HOUR_MS,
     "large": 0,
+    "missing-client-tags": _HOUR_MS,
     "mixed-protocols": _MINUTE_MS,
     "mixed-releases": _DAY_MS,
     "no-assignment": 5 * _MINUTE_MS,
+    "not-ready": _MINUTE_MS,
     "not-subscribed": _MINUTE_MS,
     "owned-twice": _MINUTE_MS,
     "same-process": _MINUTE_MS,
+    "stale-topology": _MINUTE_MS,
+    "static-member-away": _MINUTE_MS,
+    "too-few-standbys": 5 * _MINUTE_MS,
     "too-large": 0,
     "unreadable": _MINUTE_MS,
+    "unreconciled": _MINUTE_MS,
     "upgrade-from": _DAY_MS,
+    "without-end-point": _HOUR_MS,
     "without-owner": 5 * _MINUTE_MS,
 }
 """The least duration of a lasting state, by code. A check is either here or in ``NOT_LASTING``."""
@@ -55,19 +64,12 @@ NOT_LASTING: Final = frozenset(
         # They are about what a group is, not about its state.
         "not-classic",
         "not-streams",
-        # They are about what only a broker shows, or groups in which the broker assigns.
-        "assignment-delayed",
-        "classic-members",
+        # They are about what only a broker shows.
         "incorrectly-partitioned-topics",
         "missing-internal-topics",
         "missing-source-topics",
         "not-described",
-        "not-ready",
         "partly-described",
-        "stale-topology",
-        "too-few-standbys",
-        "unreconciled",
-        "without-end-point",
     }
 )
 """The checks of ``group`` that are no findings of an audit, by code."""
@@ -93,6 +95,10 @@ MESSAGES: Final[Mapping[str, tuple[FindingSeverity, str]]] = {
         FindingSeverity.PROBLEM,
         "warm-up tasks have not caught up after {number} probing rebalances in a row",
     ),
+    "slow-reconciliation": (
+        FindingSeverity.NOTICE,
+        "all members had come to their target assignment after {seconds:,.0f} s; the last one was {name}",
+    ),
     "flapping": (FindingSeverity.PROBLEM, "{name} timed out {number} times within a day"),
     "offset-moved-back": (FindingSeverity.NOTICE, "the committed offset of {partition} went back {number} times"),
 }
@@ -101,6 +107,9 @@ MESSAGES: Final[Mapping[str, tuple[FindingSeverity, str]]] = {
 CHECK_INTERVAL_MS: Final = _MINUTE_MS
 """Of generations within a minute one is checked: no state that lasts less is a finding, except a large record,
 for which every generation is checked."""
+SLOW_MS: Final = _MINUTE_MS
+"""So long a broker waits for a member to come to its target assignment: several heartbeats, if it has little to
+revoke."""
 STORM_REBALANCES: Final = 20
 """So many rebalances within ten minutes, and at least four for each member, are a storm."""
 STORM_MS: Final = 10 * _MINUTE_MS
@@ -168,6 +177,7 @@ class GroupFindings:
         yield from self._storms(after, cause)
         yield from self._rounds(after, cause)
         yield from self._flapping(change, cause)
+        yield from self._slow(after)
         if self._unchecked is not None:
             yield from self._check(self._unchecked, after.time)
         self._unchecked = after
@@ -175,7 +185,8 @@ class GroupFindings:
     def _check(self, generation: Generation, until: int) -> Iterator[Row]:
         """Compare a generation with the open states, unless it was short, small and just after the last check."""
         short = until - generation.time < CHECK_INTERVAL_MS and generation.time - self._checked < CHECK_INTERVAL_MS
-        if short and not _may_be_large(generation):
+        may_end = bool(self._open) and generation.progress is not None  # it is not ready for a moment when it starts
+        if short and not may_end and not _may_be_large(generation):
             return
         self._checked = generation.time
         current = self._states(generation)
@@ -260,6 +271,13 @@ class GroupFindings:
         if (endless := _ENDLESS.get(cause.code)) is not None:
             finding = _Found(endless, {"number": ENDLESS_ROUNDS, "cause": cause.code})
             yield self._pattern(finding, after.number, after.time, after.time)
+
+    def _slow(self, after: Generation) -> Iterator[Row]:
+        progress, duration = after.progress, after.duration_ms
+        if progress is not None and progress.complete_time is not None and duration is not None and duration >= SLOW_MS:
+            members = tuple(filter(None, [progress.last_member]))
+            finding = _Found("slow-reconciliation", {"seconds": duration / 1000, "name": progress.last_member}, members)
+            yield self._pattern(finding, after.number, after.time, progress.complete_time)
 
     def _flapping(self, change: GenerationChange, cause: Cause) -> Iterator[Row]:
         if cause.code != "member-timed-out" or change.after.time < 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -14,6 +14,7 @@ from assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
     EMPTY,
+    SHARE,
     STABLE,
     STREAMS,
     DescribedGroup,
@@ -25,6 +26,7 @@ from assignor.groups.member import (
     InspectedMember,
     SubscriptionSeen,
     assignment_seen,
+    decode_members,
     short_name,
     subscription_seen,
     with_unique_names,
@@ -45,6 +47,42 @@ class DecodedAssignment(NamedTuple):
     active: frozenset[str]
     """Its active tasks; partitions if the group has no tasks."""
     standby: frozenset[str]
+
+
+@frozen(kw_only=True)
+class EpochFacts:
+    """What the record of a member has only in a group that is not classic."""
+
+    end_point: str = ""
+    topology_epoch: int | None = None
+    """None unless it is a member of KIP-1071."""
+    is_classic: bool | None = None
+    """Whether it speaks the classic protocol; None unless it is a member of KIP-848."""
+    releases: str | None = None
+    """The releases that a member of KIP-1071 may run."""
+
+
+@frozen(kw_only=True)
+class EpochProgress:
+    """How far a group that is not classic came in an epoch."""
+
+    state: str
+    """The state at its end."""
+    assigned_time: int | None = None
+    """When the target assignment was computed."""
+    complete_time: int | None = None
+    """When all members had come to it; None if the next epoch began before."""
+    last_member: str = ""
+    """The name of the member that came to it last."""
+    pending: tuple[str, ...] = ()
+    """Names of the members that had not come to it at the end."""
+    topology_epoch: int | None = None
+    topics_hash: int = 0
+    """Of what the coordinator knows of the group's topics; 0: it does not write it."""
+    settings: Mapping[str, str] | None = field(default=None, hash=False)
+    """Settings of the assignment; None: it does not write them."""
+    describe: Callable[[], DescribedGroup] = field(eq=False)
+    """Returns the group at the end of the epoch, as a broker would have described it."""
 
 
 @frozen(kw_only=True)
@@ -69,6 +107,7 @@ class GroupMember(InspectedMember):
     last_sign_of_life: int = -1
     """When its last record was written: the coordinator does so when it joins or confirms an assignment; -1: unknown in
     a classic group."""
+    epoch_facts: EpochFacts = EpochFacts()
 
     @property
     def member_id(self) -> str:
@@ -110,7 +149,14 @@ class GroupMember(InspectedMember):
     @property
     def releases(self) -> str | None:
         """The releases of Kafka Streams that send such bytes; None if it is no member of Kafka Streams."""
-        return None if self.subscription.used_version is None else str(self.subscription.candidate_releases)
+        if self.subscription.used_version is None:
+            return self.epoch_facts.releases
+        return str(self.subscription.candidate_releases)
+
+    @property
+    def end_point(self) -> str:
+        """Its ``application.server``; empty if it is not set."""
+        return self.subscription.user_end_point or self.epoch_facts.end_point
 
 
 _NEW: Final = GroupMember(
@@ -142,10 +188,21 @@ class Generation:
     is_conversion: bool = False
     """Whether the group had another type just before: its coordinator starts a rebalance at once."""
 
+    progress: EpochProgress | None = None
+    """None in a classic group."""
+
     @property
     def view(self) -> GroupView | None:
-        """The group as if a broker described it; None if it is not a classic one of consumers, or is empty."""
-        if self.type != CLASSIC or self.protocol_type != CONSUMER_PROTOCOL or not self.members:
+        """The group as if a broker described it.
+
+        None if it is empty, a share group, or a classic one that is not of consumers.
+        """
+        if not self.members or self.type == SHARE:
+            return None
+        if self.progress is not None:
+            described = self.progress.describe()
+            return GroupView(described, decode_members(described.members, streams=False))
+        if self.protocol_type != CONSUMER_PROTOCOL:
             return None
         members = with_unique_names(self.members.values())
         described = DescribedGroup(
@@ -159,8 +216,22 @@ class Generation:
 
     @property
     def state(self) -> str:
-        """``Stable`` or ``Empty``."""
+        """The state at its end: of a classic group ``Stable`` or ``Empty``."""
+        if self.progress is not None:
+            return self.progress.state
         return STABLE if self.members else EMPTY
+
+    @property
+    def duration_ms(self) -> int | None:
+        """How long the rebalance took, as far as that is known.
+
+        From the last member's join to the assignment; in a group that is not classic, from the record of the epoch
+        until all members had come to the target assignment.
+        """
+        if self.progress is None:
+            return None if self.joined_time is None else max(0, self.time - self.joined_time)
+        end = self.progress.complete_time
+        return None if end is None else max(0, end - self.time)
 
     @property
     def is_streams(self) -> bool:

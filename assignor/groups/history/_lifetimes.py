@@ -90,6 +90,10 @@ class MemberLifetimes:
             "host": member.described.host,
             "instance_id": member.instance_id,
             "process_id": member.process_id,
+            "rack": member.rack,
+            "end_point": member.end_point,
+            "topology_epoch": member.epoch_facts.topology_epoch,
+            "is_classic": member.epoch_facts.is_classic,
             "first_generation": number,
             "last_generation": self._last_generation,
             "first_time": began_at,
@@ -154,11 +158,11 @@ class TaskIntervals:
                     names = " ".join(after.members[member_id].name for member_id in ids)
                     yield (task, "owned-twice", " ".join(ids)), names
 
-    def close(self) -> Iterator[Row]:
-        """Yield the intervals of the last generation."""
+    def close(self, until: int | None = None) -> Iterator[Row]:
+        """Yield the intervals of the last generation, which ended at a time; None: records do not show its end."""
         for interval, begun in self._open.items():
-            yield self._row(interval, begun, None)
-        self._open = {}
+            yield self._row(interval, begun, until)
+        self._open, self._members, self._exceptions = {}, {}, {}
 
     def _row(self, interval: _Interval, begun: _Begun, until: int | None) -> Row:
         task, role, owner = interval

@@ -1,8 +1,9 @@
 """Where the batches of a log segment begin and end, and which bytes are none.
 
-A batch is believed if its checksum is right. Another one is believed if the lengths lead from it to one that is, or to
-the end of the file: its own bytes are damaged, but not its length. All else is a gap, up to the next batch with a right
-checksum. Zeros up to the end of the file are a preallocated tail.
+A batch is believed if its checksum is right; where no library computes it, if its header is that of a batch. Another
+one is believed if the lengths lead from it to one that is, or to the end of the file: its own bytes are damaged, but
+not its length. All else is a gap, up to the next batch that is believed. Zeros up to the end of the file are a
+preallocated tail.
 
 The file may change while it is read, so its bytes are copied, a block at a time, up to its size at the beginning.
 """
@@ -54,7 +55,7 @@ class Frame(NamedTuple):
     base_offset: int
     magic: int
     is_sound: bool
-    """Whether its checksum is right."""
+    """Whether its checksum is right, as far as it can be verified."""
 
 
 TAIL: Final = "are not a whole batch; the segment ends there"
@@ -71,12 +72,19 @@ class Gap(NamedTuple):
     """The end of a sentence about them; ``TAIL`` if the segment ends there."""
 
 
+def checksum_function() -> Callable[[bytes], int] | None:
+    """Return CRC-32C, of which each batch in format 2 has one and Python has none; None without the library."""
+    try:
+        from crc32c import crc32c
+    except ImportError:
+        return None
+    return crc32c
+
+
 def frames(file: BinaryIO) -> Iterator[Frame | Gap]:
     """Yield the batches of a segment, and what is between them, in order."""
-    from google_crc32c import value as crc32c
-
     size = file.seek(0, SEEK_END)
-    segment = _Segment(file, size, crc32c, _READ_PER_BYTE * size)
+    segment = _Segment(file, size, checksum_function(), _READ_PER_BYTE * size)
     at = 0
     while at < segment.size:
         frame = segment.batch(at)
@@ -100,7 +108,7 @@ class _Segment:
 
     file: BinaryIO
     size: int
-    _crc32c: Callable[[bytes], int]
+    _crc32c: Callable[[bytes], int] | None
     _left: int
     """How many bytes may be read, and read again, before a search gives up."""
     _data: bytes = b""
@@ -188,11 +196,18 @@ class _Segment:
         if magic >= len(_CRC_AT):
             return None
         self._left -= end - at
-        crc, checked = begin + _CRC_AT[magic], data[begin + _CHECKED_AT[magic] : stop]
-        checksum = self._crc32c(checked) if magic == 2 else zlib.crc32(checked)
-        if checksum != int.from_bytes(data[crc : crc + 4], "big"):
+        if not self._is_believed(data, begin, stop, magic):
             return None
         return Frame(data, begin, stop, at, int.from_bytes(data[begin : begin + 8], "big", signed=True), magic, True)
+
+    def _is_believed(self, data: bytes, begin: int, stop: int, magic: int) -> bool:
+        """Whether the checksum of a batch is right; if it cannot be verified, whether the bytes look like one."""
+        if magic == 2 and self._crc32c is None:
+            return stop - begin >= HEADER_BYTES and _CANDIDATE.match(data, begin) is not None
+        checked = data[begin + _CHECKED_AT[magic] : stop]
+        checksum = self._crc32c(checked) if magic == 2 and self._crc32c else zlib.crc32(checked)
+        at = begin + _CRC_AT[magic]
+        return checksum == int.from_bytes(data[at : at + 4], "big")
 
     def _led_to(self, at: int) -> int:
         """Return where lengths lead to, if a batch with a right checksum, or the end, is there; ``at`` if not."""

@@ -98,7 +98,7 @@ class GroupHistory:
             self.state = DEAD
             return []
         self._is_trace = False
-        rows = self._end_of_epoch()
+        rows = self._end_of_epochs(time)
         self._epochs, self.type = None, CLASSIC
         generation = classic_generation(self.group, offset, time, value, record_bytes, self._assignments, self._last)
         if self._last is not None and self._last.type != CLASSIC and generation.members:
@@ -127,9 +127,11 @@ class GroupHistory:
             return rows
         self._is_trace = False
         if self._epochs is None or self._epochs.type != type_:
-            rows += self._end_of_epoch()
+            rows += self._end_of_epochs(time)
+            rows += [(TASKS.name, row) for row in self._tasks.close(time)]  # those of a classic group
             self._epochs, self.type = EpochGroup(self.group, type_, self._topic_names), type_
-        complete = self._epochs.on_record(kind, key, value, offset, time)
+        complete, tasks = self._epochs.on_record(kind, key, value, offset, time)
+        rows += [(TASKS.name, row) for row in tasks]
         if complete is not None:
             rows += self._advance(complete, self._before_epoch)
         if kind.name.endswith("GroupMetadata"):
@@ -146,10 +148,13 @@ class GroupHistory:
         self._last, self.members = generation, len(generation.members)
         return rows
 
-    def _end_of_epoch(self) -> list[TableRow]:
-        if self._epochs is not None and (complete := self._epochs.complete()) is not None:
-            return self._advance(complete, self._before_epoch)
-        return []
+    def _end_of_epochs(self, time: int | None = None) -> list[TableRow]:
+        """Complete the epoch that is open, and what members have until a time; None: until the last record."""
+        if self._epochs is None:
+            return []
+        complete = self._epochs.complete()
+        rows = [] if complete is None else self._advance(complete, self._before_epoch)
+        return rows + [(TASKS.name, row) for row in self._epochs.close(time)]
 
     def _advance(self, generation: Generation, ended: GenerationCommits) -> list[TableRow]:
         """Take a generation; ``ended`` has the commits of the one before."""
@@ -158,7 +163,8 @@ class GroupHistory:
         rows = list(self._end_of_generation(generation.time, ended))
         self._row = _generation_row(change, cause, self._moved_tasks(generation))
         rows += [(MEMBERS.name, row) for row in self._members.advance(change, cause)]
-        rows += [(TASKS.name, row) for row in self._tasks.advance(generation)]
+        if generation.type == CLASSIC:
+            rows += [(TASKS.name, row) for row in self._tasks.advance(generation)]
         rows += [(FINDINGS.name, row) for row in self._findings.advance(change, cause)]
         self._last, self.state, self.members = generation, generation.state, len(generation.members)
         return rows
@@ -186,7 +192,7 @@ class GroupHistory:
 
     def close(self, time: int) -> Iterator[TableRow]:
         """Yield what is open at the end of the records, whose last one has this time."""
-        yield from self._end_of_epoch()
+        yield from self._end_of_epochs()
         yield from self._end_of_generation(None, self._commits.end())
         for row in self._members.close():
             yield MEMBERS.name, row
@@ -202,6 +208,7 @@ def _generation_row(change: GenerationChange, cause: Cause, moved: list[str]) ->
     counts_state = after.is_streams and after.type == CLASSIC
     without_state = [task for task in moved if not _had_state(after, task)] if counts_state else []
     members = list(after.members.values())
+    assigned = after.progress.assigned_time if after.progress else None
     scheduled = [due for member in members if (due := member.assignment.next_rebalance_ms)]
     return {
         "group": after.group,
@@ -210,7 +217,9 @@ def _generation_row(change: GenerationChange, cause: Cause, moved: list[str]) ->
         "offset": after.offset,
         "time": after.time,
         "until": None,
-        "duration_ms": None if after.joined_time is None else max(0, after.time - after.joined_time),
+        "duration_ms": after.duration_ms,
+        "assignment_ms": None if assigned is None else max(0, assigned - after.time),
+        "pending": list(after.progress.pending) if after.progress else [],
         "skipped": max(0, after.number - before.number - 1) if before else 0,
         "state": after.state,
         "protocol_type": after.protocol_type,

@@ -4,6 +4,7 @@ A segment is a sequence of record batches. Format 2 is KIP-98's (0.11 and later)
 What is left out is counted and named. A batch that cannot be read is skipped; bytes that are no batch are skipped up to
 the next one (``frames``). Of a batch of format 2 whose checksum differs, the records are kept as far as they can be
 read, as Kafka's dump tool does.
+kio 0.6.5 reads neither formats 0 and 1 nor a file that ends in the middle of a batch, so this is written here.
 Java: ``DefaultRecordBatch``, ``AbstractLegacyRecordBatch``, ``FileLogInputStream``.
 """
 
@@ -165,12 +166,16 @@ def _integer(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
+def batch_header(frame: Frame) -> tuple[int, ...]:
+    """Return the fields of ``_HEADER`` of a batch of format 2."""
+    return _HEADER.unpack_from(frame.data, frame.at + _HEADER_AT)
+
+
 def _read_batch(frame: Frame, max_bytes: int) -> RecordBatch:
     size = frame.end - frame.at
     if size < HEADER_BYTES:
         raise ValueError(f"{size} bytes; the header of a batch has {HEADER_BYTES}")
-    fields = _HEADER.unpack_from(frame.data, frame.at + _HEADER_AT)
-    attributes, _, base_timestamp, max_timestamp, producer_id, _, _, count = fields
+    attributes, _, base_timestamp, max_timestamp, producer_id, _, _, count = batch_header(frame)
     payload = decompress(attributes & _COMPRESSION, frame.data[frame.at + HEADER_BYTES : frame.end], max_bytes)
     if not 0 <= count * _SMALLEST_RECORD <= len(payload):
         raise ValueError(f"{count} records, but {len(payload)} bytes")
@@ -193,9 +198,9 @@ def batch_records(batch: RecordBatch) -> Iterator[LogRecord]:
     """
     payload, at, producer, is_control = batch.payload, 0, batch.transactional_producer, batch.is_control
     for _ in range(batch.count):
-        size, start = _varint(payload, at)
-        delta, at = _varint(payload, start + 1)
-        offset_delta, at = _varint(payload, at)
+        size, start = read_varint(payload, at)
+        delta, at = read_varint(payload, start + 1)
+        offset_delta, at = read_varint(payload, at)
         key, at = _sized(payload, at)
         value, at = _sized(payload, at)
         if not at <= start + size <= len(payload):
@@ -213,7 +218,7 @@ def _known_offset(offset: int) -> int:
     return offset
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """Read a zigzag varint; return it and its end."""
     shift = value = 0
     while shift < 70:
@@ -229,7 +234,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
-    size, at = _varint(data, at)
+    size, at = read_varint(data, at)
     if size < 0:
         return None, at
     if at + size > len(data):

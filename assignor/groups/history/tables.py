@@ -43,9 +43,29 @@ GENERATIONS: Final = AuditTable(
         ("offset", "bigint", "offset of the record in __consumer_offsets"),
         ("time", "bigint", "when the rebalance was complete"),
         ("until?", "bigint", "when the next generation was complete; null for the last one"),
-        ("duration_ms?", "bigint", "from the last member's join to the assignment; null where records lack the first"),
+        (
+            "duration_ms?",
+            "bigint",
+            "from the last member's join to the assignment, null where records lack the first; in groups that are not"
+            " classic from the epoch until all members had come to its target assignment, null if they had not",
+        ),
+        (
+            "assignment_ms?",
+            "bigint",
+            "from the epoch to its target assignment; null if there is none, and in classic groups",
+        ),
+        (
+            "pending",
+            "array<string>",
+            "names of the members that had not come to the target assignment when the next epoch began",
+        ),
         ("skipped", "bigint", "generations before this one that left no record: they did not complete"),
-        ("state", "string", "Stable or Empty"),
+        (
+            "state",
+            "string",
+            "Stable or Empty; in groups that are not classic also NotReady, Assigning or Reconciling, at the end of the"
+            " epoch",
+        ),
         ("protocol_type", "string", "type of the protocol, for example consumer"),
         ("protocol", "string", "name of the assignor; stream for Kafka Streams"),
         ("leader", "string", "member id of the leader; empty in groups that are not classic"),
@@ -78,7 +98,11 @@ MEMBERS: Final = AuditTable(
         ("client_id", "string", "client.id of its consumer"),
         ("host", "string", "address that the broker saw"),
         ("instance_id?", "string", "group.instance.id; null for a dynamic member"),
-        ("process_id?", "string", "process id in the userdata of Kafka Streams"),
+        ("process_id?", "string", "process id in the userdata of Kafka Streams, or of a member of KIP-1071"),
+        ("rack?", "string", "client.rack of its consumer"),
+        ("end_point", "string", "application.server; empty if it is not set"),
+        ("topology_epoch?", "bigint", "epoch of its topology (KIP-1071)"),
+        ("is_classic?", "boolean", "whether it speaks the classic protocol in a group of KIP-848; null elsewhere"),
         ("first_generation", "bigint", "first generation with it"),
         ("last_generation", "bigint", "last generation with it"),
         ("first_time", "bigint", "when its first generation was complete"),
@@ -103,16 +127,22 @@ MEMBERS: Final = AuditTable(
 )
 TASKS: Final = AuditTable(
     "tasks",
-    "who had each task, over time; intervals without an owner or with two.",
-    ("group", "task", "role", "member_id", "from_generation"),
+    "who had each task, over time; intervals without an owner or with two; what members wait for.",
+    ("group", "task", "role", "member_id", "from_generation", "from_time"),
     (
         _GROUP,
         ("task", "string", "task (0_3), or partition (orders-3) if the group has no tasks"),
-        ("role", "string", "active, standby, unowned (no member had it) or owned-twice"),
+        (
+            "role",
+            "string",
+            "active, standby, unowned (no member had it) or owned-twice; in groups that are not classic also warm-up,"
+            " and of each role awaited (in the target assignment, and the member does not have it yet) and to-revoke"
+            " (it is to give it up): awaited, awaited-standby and so on",
+        ),
         ("member_id", "string", "member id of the owner; empty for unowned, all owners for owned-twice"),
         ("member", "string", "its short name"),
         ("from_generation", "bigint", "first generation of the interval"),
-        ("from_time", "bigint", "when that generation was complete"),
+        ("from_time", "bigint", "when that generation was complete; in groups that are not classic, when it began"),
         ("until_time?", "bigint", "when it ended; null: it is in the last generation"),
     ),
 )

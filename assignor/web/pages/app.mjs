@@ -5,7 +5,7 @@ import { FileArea } from "./files.mjs";
 import { shownReleases, showMatrix } from "./matrix.mjs";
 import { Cancelled, Python, scriptAddress } from "./python.mjs";
 import { EXAMPLES, replayParts } from "./replay.mjs";
-import { planArguments, planParts, questions } from "./upgrade.mjs";
+import { planArguments, planParts, questions } from "./plan.mjs";
 import { explainArguments, userdataParts } from "./userdata.mjs";
 
 const $ = (selector, root = document) => root.querySelector(selector);

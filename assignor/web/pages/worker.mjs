@@ -30,15 +30,15 @@ async function content(name) {
 
 async function load() {
   say("loading Python (1 of 3)");
-  const archive = content("./python.zip");
+  const archive = content("./python.tar.xz");
   archive.catch(() => {}); // awaited below
   // Pyodide would try it, to learn what kind of worker this is, and the content security policy would say so.
   globalThis.importScripts = undefined;
   const { loadPyodide } = await import("./pyodide/pyodide.mjs");
   const pyodide = await loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href });
   say("loading streams-assignor (2 of 3)");
-  pyodide.unpackArchive(await archive, "zip", { extractDir: "/python" });
-  pyodide.registerJsModule("google_crc32c", { value: crc32c });
+  pyodide.unpackArchive(await archive, "xztar", { extractDir: "/python" });
+  pyodide.registerJsModule("crc32c", { crc32c });
   say("starting streams-assignor (3 of 3)");
   pyodide.runPython("import sys; sys.path.insert(0, '/python')");
   return { pyodide, bridge: pyodide.pyimport("assignor.cli.in_browser") };

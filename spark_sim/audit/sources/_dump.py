@@ -12,13 +12,13 @@ from typing import Any, BinaryIO, Final, cast
 from attrs import frozen
 
 from assignor.groups.history.log_segment import LogRecord, SegmentReader, known_time
-from spark_sim.audit.sources._source import OffsetOrder, Source, SourceError
+from spark_sim.audit.sources._source import WITHOUT_CHECKSUMS, OffsetOrder, Source, SourceError
 from upgrade.input_values import parse_json
 
 _MAX_LINE: Final = 1 << 26
 """Bytes of a line: a record of a broker is far smaller."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_RECORD_ERRORS: Final = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+_RECORD_ERRORS: Final = (ValueError, KeyError, TypeError, OverflowError)
 
 
 @frozen
@@ -38,7 +38,7 @@ class Dump:
 
 def dump_source(file: Path) -> Source:
     """Return a dump as a source; it is not opened yet."""
-    return Source(str(file), (Dump(file),), has_checksums=False)
+    return Source(str(file), (Dump(file),), unverified=WITHOUT_CHECKSUMS)
 
 
 def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:

@@ -14,13 +14,14 @@ from typing import Final, TypeVar
 
 from attrs import frozen
 
-from assignor.groups.history.frames import LOG_OVERHEAD
+from assignor.groups.history.frames import LOG_OVERHEAD, checksum_function
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError
 from spark_sim.audit.storage import list_files, local_copy
 from spark_sim.sweep.spark.paths import is_uri
+from upgrade.extras import how_to_install
 from upgrade.redaction import hide_credentials
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
@@ -82,10 +83,7 @@ def _segment_records(
 ) -> Iterator[_Numbered]:
     kernel, source = compiled_kernel(), str(file)
     with _reading(file), file.open("rb") as opened:
-        if kernel is None:
-            records: Iterator[LogRecord | RecordColumns] = reader.records(opened, source, is_last=is_last)
-        else:
-            records = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
+        records = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
         yield from zip(repeat(partition), records)
 
 
@@ -135,7 +133,13 @@ def segments_source(location: Path | str) -> Source:
             raise SourceError(f"expected .log files, found none in {partition_folder}")
     for segments in by_partition.values():
         _check_no_copy(segments)
-    return Source(str(folder), tuple(FilePartition(number, tuple(files)) for number, files in by_partition.items()))
+    partitions = tuple(FilePartition(number, tuple(files)) for number, files in by_partition.items())
+    return Source(str(folder), partitions, _unverified())
+
+
+def _unverified() -> str:
+    """Say why checksums of segments are not verified, if they are not."""
+    return "" if checksum_function() else f"crc32c is not installed: {how_to_install(['crc32c'])}"
 
 
 def _is_partition(path: Path) -> bool:
@@ -155,7 +159,7 @@ def _object_source(uri: str) -> Source:
         ObjectPartition(number, uri, tuple(map(str, files)), sum(map(sizes.__getitem__, files)))
         for number, files in by_partition.items()
     )
-    return Source(hide_credentials(uri), tuple(partitions))
+    return Source(hide_credentials(uri), tuple(partitions), _unverified())
 
 
 def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:

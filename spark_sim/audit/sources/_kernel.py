@@ -17,8 +17,6 @@ COLUMNS: Final = 8
 """The columns of a row. ``VALUE`` is -1 for a tombstone, ``COMMIT`` is one of the next three, and ``TOPIC_ID`` is the
 place of one, or -1."""
 NO_COMMIT, LEGACY_COMMIT, OFFSET_COMMIT = range(3)
-SPECIAL: Final = 0x37
-"""Compression, transactional, control: attributes of batches that are not read here."""
 _HEADER: Final = 61
 _LATEST_TIME: Final = 253_402_300_799_999
 _LATEST_OFFSET: Final = 1 << 62

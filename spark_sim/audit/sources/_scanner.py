@@ -1,4 +1,4 @@
-"""Reads segments with a compiled inner loop (extra ``fast``: numba) where there is one; the records are the same."""
+"""Reads segments in columns, with a compiled inner loop (extra ``fast``: numba) where there is one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Any, BinaryIO, Final
 from assignor.groups.history.frames import HEADER_BYTES, Frame
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
+from spark_sim.audit.sources._plain_batches import Row, batch_rows
 
 ROWS: Final = 1 << 16
 """Records of a block of columns at most."""
+_SPECIAL: Final = 0x37
+"""Compression, transactional, control: attributes of batches that are read one by one."""
 
 
 @cache
@@ -28,7 +31,7 @@ def compiled_kernel() -> Any:
 def scan_segment(
     reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool, reads_commits: bool, kernel: Any
 ) -> Iterator[LogRecord | RecordColumns]:
-    """Yield the records of a segment in order; ``reader`` counts, and reads what the kernel does not.
+    """Yield the records of a segment in order; ``reader`` counts, and reads what is unusual.
 
     Args:
         reader: Counts batches and collects problems.
@@ -36,17 +39,23 @@ def scan_segment(
         source: The name of the segment in messages.
         is_last: Whether the partition has no later segment.
         reads_commits: False: offset commits are only counted.
-        kernel: ``compiled_kernel()``, which must not be None.
+        kernel: ``compiled_kernel()``.
     """
+    if kernel is None:
+        if reads_commits:
+            yield from _plain_columns(reader, file, source, is_last=is_last)
+        else:
+            yield from reader.records(file, source, is_last=is_last)
+        return
     import numpy as np
 
     rows = np.zeros((ROWS, kernel.COLUMNS), np.int64)
-    for run in _runs(reader.frames(file, source, is_last=is_last), kernel.SPECIAL):
+    for run in _runs(reader.frames(file, source, is_last=is_last)):
         data, at, end = run[0].data, run[0].at, run[-1].end
         array = np.frombuffer(data, np.uint8)
         waiting = iter(run)
         while at < end:
-            following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0], kernel.SPECIAL) else (at, 0)
+            following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0]) else (at, 0)
             if row_count:
                 yield _columns(data, rows[:row_count], kernel, None if reads_commits else reader.counts)
             if following == at:
@@ -56,11 +65,34 @@ def scan_segment(
             at = following
 
 
-def _runs(frames: Iterator[Frame], special: int) -> Iterator[list[Frame]]:
-    """Yield batches that the kernel may read, as many as are side by side in a block, and each other batch alone."""
+def _plain_columns(
+    reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool
+) -> Iterator[LogRecord | RecordColumns]:
+    for run in _runs(reader.frames(file, source, is_last=is_last)):
+        rows: list[Row] = []
+        for frame in run:
+            its_rows = batch_rows(frame) if _is_plain(frame) else None
+            if its_rows is not None:
+                rows += its_rows
+                continue
+            if rows:
+                yield _rows_as_columns(frame.data, rows)
+                rows = []
+            yield from reader.frame_records(frame, source)
+        if rows:
+            yield _rows_as_columns(run[0].data, rows)
+
+
+def _rows_as_columns(data: bytes, rows: list[Row]) -> RecordColumns:
+    columns = list(zip(*rows, strict=True))
+    return RecordColumns(data, columns[1][0], max(columns[1]), *columns)
+
+
+def _runs(frames: Iterator[Frame]) -> Iterator[list[Frame]]:
+    """Yield batches that may be read as columns, as many as are side by side in a block, and each other batch alone."""
     run: list[Frame] = []
     for frame in frames:
-        is_plain = _is_plain(frame, special)
+        is_plain = _is_plain(frame)
         if run and not (is_plain and frame.data is run[-1].data and frame.at == run[-1].end):
             yield run
             run = []
@@ -72,11 +104,11 @@ def _runs(frames: Iterator[Frame], special: int) -> Iterator[list[Frame]]:
         yield run
 
 
-def _is_plain(frame: Frame, special: int) -> bool:
-    """Whether the kernel may read a batch: neither compressed, nor of a transaction, nor damaged."""
+def _is_plain(frame: Frame) -> bool:
+    """Whether a batch may be read as columns: neither compressed, nor of a transaction, nor damaged."""
     if frame.magic != 2 or not frame.is_sound or frame.end - frame.at < HEADER_BYTES:
         return False
-    return not (frame.data[frame.at + 21] << 8 | frame.data[frame.at + 22]) & special
+    return not (frame.data[frame.at + 21] << 8 | frame.data[frame.at + 22]) & _SPECIAL
 
 
 def _columns(data: bytes, rows: Any, kernel: Any, commits: Counter[str] | None) -> RecordColumns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from attrs import define, field, frozen
 
@@ -42,14 +42,18 @@ class PartitionSource(Protocol):
         ...
 
 
+WITHOUT_CHECKSUMS: Final = "the source has none"
+"""Why those of dumps and preserved records are not verified."""
+
+
 @frozen
 class Source:
     """All partitions of a source."""
 
     name: str
     partitions: tuple[PartitionSource, ...]
-    has_checksums: bool = True
-    """Whether the checksums of batches are verified. Dumps and preserved records have none."""
+    unverified: str = ""
+    """Why checksums of batches are not verified; empty: they are."""
 
 
 @define

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from assignor.groups.history.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
-from spark_sim.audit.sources._source import OffsetOrder, Source, SourceError
+from spark_sim.audit.sources._source import WITHOUT_CHECKSUMS, OffsetOrder, Source, SourceError
 from spark_sim.sweep.tables.parquet import open_parquet
 from upgrade.input_values import InvalidInput, parse_json, read_text
 
@@ -80,7 +80,7 @@ def preserved_source(folder: Path) -> Source:
     if not counts:
         raise SourceError(f"expected Parquet files with records, as of audit --follow, found none in {folder}")
     partitions = tuple(PreservedPartition(number, files, counts[number]) for number in sorted(counts))
-    return Source(str(folder), partitions, has_checksums=False)
+    return Source(str(folder), partitions, unverified=WITHOUT_CHECKSUMS)
 
 
 def _committed_files(folder: Path) -> Iterator[str]:

@@ -8,12 +8,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from spark_sim.search.cell_result import SAFE, SAFE_IF, UNSAFE
 from spark_sim.sweep.report.judgement import Judgement
 
 
 def print_judgement(console: Console, judgement: Judgement) -> None:
     """Print the last line of a report."""
-    style = "bold green" if judgement.good else "bold red"
+    style = {SAFE: "bold green", SAFE_IF: "bold yellow", UNSAFE: "bold red"}.get(judgement.verdict, "bold")
     console.print(judgement.text, markup=False, soft_wrap=True, style=style)
 
 

@@ -1,18 +1,20 @@
 """The page of a sweep: one file of HTML that needs no network, light however many releases there are.
 
-The page is a template with data, drawn by its own script. Upgrades of one equivalence class have the same results
-except for the names of releases, so each result is stored once, with placeholders for the names, and cells refer to it.
+The page is a template with data, drawn by its own script: plotly would add megabytes to it, and Vega comes from another
+server. Upgrades of one equivalence class have the same results except for the names of releases, so each result is
+stored once, with placeholders for the names, and cells refer to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from attrs import asdict
 
+from assignor.formats.page import json_block, page_parts
 from spark_sim.advice.upgrade_guide import Pair, PairGuide, derive_guide, guide_differences, path_text
-from spark_sim.model.events import GroupEvent
 from spark_sim.model.scenario import Scenario, ScenarioError
 from spark_sim.search.cell_result import SAFE_IF, UpgradeResult
 from spark_sim.search.release_roles import ROLES, Recast
@@ -20,13 +22,14 @@ from spark_sim.search.schedules import upgrade_schedules
 from spark_sim.sweep.equivalence import upgrade_class
 from spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
 from spark_sim.sweep.report._terminal import PLANS, MatrixGrid, judge
-from spark_sim.sweep.report._trace_view import MemberTrace, group_by_generation
 from spark_sim.sweep.report.judgement import format_count
-from spark_sim.sweep.report.pages import page_template
-from spark_sim.sweep.traces import TraceStep, group_steps, recast_rows, trace, trace_rows
+from spark_sim.sweep.report.trace_view import trace_view
+from spark_sim.sweep.traces import group_steps, recast_rows, trace, trace_rows
 from upgrade.planner import documented_hops
 from upgrade.plans import Upgrade
 
+TITLE: Final = "Upgrade sweep"
+PAGES: Final = Path(__file__).parent / "pages"
 Stories = Mapping[str, Sequence[Mapping[str, Any]]]
 MAX_TRACED_RESULTS: Final = 400
 """With more results, only counterexamples have a trace."""
@@ -37,20 +40,24 @@ StoredTraces = Iterable[tuple[Upgrade, str, Sequence[Mapping[str, Any]]]]
 
 
 def render_html(results: Sequence[UpgradeResult], traces: StoredTraces = ()) -> str:
-    """Return the page: heat map, guide, and for each cell its plans with the traces of their examples."""
-    return page_template("spark_sim.sweep.report").render(
-        judgement=judge(results),
-        size="large" if grid_is_large(results) else "small",
-        results=len(results),
-        runs=list(runs_by_class(results).values()),
-        schedules=format_count(sum(result.schedules or 0 for result in results)),
-        data=page_data(results, traces),
+    """Return the page: for each pair its plans with the traces of their examples, and the matrix of all pairs."""
+    runs = list(runs_by_class(results).values())
+    schedules = format_count(sum(result.schedules or 0 for result in results))
+    explored = "" if schedules == "0" else f", every schedule of each explored ({schedules} in all)"
+    parts = page_parts(
+        TITLE,
+        (PAGES / "upgrades.mjs").read_text("utf-8"),
+        [json_block("data", page_data(results, traces) | {"judgement": judge(results).as_json()})],
+        heading="Rolling upgrades of Kafka Streams, simulated",
+        lead=f"{len(results):,} upgrades of {len(runs):,} kinds (the others differ in names only){explored}; "
+        f"{sum(runs):,} runs of groups whose members drive the real assignor. A plan is safe if no schedule violates a "
+        "property, and safe-if where the topology decides as well.",
+        origin="Made by streams-assignor report from matrix.json. The rows of all runs are in runs/. A sweep sees "
+        "rebalance metadata and who owns what, and no records, stores or brokers; safe-if adds what is known of record "
+        "formats.",
+        style=(PAGES / "upgrades.css").read_text("utf-8"),
     )
-
-
-def grid_is_large(results: Sequence[UpgradeResult]) -> bool:
-    """Whether the matrix leaves no room beside it on most screens."""
-    return MatrixGrid(results).is_too_large
+    return "".join(parts)
 
 
 def runs_by_class(results: Sequence[UpgradeResult]) -> dict[Hashable, int]:
@@ -146,15 +153,15 @@ def _stored_stories(traces: StoredTraces) -> Iterator[tuple[str, Sequence[Mappin
         yield f"{shown} {_trace_key(upgrade)}", recast_rows(rows, scenario, shown)
 
 
-def _story(key: str, scenario: Scenario, shown: Scenario, stored: Stories) -> list[dict[str, Any]]:
-    """Return a trace, as it is stored, or simulated if it is not; it is empty if the members cannot play it."""
-    if key in stored:
-        return _trace_json(group_steps(stored[key]))
-    try:
-        steps = trace(scenario).steps
-    except ScenarioError:  # the verdict says so already
-        return []
-    return _trace_json(group_steps(recast_rows(trace_rows(steps), scenario, shown)))
+def _story(key: str, scenario: Scenario, shown: Scenario, stored: Stories) -> dict[str, Any]:
+    """Return a trace, as it is stored, or simulated if it is not; it has no steps if the members cannot play it."""
+    rows = stored.get(key)
+    if rows is None:
+        try:
+            rows = recast_rows(trace_rows(trace(scenario).steps), scenario, shown)
+        except ScenarioError:  # the verdict says so already
+            rows = []
+    return trace_view(step.as_json() for step in group_steps(rows))
 
 
 def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *, traces_all: bool) -> dict[str, Any]:
@@ -212,29 +219,3 @@ def _trace_key(upgrade: Upgrade) -> tuple[object, ...]:
         )
         for release in (upgrade.origin, upgrade.target)
     )
-
-
-_DEFAULTS: Final = asdict(MemberTrace())
-
-
-def _trace_json(steps: Iterable[TraceStep[GroupEvent]]) -> list[dict[str, Any]]:
-    """Return a trace as plain values."""
-    return [
-        {
-            "step": c.step,
-            "meaning": c.meaning,
-            "generations": [_generation_json(generation) for generation in group_by_generation(c.events)],
-        }
-        for c in steps
-    ]
-
-
-def _generation_json(generation: Any) -> dict[str, Any]:
-    """Return a generation without default values."""
-    plain = asdict(generation)
-    plain["parts"] = {name: _without_defaults(part) for name, part in plain["parts"].items()}
-    return plain
-
-
-def _without_defaults(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in part.items() if value != _DEFAULTS[key]}

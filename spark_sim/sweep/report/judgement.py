@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.search.cell_result import ERROR, SAFE_IF, UNKNOWN, UNSAFE
+from spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE
 
 MAX_NAMED: Final = 12
 """So many cells are named in a line."""
@@ -20,6 +20,17 @@ class Judgement:
 
     good: bool
     text: str
+    documented: str = SAFE
+    """Their verdict if it is good: ``safe-if`` where the topology decides, ``unknown`` if there is none."""
+
+    @property
+    def verdict(self) -> str:
+        """The sign and the colour of the line."""
+        return self.documented if self.good else UNSAFE
+
+    def as_json(self) -> dict[str, str]:
+        """Return plain values for a page."""
+        return {"verdict": self.verdict, "text": self.text}
 
 
 @frozen
@@ -52,10 +63,11 @@ def judge(
         return Judgement(False, f"{why}, so nothing is shown: {abbreviated(vacuous)}")
     documented = sum(result.is_documented for result in results)
     conditional = sum(result.is_documented and result.verdict == SAFE_IF for result in results)
-    promised = f"all {documented} safe" if documented else "none was asked for"
+    verdict, promised = (SAFE, f"all {documented} safe") if documented else (UNKNOWN, "none was asked for")
     if conditional:
-        promised = f"{documented - conditional} safe, {conditional} {SAFE_IF}"
-    return Judgement(True, f"{words.all}: {promised}; others: {_tally(results)}")
+        safe = f"{documented - conditional} safe, " if documented > conditional else ""
+        verdict, promised = SAFE_IF, f"{safe}{conditional} {SAFE_IF}"
+    return Judgement(True, f"{words.all}: {promised}; others: {_tally(results)}", verdict)
 
 
 def _tally(results: Sequence[Any]) -> str:

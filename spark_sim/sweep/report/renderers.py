@@ -24,14 +24,12 @@ def _draw_nothing(_progress: Progress, *, ascii_only: bool) -> RenderableType | 
 
 @frozen
 class Renderer:
-    """How one kind of sweep is shown."""
+    """How one kind of sweep is shown in a terminal."""
 
     judge: Callable[[Sequence[Any]], Judgement]
     print_results: Callable[[Console, Sequence[Any], int], None]
     draw_progress: Callable[..., RenderableType | None] = _draw_nothing
     """Draws the results so far above the progress bar."""
-    has_page: bool = False
-    """Whether there is a page for the browser."""
 
     def show(self, console: Console, results: Sequence[Any]) -> Judgement:
         """Print the results and the judgement."""
@@ -42,7 +40,7 @@ class Renderer:
 
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
-    UPGRADE_SUITE: Renderer(_terminal.judge, _terminal.print_results, _terminal.draw_progress, has_page=True),
+    UPGRADE_SUITE: Renderer(_terminal.judge, _terminal.print_results, _terminal.draw_progress),
     BROKER_SUITE: Renderer(_broker_tables.judge, _broker_tables.print_results),
     REGRESSION_SUITE: Renderer(_regression_lines.judge, _regression_lines.print_results),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from spark_sim.engine_libraries import SPARK
 from spark_sim.sweep.folder import PARQUET
 from spark_sim.sweep.spark.executor import engine_of
 from spark_sim.sweep.spark.paths import to_read
@@ -12,6 +13,7 @@ from spark_sim.sweep.spark.session import ship_packages
 from spark_sim.sweep.suites import SUITES, Suite
 from spark_sim.sweep.sweep import sweep_with
 from spark_sim.sweep.tables.schema import TABLES
+from upgrade.extras import require
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,9 +41,11 @@ def sweep(
 
     Raises:
         KeyError: There is no such matrix.
+        MissingExtraError: A library of Spark is not installed.
         ResultFolderError: ``out`` holds something else.
         SweepError: A worker failed; the same call resumes.
     """
+    require(*SPARK)
     suite = SUITES[matrix]() if isinstance(matrix, str) else matrix
     ship_packages(spark)
     with engine_of(spark, out.rstrip("/"), storage_format) as engine:
@@ -50,7 +54,12 @@ def sweep(
 
 
 def register(spark: SparkSession) -> None:
-    """Add the data source ``rolling_bounces`` to a session of the caller, also of Spark Connect."""
+    """Add the data source ``rolling_bounces`` to a session of the caller, also of Spark Connect.
+
+    Raises:
+        MissingExtraError: A library of Spark is not installed.
+    """
+    require(*SPARK)
     from spark_sim.sweep.spark._data_source import RollingBounces
 
     ship_packages(spark)

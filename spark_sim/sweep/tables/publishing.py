@@ -10,7 +10,8 @@ New results are made in a draft inside the folder, ``.draft-ID/new``, and publis
 
 So a reader that requires the main file sees the earlier results, the new ones or none. A failure moves everything back.
 After a kill, the next command that opens the folder does it: back before step 2, forward after it. The folder is locked
-meanwhile, so every draft that is found is that of a dead command.
+meanwhile, so every draft that is found is that of a dead command. ``pyarrow.dataset`` replaces one file at a time and
+deltalake one table; here tables, JSON and a page are replaced together.
 """
 
 from __future__ import annotations
@@ -119,10 +120,10 @@ def begins_with(start: bytes, *keys: str) -> IsOwn:
     return check
 
 
-def page_titled(title: str) -> IsOwn:
-    """Return a check for a page with this title. An empty file has it."""
-    expected = f"<title>{title}</title>".encode()
-    return lambda file: not (head := file.read(_BEGINNING)) or expected in head
+def page_titled(*titles: str) -> IsOwn:
+    """Return a check for a page of this project with one of the titles. An empty file has it."""
+    expected = [f"<title>{title} · streams-assignor</title>".encode() for title in titles]
+    return lambda file: not (head := file.read(_BEGINNING)) or any(title in head for title in expected)
 
 
 def foreign_paths(folder: Path, results: Results, names: Sequence[str] | None = None) -> list[str]:

@@ -18,6 +18,7 @@ from tests.assignor.groups.described_groups import (
     group,
     streams_group,
 )
+from upgrade.topology_description import DescribedNode
 
 WAITING = streams_group(
     broker_assigned("a", assigned("0_0 0_1 1_0 1_1"), target=assigned("0_0 0_1", standby="1_0"), process_id="p"),
@@ -74,6 +75,57 @@ def test_a_setting_that_is_no_number_is_shown_as_it_is(text):
 )
 def test_a_table_contains(output):
     assert output in drawn(WAITING)
+
+
+def nodes():
+    named = (("source", 0, ()), ("count", 1, ("store", "other")), ("rates", None, ("global",)))
+    return tuple(DescribedNode("Processor", name, number, stores=stores) for name, number, stores in named)
+
+
+@pytest.mark.parametrize(
+    ("status", "description", "outputs"),
+    [
+        (
+            "available",
+            nodes(),
+            ("1 changelog, stores other and store", "description 3 nodes, global global; --json has"),
+        ),
+        ("available", nodes()[:1], ("description 1 node; --json has",)),
+        ("not-stored", None, ("description none: the broker has no plug-in",)),
+        ("error", None, ("description unknown: the broker could not fetch it",)),
+        ("not-understood", None, ("description unknown: it has a form",)),
+        ("9", None, ("description 9",)),
+    ],
+)
+def test_a_table_says_what_is_known_of_the_topology(status, description, outputs):
+    raw = streams_group(broker_assigned("a"))
+    broker = evolve(raw.broker, topology_description_status=status, topology_description=description)
+    shown = drawn(evolve(raw, broker=broker))
+
+    assert [] == [output for output in outputs if output not in shown]
+    assert "description" not in drawn(raw), "brokers before 4.4"
+
+
+def test_a_static_member_that_is_away_has_no_epoch():
+    raw = streams_group(
+        broker_assigned("a", assigned("0_0"), epoch=-2, instance="one"),
+        state="Reconciling",
+        configs={"streams.assignor.name": "", "streams.num.warmup.replicas": "2"},
+        protocol="sticky",
+    )
+    shown = drawn(raw)
+
+    assert ["one", "away", "has to return, or its session to end", "streams  sticky", "settings warm-ups 2\n"] == [
+        output
+        for output in (
+            "one",
+            "away",
+            "has to return, or its session to end",
+            "streams  sticky",
+            "settings warm-ups 2\n",
+        )
+        if output in "\n".join(line.rstrip() for line in shown.splitlines()) + "\n"
+    ]
 
 
 def test_it_fits_100_columns():

@@ -84,7 +84,7 @@ def test_help_with_a_command_is_its_help(words):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("releas",), "No such command 'releas'. Did you mean 'release', 'replay'?"),
+        (("releas",), "No such command 'releas'. (Did you mean one of: 'release', 'replay'?)"),
         (("release", "2.8"), "streams-assignor release has no commands, got '2.8'"),
         (("userdata", "x"), "No such command 'x'"),
     ],
@@ -282,9 +282,7 @@ def test_without_a_client_library_bounce_names_what_to_install():
     done = subprocess.run([sys.executable, "-c", code, "bounce"], capture_output=True, text=True, check=False)
 
     assert 1 == done.returncode
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.endswith("; pip install 'streams-assignor[confluent]'\n")
-    assert 1 == len(done.stderr.splitlines())
+    assert done.stderr == "Error: confluent-kafka is not installed: pip install 'streams-assignor[confluent]'\n"
 
 
 def test_user_input_in_an_error_is_escaped_and_shortened():

@@ -23,6 +23,7 @@ from spark_sim.sweep.suites import FinishedSweep
 from spark_sim.sweep.sweep import SweepError
 from spark_sim.sweep.tables.rows import UPGRADE_SUITE
 from spark_sim.sweep.tables.schema import TABLES
+from upgrade.extras import MissingExtraError
 from upgrade.releases import NEWEST
 
 ROOT = Path(__file__).parents[3]
@@ -404,7 +405,7 @@ def test_sweep_says_what_it_does_not_see(tmp_path):
     ("error", "named"),
     [
         (SweepError("a worker failed: OutOfMemoryError"), "Error; what is finished is in "),
-        (ModuleNotFoundError("no pyspark", name="pyspark"), "pip install 'streams-assignor[spark]'"),
+        (MissingExtraError("pyspark is not installed: pip install 'streams-assignor[spark]'"), "pyspark is not"),
         (OSError(28, "No space left on device"), "No space left"),
     ],
 )
@@ -460,6 +461,41 @@ def committed_batches(folder):
     return list(folder.glob("units/*/part-*.parquet"))
 
 
+# -- replay as a page ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scenario", "status"),
+    [
+        ("A@1.1 B@1.1 | bounce A>2.0 B>2.0", 1),
+        ("1@3.9 level 3.9 | bounce 1>4.3", 0),
+        ("A@4.3.1 group 4.3.1 | start A | settle", 0),
+    ],
+)
+def test_replay_writes_the_trace_as_a_page_and_prints_it_as_before(tmp_path, scenario, status):
+    page = tmp_path / "trace.html"
+    plain, result = run(replay, scenario), run(replay, scenario, "--html", page)
+    data = json.loads(page.read_text().partition('id="data">')[2].partition("</script>")[0])
+
+    assert (status, plain.stdout) == (result.exit_code, result.stdout)
+    assert f"Page for the browser: {page}" in result.stderr
+    assert json.loads(run(replay, scenario, "--json").stdout) == json.loads(data["stdout"])
+    assert [*data["view"]["steps"][-1]][:1] == ["step"]
+    assert [scenario.count("|") + 2] == [len(data["view"]["steps"])]
+
+
+def test_replay_replaces_its_own_pages_only(tmp_path):
+    (tmp_path / "thesis.html").write_text("<title>Thesis</title>")
+    refused = run(replay, "A@2.0", "--html", tmp_path / "thesis.html")
+    missing = run(replay, "A@2.0", "--html", tmp_path / "none" / "x.html")
+
+    assert 2 == refused.exit_code
+    assert "expected no file or an earlier page" in only_line(refused.stderr)
+    assert "<title>Thesis</title>" == (tmp_path / "thesis.html").read_text()
+    assert f"cannot write {tmp_path / 'none' / 'x.html'}: No such file" in only_line(missing.stderr)
+    assert [0, 0] == [run(replay, "A@2.0", "--html", tmp_path / "a.html").exit_code for _ in "ab"]
+
+
 # -- report ----------------------------------------------------------------------------------------------------------
 
 
@@ -470,7 +506,7 @@ def test_report_draws_the_matrix_and_writes_the_page_where_it_is_asked_to(tmp_pa
 
     assert 0 == result.exit_code
     assert "o✓" in result.output
-    assert '["1.1", "1.1.1"]' in (tmp_path / "page.html").read_text()
+    assert '["1.1","1.1.1"]' in (tmp_path / "page.html").read_text()
     assert not (tmp_path / "report.html").exists()
 
 

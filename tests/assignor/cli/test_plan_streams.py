@@ -1,7 +1,6 @@
 """``plan --to-protocol``: the three forms of the output, the options, and the look at a live group."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -162,12 +161,6 @@ def test_a_cluster_that_does_not_answer_is_an_error(cluster):
     done = run(*STREAMS, *LIVE)
 
     assert (1, "Error: h:1: no answer\n") == (done.exit_code, done.stderr)
-
-
-def test_without_kafka_python_there_is_no_look(monkeypatch):
-    monkeypatch.setitem(sys.modules, "assignor.groups.describe.kafka_python.group_lookup", None)
-
-    assert "--group needs kafka-python" in run(*STREAMS, *LIVE).stderr
 
 
 @pytest.mark.usefixtures("cluster")

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from assignor.cli import _captures
 from assignor.cli.main import cli
-from assignor.formats.jsonl import convert_lines
+from assignor.formats.jsonl import convert_lines, json_object
 from assignor.formats.metadata_json import METADATA_KINDS, DecodeOptions
 from subscription_codec import LATEST_SUPPORTED_VERSION
 from tests.draws import examples
@@ -523,11 +523,9 @@ def test_a_file_that_cannot_be_read_is_named():
 
 
 def test_a_line_that_is_nested_too_deeply_becomes_an_error_object(capsys):
-    def convert(line):
-        raise RecursionError(line)
-
-    assert convert_lines(["x"], convert, jsonl=True, expected_errors=())
-    assert {"error": "BadLine", "message": "the line is nested too deeply"} == json.loads(capsys.readouterr().out)
+    assert convert_lines(["[" * 100_000], json_object, jsonl=True, expected_errors=())
+    message = f"expected a JSON object, got '{'[' * 40}'"
+    assert {"error": "BadLine", "message": message} == json.loads(capsys.readouterr().out)
 
 
 def test_a_missing_file_is_wrong_usage(tmp_path):

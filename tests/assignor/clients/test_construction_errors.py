@@ -23,7 +23,8 @@ from assignor.clients.confluent._settings import ConsumerSettings
 from assignor.clients.kafka_python import KafkaPythonAdmin
 from assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
 from assignor.cluster import ClusterSnapshot
-from assignor.errors import MissingExtraError, naming_the_extra
+from assignor.errors import MissingExtraError
+from upgrade.extras import importing
 
 ROOT = Path(__file__).parents[3]
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]), Subtopology(sources=["refunds"]))
@@ -114,7 +115,7 @@ def test_a_missing_library_names_its_extra(module: str, statement: str, message:
 def test_a_library_that_moved_a_name_names_its_release(message: str) -> None:
     """kafka-python 3.1 moves modules: an ImportError of a private module told nobody what to install."""
     kind = ModuleNotFoundError if message.startswith("No module") else ImportError
-    with pytest.raises(MissingExtraError) as raised, naming_the_extra("confluent"):
+    with pytest.raises(MissingExtraError) as raised, importing("kafka", "confluent_kafka"):
         raise kind(message, name="kafka.net.manager")
 
     installed = version("kafka-python")
@@ -400,7 +401,7 @@ def test_a_follower_does_not_warn_of_what_it_saw_as_leader(caplog: pytest.LogCap
 
 
 def test_a_missing_module_of_another_library_is_not_renamed():
-    with pytest.raises(ModuleNotFoundError, match="no_such_module") as raised, naming_the_extra("confluent"):
+    with pytest.raises(ModuleNotFoundError, match="no_such_module") as raised, importing("kafka", "confluent_kafka"):
         import no_such_module  # noqa: F401 - it does not exist
 
     assert not isinstance(raised.value, MissingExtraError)

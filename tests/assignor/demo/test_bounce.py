@@ -23,6 +23,7 @@ from assignor.demo.load_generator import LoadGenerator, LoadGeneratorError
 from assignor.demo.member_settings import MemberSettings
 from assignor.demo.model import (
     DEFAULT_STEPS,
+    RELEASES_BY_RULES,
     BounceSettings,
     BounceStep,
     BounceSummary,
@@ -30,9 +31,12 @@ from assignor.demo.model import (
     ProcessedOffsets,
     TimelineEntry,
     doubly_owned_task,
+    event_text,
     unstable_reasons,
+    upgrade_steps,
 )
 from assignor.demo.runner import BounceError, BounceRunner
+from upgrade import release_named
 
 ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -63,6 +67,7 @@ ASSIGNED = {
     "active": ["0_0"],
     "standby": ["0_1"],
     "rejoin": False,
+    "dropped": False,
 }
 
 
@@ -180,6 +185,63 @@ def test_it_finishes_both_upgrades() -> None:
     assert 0 == start["rejoins"] == first["rejoins"]
     assert probing["rejoins"] >= 3, "no member was probed"
     assert {None} == {member["upgrade_from"] for member in second["members"]}
+
+
+@ON_THE_MOCK
+@pytest.mark.slow
+def test_a_bounce_shows_the_exchange_of_the_kip() -> None:
+    """By the rules of the text; the member that leads is bounced last, so it takes one more rebalance."""
+    arguments = ["--rules", "kip-268", "--order", "B,C,A", "--json"]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=4 * SECONDS)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    summary = json.loads(done.stdout)
+    assert ("finished", 0) == (summary["outcome"], summary["lost"])
+    assert ["1.1.1", "kip-268", "kip-268", "kip-268-next"] == [step["step"]["release"] for step in summary["steps"]]
+    check_exchange_of_the_kip([line["what"] for line in summary["timeline"]])
+
+
+def check_exchange_of_the_kip(timeline: list[str]) -> None:
+    """A leader answers each of the first two new members; the last rebalance follows from one rejoin."""
+    probing = timeline[timeline.index("3 to 4, one bounce: version probing") :]
+    answers = [line for line in probing if line.startswith("answers ")]
+    followers = [line.partition(", ")[2] for line in probing if "takes only the version" in line]
+    rejoins = [line for line in probing if line == "leaves and joins immediately to change its version"]
+    assert {EMPTY_ANSWER} == set(answers)
+    assert ["version 3, supported 3: takes only the version"] * len(answers) == followers
+    assert 2 <= len(answers) < len(rejoins)
+
+
+EMPTY_ANSWER = "answers 1 member that sent a newer version with an empty assignment: version 3, supported 3"
+
+
+@pytest.mark.parametrize(
+    ("members", "content", "text"),
+    [
+        (["a"], "empty", "answers 1 member that sent a newer version with an empty assignment: "),
+        (["a", "b"], "regular", "answers 2 members that sent a newer version with an assignment: "),
+        (["a"], "error", "answers 1 member that sent a newer version with an error code: "),
+    ],
+)
+def test_an_answer_to_a_newer_version_is_in_the_timeline(members: list[str], content: str, text: str) -> None:
+    event = {"event": "probed", "members": members, "version": 3, "supported": 3, "content": content}
+
+    assert f"{text}version 3, supported 3" == TimelineEntry(0.5, "A", event).text
+
+
+def test_an_assignment_that_is_dropped_is_told_apart() -> None:
+    dropped = {**ASSIGNED, "leader": False, "version": 3, "supported": 3, "active": [], "dropped": True}
+
+    assert "follows generation 7, version 3, supported 3: takes only the version" == event_text(dropped)
+    assert "follows generation 7, version 3, supported 3: owns nothing" == event_text({**dropped, "dropped": False})
+
+
+@pytest.mark.parametrize("rules", RELEASES_BY_RULES)
+def test_a_bounce_ends_on_releases_that_follow_its_rules(rules: str) -> None:
+    releases = [release_named(step.release) for step in upgrade_steps(rules)[1:]]
+
+    assert {rules} == {release.rule_set for release in releases}
+    assert [3, 3, 4] == [release.supported_version for release in releases]
 
 
 @ON_THE_MOCK
@@ -317,6 +379,7 @@ def test_members_end_when_their_bounce_is_killed() -> None:
         (["--bootstrap-servers", "127.0.0.1:1"], 1, "no broker answers at 127.0.0.1:1"),
         (["--order", "A,B"], 2, "must name each of A, B, C once"),
         (["--members", "0"], 2, "--members"),
+        (["--rules", "kip-584"], 2, "'kip-584' is not one of 'today', 'kip-268'"),
         (["--records-per-second", "0"], 2, "--records-per-second"),
     ],
 )

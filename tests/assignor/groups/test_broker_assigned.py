@@ -22,7 +22,7 @@ from assignor.groups import (
 from assignor.groups.broker_assigned.reconciliation import blocking_members
 from assignor.groups.broker_assigned.topics import expected_tasks, task_count, unequal_source_topics
 from assignor.groups.checks import TRANSIENT
-from subscription_codec import TopicPartition
+from subscription_codec import TaskId, TopicPartition
 from tests.assignor.groups.described_groups import (
     COUNTS,
     SUBTOPOLOGIES,
@@ -188,6 +188,69 @@ def test_a_new_epoch_is_a_change():
 
     assert ["epoch 1 → 2"] == [change_text(each) for each in find_changes(*looks)]
     assert [] == find_changes(looks[0], looks[0])
+
+
+AWAY = broker_assigned("b", assigned("1_0 1_1"), epoch=-2, instance="two")
+
+
+def test_a_static_member_that_is_away_is_told_from_one_that_does_not_confirm():
+    found = seen(
+        broker_assigned("a", assigned("0_0 0_1"), target=assigned("0_0 0_1 1_0"), epoch=2),
+        AWAY,
+        state="Reconciling",
+        epoch=2,
+        assignment_epoch=2,
+    )
+
+    assert [
+        "two (10.0.0.1) is a static member that has left for a while: nobody works on 1_0 and 1_1 until it returns or "
+        "its session ends"
+    ] == problems(found)
+    assert {"static-member-away"} <= TRANSIENT
+    assert [("active", "1_0", ("two",))] == awaited(found, "a")
+    assert ("two",) == blocking_members(found.reconciliations)
+    assert -2 == found.as_json()["members"][1]["epoch"]
+
+
+def test_a_static_member_that_is_away_without_tasks_keeps_nobody_waiting():
+    found = seen(broker_assigned("b", epoch=-2, instance="two"), state="Reconciling")
+
+    assert ["two (10.0.0.1) is a static member that has left for a while"] == problems(found)
+
+
+@pytest.mark.parametrize(
+    ("configured", "texts"),
+    [
+        (
+            "zone, cluster",
+            [
+                "app-a (10.0.0.1, a) sends no client tag cluster",
+                "app-b (10.0.0.1, b) sends no client tag zone and cluster",
+            ],
+        ),
+        (
+            "zone",
+            ["app-b (10.0.0.1, b) sends no client tag zone of streams.rack.aware.assignment.tags: set client.tag.zone"],
+        ),
+        ("", []),
+    ],
+)
+def test_members_without_the_tags_of_the_group_are_named(configured, texts):
+    """The status MISSING_CLIENT_TAGS of a heartbeat of 4.4."""
+    found = seen(
+        broker_assigned("a", ALL, client_tags={"zone": "z", "more": "m"}),
+        broker_assigned("b"),
+        configs={"streams.rack.aware.assignment.tags": configured},
+    )
+
+    assert {"missing-client-tags"} == {each.code for each in found.problems} or not texts
+    assert texts == [text[: len(begin)] for text, begin in zip(problems(found), texts, strict=True)]
+
+
+def test_members_that_send_offsets_of_tasks_are_of_4_4():
+    found = seen(broker_assigned("a", ALL), broker_assigned("b", end_offset_sums={TaskId(1, 0): 1}))
+
+    assert ["4.1.0 or later", "4.4.0 or later"] == [each["releases"] for each in found.as_json()["members"]]
 
 
 # -- reasons ---------------------------------------------------------------------------------------------------------

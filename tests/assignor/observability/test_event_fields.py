@@ -8,6 +8,7 @@ import pytest
 from assignor.errors import FatalError
 from assignor.observability.event_fields import LINE_KEYS, json_line, parse_line
 from assignor.observability.events import (
+    AssignmentComputed,
     Event,
     JoinReason,
     JoinSent,
@@ -19,6 +20,7 @@ from assignor.observability.events import (
     RejoinDelayed,
     RejoinRequested,
 )
+from probing import AssignmentContent, VersionAnswer
 from probing.follow_up import FollowUpReason
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.observability.event_factories import assignment_received, tasks, tasks_changed
@@ -47,7 +49,17 @@ LINES: list[tuple[Event, dict[str, Any]]] = [
             "active": ["0_9", "0_10"],
             "standby": ["0_1"],
             "rejoin": False,
+            "dropped": False,
         },
+    ),
+    (
+        AssignmentComputed(
+            subscription_sizes={"a": 4, "b": 5},
+            assignment_sizes={"a": 7, "b": 1},
+            seconds=0.25,
+            probed={"b": VersionAnswer(3, 3, AssignmentContent.EMPTY)},
+        ),
+        {"event": "probed", "members": ["b"], "version": 3, "supported": 3, "content": "empty"},
     ),
     (RejoinRequested(reason=FollowUpReason.VERSION), {"event": "rejoin", "how": "keep_member_id"}),
     (
@@ -76,7 +88,7 @@ LINES: list[tuple[Event, dict[str, Any]]] = [
 ]
 
 IDS = [
-    *("started", "subscribed", "assigned", "rejoin", "leave", "delayed", "revoked", "lost"),
+    *("started", "subscribed", "assigned", "probed", "rejoin", "leave", "delayed", "revoked", "lost"),
     *("processed", "failed", "failed like Kafka", "stopped"),
 ]
 
@@ -94,6 +106,7 @@ def test_a_line_has_the_documented_keys_and_can_be_parsed(event: Event, expected
     "event",
     [
         MemberClosed(lost=False),
+        AssignmentComputed(subscription_sizes={"a": 4}, assignment_sizes={"a": 7}, seconds=0.25),
         tasks_changed(assigned=PARTITIONS),
         RejoinRequested(reason=FollowUpReason.PROBING),
         RejoinRequested(reason=FollowUpReason.VERSION, at_ms=5),

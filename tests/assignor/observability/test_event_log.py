@@ -19,10 +19,12 @@ from assignor.observability.events import (
     RejoinDelayed,
     RejoinRequested,
 )
+from probing import AssignmentContent, VersionAnswer
 from probing.follow_up import FollowUpReason
 from tests.assignor.observability.event_factories import assignment_received, tasks, tasks_changed
 
 IDENTITY = {"process_id": "1b4e28ba-2fa1", "client_id": "c-1"}
+PROBED = VersionAnswer(3, 3, AssignmentContent.EMPTY)
 EVENTS: list[tuple[Event, dict[str, Any]]] = [
     (
         JoinSent(reason=JoinReason.LOST, used_version=3, supported_version=11, subscription_size=90),
@@ -39,6 +41,20 @@ EVENTS: list[tuple[Event, dict[str, Any]]] = [
             "subscription_bytes": 9,
             "assignment_bytes": 8,
             "largest_member_bytes": 11,
+        },
+    ),
+    (
+        AssignmentComputed(
+            subscription_sizes={"a": 4}, assignment_sizes={"a": 7}, seconds=0.25, probed={"b": PROBED, "a": PROBED}
+        ),
+        {
+            "event": "assignment_computed",
+            "members": 1,
+            "seconds": 0.25,
+            "subscription_bytes": 4,
+            "assignment_bytes": 7,
+            "largest_member_bytes": 11,
+            "probed": ["a", "b"],
         },
     ),
     (
@@ -84,9 +100,10 @@ EVENTS: list[tuple[Event, dict[str, Any]]] = [
     ),
     (MemberClosed(lost=True), {"event": "member_closed", "lost": True}),
 ]
+EVENT_IDS = [fields["event"] + "_probed" * ("probed" in fields) for _, fields in EVENTS]
 
 
-@pytest.mark.parametrize(("event", "expected"), EVENTS, ids=[fields["event"] for _, fields in EVENTS])
+@pytest.mark.parametrize(("event", "expected"), EVENTS, ids=EVENT_IDS)
 def test_a_record_has_the_values_as_fields_and_in_its_message(
     event: Event, expected: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:

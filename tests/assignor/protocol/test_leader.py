@@ -11,6 +11,7 @@ from assignor.protocol.internal_topics import plan_internal_topics
 from assignor.protocol.leader import LeaderSettings, perform_assignment
 from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
 from assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
+from probing import AssignmentContent, VersionAnswer
 from probing.model import AssignorError
 from probing.rules import BY_NAME, KIP_268
 from subscription_codec import (
@@ -280,6 +281,25 @@ def test_7_an_answer_without_tasks_names_no_hosts():
 
     assert [True, True, False] == [bool(each.partitions_by_host) for each in answers.values()]
     assert [True, True, False] == [bool(each.standby_partitions_by_host) for each in answers.values()]
+
+
+@pytest.mark.parametrize(
+    ("settings", "content"),
+    [({"rules": KIP_268}, AssignmentContent.EMPTY), ({}, AssignmentContent.REGULAR)],
+)
+def test_2_the_answers_to_members_of_an_unknown_version_are_told_apart(settings, content):
+    members = {"known": joined(1, 10, 10), "new": joined(2, 11, 11)}
+    probed = perform_assignment(settings_of(supported_version=10, **settings), CLUSTER, members).probed
+
+    assert {"new": VersionAnswer(10, 10, content)} == probed
+    assert {} == perform_assignment(settings_of(), CLUSTER, members).probed
+
+
+def test_2_so_is_an_error_code_for_them():
+    members = {"old": joined(1, 2), "new": joined(2, 11, 11)}
+    probed = perform_assignment(settings_of(supported_version=10), CLUSTER, members).probed
+
+    assert {"new": VersionAnswer(10, 10, AssignmentContent.ERROR, AssignorError.ASSIGNMENT_ERROR)} == probed
 
 
 def test_7_the_merged_bytes_of_all_members_follow_the_last_field():

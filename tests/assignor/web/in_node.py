@@ -17,8 +17,14 @@ from typing import Final
 from assignor.web.build import BuildError, PyodideLock, fetch_pyodide, pyodide_files
 
 ROOT: Final = Path(__file__).parents[3]
-PURE: Final = ("tests/subscription_codec", "tests/probing")
-"""Not yet the others: a test of input that is nested too deeply ends Pyodide, whose stack is smaller."""
+PURE: Final = (
+    *("tests/subscription_codec", "tests/probing", "tests/upgrade", "tests/assignor/protocol"),
+    *("tests/assignor/streams_group", "tests/assignor/task_assignor", "tests/assignor/task_assignors"),
+    *("tests/assignor/groups", "tests/assignor/test_topology.py", "tests/assignor/test_streams_assignor.py"),
+    # Clients, segments and what their tests have tested: they need compiled libraries.
+    *("--ignore=tests/assignor/groups/describe", "--ignore=tests/assignor/groups/history"),
+    "--ignore=tests/upgrade/hazards/test_table.py",
+)
 COPIED: Final = ("attrs", "click", "kafka-python", "markdown-it-py", "mdurl", "pyyaml", "rich")
 """Distributions whose installed files do: what they have compiled, they do without."""
 FETCHED: Final = ("hypothesis>=6.150,<7", "pytest>=9,<10")

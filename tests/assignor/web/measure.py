@@ -6,7 +6,6 @@ It needs npm, Chromium and its driver. Times are from opening the page to the fi
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import sys
 import tempfile
@@ -19,13 +18,13 @@ from random import Random
 
 from assignor.web.build import fetch_pyodide, site
 from assignor.web.server import site_server
-from tests.assignor.groups.history.histories import commit
-from tests.assignor.groups.history.segments import batch
 from tests.assignor.web.conftest import Page
 from tests.assignor.web.packages import LOCK
 from tests.browser import open_browser
+from tests.lab.bench import audit_segments
 from tests.upgrade.application.class_bytes import ClassBytes
 
+_COMMITS_PER_MEGABYTE = 15_600
 PLAN = "#upgrade?from=2.8&to=4.3"
 
 
@@ -73,16 +72,9 @@ def large_jar(path, megabytes=50, classes=20_000):
 
 
 def commits(folder, megabytes):
-    """A segment of commits of a thousand groups, in batches of ten."""
-    place = folder / "__consumer_offsets-0"
-    place.mkdir(parents=True)
-    sink, offset = io.BytesIO(), 0
-    while sink.tell() < megabytes * 1_000_000:
-        pairs = [commit(offset + each, group=f"group-{(offset + each) % 1000}") for each in range(10)]
-        sink.write(batch(pairs, offset))
-        offset += 10
-    (place / f"{0:020}.log").write_bytes(sink.getvalue())
-    return sink.tell()
+    """A segment of commits of a thousand groups, as those of ``bench_audit``; return its bytes."""
+    audit_segments.write(folder, audit_segments.commits(1_000), megabytes * _COMMITS_PER_MEGABYTE)
+    return sum(path.stat().st_size for path in folder.rglob("*.log"))
 
 
 def main(megabytes: int = 20) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import tarfile
+import zipfile
 
 import pytest
 from attrs import evolve
@@ -30,6 +31,7 @@ def integrity(package):
 def made_up(**changed):
     """A package with the files of Pyodide, and its lock; None leaves a file out."""
     contents = {name: name.encode() for name in LOCK.files}
+    contents["python_stdlib.zip"] = zipped({"abc.py": b"abc", "json/__init__.py": b"json", "pdb.py": b"pdb"})
     contents[LOCK.lock] = json.dumps({"info": {"python": "3.14.2"}, "packages": {"rich": {}}}).encode()
     contents |= changed
     sink = io.BytesIO()
@@ -41,6 +43,31 @@ def made_up(**changed):
                 archive.addfile(member, io.BytesIO(content))
     package = sink.getvalue()
     return package, evolve(LOCK, integrity=integrity(package))
+
+
+def zipped(files):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return sink.getvalue()
+
+
+def made_up_compiler(*_):
+    """What it has compiled: a module of either archive."""
+    return {"stdlib/abc.pyc": b"compiled abc", "code/click/core.pyc": b"compiled core"}
+
+
+def code_of(files):
+    """The code in the archive of a site."""
+    with tarfile.open(fileobj=io.BytesIO(files["python.tar.xz"])) as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive}
+
+
+def stdlib_of(files):
+    """The standard library of a site."""
+    with zipfile.ZipFile(io.BytesIO(files["pyodide/python_stdlib.zip"])) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def fetched(lock):

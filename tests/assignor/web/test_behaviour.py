@@ -3,10 +3,14 @@
 import io
 import tarfile
 import threading
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 import pytest
 
+from assignor.web.build import write_site
 from assignor.web.server import site_server
 from tests.assignor.web.conftest import Page
 from tests.assignor.web.packages import AXE, fetched
@@ -121,14 +125,28 @@ def test_loading_is_shown_in_steps_and_the_page_answers_meanwhile(page):
 
 
 def test_without_the_server_it_says_what_is_missing(files):
-    broken = {name: content for name, content in files.items() if name != "python.zip"}
+    broken = {name: content for name, content in files.items() if name != "python.tar.xz"}
     with site_server(broken) as server, open_browser() as browser:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = Page(browser, f"http://127.0.0.1:{server.server_port}").open("#upgrade?from=2.8&to=4.3")
         page.wait("upgrade", "failed")
         server.shutdown()
 
-        assert "expected ./python.zip from the server of this page, got status 404" in page.text("upgrade")
+        assert "expected ./python.tar.xz from the server of this page, got status 404" in page.text("upgrade")
+
+
+def test_any_web_server_may_serve_the_archive_of_a_release_below_any_path(files, tmp_path):
+    write_site(files, tmp_path / "page.zip")
+    with zipfile.ZipFile(tmp_path / "page.zip") as archive:
+        archive.extractall(tmp_path / "docs" / "page")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, open_browser() as browser:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = Page(browser, f"http://127.0.0.1:{server.server_port}/docs/page").open("#upgrade?from=2.8&to=4.3")
+        page.wait("upgrade")
+        server.shutdown()
+
+        assert page.text("upgrade").startswith("2.8.2 to 4.3.1")
 
 
 def test_after_the_first_visit_it_works_without_a_network(files):

@@ -1,30 +1,36 @@
 """The files of the page: from the tree, its dependencies and the pinned package of npm."""
 
-import io
 import json
 import re
 import stat
 import subprocess
 import sys
 import zipfile
+from functools import partial
+from pathlib import Path
 
 import pytest
 
+from assignor.cli import in_browser
 from assignor.web import build
 from assignor.web.build import (
     CONTENT_SECURITY_POLICY,
-    PAGES,
     BuildError,
+    code_files,
+    compile_loaded,
     fetch_pyodide,
-    python_archive,
+    page_sources,
     read_site,
-    site,
     write_site,
 )
-from tests.assignor.web.packages import LOCK, made_up
+from tests.assignor.web.packages import LOCK, code_of, made_up, made_up_compiler, stdlib_of
 
 SVG = "http://www.w3.org/2000/svg"
 """The name of a vocabulary, which is not asked for."""
+
+
+def site(package, lock):
+    return build.site(package, lock, made_up_compiler)
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +39,10 @@ def files():
 
 
 def test_it_has_the_sources_of_the_page_the_code_and_pyodide(files):
-    sources = {path.name for path in PAGES.iterdir()}
+    sources = {path.name for path in page_sources()}
 
-    assert sources | {"python.zip", "site.json", *(f"pyodide/{name}" for name in (*LOCK.files, LOCK.lock))} == set(
+    assert {"app.mjs", "trace.mjs", "trace.css", "base.css"} < sources
+    assert sources | {"python.tar.xz", "site.json", *(f"pyodide/{name}" for name in (*LOCK.files, LOCK.lock))} == set(
         files
     )
 
@@ -99,11 +106,20 @@ def test_no_source_keeps_anything_but_the_files_of_the_site(files):
 
 
 def test_the_archive_has_what_the_commands_of_the_page_import_and_no_client():
-    names = zipfile.ZipFile(io.BytesIO(python_archive())).namelist()
+    names = list(code_files())
 
     assert {"attr/__init__.py", "attrs/__init__.py", "click/core.py", "assignor/cli/in_browser.py"} <= set(names)
     assert "upgrade/application/tables/code.txt.gz" in names
     assert [] == [name for name in names if name.startswith(("assignor/clients", "rich", "tests")) or ".." in name]
+
+
+def test_what_a_first_plan_loads_is_compiled_and_the_rest_are_sources(files):
+    code = code_of(files)
+
+    assert {"abc.pyc": b"compiled abc", "json/__init__.py": b"json"} == stdlib_of(files)
+    assert b"compiled core" == code["click/core.pyc"]
+    assert code_files().keys() - code.keys() == {"click/core.py"}
+    assert code["assignor/cli/in_browser.py"] == Path(in_browser.__file__).read_bytes()
 
 
 def test_the_same_tree_is_the_same_bytes(files):
@@ -163,16 +179,21 @@ def test_a_damaged_site_is_refused(files, tmp_path, name, content, error):
 
 
 @pytest.fixture
-def npm(tmp_path, monkeypatch):
-    """An npm that does what a shell script says."""
+def program(tmp_path, monkeypatch):
+    """A program that does what a shell script says."""
 
-    def does(script):
-        program = tmp_path / "npm"
+    def does(name, script):
+        program = tmp_path / name
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
     return does
+
+
+@pytest.fixture
+def npm(program):
+    return partial(program, "npm")
 
 
 def test_npm_packs_the_pinned_version_into_a_folder(npm):
@@ -207,6 +228,41 @@ def test_an_npm_that_hangs_is_ended(npm, monkeypatch):
         fetch_pyodide(LOCK)
 
 
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ("echo 'a stack' >&2; echo 'Error: too old' >&2; exit 1", "Error: too old; Pyodide needs Node.js 20 or newer"),
+        ("exit 7", "status 7; Pyodide needs Node.js 20 or newer"),
+    ],
+)
+def test_code_that_node_cannot_compile_is_one_line(program, script, error):
+    program("node", script)
+
+    with pytest.raises(BuildError, match=f"^node cannot compile the code of the page: {error}$"):
+        compile_loaded({}, {})
+
+
+def test_what_node_compiles_is_read(program):
+    program("node", 'test -f "$2/a.mjs" && test -f "$3/b.py" && mkdir "$4/code" && printf bytes > "$4/code/b.pyc"')
+
+    assert {"code/b.pyc": b"bytes"} == compile_loaded({"pyodide/a.mjs": b""}, {"b.py": b""})
+
+
+def test_a_node_that_hangs_is_ended(program, monkeypatch):
+    program("node", "exec sleep 600")
+    monkeypatch.setattr(build, "_NODE_SECONDS", 0.01)
+
+    with pytest.raises(BuildError, match=r"^node has not compiled the code of the page within 0.01 seconds$"):
+        compile_loaded({}, {})
+
+
+def test_without_node_it_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(BuildError, match=r"^expected node, which compiles the code of the page, found none in PATH"):
+        compile_loaded({}, {})
+
+
 def test_without_npm_it_says_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -230,8 +286,7 @@ from spark_sim.audit.in_memory import audit_in_memory
 
 
 def test_the_archive_alone_is_enough_for_the_calls_of_the_page(tmp_path):
-    with zipfile.ZipFile(io.BytesIO(python_archive())) as archive:
-        archive.extractall(tmp_path / "code")
+    build._write(code_files(), tmp_path / "code")
     (tmp_path / "a.yaml").write_text("processing.guarantee: exactly_once_v2\n")
     command = [sys.executable, "-S", "-c", CALLS, str(tmp_path / "code"), str(tmp_path / "a.yaml")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -114,28 +114,32 @@ class TestUpgrade:
 
 
 class TestReplay:
-    def test_generations_are_columns_and_a_violation_is_shown_where_it_happens(self, page):
+    def test_members_stand_side_by_side_and_a_violation_is_shown_where_it_happens(self, page):
         page.open(f"#replay?scenario={quote(BUG)}").wait("replay")
 
         assert page.text("replay").startswith("unsafe: always: no member fails: C: IllegalArgumentException")
         assert json.loads(printed("replay", BUG, "--json")) == page.json("replay")
-        assert ["A", "B", "C"] == [each.text for each in page.all(".generations tbody th")]
-        page.until(lambda: page.all(".generations th.now .failed"))
+        assert ["when", "A", "B", "C"] == [each.text for each in page.all(".trace thead th")]
+        assert page.one(".trace .row.now .mark.failed").text.startswith("FAILS: IllegalArgumentException")
+        assert page.one(".trace .violation.now").text.startswith("✗ C: always: no member fails")
 
     def test_it_steps_back_and_forward(self, page):
         page.open(f"#replay?scenario={quote('A@2.0 B@2.0 | bounce A>2.3 B>2.3')}").wait("replay")
-        columns = len(page.all(".generations thead th")) - 1
+        rows = len(page.all(".trace .row"))
 
         def shows(place):
-            return page.one("#replay .result [role=status]").text.startswith(f"{place} of {columns}: generation ")
+            return page.one(".trace [role=status]").text.startswith(f"{place} of {rows}: generation ")
 
-        page.until(lambda: shows(columns))
-        page.all("#replay .result .fields button")[1].click()
-        page.until(lambda: shows(columns - 1))
-        page.one("#replay .scroll").send_keys("\ue011")
+        assert f"{rows} rows" == page.one(".trace [role=status]").text
+        assert [] == page.all(".trace .later")
+        page.all(".trace .fields button")[1].click()
+        page.until(lambda: shows(rows - 1))
+        page.one(".trace .scroll").send_keys("\ue011")
         page.until(lambda: shows(1))
 
-        assert columns - 1 == len(page.all(".generations thead th.later")) > 2
+        assert rows - 1 == len(page.all(".trace .row.later")) > 2
+        page.one(".trace .scroll").send_keys("\ue014")
+        page.until(lambda: shows(2))
 
     @pytest.mark.parametrize("place", range(1, 7))
     def test_each_example_runs(self, page, place):

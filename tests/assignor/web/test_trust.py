@@ -106,7 +106,7 @@ def test_with_files_only_the_files_of_the_site_are_asked_for(files, tmp_path):
             assert SECRET not in left["address"]
 
     own = {f"{recorder.origin}/{name}" for name in ("", *files)}
-    needed = {f"{recorder.origin}/{name}" for name in ("python.zip", "worker.mjs", "pyodide/python_stdlib.zip")}
+    needed = {f"{recorder.origin}/{name}" for name in ("python.tar.xz", "worker.mjs", "pyodide/python_stdlib.zip")}
     addresses = set(sent_for(log, recorder.origin))
     assert needed <= addresses <= own
     of_site = [each for each in recorder.asked if each[1].startswith(recorder.origin)]

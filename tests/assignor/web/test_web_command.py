@@ -4,14 +4,15 @@ import socket
 import threading
 import urllib.request
 import webbrowser
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from assignor.cli import web as web_command
 from assignor.cli.main import cli
-from assignor.web.build import BuildError, PyodideLock, read_site
-from tests.assignor.web.packages import made_up
+from assignor.web.build import BuildError, PyodideLock, read_site, site
+from tests.assignor.web.packages import made_up, made_up_compiler
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +20,7 @@ def package(tmp_path, monkeypatch):
     """The made-up package as a file, which is the pinned one."""
     content, lock = made_up()
     monkeypatch.setattr(PyodideLock, "read", classmethod(lambda _: lock))
+    monkeypatch.setattr(web_command, "site", partial(site, compiler=made_up_compiler))
     path = tmp_path / "pyodide.tgz"
     path.write_bytes(content)
     return path

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from uuid import UUID
 
-from google_crc32c import value as crc32c
+from crc32c import crc32c
 
 from subscription_codec import (
     Assignment,

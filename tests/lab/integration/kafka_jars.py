@@ -38,13 +38,13 @@ def cache_folder() -> Path:
     return folder
 
 
-def program(name: str) -> str:
-    """Where a program of the JDK, or Maven, is."""
+def program(name: str, remedy: str = "install Maven and a JDK, 17 or later") -> str:
+    """Where a program is: of the JDK, Maven, or another one."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home, "bin"))) if home else None
     if found := found or shutil.which(name):
         return found
-    raise Unavailable(f"no {name!r} on PATH (install Maven and a JDK, 17 or later)")
+    raise Unavailable(f"no {name!r} on PATH ({remedy})")
 
 
 @cache

@@ -28,7 +28,8 @@ def test_a_topic_that_exists_cannot_be_created(broker: str) -> None:
     delete_topic(broker, "exists")
 
 
-def test_a_bounce_finishes_both_upgrades(broker: str) -> None:
+@pytest.mark.parametrize("rules", ["today", "kip-268"])
+def test_a_bounce_finishes_both_upgrades(broker: str, rules: str) -> None:
     command = [
         sys.executable,
         "-c",
@@ -37,7 +38,7 @@ def test_a_bounce_finishes_both_upgrades(broker: str) -> None:
         "--bootstrap-servers",
         broker,
     ]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=500)
+    done = subprocess.run([*command, "--json", "--rules", rules], capture_output=True, text=True, timeout=500)
 
     assert (0, "") == (done.returncode, done.stderr)
     summary = json.loads(done.stdout)
@@ -47,6 +48,8 @@ def test_a_bounce_finishes_both_upgrades(broker: str) -> None:
     for step in summary["steps"]:
         assert {step["step"]["version"]} == {member["used"] for member in step["members"]}
         assert sorted(TASKS) == sorted(task for member in step["members"] for task in member["active"])
+    empty = [line for line in summary["timeline"] if "with an empty assignment: version 3" in line["what"]]
+    assert (rules == "kip-268") == bool(empty)
 
 
 @pytest.mark.java

@@ -3,12 +3,13 @@
 The entry of the changelog is made of the fragments; if it was written before, they go to its end. ``python -m
 tests.lab.packaging.make_release 0.2.0 --dry-run`` does all of it in a clone and shows the result (``tox -e
 release -- 0.2.0 --dry-run`` has the tools). Without ``--dry-run`` the finished commit and its tag are fetched from that
-clone, so a step that fails changes nothing.
+clone, and what is to be uploaded goes to ``dist``, so a step that fails changes nothing.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import Final
 import click
 
 ROOT: Final = Path(__file__).parents[3]
+DISTRIBUTIONS: Final = "dist"
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 _SETTING: Final = re.compile(r"^version = .*$", re.MULTILINE)
 
@@ -97,19 +99,31 @@ def move_fragments(root: Path, version: str) -> None:
 
 
 def write_release(root: Path, version: str) -> None:
-    """Set the version, collect the changelog, build and check the distributions, commit and tag."""
+    """Set the version, collect the changelog, build and check what is uploaded, commit and tag."""
     set_version(root, version)
     if not has_entry(root, version):
         _run(root, sys.executable, "-m", "scriv", "collect")
     elif fragments(root):
         move_fragments(root, version)
     _git(root, "add", "--all", "setup.cfg", "docs/changelog.md", "docs/changelog.d")
-    with tempfile.TemporaryDirectory(prefix="release-") as folder:
-        _run(root, sys.executable, "-m", "build", "--outdir", folder, str(root))
-        built = sorted(map(str, Path(folder).iterdir()))
-        _run(root, sys.executable, "-m", "twine", "check", "--strict", *built)
+    build_distributions(root, version)
     _git(root, "commit", "--quiet", "--allow-empty", "--message", f"Release {version}")
     _git(root, "tag", "--annotate", "--message", f"streams-assignor {version}", f"v{version}")
+
+
+def build_distributions(root: Path, version: str) -> None:
+    """Build wheel, sdist and the web page of the wheel as an archive."""
+    folder = root / DISTRIBUTIONS
+    _run(root, sys.executable, "-m", "build", "--outdir", str(folder), str(root))
+    _run(root, sys.executable, "-m", "twine", "check", "--strict", *sorted(map(str, folder.iterdir())))
+    (wheel,) = folder.glob("*.whl")
+    with tempfile.TemporaryDirectory(prefix="release-") as name:
+        python = Path(name, "bin", "python")
+        _run(root, sys.executable, "-m", "venv", name)
+        _run(root, str(python), "-m", "pip", "install", "--quiet", f"{wheel}[yaml]")
+        page = folder / f"streams-assignor-web-{version}.zip"
+        # From elsewhere: the page is made of the wheel, not of the tree.
+        _run(Path(name), str(python), "-m", "assignor", "web", "--out", str(page))
 
 
 def make_release(root: Path, version: str, *, dry_run: bool) -> str:
@@ -127,9 +141,15 @@ def make_release(root: Path, version: str, *, dry_run: bool) -> str:
             # By its commit: a tag that follows it is fetched only once the commit is there.
             _git(root, "pull", "--quiet", "--ff-only", "--no-rebase", str(clone), f"refs/tags/v{version}")
             _git(root, "fetch", "--quiet", str(clone), f"refs/tags/v{version}:refs/tags/v{version}")
+            shutil.copytree(clone / DISTRIBUTIONS, root / DISTRIBUTIONS, dirs_exist_ok=True)
+        built = sorted(path.name for path in (clone / DISTRIBUTIONS).iterdir())
     lines = [line[1:] for line in added.splitlines() if line.startswith("+") and not line.startswith("+++")]
-    after = "dry run: nothing is changed" if dry_run else f"committed and tagged v{version}; push both, then upload"
-    return "\n".join((summary.strip(), "", "\n".join(lines).strip(), "", after))
+    after = (
+        "dry run: nothing is changed"
+        if dry_run
+        else f"committed and tagged v{version}; push both, then upload these files of {DISTRIBUTIONS}"
+    )
+    return "\n".join((summary.strip(), "", "\n".join(lines).strip(), "", *built, after))
 
 
 def _git(root: Path, *arguments: str) -> str:

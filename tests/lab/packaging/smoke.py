@@ -59,7 +59,7 @@ def missing_files(wheel: Path) -> list[str]:
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".py", ".html", ".j2", ".toml", ".typed"}
+        if path.suffix in {".css", ".gz", ".html", ".js", ".json", ".mjs", ".py", ".svg", ".toml", ".typed"}
     }
     with ZipFile(wheel) as archive:
         return sorted(wanted - set(archive.namelist()))

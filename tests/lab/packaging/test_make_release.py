@@ -1,12 +1,14 @@
 """The release command in small repositories of its own; the tools that need a registry are left out."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.lab.packaging import make_release as releasing
 from tests.lab.packaging.make_release import Refused, current_version, make_release, require_releasable
 
+FILES = ["streams-assignor-web-0.2.0.zip", "x-0.2.0-py3-none-any.whl", "x-0.2.0.tar.gz"]
 FRAGMENT = "docs/changelog.d/topic.md"
 
 
@@ -20,6 +22,7 @@ def fixture_root(tmp_path):
     (root / "docs/changelog.d").mkdir(parents=True)
     (root / "setup.cfg").write_text("[metadata]\nname = x\nversion = 0.1.0\n\n[scriv]\nversion = literal\n")
     (root / "docs/changelog.md").write_text("# Changelog\n")
+    (root / ".gitignore").write_text("dist/\n")
     (root / FRAGMENT).write_text("- A change.\n")
     git(root, "init", "--quiet")
     git(root, "config", "user.name", "Test")
@@ -31,7 +34,7 @@ def fixture_root(tmp_path):
 
 @pytest.fixture(name="tools", autouse=True)
 def fixture_tools(monkeypatch):
-    """Play scriv; skip build and twine. Everything of git is real."""
+    """Play scriv, build and the web command; skip twine and pip. Everything of git is real."""
     run = releasing._run
 
     def played(root, *command):
@@ -40,6 +43,12 @@ def fixture_tools(monkeypatch):
         if "scriv" in command:
             (root / FRAGMENT).unlink()
             (root / "docs/changelog.md").write_text("# Changelog\n\n## 0.2.0\n\n- A change.\n")
+        if "build" in command:
+            (root / "dist").mkdir()
+            for name in ("x-0.2.0.tar.gz", "x-0.2.0-py3-none-any.whl"):
+                (root / "dist" / name).touch()
+        if "web" in command:
+            Path(command[-1]).touch()
         return ""
 
     monkeypatch.setattr(releasing, "_run", played)
@@ -56,6 +65,8 @@ def test_a_release_is_one_commit_with_a_tag(root):
     assert not (root / FRAGMENT).exists()
     assert "version = literal" in (root / "setup.cfg").read_text()
     assert "- A change." in shown
+    assert FILES == sorted(path.name for path in (root / "dist").iterdir())
+    assert "\n".join(FILES) in shown
 
 
 def test_a_dry_run_shows_the_same_and_changes_nothing(root):
@@ -65,6 +76,8 @@ def test_a_dry_run_shows_the_same_and_changes_nothing(root):
 
     assert "Release 0.2.0" in shown
     assert "## 0.2.0" in shown
+    assert "\n".join(FILES) in shown
+    assert not (root / "dist").exists()
     assert (before, "", "") == (git(root, "rev-parse", "HEAD"), git(root, "tag"), git(root, "status", "--porcelain"))
 
 

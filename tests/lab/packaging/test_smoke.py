@@ -45,4 +45,5 @@ def test_a_file_that_a_wheel_lacks_is_named(tmp_path):
 
     assert "upgrade/releases.py" not in lacking
     assert {"upgrade/py.typed", "upgrade/planner.py"} < set(lacking)
-    assert any(name.endswith((".html", ".j2")) for name in lacking)
+    assert any(name.endswith((".html", ".mjs")) for name in lacking)
+    assert {"assignor/web/compile.mjs", "assignor/web/lock.json", "assignor/web/pages/style.css"} < set(lacking)

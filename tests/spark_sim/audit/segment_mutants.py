@@ -1,4 +1,4 @@
-"""Compares the compiled and the plain reader on mutants of segments whose checksums were repaired.
+"""Compares both readers of columns with the plain one on mutants of segments whose checksums were repaired.
 
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=DIR python -m tests.spark_sim.audit.segment_mutants --mutants 100000 --seed 1
 
@@ -100,35 +100,35 @@ def seen(found, reader: SegmentReader, reads_commits: bool):
     )
 
 
-def readings(data: bytes, reads_commits: bool = True):
-    """What an audit has of a segment by the plain and by the compiled reader."""
+def readings(data: bytes, kernel, reads_commits: bool = True):
+    """What an audit has of a segment by the plain reader and by columns; the loop in Python without a kernel."""
     plain, fast = SegmentReader(), SegmentReader()
-    columns = scan_segment(
-        fast, BytesIO(data), "s", is_last=True, reads_commits=reads_commits, kernel=compiled_kernel()
-    )
+    columns = scan_segment(fast, BytesIO(data), "s", is_last=True, reads_commits=reads_commits, kernel=kernel)
     return (
         seen(plain.records(BytesIO(data), "s"), plain, reads_commits),
         seen(columns, fast, reads_commits),
     )
 
 
-def records_of(data: bytes):
-    """The records of a segment by the plain and by the compiled reader."""
+def records_of(data: bytes, kernel):
+    """The records of a segment by the plain reader and by columns."""
     plain = list(SegmentReader().records(BytesIO(data)))
     reader = SegmentReader()
-    found = scan_segment(reader, BytesIO(data), "s", is_last=True, reads_commits=True, kernel=compiled_kernel())
+    found = scan_segment(reader, BytesIO(data), "s", is_last=True, reads_commits=True, kernel=kernel)
     blocks = (each.records() if isinstance(each, RecordColumns) else (each,) for each in found)
     return plain, list(chain.from_iterable(blocks))
 
 
-def differences(count: int, seed: int) -> Iterator[bytes]:
+def differences(count: int, seed: int, kernels=()) -> Iterator[bytes]:
     """Yield the mutants of which the readers do not have the same."""
     random = Random(seed)
     for data in islice(mutants(random), count):
-        one, other = readings(data, reads_commits=random.random() < 0.9)
-        records, others = records_of(data)
-        if one != other or records != others:
-            yield data
+        reads_commits = random.random() < 0.9
+        for kernel in kernels or (None, compiled_kernel()):
+            one, other = readings(data, kernel, reads_commits)
+            records, others = records_of(data, kernel)
+            if one != other or records != others:
+                yield data
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """``streams-assignor audit``: sources, filters, results, messages and exit statuses."""
 
 import gzip
+import html
 import io
 import json
 import os
@@ -437,6 +438,22 @@ def test_checksums_of_a_dump_are_not_verified(tmp_path):
 
     assert "checksums: not verified" in result.output
     assert "Checksums: not verified" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_without_crc32c_checksums_are_not_verified_and_the_rows_are_the_same(tmp_path, monkeypatch):
+    folder = Path(__file__).parent / "segments" / "__consumer_offsets-0"
+    with_library = run("--segments", folder, "--out", tmp_path / "with", "--json")
+    monkeypatch.setitem(sys.modules, "crc32c", None)
+    result = run("--segments", folder, "--out", tmp_path / "out")
+    why = "not verified, crc32c is not installed: pip install 'streams-assignor[tables]'"
+    page = (tmp_path / "out" / "report.html").read_text()
+    found, expected = json.loads((tmp_path / "out" / "audit.json").read_text()), json.loads(with_library.stdout)
+
+    assert f"checksums: {why}" in result.output
+    assert f"Checksums: {why.replace(',', ';')}" in html.unescape(page)
+    assert found.pop("checksums") == "not verified"
+    assert expected.pop("checksums") == "verified"
+    assert (result.exit_code, found) == (0, expected)
 
 
 def test_a_dump_without_a_record_is_an_error(tmp_path):

@@ -87,6 +87,23 @@ def test_streams_groups_have_epochs_with_tasks_and_topics():
     assert {row["confidence"] for row in found["generations"] if row["cause"] == "group-started"} == {"likely"}
 
 
+def test_a_frozen_member_keeps_its_tasks_until_it_confirms_that_it_has_revoked_them():
+    found = rows_of(segments_source(SEGMENTS.parent / "streams_segments").partitions)
+    group = "frozen-d354d3da"
+    (third, fourth) = [row for row in found["generations"] if row["group"] == group][1:]
+    intervals = {
+        (row["role"], row["member"]): (row["from_time"] - fourth["time"], (row["until_time"] or 0) - fourth["time"])
+        for row in found["tasks"]
+        if (row["group"], row["task"]) == (group, "0_2")
+    }
+
+    assert (0, 120_719, []) == (third["duration_ms"], fourth["duration_ms"], fourth["pending"])
+    assert (0, 120_719) == intervals["awaited", "cskGPMiE"]
+    assert (0, 119_986) == intervals["to-revoke", "7RMTm1cp"]
+    assert (119_986, 120_719) == intervals["unowned", ""]
+    assert [row["code"] for row in found["findings"] if row["group"] == group] == ["slow-reconciliation"]
+
+
 def test_every_generation_has_the_cause_that_was_reviewed(rows):
     found = sorted((row["group"], row["generation"], row["cause"]) for row in rows["generations"])
 

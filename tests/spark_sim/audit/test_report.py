@@ -10,8 +10,8 @@ from itertools import accumulate
 import pytest
 
 from spark_sim.audit import _report_data
-from spark_sim.audit._report import group_json, write_report
-from spark_sim.audit._report_data import group_data
+from spark_sim.audit._report import group_json, times_json, write_report
+from spark_sim.audit._report_data import GroupData, group_data
 from tests.spark_sim.audit.made_up_groups import (
     HOSTILE,
     START,
@@ -45,9 +45,8 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.addresses += [named[key] for key in ("src", "href", "action") if key in named]
         if tag == "script":
-            self._into = (
-                {"block": self.blocks.append, None: self._take}.get(named.get("class")) if "type" in named else None
-            )
+            takers = {"block": self.blocks.append, "table": self._take}
+            self._into = takers.get(named.get("class") or named.get("id"))
 
     def _take(self, text):
         self.table += text
@@ -163,6 +162,26 @@ def test_times_are_exact(tmp_path):
     )[1:]
     names, places = data["generations"]["cause"]
     assert [row["cause"] for row in rows["generations"]] == [names[place] for place in places]
+
+
+def test_the_axis_over_all_groups_has_the_second_and_the_cause_of_each_rebalance_and_those_without_members(tmp_path):
+    rows = rolling_bounce("g")
+    rows["generations"].append(generation("g", 99, START + 10_000_000, members=0, cause="all-members-left"))
+    write_audit(tmp_path, [one("g", rows)])
+    (found,) = group_data(tmp_path)
+    data = times_json([found, GroupData("commits", {}, {})])
+    base, deltas, kinds, empty = data["groups"][0]
+
+    assert [row["time"] // 1000 for row in rows["generations"]] == list(accumulate(deltas, initial=base))[1:]
+    assert [row["cause"] for row in rows["generations"]] == [data["causes"][kind] for kind in kinds]
+    assert [len(rows["generations"]) - 1] == empty
+    assert [0, [], [], []] == data["groups"][1]
+
+
+def test_a_clock_that_goes_back_does_not_on_the_axis():
+    group = GroupData("g", {"generations": {"time": [5000, 3000, 9000], "cause": ["a"] * 3, "members": [1] * 3}}, {})
+
+    assert [[5, [0, 0, 4], [0, 0, 0], []]] == times_json([group])["groups"]
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
@@ -298,6 +317,66 @@ def test_10000_groups_are_a_small_file(page):
     assert page.stat().st_size < MOST_BYTES
 
 
+@pytest.fixture(scope="module")
+def night(tmp_path_factory):
+    """The page of three groups: one is restarted at the beginning, one at the end, and one is empty from then on."""
+    folder = tmp_path_factory.mktemp("night")
+    late, ended = rolling_bounce("late", start=START + 3_600_000), rolling_bounce("ended")
+    ended["generations"].append(generation("ended", 99, START + 1_200_000, members=0, cause="all-members-left"))
+    groups = [one("early", storm("early", 3)), one("late", late), one("ended", ended, last_state="Empty")]
+    write_report(write_audit(folder, groups), folder)
+    return folder / "report.html"
+
+
+def focus(browser, node):
+    browser.execute_script("arguments[0].focus()", node)
+    return browser.switch_to.active_element
+
+
+@pytest.mark.slow
+class TestAxisOfAllGroups:
+    def test_a_moment_is_chosen_and_the_page_says_whom_it_concerns(self, browser, night):
+        browser.get(night.as_uri())
+        marks = seen(browser, ".overview .mark.many", 2)
+        assert sum(int(each.text) for each in marks) == 3 + 14 + 15
+        focus(browser, marks[-1]).send_keys("\ue007")  # enter
+
+        assert "1 of 3 groups" == seen(browser, "#count")[0].text
+        assert ["late"] == names(browser)
+        assert "of 1 group" in seen(browser, ".overview .then")[0].text
+        assert "at=" in browser.current_url
+        browser.refresh()
+        seen(browser, ".overview .then li")
+        assert ["late"] == names(browser)
+        next(each for each in seen(browser, ".then button") if each.text == "all times").click()
+        assert 3 == len(names(browser))
+
+    def test_arrows_lead_along_a_row_and_to_the_next_and_enter_opens_the_group(self, browser, night):
+        browser.get("about:blank")
+        browser.get(night.as_uri())
+        first = focus(browser, seen(browser, ".overview .mark.many", 2)[0])
+        assert "Choose it to see whom" in first.get_attribute("aria-label")
+        first.send_keys("\ue014")  # right
+        assert first != browser.switch_to.active_element
+        browser.switch_to.active_element.send_keys("\ue015")  # down
+        label = browser.switch_to.active_element.get_attribute("aria-label")
+        assert "Choose it to open the group" in label
+        assert 1 == len(seen(browser, ".overview .mark[tabindex='0']"))
+        browser.switch_to.active_element.send_keys("\ue007")  # enter
+        assert label.startswith(seen(browser, "#group-title")[0].text)
+
+    def test_a_group_is_grey_where_it_has_no_members(self, browser, night):
+        """It was drawn as all others for the rest of the time."""
+        browser.get("about:blank")
+        browser.get(night.as_uri() + "#q=ended")
+        (has,), (none,) = seen(browser, ".overview rect.has"), seen(browser, ".overview rect.none")
+        colours = {each.value_of_css_property("fill") for each in (has, none)}
+
+        assert has.rect["x"] < none.rect["x"]
+        assert none.rect["width"] > has.rect["width"]
+        assert 2 == len(colours)
+
+
 @pytest.mark.slow
 class TestInABrowser:
     def test_it_shows_a_page_of_groups_those_that_need_attention_first(self, opened):
@@ -345,7 +424,7 @@ class TestInABrowser:
         assert "billing-00020" == title.text
         assert "▲ members support metadata versions 6, 11" in seen(browser, ".findings li")[0].text
         choose_steps(browser)
-        assert 29 == len(seen(browser, ".mark", 29))
+        assert 29 == len(seen(browser, "#one-group .mark", 29))
         assert {"v6", "v11"} == {each.text for each in seen(browser, "text.inside")}
         assert 10 == len(seen(browser, "rect.band"))
         assert 18 == len(seen(browser, ".members tbody tr"))
@@ -360,27 +439,27 @@ class TestInABrowser:
 
     def test_a_mark_says_its_cause_to_the_keyboard_and_to_screen_readers(self, opened):
         browser = opened("#group=%3Dbilling-00020&axis=steps")
-        mark = seen(browser, ".mark", 29)[9]
+        mark = seen(browser, "#one-group .mark", 29)[9]
         label = mark.get_attribute("aria-label")
-        browser.execute_script("arguments[0].focus()", seen(browser, ".mark")[8])
+        browser.execute_script("arguments[0].focus()", seen(browser, "#one-group .mark")[8])
         browser.switch_to.active_element.send_keys("\ue014")  # right
 
         assert label.startswith("generation 10: member-restarted (likely); restarted: billing-00020-0-StreamThread")
         assert label == browser.switch_to.active_element.get_attribute("aria-label")
         assert "generation 10: member-restarted (likely)" in seen(browser, "#tip")[0].text
-        assert 1 == len(seen(browser, ".mark[tabindex='0']"))
+        assert 1 == len(seen(browser, "#one-group .mark[tabindex='0']"))
 
     def test_marks_that_would_overlap_are_one_with_a_number_that_opens(self, opened):
         browser = opened("#group=%3Dlong")
-        cluster = seen(browser, ".mark[role=button]")[0]
+        cluster = seen(browser, "#one-group .mark[role=button]")[0]
         assert "rebalances" in cluster.get_attribute("aria-label")
         browser.execute_script("arguments[0].focus()", cluster)
         browser.switch_to.active_element.send_keys("\ue007")  # enter
 
-        assert "of 700" in seen(browser, ".tools span.soft")[0].text
-        assert "700 rebalances of 700" != seen(browser, ".tools span.soft")[0].text
-        seen(browser, "[aria-label='the whole time']")[0].click()
-        assert "700 rebalances of 700" == seen(browser, ".tools span.soft")[0].text
+        assert "of 700" in seen(browser, "#one-group .card .tools span.soft")[0].text
+        assert "700 rebalances of 700" != seen(browser, "#one-group .card .tools span.soft")[0].text
+        seen(browser, "#one-group [aria-label='all, the whole time']")[0].click()
+        assert "700 rebalances of 700" == seen(browser, "#one-group .card .tools span.soft")[0].text
 
     def test_long_histories_are_paged(self, opened):
         browser = opened("#group=%3Dlong")
@@ -440,7 +519,7 @@ def test_a_single_rebalance_is_drawn(browser, tmp_path):
     written(tmp_path, [one("g", rows)])
     browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg&axis=steps")
 
-    assert 1 == len(seen(browser, ".mark"))
+    assert 1 == len(seen(browser, "#one-group .mark"))
     assert [] == [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
 
 
@@ -489,7 +568,7 @@ def test_a_lane_is_hatched_where_versions_changed_too_fast_to_show(browser, tmp_
     browser.get((tmp_path / "report.html").as_uri() + "#group=%3Dg")
 
     assert seen(browser, ".plot svg > rect[fill='url(#mixed)']")
-    assert "hatched" in seen(browser, ".key")[0].text
+    assert "hatched" in seen(browser, "#one-group .key")[0].text
 
 
 @pytest.mark.slow  # a browser

@@ -1,4 +1,4 @@
-"""The compiled scanner yields what the reader yields: on real segments, on damaged ones, with every compression."""
+"""Both readers of columns yield what the plain one yields, on real and on damaged segments, with every compression."""
 
 import os
 import subprocess
@@ -23,18 +23,21 @@ from tests.spark_sim.audit.segment_mutants import differences, new_commit, readi
 SEGMENTS = sorted((Path(__file__).parent / "segments").glob("*/*.log"))
 KERNEL = compiled_kernel()
 needs_kernel = pytest.mark.skipif(KERNEL is None, reason="no numba (pip install 'streams-assignor[fast]')")
+with_each_kernel = pytest.mark.parametrize(
+    "kernel", [pytest.param(None, id="python"), pytest.param(KERNEL, id="compiled", marks=needs_kernel)]
+)
 
 
-def scanned(data, reads_commits=True):
+def scanned(kernel, data, reads_commits=True):
     """The records, in order, and what was counted."""
     reader, found = SegmentReader(), []
-    for each in columns(reader, data, reads_commits):
+    for each in columns(kernel, reader, data, reads_commits):
         found += each.records() if isinstance(each, RecordColumns) else [each]
     return found, reader.counts
 
 
-def columns(reader, data, reads_commits=True):
-    return scan_segment(reader, BytesIO(data), "s", is_last=True, reads_commits=reads_commits, kernel=KERNEL)
+def columns(kernel, reader, data, reads_commits=True):
+    return scan_segment(reader, BytesIO(data), "s", is_last=True, reads_commits=reads_commits, kernel=kernel)
 
 
 def read(data):
@@ -48,44 +51,44 @@ def history(records):
     return sorted(map(repr, rows)), played.counts, played.first_time, played.last_time
 
 
-@needs_kernel
+@with_each_kernel
 @pytest.mark.parametrize("segment", SEGMENTS, ids=lambda each: each.parent.name)
-def test_real_segments_have_the_same_records_and_rows(segment):
+def test_real_segments_have_the_same_records_and_rows(kernel, segment):
     data = segment.read_bytes()
 
-    assert scanned(data) == read(data)
-    assert history(columns(SegmentReader(), data)) == history(SegmentReader().records(BytesIO(data)))
+    assert scanned(kernel, data) == read(data)
+    assert history(columns(kernel, SegmentReader(), data)) == history(SegmentReader().records(BytesIO(data)))
 
 
 @needs_kernel
 def test_commits_are_only_counted_without_their_table():
     data = SEGMENTS[1].read_bytes()
     records, _ = read(data)
-    others, counts = scanned(data, reads_commits=False)
+    others, counts = scanned(KERNEL, data, reads_commits=False)
 
     assert others == [each for each in records if record_type_number(each.key) not in OFFSET_COMMITS]
     assert counts["OffsetCommit"] == len(records) - len(others) > 0
 
 
-@needs_kernel
+@with_each_kernel
 @pytest.mark.parametrize("codec", range(5))
-def test_compressed_batches_between_others_keep_the_order(codec):
+def test_compressed_batches_between_others_keep_the_order(kernel, codec):
     pairs = [generation(1, alone()), commit(0), generation(2, alone(), member("B"), at=HOUR)]
     data = b"".join(batch(pairs[at : at + 1], at, codec if at == 1 else 0) for at in range(len(pairs)))
 
-    assert scanned(data)[0] == read(data)[0]
-    assert [each.offset for each in scanned(data)[0]] == [0, 1, 2]
+    assert scanned(kernel, data)[0] == read(data)[0]
+    assert [each.offset for each in scanned(kernel, data)[0]] == [0, 1, 2]
 
 
-@needs_kernel
-def test_damaged_segments_have_the_same_records():
+@with_each_kernel
+def test_damaged_segments_have_the_same_records(kernel):
     """A byte is changed in each of 300 copies; the length of a batch is not, so both find the next one."""
     checksums = 0
     data, random = b"".join(segment.read_bytes() for segment in SEGMENTS), Random(1)
     for _ in range(300):
         damaged = bytearray(data[: random.choice((len(data), random.randrange(len(data))))])
         damaged[random.randrange(len(damaged))] = random.getrandbits(8)
-        mine, counts = scanned(bytes(damaged))
+        mine, counts = scanned(kernel, bytes(damaged))
         expected, others = read(bytes(damaged))
 
         assert mine == expected
@@ -94,13 +97,13 @@ def test_damaged_segments_have_the_same_records():
     assert checksums > 0
 
 
-@needs_kernel
+@with_each_kernel
 @pytest.mark.parametrize("codec", range(5))
-def test_a_changed_byte_is_found_by_the_checksum(codec):
+def test_a_changed_byte_is_found_by_the_checksum(kernel, codec):
     """Of a batch that still decodes, compressed or not; its records are kept."""
     damaged = bytearray(batch([commit(0)], 0, codec))
     damaged[30] ^= 1  # in the time of the first record
-    records, counts = scanned(bytes(damaged) + batch([commit(1)], 1, codec))
+    records, counts = scanned(kernel, bytes(damaged) + batch([commit(1)], 1, codec))
 
     assert [each.offset for each in records] == [0, 1]
     assert (counts["checksum_mismatches"], counts["damaged_batches"]) == (1, 0)
@@ -118,7 +121,7 @@ HUGE = b"\xfe" + b"\xff" * 8 + b"\x01"
 """2**63 - 1."""
 
 
-@needs_kernel
+@with_each_kernel
 @pytest.mark.parametrize(
     "data",
     [
@@ -129,37 +132,37 @@ HUGE = b"\xfe" + b"\xff" * 8 + b"\x01"
         sealed(batch([commit(0)])[:HEADER_BYTES] + HUGE + bytes(9)),
     ],
 )
-def test_a_size_that_exceeds_64_bits_is_damage(data):
+def test_a_size_that_exceeds_64_bits_is_damage(kernel, data):
     """A key of 2**63 - 1 bytes ended before the batch, and the process with SIGSEGV."""
-    assert scanned(data + batch([commit(1)], 1)) == read(data + batch([commit(1)], 1))
+    assert scanned(kernel, data + batch([commit(1)], 1)) == read(data + batch([commit(1)], 1))
 
 
-@needs_kernel
-def test_a_topic_that_was_deleted_and_created_again_has_both_ids():
+@with_each_kernel
+def test_a_topic_that_was_deleted_and_created_again_has_both_ids(kernel):
     """The compiled reader knew the first id only."""
     pairs = [new_commit(4, "A" * 22), new_commit(4, "Q" * 22)]
     found = PartitionHistory()
-    list(found.read(columns(SegmentReader(), batch(pairs))))
+    list(found.read(columns(kernel, SegmentReader(), batch(pairs))))
 
     assert found.groups["app"]._topic_names == {"A" * 22: "orders", "Q" * 22: "orders"}
 
 
-@needs_kernel
+@with_each_kernel
 @pytest.mark.parametrize("change", [{-1: 5}, {-9: 0xFF}, {-11: 9}])
-def test_the_value_of_each_commit_is_checked(change):
+def test_the_value_of_each_commit_is_checked(kernel, change):
     """The compiled reader decoded the first value of a key only."""
     first, second = new_commit(3), bytearray(new_commit(3).value)
     for at, byte in change.items():
         second[at] = byte
-    one, other = readings(batch([first, Pair(first.key, bytes(second)), Pair(first.key, b"\0\3\0")]))
+    one, other = readings(batch([first, Pair(first.key, bytes(second)), Pair(first.key, b"\0\3\0")]), kernel)
 
     assert one == other
     assert any("is not decoded" in problem for problem in one[3])
 
 
-@needs_kernel
-def test_a_few_mutants_are_read_alike_by_both_readers():
-    assert [] == [data.hex() for data in differences(300, 1)]
+@with_each_kernel
+def test_a_few_mutants_are_read_alike_by_both_readers(kernel):
+    assert [] == [data.hex() for data in differences(300, 1, [kernel])]
 
 
 @needs_kernel

@@ -31,6 +31,16 @@ def test_one_bounce_from_2_0_to_a_simulated_4_probes_and_ends_on_4():
     assert {4} == {process.received_version for process in simulation.running_members}
 
 
+def test_by_the_text_of_the_kip_a_newer_member_joins_a_group_whose_first_bounce_is_not_over():
+    """It raised IllegalStateException: version 4 met members that ``upgrade.from`` pins to version 2."""
+    simulation = run("A@kip-268,upgrade.from=1.1 B@kip-268,upgrade.from=1.1 | bounce B>kip-268-next")
+    probed, after = generations(simulation)[-2:]
+
+    assert [] == simulation.violations
+    assert {"A": (2, -1), "B": (3, 3)} == probed
+    assert {"A": (2, -1), "B": (2, -1)} == after
+
+
 def test_it_repeats_a_captured_bounce_from_2_0_1_to_2_3_1():
     """The bounce of ``captures/2.0.1-to-2.3.1.json`` as (version, supported) of every answer, from generation 4 on."""
     simulation = run("A@2.0.1 B@2.0.1 C@2.0.1 | bounce fast A>2.3.1 B>2.3.1 C>2.3.1")

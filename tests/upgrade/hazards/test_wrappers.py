@@ -178,3 +178,17 @@ def test_the_rows_are_in_order_and_of_libraries_that_say_nothing_by_their_refere
     for (library, line), row in wrapper_lines().items():
         assert (library, line) == (row.library, row.line)
         assert row.release.startswith(f"{line}.")
+
+
+@pytest.mark.parametrize("version", ["9.9.1", "2.0.5.RELEASE", ""])
+def test_a_line_of_a_wrapper_that_was_not_read_is_a_question(version):
+    found = judged(application({"spring-kafka": version}))["spring-kafka-line-not-read"]
+
+    assert (UNKNOWN, f"spring-kafka {version}".rstrip()) == (found.concern.answer, found.hazard.applies_to)
+    assert found.hazard.remedy.endswith(
+        "known are the lines 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 3.0, 3.1, 3.2, 3.3, 4.0"
+    )
+
+
+def test_a_library_that_wraps_nothing_needs_no_line():
+    assert {} == judged(application({"jackson-core": "99.1"}))

@@ -8,10 +8,10 @@ from upgrade.hazards import Application, Setting, SettingFacts
 from upgrade.releases import resolve_release
 from upgrade.streams_protocol import Facts, Protocol
 from upgrade.streams_protocol._requirements import judge
-from upgrade.streams_protocol.preflight import Level, ObservedGroup, preflight, refine
+from upgrade.streams_protocol.preflight import Level, MigratingGroup, preflight, refine
 
 NOTHING = Facts()
-STABLE = ObservedGroup(type="classic", state="Stable", protocol="stream", members=2)
+STABLE = MigratingGroup(type="classic", state="Stable", protocol="stream", members=2)
 
 
 def of(release):
@@ -152,7 +152,7 @@ def test_warm_ups_and_standbys_are_named():
 
 
 def test_the_way_back_asks_less():
-    group = ObservedGroup(type="streams", state="Stable", members=2, static=("one",), standbys=3)
+    group = MigratingGroup(type="streams", state="Stable", members=2, static=("one",), standbys=3)
     found = looked(group, {1: broker(27, 0)}, Protocol.CLASSIC)
 
     assert {"broker-release": Level.WARNING, "group-type": Level.OK, "group-state": Level.OK} == {

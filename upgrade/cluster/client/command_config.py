@@ -1,6 +1,7 @@
 """The properties file of ``--command-config``: connection settings with Kafka's names, as settings of kafka-python.
 
-Its values are never shown, neither by ``repr`` nor in an error.
+Its values are never shown, neither by ``repr`` nor in an error. No library translates Kafka's names: kafka-python and
+librdkafka have their own.
 """
 
 from __future__ import annotations

@@ -16,12 +16,6 @@ from importlib.util import find_spec
 from typing import Any, Final, Self
 
 from attrs import frozen
-from kafka import __version__ as kafka_python
-from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
-from kafka.net.manager import KafkaConnectionManager
-from kafka.net.sasl.oauth import AbstractTokenProvider
-from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
-from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
 from upgrade.cluster.client._oauth import ClientCredentials, TokenSource
 from upgrade.cluster.client.answer_check import check_answer
@@ -29,11 +23,20 @@ from upgrade.cluster.client.errors import ApiError, OutcomeUnknown, Unreachable,
 from upgrade.cluster.client.node_address import node_address
 from upgrade.cluster.features.dialects import Code
 from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+from upgrade.extras import importing
 
-try:
-    from kafka.net.backend.selector import NetworkSelector
-except ModuleNotFoundError:  # before 3.1
-    from kafka.net.selector import NetworkSelector
+with importing("kafka"):
+    from kafka import __version__ as kafka_python
+    from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
+    from kafka.net.manager import KafkaConnectionManager
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+    from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
+    from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
+
+    try:
+        from kafka.net.backend.selector import NetworkSelector
+    except ModuleNotFoundError:  # before 3.1
+        from kafka.net.selector import NetworkSelector
 
 _UNREADABLE: Final = (LookupError, TypeError, AttributeError, struct.error)
 """What kafka-python raises of an answer that ends early, or is null where it does not look."""

@@ -1,7 +1,7 @@
 """Feature versions of a live cluster: describe and update.
 
 Every call opens its own connections and closes them, so a client outlives restarts of brokers. Sockets are in
-``connection``, the values in ``model.rpc``.
+``connection``, which says why kafka-python's admin client is not used; the values are in ``model.rpc``.
 """
 
 from __future__ import annotations

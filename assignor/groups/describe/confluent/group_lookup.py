@@ -18,7 +18,6 @@ from typing import Any, Final, TypeVar
 from attrs import evolve, field, frozen
 
 from assignor.clients._interrupts import interruptible
-from assignor.errors import naming_the_extra
 from assignor.formats.text import count
 from assignor.groups import (
     Assigned,
@@ -30,7 +29,6 @@ from assignor.groups import (
     with_topic_metadata,
 )
 from assignor.groups.described_group import (
-    CLASSIC,
     CONSUMER,
     DEAD,
     EMPTY,
@@ -43,10 +41,11 @@ from assignor.groups.offsets import GroupOffsets, OffsetRequest
 from subscription_codec import TopicPartition as Partition
 from upgrade.cluster.client.errors import Unreachable, unreachable
 from upgrade.cluster.client.node_address import node_address
+from upgrade.extras import importing
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.redaction import hide
 
-with naming_the_extra("confluent"):
+with importing("confluent_kafka"):
     from confluent_kafka import (
         ConsumerGroupTopicPartitions,
         ConsumerGroupType,
@@ -124,45 +123,47 @@ class GroupLookup:
         return interruptible(called)
 
     def _group(self, admin: _RecordingAdminClient, name: str) -> DescribedGroup:
-        listed = [group for group in self._list_groups(admin, name) if group.name == name]
-        # One of KIP-848 has no members as a classic group; in which state it is then depends on the broker.
-        consumers = {} if any(group.members for group in listed) else self._consumer_groups(admin, [name])
-        if name in consumers and not consumers[name].hides_members:
-            return self._with_topic_metadata([consumers[name]], admin)[0]
-        for group in listed:
-            if group.state not in ("", DEAD):
-                return self._with_topic_metadata([group], admin)[0]
-        for group in self._overview(admin).groups:  # such as one of KIP-848, which the first call describes as dead
-            if group.name == name and group.state != DEAD:
-                return self._with_topic_metadata([_merged(group, consumers.get(name))], admin)[0]
-        for group in listed:  # a broker lists it
-            return _visible(group)
+        as_classic = [group for group in self._list_groups(admin, name) if group.name == name]
+        is_classic = any(member.subscription for group in as_classic for member in group.members)
+        listed = () if is_classic else [group for group in self._overview(admin).groups if group.name == name]
+        for group in self._described(admin, listed, as_classic):
+            return self._with_topic_metadata([group], admin)[0]
         raise NoSuchGroup(
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
         )
 
     def _groups(self, admin: _RecordingAdminClient) -> ClusterGroups:
         overview = self._overview(admin)
+        failures = overview.failures
         try:
-            described = {group.name: group for group in map(_visible, self._list_groups(admin))}
+            as_classic = self._list_groups(admin)
         except Unreachable as error:
             if not overview.groups:
                 raise
-            described = {}  # one broker is enough
-            overview = evolve(overview, failures=(*overview.failures, str(error)))
-        described |= self._consumer_groups(admin, [group.name for group in overview.groups if group.type == CONSUMER])
-        names = {group.name for group in overview.groups}
-        described_groups = [
-            *(_merged(group, described.get(group.name)) for group in overview.groups),
-            # Among these are groups of KIP-1071, which the overview does not have.
-            *(group for name, group in described.items() if name not in names),
-        ]
-        groups, failures = sorted(described_groups, key=lambda group: group.name), overview.failures
+            as_classic, failures = [], (*failures, str(error))  # one broker is enough
+        groups = self._described(admin, overview.groups, as_classic)
         try:
             groups = self._with_topic_metadata(groups, admin)
         except Unreachable as error:
             failures = (*failures, f"the topics of the groups are not known: {error}")
         return ClusterGroups(groups=tuple(groups), failures=failures)
+
+    def _described(
+        self, admin: _RecordingAdminClient, listed: Sequence[DescribedGroup], as_classic: Sequence[DescribedGroup]
+    ) -> list[DescribedGroup]:
+        """Return groups as those of their type, sorted by name.
+
+        Args:
+            admin: The client.
+            listed: Groups with their types, without those of KIP-1071, KIP-932 and of brokers that did not answer.
+            as_classic: Groups as DescribeGroups describes them; what it says of other types depends on the broker.
+        """
+        overview = {group.name: group for group in listed}
+        classic = {**overview, **{group.name: group for group in as_classic}}
+        consumers = self._consumer_groups(
+            admin, [name for name, group in classic.items() if _may_be_consumers(overview.get(name), group)]
+        )
+        return [_of_its_type(overview.get(name), group, consumers.get(name)) for name, group in sorted(classic.items())]
 
     def offsets(
         self, requests: Sequence[OffsetRequest], report: Callable[[str], object] = lambda _line: None
@@ -349,28 +350,32 @@ def _state_name(state: Any) -> str:
 
 def _listed_group(group: Any) -> DescribedGroup:
     state = _state_name(group.state)
-    group_type = group.type.name.lower() if group.type.name != "UNKNOWN" else CLASSIC
-    remedy = "" if group_type == CLASSIC else f": {_REMEDY}"
-    hidden = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group{remedy}"
+    group_type = group.type.name.lower()
+    hidden = "" if state in (EMPTY, DEAD) else f"confluent-kafka shows no members of this {group_type} group: {_REMEDY}"
     return DescribedGroup(name=group.group_id, state=state, type=group_type, error=hidden)
 
 
-def _merged(listed: DescribedGroup, described: DescribedGroup | None) -> DescribedGroup:
-    """Return a group as it is described, if as one of its type; one with an error has the state of the list."""
-    if described is None or listed.type != described.type:
-        return listed
-    return evolve(listed, error=described.error) if described.hides_members else described
+def _may_be_consumers(listed: DescribedGroup | None, as_classic: DescribedGroup) -> bool:
+    """Whether a group may be one of KIP-848. Brokers before 3.8 list no types.
 
-
-def _visible(group: DescribedGroup) -> DescribedGroup:
-    """Return a group without what a description as a classic one says of another one: that it is dead.
-
-    librdkafka describes each group that a broker lists as a classic one, and drops the type. It lists the types of
-    classic and consumer groups only, so another one is of KIP-1071 or KIP-932.
+    librdkafka leaves out of its list the groups of types that it does not know.
     """
-    if group.error or group.state not in ("", DEAD):
-        return group
-    return evolve(group, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
+    if listed is not None and listed.type != UNKNOWN_TYPE:
+        return listed.type == CONSUMER
+    return not as_classic.members and as_classic.state != EMPTY
+
+
+def _of_its_type(
+    listed: DescribedGroup | None, as_classic: DescribedGroup, as_consumer: DescribedGroup | None
+) -> DescribedGroup:
+    """Return the description that fits the type of a group; without one, the group as it is listed, with the reason."""
+    if as_consumer is not None and not as_consumer.hides_members:
+        return as_consumer
+    if listed is not None and listed.type == CONSUMER:
+        return evolve(listed, error=as_consumer.error) if as_consumer else listed
+    if as_classic.error or as_classic.state not in ("", DEAD):
+        return as_classic
+    return listed or evolve(as_classic, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
 
 
 def _described_consumer_group(group: Any) -> DescribedGroup:

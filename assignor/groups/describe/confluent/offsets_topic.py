@@ -10,13 +10,13 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from assignor.clients._interrupts import interruptible
-from assignor.errors import naming_the_extra
 from assignor.groups.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
 from assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, known_time
 from upgrade.cluster.client.command_config import CommandConfig
 from upgrade.cluster.client.errors import Unreachable
+from upgrade.extras import importing
 
-with naming_the_extra("confluent"):
+with importing("confluent_kafka"):
     from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
     from assignor.groups.describe.confluent.group_lookup import librdkafka_config, readable_answers, silent_logger

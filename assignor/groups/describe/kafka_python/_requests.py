@@ -1,7 +1,7 @@
 """Requests that kafka-python (3.0.12) lacks: they describe groups whose broker assigns (KIP-848, KIP-932, KIP-1071).
 
 kafka-python makes its messages of Kafka's schemas, and has none of these. Each class reads the file of its own name in
-``_schemas``.
+``_schemas``: six files of Kafka, 32 kB. kio 0.6.5 has the requests, in 14 MB and on connections of its own.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 ``describe_groups`` of its admin client decodes the bytes of members and drops them, so this module sends
 FindCoordinator and DescribeGroups itself, on connections of ``upgrade.cluster.client.connection``. Every call opens
-its own connections and closes them.
+its own connections and closes them. Retries share one deadline between all brokers, which a library for retries such as
+tenacity does not divide.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
-from kafka.errors import for_code
 
 from assignor.clients.kafka_python._broker_connection import (
     MAX_RESPONSE_BYTES,
@@ -38,18 +38,17 @@ from assignor.groups.describe.kafka_python._facts import offline_partitions, wit
 from assignor.groups.describe.kafka_python._offsets import read_offsets
 from assignor.groups.describe.kafka_python._requests import REQUESTS
 from assignor.groups.describe.kafka_python._requests import described_group as broker_assigned_group
-from assignor.groups.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS
+from assignor.groups.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS, UNKNOWN_TYPE
 from assignor.groups.offsets import GroupOffsets, OffsetRequest
 from upgrade.cluster.client.connection import Deadline
 from upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
-from upgrade.redaction import hide
 
 _GROUP_ID_NOT_FOUND: Final = 69
 _SINCE: Final[Mapping[str, str]] = {
     CONSUMER: "groups of type consumer (KIP-848: Kafka 3.7 or later)",
     STREAMS: "groups of type streams (KIP-1071: Kafka 4.1 or later)",
 }
-_NOT_DESCRIBED: Final = "the coordinator lists this group, and does not describe it as a classic one"
+_NOT_DESCRIBED: Final = "the coordinator lists this group, and shows no members of it"
 _RETRIABLE_CODES: Final = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRESS, _NOT_AVAILABLE, NOT_COORDINATOR
 _RETRY_SECONDS: Final = 0.2
 _GROUPS_PER_REQUEST: Final = 100
@@ -169,11 +168,11 @@ class GroupLookup:
                 groups = tuple(_describe_listed(node, _listed_groups(answer), deadline))
         except ClusterError as error:
             return _BrokerGroups(failure=str(error))
-        error_code = answer.error_code
+        codes = {answer.error_code, *(error.code for _, error in groups if isinstance(error, ApiError))}
         return _BrokerGroups(
-            groups=tuple(group for group, _ in groups),
-            failure=f"{address}: {_error_text(answer)}" if error_code else "",
-            may_succeed=error_code in _RETRIABLE_CODES or any(code in _RETRIABLE_CODES for _, code in groups),
+            groups=tuple(group if error is None else evolve(group, error=_text(error)) for group, error in groups),
+            failure=f"{address}: {_text(failure)}" if (failure := _error_of(answer)) else "",
+            may_succeed=not codes.isdisjoint(_RETRIABLE_CODES),
         )
 
     def _connect_to_any(self, deadline: Deadline) -> BrokerConnection:
@@ -190,28 +189,19 @@ def _may_succeed(failure: ClusterError) -> bool:
 
 
 def _describe(coordinator: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
-    """Describe a group as one of the type that its coordinator lists, whatever DescribeGroups says of other types."""
+    """Describe a group as ``groups`` does; what is the error of a group there is raised."""
     answer = coordinator.send(ListGroupsRequest, deadline)
     if answer.error_code in _RETRIABLE_CODES:
         raise_for_error(answer)
-    listed = next((group for group in _listed_groups(answer) if group.name == name), None)
-    if listed is not None and listed.type != CLASSIC:
-        return _describe_by_type(coordinator, listed, deadline)
-    described = _only(coordinator.send(DescribeGroupsRequest, deadline, groups=[name]).groups, coordinator)
-    if described.error_code not in (0, _GROUP_ID_NOT_FOUND):
-        raise_for_error(described)
-    if described.error_code == 0 and described.group_state != DEAD:
-        return evolve(_described_group(described), coordinator=coordinator.server)
-    raise_for_error(answer)  # the group may be of another type
-    if listed is not None:  # a broker that does not list types
-        return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _NOT_DESCRIBED)
+    listed = [group for group in _listed_groups(answer) if group.name == name]
+    # A user may be allowed to describe a group and not to list it.
+    for group, error in _describe_listed(coordinator, listed or [DescribedGroup(name=name, state=DEAD)], deadline):
+        if error is not None:
+            raise error
+        if listed or group.state != DEAD:
+            return group
+    raise_for_error(answer)
     raise NoSuchGroup(f"no group {name!r} at {coordinator.server}, its coordinator{_unsupported_types(coordinator)}")
-
-
-def _only(groups: Sequence[Any], coordinator: BrokerConnection) -> Any:
-    if len(groups) != 1:
-        raise Unreachable(f"{coordinator.server}: expected the description of one group, got {len(groups)}")
-    return groups[0]
 
 
 def _unsupported_types(node: BrokerConnection) -> str:
@@ -220,15 +210,84 @@ def _unsupported_types(node: BrokerConnection) -> str:
     return f"; this broker does not support {join_names(missing)}" if missing else ""
 
 
-def _describe_by_type(coordinator: BrokerConnection, listed: DescribedGroup, deadline: Deadline) -> DescribedGroup:
-    """Describe a listed group that is not classic; one of a type that is unknown here is returned as it was listed."""
-    if listed.type not in REQUESTS:
-        return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _unknown_type(listed.type))
-    described = _only(_send_described(coordinator, listed.type, [listed.name], deadline).groups, coordinator)
-    if described.error_code == _GROUP_ID_NOT_FOUND:
-        raise NoSuchGroup(f"no group {listed.name!r} at {coordinator.server}, its coordinator")
-    raise_for_error(described)
-    return evolve(broker_assigned_group(described, listed.type), coordinator=coordinator.server)
+_Described = tuple[DescribedGroup, ClusterError | None]
+"""A group, and why it is not described."""
+
+
+def _describe_listed(
+    node: BrokerConnection, listed: Sequence[DescribedGroup], deadline: Deadline
+) -> Iterator[_Described]:
+    """Yield each listed group as the request of its type describes it; one that was deleted since is left out.
+
+    Brokers before 3.8 list no types. And a broker of another make may describe a group of any type as a classic one
+    without members. So another request is tried if that of classic groups shows no members of a group that has some.
+    """
+    for group_type in sorted({group.type for group in listed}):
+        groups = [group for group in listed if group.type == group_type]
+        for start in range(0, len(groups), _GROUPS_PER_REQUEST):
+            batch = groups[start : start + _GROUPS_PER_REQUEST]
+            described = _describe_batch(node, CLASSIC if group_type == UNKNOWN_TYPE else group_type, batch, deadline)
+            for group, found in zip(batch, described, strict=True):
+                if group_type in (CLASSIC, UNKNOWN_TYPE) and _shows_no_members(found):
+                    found = _described_by_another_request(node, group, deadline) or _without_members(group, found)
+                if not _is_unknown(found):
+                    yield found
+
+
+def _is_unknown(described: _Described) -> bool:
+    """Whether the coordinator does not know a group, as one of the type of the request."""
+    return isinstance(described[1], ApiError) and described[1].code == _GROUP_ID_NOT_FOUND
+
+
+def _shows_no_members(described: _Described) -> bool:
+    group, error = described
+    return _is_unknown(described) or (error is None and not group.members and group.state != EMPTY)
+
+
+def _described_by_another_request(
+    node: BrokerConnection, group: DescribedGroup, deadline: Deadline
+) -> _Described | None:
+    for group_type, request in REQUESTS.items():
+        if node.supports(request):
+            (described,) = _describe_batch(node, group_type, [group], deadline)
+            if described[1] is None and described[0].members:
+                return described
+    return None
+
+
+def _without_members(listed: DescribedGroup, described: _Described) -> _Described:
+    """Return what is known of a group if no request shows a member of it."""
+    is_gone = _is_unknown(described) and listed.type == CLASSIC
+    if is_gone or (described[1] is None and described[0].state != DEAD):
+        return described
+    return evolve(listed, error="" if listed.state in (EMPTY, DEAD) else _NOT_DESCRIBED), None
+
+
+def _describe_batch(
+    node: BrokerConnection, group_type: str, listed: Sequence[DescribedGroup], deadline: Deadline
+) -> list[_Described]:
+    """Return each listed group as the request of a type describes it."""
+    if group_type != CLASSIC and group_type not in REQUESTS:
+        return [
+            (group if group.state in (EMPTY, DEAD) else evolve(group, error=_unknown_type(group_type)), None)
+            for group in listed
+        ]
+    try:
+        answer = _send_described(node, group_type, [group.name for group in listed], deadline)
+    except ClusterError as error:
+        return [(group, error) for group in listed]
+    described = {result.group_id: result for result in answer.groups}
+    return [_converted(node, group_type, group, described.get(group.name)) for group in listed]
+
+
+def _converted(node: BrokerConnection, group_type: str, listed: DescribedGroup, description: Any) -> _Described:
+    if description is None:
+        return listed, Unreachable(f"the answer of {node.server} does not have it")
+    if error := _error_of(description):
+        return listed, error
+    is_classic = group_type == CLASSIC
+    shown = _described_group(description) if is_classic else broker_assigned_group(description, group_type)
+    return evolve(shown, coordinator=node.server), None
 
 
 def _send_described(node: BrokerConnection, group_type: str, names: Sequence[str], deadline: Deadline) -> Any:
@@ -236,46 +295,6 @@ def _send_described(node: BrokerConnection, group_type: str, names: Sequence[str
         return node.send(DescribeGroupsRequest, deadline, groups=names)
     asked = {"include_topology_description": True} if group_type == STREAMS else {}
     return node.send(REQUESTS[group_type], deadline, group_ids=names, include_authorized_operations=True, **asked)
-
-
-def _describe_listed(
-    node: BrokerConnection, listed: Sequence[DescribedGroup], deadline: Deadline
-) -> Iterator[tuple[DescribedGroup, int]]:
-    """Yield each listed group, described if that is possible, with the error code of its description."""
-    for group_type in sorted({group.type for group in listed}):
-        groups = [group for group in listed if group.type == group_type]
-        for start in range(0, len(groups), _GROUPS_PER_REQUEST):
-            yield from _describe_batch(node, group_type, groups[start : start + _GROUPS_PER_REQUEST], deadline)
-
-
-def _describe_batch(
-    node: BrokerConnection, group_type: str, listed: Sequence[DescribedGroup], deadline: Deadline
-) -> Iterator[tuple[DescribedGroup, int]]:
-    if group_type != CLASSIC and group_type not in REQUESTS:
-        yield from ((evolve(group, error=_unknown_type(group_type)), 0) for group in listed)
-        return
-    names = [group.name for group in listed]
-    try:
-        answer = _send_described(node, group_type, names, deadline)
-    except ClusterError as error:
-        yield from ((evolve(group, error=str(error)), 0) for group in listed)
-        return
-    described = {result.group_id: result for result in answer.groups}
-    for group in listed:
-        description = described.get(group.name)
-        if description is None:
-            yield evolve(group, error=f"the answer of {node.server} does not have it"), 0
-        elif description.error_code == _GROUP_ID_NOT_FOUND:
-            continue  # it was deleted in the meantime
-        elif description.error_code:
-            yield evolve(group, error=_error_text(description)), description.error_code
-        else:
-            shown = (
-                _described_group(description)
-                if group_type == CLASSIC
-                else broker_assigned_group(description, group_type)
-            )
-            yield evolve(shown, coordinator=node.server), 0
 
 
 def _unknown_type(group_type: str) -> str:
@@ -287,7 +306,7 @@ def _listed_groups(answer: Any) -> list[DescribedGroup]:
         DescribedGroup(
             name=group.group_id,
             state=group.group_state or "",
-            type=(group.group_type or CLASSIC).lower(),
+            type=(group.group_type or UNKNOWN_TYPE).lower(),
             protocol_type=group.protocol_type,
         )
         for group in answer.groups
@@ -314,6 +333,13 @@ def _described_group(group: Any) -> DescribedGroup:
     )
 
 
-def _error_text(answer: Any) -> str:
-    error = for_code(answer.error_code)
-    return hide(f"{error.message}: {getattr(answer, 'error_message', None) or error.description}")
+def _error_of(answer: Any) -> ApiError | None:
+    try:
+        raise_for_error(answer)
+    except ApiError as error:
+        return error
+    return None
+
+
+def _text(error: ClusterError) -> str:
+    return f"{error.name}: {error.message}" if isinstance(error, ApiError) else str(error)

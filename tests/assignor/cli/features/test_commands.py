@@ -16,6 +16,7 @@ from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, Unreach
 from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+from upgrade.extras import MissingExtraError
 from upgrade.releases import NEWEST
 
 ERROR = ApiError(95, "INVALID_UPDATE_VERSION", "It cannot be.")
@@ -343,14 +344,14 @@ def test_m9_a_node_has_no_negative_id():
 def test_without_kafka_python_it_says_what_to_install(monkeypatch):
     def missing(name, *arguments, _import=builtins.__import__, **further):
         if name == "upgrade.cluster.client.feature_client":
-            raise ModuleNotFoundError("No module named 'kafka'")
+            raise MissingExtraError("kafka-python is not installed: pip install 'streams-assignor[kafka-python]'")
         return _import(name, *arguments, **further)
 
     monkeypatch.setattr(builtins, "__import__", missing)
     result = run(*BROKER, "describe")
 
     assert 1 == result.status
-    assert "No module named 'kafka'; pip install 'streams-assignor[kafka-python]'" in result.err
+    assert result.err == "kafka-python is not installed: pip install 'streams-assignor[kafka-python]'\n"
 
 
 def test_a_closed_output_is_no_error():

@@ -18,8 +18,10 @@ from aiokafka.errors import KafkaError
 from assignor.clients.aiokafka import StreamsPartitionAssignor, _private_api
 from assignor.clients.mock_cluster import MockCluster, delay_leader
 from assignor.errors import FatalError, UsageError
+from assignor.observability import events as member_events
 from assignor.rebalance_listener import PartitionsByTask
 from assignor.topology import Subtopology, Topology
+from probing import AssignmentContent, VersionAnswer
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.clients.kafka_python import test_partition_assignor
 from tests.assignor.clients.recording_listener import ContentionListener, RecordingListener
@@ -45,7 +47,7 @@ class Running:
         self.streams = StreamsPartitionAssignor(
             TOPOLOGY,
             StreamsConfig(num_standby_replicas=standbys),
-            release=release_named(release),
+            release=release,
             **self.settings,
         )
         delay_leader(self.streams)
@@ -178,6 +180,24 @@ def test_a_consumer_that_was_never_started_can_be_stopped(cluster: MockCluster) 
         consumer = a_consumer(cluster, streams)
         streams.bind(consumer)
         await consumer.stop()
+
+    run(scenario())
+
+
+def test_the_rules_of_the_kip_are_chosen_by_the_name_of_a_release(cluster: MockCluster) -> None:
+    """The leader answers the newer member with an empty assignment, and that one joins with the lower version."""
+
+    async def scenario() -> None:
+        events: list[member_events.Event] = []
+        async with a_group(cluster, "kip-268", "kip-268-next", observer=events.append) as (old, new):
+            await eventually(lambda: shared([old, new]) and {3} == {old.version, new.version})
+
+            assert [[3], [4, 3]] == [without_repeats(member.sent) for member in (old, new)]
+        probed = [
+            event.probed for event in events if isinstance(event, member_events.AssignmentComputed) and event.probed
+        ]
+        assert [[VersionAnswer(3, 3, AssignmentContent.EMPTY)]] == [[*answers.values()] for answers in probed]
+        assert [True] == [event.leaves_group for event in events if isinstance(event, member_events.RejoinRequested)]
 
     run(scenario())
 

@@ -21,7 +21,9 @@ from assignor.clients.confluent import StreamsConsumer
 from assignor.clients.confluent._private_api import encode_group_metadata
 from assignor.clients.kafka_python import _partition_assignor
 from assignor.clients.mock_cluster import MockCluster, delay_leader
+from assignor.observability.events import AssignmentComputed, Event, RejoinRequested
 from assignor.rebalance_listener import PartitionsByTask
+from probing import AssignmentContent, VersionAnswer
 from subscription_codec import TaskId
 from tests.assignor.clients.recording_listener import RecordingListener
 from upgrade import release_named
@@ -523,6 +525,20 @@ def test_every_poll_raises_the_fatal_error(make: Make) -> None:
         follower.poll(0)
     assert first.value is second.value
     follower.close()
+
+
+def test_the_rules_of_the_kip_are_chosen_by_the_name_of_a_release(make: Make) -> None:
+    """The leader answers the newer member with an empty assignment, and that one leaves and joins."""
+    events: list[Event] = []
+    old = make(release="kip-268", observer=events.append)
+    poll_until(all_shared(old), old)
+    new = make(release="kip-268-next", observer=events.append)
+    poll_until(all_shared(old, new), old, new)
+
+    probed = [event.probed for event in events if isinstance(event, AssignmentComputed) and event.probed]
+    assert [[VersionAnswer(3, 3, AssignmentContent.EMPTY)]] == [[*answers.values()] for answers in probed]
+    assert [True] == [event.leaves_group for event in events if isinstance(event, RejoinRequested)]
+    assert 3 == new.streams.received_assignment.version
 
 
 def test_standby_tasks_are_announced(make: Make) -> None:

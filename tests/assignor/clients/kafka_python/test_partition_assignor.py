@@ -3,7 +3,7 @@
 import logging
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from itertools import groupby, islice
 from threading import Event, Thread, current_thread
@@ -25,11 +25,11 @@ from assignor.errors import FatalError, UsageError
 from assignor.observability.events import JoinReason
 from assignor.rebalance_listener import PartitionsByTask
 from assignor.topology import Subtopology, Topology
-from probing import RejoinMode
+from probing import AssignmentContent, RejoinMode, VersionAnswer
 from probing.follow_up import FollowUpReason
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.clients.recording_listener import RecordingListener
-from upgrade import StreamsConfig, release_named
+from upgrade import StreamsConfig
 
 pytestmark = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -45,6 +45,12 @@ class Remembering(StreamsPartitionAssignor):
         super().__init__(*arguments, **settings)
         self.sent: list[int] = []
         self.rejoins: list[RejoinMode] = []
+        self.probed: list[Mapping[str, VersionAnswer]] = []
+
+    def perform_assignment(self, *arguments: Any) -> dict[str, bytes]:
+        answers = super().perform_assignment(*arguments)
+        self.probed.extend([self.assignor.probed] if self.assignor.probed else [])
+        return answers
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         self.sent.append(self.assignor.used_version)
@@ -127,7 +133,7 @@ def an_assignor(
     **settings: Any,
 ) -> Remembering:
     config = StreamsConfig(num_standby_replicas=standbys)
-    streams = Remembering(topology, config, release=release_named(release), **settings)
+    streams = Remembering(topology, config, release=release, **settings)
     delay_leader(streams, delay_seconds)
     return streams
 
@@ -210,6 +216,17 @@ def test_an_unsubscribe_of_the_rules_leaves_and_joins(cluster: MockCluster, lead
 
         assert [[], [RejoinMode.LEAVE_AND_JOIN]] == [member.streams.rejoins for member in members]
         assert [[], []] == [member.errors for member in members]
+
+
+def test_the_rules_of_the_kip_are_chosen_by_the_name_of_a_release(cluster: MockCluster) -> None:
+    """The leader answers the newer member with an empty assignment, and that one leaves and joins."""
+    with a_group(cluster, "kip-268", "kip-268-next") as (old, new):
+        eventually(lambda: shared([old, new]) and {3} == {old.version, new.version})
+
+        assert [[3], [4, 3]] == [without_repeats(member.streams.sent) for member in (old, new)]
+        assert [[], [RejoinMode.LEAVE_AND_JOIN]] == [member.streams.rejoins for member in (old, new)]
+        assert 1 == len(old.streams.probed)
+        assert {VersionAnswer(3, 3, AssignmentContent.EMPTY)} == {*old.streams.probed[0].values()}
 
 
 def test_a_cooperative_member_receives_only_changes(cluster: MockCluster) -> None:

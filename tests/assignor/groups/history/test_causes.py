@@ -8,6 +8,7 @@ from attrs import evolve
 
 from assignor.groups.history._causes import CAUSES
 from tests.assignor.groups.described_groups import of_range
+from tests.assignor.groups.history.epochs import ALONE, streams_epoch, topology
 from tests.assignor.groups.history.histories import (
     ALL,
     MINUTE,
@@ -275,6 +276,31 @@ def test_more_partitions_than_before_were_added():
     assert "1 more" in last_cause(
         generation(1, before), generation(2, after, at=9), code="partitions-added", confidence="likely"
     )
+
+
+def last_cause_of_epochs(*second, code, confidence):
+    return last_cause(topology(), *ALONE, *second, code=code, confidence=confidence)
+
+
+def test_another_topology_is_a_cause():
+    new = topology(epoch=1, at=9), streams_epoch(2, 9)
+
+    assert "topology epoch 0 to 1" == last_cause_of_epochs(*new, code="topology-changed", confidence="certain")
+
+
+def test_other_settings_of_the_group_are_a_cause():
+    records = streams_epoch(2, 9, settings={"num.standby.replicas": "0"}), streams_epoch(3, 10, settings={"zone": "a"})
+    text = "settings of the group: num.standby.replicas 0 to -, zone - to a"
+
+    assert text == last_cause_of_epochs(*records, code="settings-changed", confidence="certain")
+
+
+def test_settings_that_a_broker_does_not_write_are_no_cause():
+    last_cause_of_epochs(streams_epoch(2, 9, settings={"zone": "a"}), code="unknown", confidence="unknown")
+
+
+def test_other_topics_of_the_cluster_are_a_cause():
+    last_cause_of_epochs(streams_epoch(2, 9, metadataHash=6), code="topics-changed", confidence="certain")
 
 
 def test_other_partitions_than_before_were_not_added():

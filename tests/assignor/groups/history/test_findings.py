@@ -12,6 +12,7 @@ from assignor.groups.check import FindingSeverity, Match
 from assignor.groups.checks import CHECKS
 from assignor.groups.history._findings import LASTING_MS, MESSAGES, NOT_LASTING
 from subscription_codec import HostInfo, TaskId
+from tests.assignor.groups.history.epochs import current, gone, streams_epoch, streams_member, target, targets, topology
 from tests.assignor.groups.history.histories import (
     ALL,
     DAY,
@@ -25,8 +26,12 @@ from tests.assignor.groups.history.histories import (
     member,
     pair,
 )
+from tests.assignor.groups.history.segments import record
 
-PATTERNS = {"rebalance-storm", "endless-probing", "endless-warm-up", "flapping", "offset-moved-back"}
+PATTERNS = {
+    *("rebalance-storm", "endless-probing", "endless-warm-up", "flapping", "offset-moved-back"),
+    "slow-reconciliation",
+}
 
 
 def found(*members, code, lasted):
@@ -38,6 +43,116 @@ def found(*members, code, lasted):
     assert code in codes(lasted)
     assert lasted == 0 or code not in codes(lasted - 1)
     return True
+
+
+def all_left(after):
+    return (*gone("A", after), *gone("B", after), streams_epoch(9, after))
+
+
+def found_of_epochs(*records, code, lasted, end=all_left):
+    """Likewise in a group whose broker assigns, which has no members any more when the state ends."""
+
+    def codes(after):
+        return Played(*records, *end(after)).codes
+
+    assert code in codes(lasted)
+    assert code not in codes(lasted - 1)
+    return True
+
+
+def two(settings=None, *, b=None, a="0_0", had="0_1", **facts):
+    """Members A and B with a task each; ``facts`` are those of B."""
+    return (
+        *(streams_member("A"), streams_member("B", **facts), streams_epoch(1, settings=settings)),
+        *(*targets(1, A=a, B="0_1"), current("A", 1, a), current("B", 1 if b is None else b, had)),
+    )
+
+
+def test_an_assignment_that_the_broker_does_not_compute():
+    assert found_of_epochs(topology(), streams_member("A"), streams_epoch(1), code="assignment-delayed", lasted=MINUTE)
+
+
+def test_a_streams_group_without_its_topics():
+    unready = streams_member("A"), streams_epoch(1, validated=-1), *targets(1, A=""), current("A", 1)
+
+    assert found_of_epochs(topology(), *unready, code="not-ready", lasted=MINUTE)
+
+
+def test_a_streams_group_that_was_not_ready_for_a_moment():
+    """Epochs follow each other within a minute, so not each of them was checked, and this one seemed to last."""
+    records = (
+        *(streams_member("A"), streams_epoch(1, validated=-1), *targets(1, A=""), current("A", 1)),
+        *(streams_epoch(2, 7000), *targets(2, 7000, A="0_0"), current("A", 2, "0_0", 7000)),
+        *(streams_epoch(3, 40_000), *targets(3, 40_000, A="0_0"), current("A", 3, "0_0", 40_000)),
+    )
+
+    assert [] == Played(topology(), *records, *all_left(90_000)).codes
+
+
+def test_a_member_that_does_not_come_to_its_target():
+    records = two(b=0)
+
+    assert found_of_epochs(topology(), *records, code="unreconciled", lasted=MINUTE)
+    (row,) = [
+        each for each in Played(*records, streams_epoch(2, HOUR)).rows["findings"] if each["code"] == "unreconciled"
+    ]
+    assert "c-B (h, B) has not confirmed its target assignment" == row["text"]
+
+
+def test_a_member_with_an_old_topology():
+    newer = topology(epoch=1)
+    assert found_of_epochs(topology(), newer, *two(topologyEpoch=1), code="stale-topology", lasted=MINUTE)
+
+
+def test_a_static_member_that_is_away():
+    assert found_of_epochs(topology(), *two(b=-2, instanceId="pod"), code="static-member-away", lasted=MINUTE)
+
+
+def test_tasks_without_the_standbys_of_the_group():
+    assert found_of_epochs(topology(), *two({"num.standby.replicas": "1"}), code="too-few-standbys", lasted=5 * MINUTE)
+    with_them = target("A", "0_0", standby="0_1"), target("B", "0_1", standby="0_0")
+    records = (
+        *(streams_member("A"), streams_member("B"), streams_epoch(1, settings={"num.standby.replicas": "1"})),
+        *(*with_them, *targets(1), current("A", 1, "0_0", standby="0_1"), current("B", 1, "0_1", standby="0_0")),
+    )
+    assert [] == Played(topology(), *records, streams_epoch(2, DAY)).codes
+
+
+def test_a_member_without_an_end_point_beside_one_that_has_it():
+    assert found_of_epochs(
+        topology(), *two(userEndpoint={"host": "h", "port": 7}), code="without-end-point", lasted=HOUR
+    )
+
+
+def test_members_without_the_tags_of_the_group():
+    assert found_of_epochs(
+        topology(), *two({"rack.aware.assignment.tags": "zone"}), code="missing-client-tags", lasted=HOUR
+    )
+
+
+def test_a_group_whose_members_are_still_classic():
+    facts = {"instanceId": None, "rackId": None, "clientId": "c", "clientHost": "h", "serverAssignor": "uniform"}
+    more = {"subscribedTopicNames": ["orders"], "subscribedTopicRegex": None, "rebalanceTimeoutMs": 1}
+    classic = {"classicMemberMetadata": {"sessionTimeoutMs": 1, "supportedProtocols": []}}
+
+    key, group = {"groupId": "app", "memberId": "A"}, {"groupId": "app"}
+    records = record(5, key, facts | more | classic), record(3, group, {"epoch": 1})
+
+    def end(after):
+        return record(5, key, None), record(3, group, {"epoch": 2}, NOW + after)
+
+    assert found_of_epochs(*records, code="classic-members", lasted=DAY, end=end)
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(59, []), (61, ["slow-reconciliation"])])
+def test_an_epoch_to_which_a_member_comes_late(seconds, expected):
+    at = 1000 * seconds
+    played = Played(*two(b=0, had=""), current("B", 1, "0_1", at), streams_epoch(2, at))
+
+    assert expected == played.codes
+    assert ["all members had come to their target assignment after 61 s; the last one was B"][: len(expected)] == [
+        row["text"] for row in played.rows["findings"]
+    ]
 
 
 def test_members_without_a_task():

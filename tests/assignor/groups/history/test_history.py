@@ -442,9 +442,6 @@ def test_a_member_that_leaves_a_consumer_group_had_its_partitions_until_then():
     )
 
     assert [row["tasks"] for row in played.rows["generations"]] == [2, 2]
-    assert ("orders-1", "B", 1, NOW + 60_000) in [
-        (row["task"], row["member_id"], row["from_generation"], row["until_time"]) for row in played.rows["tasks"]
-    ]
 
 
 def commit_with_id(partition, at=0):
@@ -520,9 +517,9 @@ def test_a_streams_group_has_epochs_with_tasks():
     played = Played(*streams())
 
     assert {(row["task"], row["role"]) for row in played.rows["tasks"]} == {
-        ("0_0", "active"),
-        ("0_1", "active"),
-        ("0_2", "standby"),
+        ("0_0", "awaited"),
+        ("0_1", "awaited"),
+        ("0_2", "awaited-standby"),
     }
     assert (played.last["type"], played.rows["members"][0]["process_id"]) == ("streams", "p-1")
 

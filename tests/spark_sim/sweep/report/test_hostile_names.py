@@ -2,14 +2,17 @@
 
     pytest -m exhaustive tests/spark_sim/sweep/report/test_hostile_names.py -s
 
-Each name is in every text of a page of an audit, and of one of a sweep: 44 pages.
+Each name is in every text of a page of an audit, of sweeps over upgrades and brokers, and of a plan: 88 pages.
 """
 
 import pytest
 from attrs import evolve
 
+from assignor.cli.plan._html import plan_page
 from spark_sim.audit._report import write_report
+from spark_sim.sweep.report.cells_page import ShownCell, ShownTable, cells_page
 from spark_sim.sweep.report.html import render_html
+from spark_sim.sweep.report.judgement import Judgement
 from tests.spark_sim.audit.made_up_groups import HOSTILE, finding, rolling_bounce, summary, write_audit
 from tests.spark_sim.audit.test_report import bounce, seen
 from tests.spark_sim.made_up import MATRIX
@@ -74,11 +77,36 @@ def sweep_page(name, folder):
     return folder / "report.html"
 
 
+def brokers_page(name, folder):
+    """Write the page of a sweep over brokers with a name in every text."""
+    cells = [
+        ShownCell(name, verdict, name, message=name, example=name, facts={name: name}) for verdict in ("safe", "unsafe")
+    ]
+    tables = [ShownTable(name, name, [name], [(name, name, [cells])]) for _ in "ab"]
+    folder.mkdir()
+    texts = {"title": "Broker sweep", "heading": name, "lead": name}
+    (folder / "report.html").write_text(cells_page(tables, Judgement(False, name), **texts), encoding="utf-8")
+    return folder / "report.html"
+
+
+def plan_as_page(name, folder):
+    """Write the page of a plan with a name in every text."""
+    facts = dict.fromkeys(("severity", "applies_to", "symptom", "remedy", "source", "evidence", "from", "to"), name)
+    step = dict.fromkeys(("do", "why", "if_skipped", "source"), name) | {"commands": [name]}
+    need = dict.fromkeys(("status", "condition", "symptom", "remedy", "source", "evidence"), name)
+    plain = {"from": name, "to": name, "verdict": name, "conditions": [name], "blocked": [name], "notes": [name]}
+    plain |= {"steps": [step], "hazards": [facts], "requirements": [need], "checked": [name], "not_checked": [name]}
+    folder.mkdir()
+    (folder / "report.html").write_text(plan_page(plain), encoding="utf-8")
+    return folder / "report.html"
+
+
 def open_all(browser, page, is_audit):
     """Open a page and all that it shows on a click."""
     browser.get("about:blank")
     browser.get(page.as_uri())
     if is_audit:
+        seen(browser, ".overview .mark")
         seen(browser, "#rows a")[0].click()
         seen(browser, "#group-title")
     seen(browser, "summary, .mark, [data-cell]")
@@ -86,7 +114,7 @@ def open_all(browser, page, is_audit):
     return sorted(each.tag_name for each in browser.find_elements("css selector", FOREIGN))
 
 
-@pytest.mark.parametrize("write", [audit_page, sweep_page])
+@pytest.mark.parametrize("write", [audit_page, sweep_page, brokers_page, plan_as_page])
 def test_no_script_of_a_name_runs(browser, tmp_path, write):
     is_audit = write is audit_page
     plain = open_all(browser, write("plain", tmp_path / "plain"), is_audit)

@@ -11,8 +11,9 @@ from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.release_roles import ROLES
+from spark_sim.sweep.report._terminal import judge
 from spark_sim.sweep.report.html import page_data, render_html
-from spark_sim.sweep.report.pages import page_template
+from spark_sim.sweep.report.judgement import Judgement
 from tests.spark_sim.made_up import EXAMPLE, MATRIX, everything
 from upgrade.plans import kip_268_plans
 from upgrade.releases import RELEASES
@@ -63,7 +64,7 @@ def test_it_needs_no_network(text):
 def test_its_data_is_that_of_the_results_and_text_stays_text(text):
     data = json.loads(Page(text).data)
 
-    assert json.loads(json.dumps(page_data(MATRIX))) == data
+    assert {**json.loads(json.dumps(page_data(MATRIX))), "judgement": judge(MATRIX).as_json()} == data
     assert "B: </script> & <b>" in {each["message"] for each in data["verdicts"]}
     assert 28 == len(data["cells"])
 
@@ -75,8 +76,10 @@ def test_an_example_is_shown_with_signs_for_the_releases_of_its_cell():
     output = json.dumps(story, ensure_ascii=False)
 
     assert EXAMPLE.replace("1.1.1", ROLES.origin.name).replace("2.0.1", ROLES.target.name) == unsafe["scenario"]
-    assert [*unsafe["scenario"].split(" | "), "the end"] == [chapter["step"] for chapter in story]
-    assert any("failed" in part for c in story for each in c["generations"] for part in each["parts"].values())
+    assert [*unsafe["scenario"].split(" | "), "the end"] == [step["step"] for step in story["steps"]]
+    assert any(
+        kind == "failed" for step in story["steps"] for row in step["rows"] for kind, _ in row["cells"].get("C", ())
+    )
     assert "2.0.1" not in output
     assert "1.1.1" not in output
 
@@ -84,7 +87,7 @@ def test_an_example_is_shown_with_signs_for_the_releases_of_its_cell():
 def test_an_example_that_members_cannot_play_has_no_trace():
     impossible = evolve(next(each for each in MATRIX if each.example), example="A@2.0 B@2.0 | hold | lead B")
 
-    assert [[]] == page_data([impossible])["stories"]
+    assert [{"lanes": [], "steps": []}] == page_data([impossible])["stories"]
 
 
 def test_a_safe_plan_shows_a_run_of_its_own():
@@ -124,14 +127,30 @@ def test_all_releases_make_a_light_page(text_of_all):
     assert len(text_of_all.encode()) < MOST_BYTES
 
 
-@pytest.mark.parametrize("package", ["spark_sim.sweep.report", "spark_sim.audit"])
-def test_every_page_forbids_itself_to_load_or_send_anything(package):
+def test_every_page_forbids_itself_to_load_or_send_anything(text):
     """That of a sweep had no such policy."""
-    source = page_template(package).environment.loader.get_source(None, "report.html.j2")[0]
-    head, _, _ = source.partition("<title>")
+    head, _, _ = text.partition("<title>")
 
-    assert 'http-equiv="Content-Security-Policy" content="{{ content_security_policy }}"' in head
-    assert "default-src 'none'" in page_template(package).environment.globals["content_security_policy"]
+    assert (
+        'http-equiv="Content-Security-Policy" content="default-src &#x27;none&#x27;; script-src &#x27;sha256-' in head
+    )
+    assert "unsafe-inline" not in head
+
+
+def test_a_plan_that_depends_on_the_topology_is_not_green():
+    """A tick in green stood beside "0 safe"."""
+    results = [UpgradeResult(each) for each in kip_268_plans(RELEASES["2.0.1"], RELEASES["2.1.1"])]
+    judgement = judge([each for each in results if each.is_documented])
+
+    assert Judgement(True, "plans of Kafka's guide: 1 safe-if; others: 0 of 0 unsafe", "safe-if") == judgement
+    assert "safe-if" == judgement.verdict
+
+
+def test_a_sweep_without_a_documented_plan_is_neither_good_nor_bad():
+    undocumented = [each for each in MATRIX if not each.is_documented]
+
+    assert "unknown" == judge(undocumented).verdict
+    assert judge(undocumented).good
 
 
 # -- in a browser ----------------------------------------------------------------------------------------------------
@@ -157,6 +176,19 @@ def opened(browser, small):
     assert [] == [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
 
 
+@pytest.fixture(autouse=True)
+def fixture_width(request):
+    """The width of one test is not that of the next."""
+    yield
+    if "browser" in request.fixturenames:
+        request.getfixturevalue("browser").execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def resized(browser, width):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
 def seen(browser, selector):
     return browser.find_elements("css selector", selector)
 
@@ -164,7 +196,7 @@ def seen(browser, selector):
 @pytest.mark.slow
 class TestInABrowser:
     def test_it_draws_a_button_for_each_cell_that_says_its_verdicts(self, opened):
-        labels = {each.get_attribute("data-cell"): each.get_attribute("aria-label") for each in seen(opened(), ".cell")}
+        labels = {each.get_attribute("data-cell"): each.accessible_name for each in seen(opened(), ".cell")}
 
         assert 28 == len(labels)
         assert (
@@ -187,39 +219,72 @@ class TestInABrowser:
     def test_a_condition_is_amber_and_in_the_key(self, browser, tmp_path):
         names = (RELEASES["2.8.2"], RELEASES["3.9.2"])
         file = tmp_path / "conditional.html"
-        file.write_text(render_html([UpgradeResult(each) for each in kip_268_plans(*names)]), encoding="utf-8")
-        browser.get(file.as_uri())
+        results = [UpgradeResult(each) for each in kip_268_plans(*names)]
+        file.write_text(render_html([*MATRIX, *results]), encoding="utf-8")
+        browser.get(file.as_uri() + "#2.8-to-3.9/")
 
-        assert "safe-if" in seen(browser, ".way.conditional .verdict.safe-if")[0].text
+        assert "safe-if" in seen(browser, ".way.conditional .is.safe-if")[0].text
         assert "if the topology has no foreign-key joins and no repartitioned tables" in seen(browser, ".way")[0].text
         assert "◐ safe-if" in seen(browser, "#key")[0].text
         assert 1 == len(seen(browser, ".plan.safe-if"))
 
+    def test_a_single_pair_has_its_trace_and_no_filters(self, browser, tmp_path):
+        file = tmp_path / "single.html"
+        names = (RELEASES["2.8.2"], RELEASES["3.9.2"])
+        file.write_text(render_html([UpgradeResult(each) for each in kip_268_plans(*names)]), encoding="utf-8")
+        browser.get(file.as_uri())
+
+        assert "2.8 to 3.9" == seen(browser, "#pair-title")[0].text
+        assert seen(browser, ".trace .row")
+        assert [] == seen(browser, "input, select, #matrix")
+
+    def test_the_trace_comes_first_and_is_as_wide_as_the_page(self, opened):
+        """It stood in half of the window, and its third member beyond the edge."""
+        browser = opened("#1.1-to-2.0/one_bounce")
+        resized(browser, 1400)
+        trace, matrix = (seen(browser, selector)[0].rect for selector in (".trace table", "#matrix"))
+
+        assert trace["y"] < matrix["y"]
+        assert trace["width"] > 1300
+        assert ["when", "A", "B", "C"] == [each.text for each in seen(browser, ".trace thead th")]
+        resized(browser, 390)
+        inner = browser.execute_script(
+            "const it = document.querySelector('.trace .scroll'); return it.scrollWidth - it.clientWidth"
+        )
+        assert 0 == inner
+
+    def test_on_a_phone_the_first_columns_of_the_matrix_are_seen(self, opened):
+        """The page had scrolled to the chosen pair, at the end of its row."""
+        browser = opened()
+        resized(browser, 390)
+        opened()
+
+        assert [0, 0] == browser.execute_script(
+            "const it = document.getElementById('matrix'); return [it.scrollLeft, it.scrollTop]"
+        )
+
     @pytest.mark.slow  # a browser
     def test_a_phone_scrolls_the_matrix_and_not_the_page(self, browser, text_of_all, tmp_path):
         (tmp_path / "all.html").write_text(text_of_all, encoding="utf-8")
-        frame = "<body style='margin:0'><iframe src='all.html' style='width:390px;height:800px;border:0'></iframe>"
-        (tmp_path / "phone.html").write_text(frame, encoding="utf-8")
-        browser.get((tmp_path / "phone.html").as_uri())
-        browser.switch_to.frame(0)
-        width = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
-        browser.switch_to.default_content()
+        browser.get((tmp_path / "all.html").as_uri())
+        resized(browser, 390)
 
-        assert 390 == width[1] >= width[0]
+        assert 390 >= browser.execute_script("return document.documentElement.scrollWidth")
 
-    def test_a_click_shows_the_plans_side_by_side_and_the_example_as_a_chart(self, opened):
+    def test_a_click_shows_the_plans_and_the_trace_of_the_example(self, opened):
         browser = opened()
         (cell,) = seen(browser, "[data-cell='1.1-to-2.0']")
         cell.click()
-        chart = [each.text for each in seen(browser, "#drill svg.chart text")]
 
         assert "true" == cell.get_attribute("aria-pressed")
         assert ["one_bounce", "two_bounces=1.1", "offline"] == [
             each.get_attribute("data-plan") for each in seen(browser, ".choice")
         ]
         assert f'streams-assignor replay "{EXAMPLE}"' == seen(browser, "#drill .replay pre")[0].text
-        assert {"A", "B", "C", "bounce A>2.0.1", "sends v3, knows v3", "gets v2", "★ leads"} <= set(chart)
-        assert any(each.startswith("✝ fails: TaskAssignmentException") for each in chart)
+        marks = {each.text for each in seen(browser, ".trace .mark")}
+        assert {"starts as 2.0.1", "sends v3, supports v3", "gets v2", "leader"} <= marks
+        assert "bounce A>2.0.1" in {each.text for each in seen(browser, ".trace .step code")}
+        assert any(each.startswith("FAILS: TaskAssignmentException") for each in marks)
         assert "B: </script> & <b>" in seen(browser, ".violated")[0].text
         assert browser.current_url.endswith("#1.1-to-2.0/")
 
@@ -236,7 +301,7 @@ class TestInABrowser:
         seen(browser, "#from")[0].send_keys("1.")
         seen(browser, "#only option[value=one]")[0].click()
 
-        assert ["1.0", "1.1"] == [each.text for each in seen(browser, "tbody th")]
+        assert ["1.0", "1.1"] == [each.text for each in seen(browser, ".matrix tbody th")]
         assert "4 of 28 pairs" == seen(browser, "#count")[0].text
         assert 5 == len(seen(browser, ".cell"))
         assert 1 == len(seen(browser, ".cell.other"))
@@ -287,4 +352,4 @@ class TestInABrowser:
 
         assert PAIRS == len(seen(browser, ".cell"))
         assert "1.1.1 to 2.0.1" == seen(browser, "#drill h2")[0].text
-        assert seen(browser, "svg.chart")
+        assert seen(browser, ".trace .row")

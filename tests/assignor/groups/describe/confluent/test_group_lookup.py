@@ -48,13 +48,15 @@ class Admin:
     def list_offsets(self, asked, **_):
         return {each: of(SimpleNamespace(offset=10), DENIED if each.topic == "b" else None) for each in asked}
 
-    def __init__(self, **consumer_groups):
+    def __init__(self, listed_type=ConsumerGroupType.CONSUMER, **consumer_groups):
         self.consumer_groups = consumer_groups
+        self.listed_type = listed_type
 
     def list_consumer_groups(self, **_):
         valid = [
-            SimpleNamespace(group_id=name, state=ConsumerGroupState.STABLE, type=ConsumerGroupType.CONSUMER)
+            SimpleNamespace(group_id=name, state=ConsumerGroupState.STABLE, type=self.listed_type)
             for name in self.consumer_groups
+            if self.listed_type
         ]
         return SimpleNamespace(result=lambda _: SimpleNamespace(valid=valid, errors=[]))
 
@@ -117,10 +119,19 @@ def consumer_group(state=ConsumerGroupState.STABLE, **changes):
     return SimpleNamespace(group_id="orders", state=state, coordinator=BROKER, **facts)
 
 
-@pytest.mark.parametrize("state", ["Dead", "Stable", "Empty", ""])
-def test_a_group_of_kip_848_has_its_members(monkeypatch, lookup, state):
-    """Brokers describe it as a classic group without members, in the state that their make has for it."""
-    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(orders=of(consumer_group())))
+@pytest.mark.parametrize(
+    ("listed_type", "state"),
+    [
+        *((ConsumerGroupType.CONSUMER, state) for state in ("Dead", "Stable", "Empty", "")),
+        *((listed_type, state) for listed_type in (ConsumerGroupType.UNKNOWN, None) for state in ("Dead", "Stable")),
+    ],
+)
+def test_a_group_of_kip_848_has_its_members(monkeypatch, lookup, listed_type, state):
+    """Brokers describe it as a classic group without members, in the state that their make has for it.
+
+    Those before 3.8 list no type; None: the broker that lists it did not answer.
+    """
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(listed_type, orders=of(consumer_group())))
     monkeypatch.setattr(group_lookup._private_api, "list_groups", lambda *_, **__: [described("orders", state)])
 
     (listed,) = lookup.groups().groups
@@ -146,6 +157,21 @@ def test_a_group_of_kip_848_has_its_members(monkeypatch, lookup, state):
     )
 
 
+def test_classic_groups_are_not_asked_for_as_consumer_groups(monkeypatch, lookup):
+    admin = Admin(ConsumerGroupType.CLASSIC, orders=of(consumer_group()), other=of(consumer_group()))
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: admin)
+    monkeypatch.setattr(admin, "describe_consumer_groups", None)
+    monkeypatch.setattr(
+        group_lookup._private_api, "list_groups", lambda *_, **__: [described("orders", "PreparingRebalance")]
+    )
+
+    orders, other = lookup.groups().groups
+
+    assert orders == lookup.group("orders")
+    assert ("classic", "PreparingRebalance", "") == (orders.type, orders.state, orders.error)
+    assert ("classic", "Stable", True) == (other.type, other.state, other.hides_members), "it could not be described"
+
+
 def test_whether_a_member_has_confirmed_its_target_is_unknown(monkeypatch, lookup):
     (member,) = consumer_group().members
     member.target_assignment = member.assignment
@@ -167,8 +193,11 @@ def test_whether_a_member_has_confirmed_its_target_is_unknown(monkeypatch, looku
     ],
     ids=["denied", "of an unknown state", "empty", "described as a classic one"],
 )
-def test_a_group_of_kip_848_without_members_has_a_reason(monkeypatch, lookup, answer, error):
+@pytest.mark.parametrize("state", ["Dead", "Stable"])
+def test_a_group_of_kip_848_without_members_has_a_reason(monkeypatch, lookup, answer, error, state):
+    """It had "0 members; not described" if the broker described it as a stable classic group."""
     monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(orders=answer))
+    monkeypatch.setattr(group_lookup._private_api, "list_groups", lambda *_, **__: [described("orders", state)])
 
     (listed,) = lookup.groups().groups
 

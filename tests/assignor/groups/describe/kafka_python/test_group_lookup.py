@@ -207,7 +207,10 @@ def test_a_group_that_is_deleted_in_the_meantime_is_left_out(cluster):
 
 @pytest.mark.parametrize(
     ("answer", "output"),
-    [(Unreachable("b:2: no answer"), "b:2: no answer"), (ApiError(35, "UNSUPPORTED_VERSION", "No."), "No.")],
+    [
+        (Unreachable("b:2: no answer"), "b:2: no answer"),
+        (ApiError(35, "UNSUPPORTED_VERSION", "No."), "UNSUPPORTED_VERSION: No."),
+    ],
 )
 def test_groups_whose_description_is_lost_have_an_error(cluster, answer, output):
     broker(cluster, "a:1", ListGroups=[groups_of()])
@@ -234,6 +237,7 @@ def test_partitions_of_the_offsets_topic_without_a_leader_are_a_failure(cluster)
     assert ("1 of 3 partitions of __consumer_offsets have no leader",) == GroupLookup("a:1").groups().failures
 
 
+ITSELF = Answer(coordinators=[Answer(error_code=0, host="a", port=1)])
 COORDINATOR = Answer(coordinators=[Answer(error_code=0, host="b", port=2)])
 
 
@@ -320,6 +324,61 @@ def test_a_group_that_is_listed_without_a_type_and_not_described_is_not_missing(
 def consumer_answer(name):
     facts = {"group_epoch": 3, "assignment_epoch": 3, "members": [], "authorized_operations": 8}
     return Answer(group_id=name, error_code=0, group_state="Stable", assignor_name="uniform", **facts)
+
+
+OTHER_TYPE = (described("x"), described("x", state="Dead"), described("x", NOT_FOUND))
+"""How a classic description may say of a group of another type that it has no members, or is not there."""
+
+
+def with_member(answer):
+    """The same description, with one member of any type."""
+    member = Answer(**vars(member_of("orders")), member_epoch=3, rack_id=None, subscribed_topic_names=["orders"])
+    return Answer(**{**vars(answer), "members": [Answer(**vars(member), assignment=Answer(topic_partitions=[]))]})
+
+
+@pytest.mark.parametrize("classic", OTHER_TYPE, ids=["without members", "dead", "unknown"])
+@pytest.mark.parametrize(
+    ("listed_type", "request_name"),
+    [
+        (listed_type, f"{known}GroupDescribe")
+        for known in ("Consumer", "Share")
+        for listed_type in (known, None, "Classic")
+    ],
+)
+def test_a_group_is_described_as_in_the_list_of_all(cluster, classic, listed_type, request_name):
+    """It had no members where the list showed one: brokers may list no type, or describe any group as a classic one."""
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[ITSELF],
+        DescribeGroups=[of_class(classic)],
+        ListGroups=[groups_of("x", group_type=listed_type)],
+        **{request_name: [of_class(with_member(consumer_answer("x")))]},
+    )
+    cluster["b:2"] = Broker("b:2", ListGroups=[groups_of()])
+
+    (listed,) = GroupLookup("a:1").groups().groups
+    assert listed == GroupLookup("a:1").group("x")
+    assert (request_name.removesuffix("GroupDescribe").lower(), 1, "") == (
+        listed.type,
+        len(listed.members),
+        listed.error,
+    )
+
+
+@pytest.mark.parametrize(("state", "error"), [("Stable", "expected a group of type classic"), ("Empty", "")])
+def test_a_group_of_an_unknown_type_is_described_as_in_the_list_of_all(cluster, state, error):
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[ITSELF],
+        DescribeGroups=[of_class(described("x", state="Dead"))],
+        ListGroups=[groups_of("x", state=state, group_type="Quorum")],
+    )
+    cluster["b:2"] = Broker("b:2", ListGroups=[groups_of()])
+
+    assert GroupLookup("a:1").groups().groups == ((found := GroupLookup("a:1").group("x")),)
+    assert (True, state, "quorum") == (found.error.startswith(error), found.state, found.type)
 
 
 def streams_answer(name):
@@ -579,10 +638,7 @@ def test_a_member_of_kip_848_has_a_current_and_a_target_assignment():
     )
 
 
-ITSELF = Answer(coordinators=[Answer(error_code=0, host="a", port=1)])
-
-
-@pytest.mark.parametrize("groups", [[], [described("x"), described("y")]])
+@pytest.mark.parametrize("groups", [[], [described("y")]])
 def test_an_answer_without_the_group_is_an_error(cluster, groups):
     """It ended in a ValueError of an assignment."""
     broker(
@@ -593,7 +649,7 @@ def test_an_answer_without_the_group_is_an_error(cluster, groups):
         DescribeGroups=[Answer(groups=groups)],
     )
 
-    with pytest.raises(Unreachable, match="a:1: expected the description of one group, got"):
+    with pytest.raises(Unreachable, match="the answer of a:1 does not have it"):
         GroupLookup("a:1", timeout_seconds=0.1).group("x")
 
 

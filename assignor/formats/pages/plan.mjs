@@ -1,5 +1,5 @@
 // The plan of an upgrade, from the JSON of `plan --json`.
-import { banner, el, folded, list, part, said } from "./dom.mjs";
+import { banner, el, folded, list, part, said, table } from "./dom.mjs";
 
 const OPTIONS = { config: "--config", app: "--app", topology: "--topology" };
 const SINGLE = { config: "configuration", topology: "topology" };
@@ -80,16 +80,51 @@ function application(plan) {
   ];
 }
 
-/** Return the parts of a plan, the verdict first. */
+const STATUSES = { met: "safe", open: "if", blocked: "unsafe" };
+
+function requirement(row) {
+  const status = el("span", { class: `sign ${STATUSES[row.status] ?? "unsafe"}` }, row.status);
+  if (row.status === "met") return [status, ` ${row.condition}`];
+  return el("details", {}, el("summary", {}, status, ` ${row.condition}`),
+    el("div", { class: "facts" }, fact("else", row.symptom), fact("remedy", row.remedy), fact("source", `${row.source}; ${row.evidence}`)));
+}
+
+function liveGroup(group) {
+  return group && [
+    el("p", {}, `Group ${group.group}: ${group.type}, ${group.state}; ${group.members.length} members.`),
+    list([
+      ...group.members.map((member) => `member ${member.label}: ${member.releases || `release cannot be told: ${member.problem}`}${member.group_instance_id ? `, static ${member.group_instance_id}` : ""}`),
+      ...group.brokers.map((broker) => `broker ${broker.broker}: ${broker.release || "release not known"}`),
+    ]),
+  ];
+}
+
+/** Return what was simulated of a group of this size. */
+function ownGroup(group) {
+  if (!group) return null;
+  const rows = (group.measured ?? []).map((row) => [`${row.origin} to ${row.target}`, row.how, row.rebalances, row.moved, row.task_seconds, row.longest_s]);
+  return [
+    el("p", {}, `${group.members} members with ${group.tasks} tasks.`),
+    list((group.explored ?? []).map((row) => `${row.from_release} to ${row.to_release}: ${row.verdict}${row.property ? `, violates ${row.property}` : ""}`)),
+    rows.length > 0 && table("What the group sees", ["upgrade", "how", "rebalances", "tasks moved", "seconds without an owner, of all tasks", "longest of one task"], rows),
+  ];
+}
+
+/** Return the parts of a plan, the verdict first; `args` are those of the command, if it is to be shown. */
 export function planParts(answer, args) {
   if (!answer.stdout) return [said(answer)];
   const plan = JSON.parse(answer.stdout);
-  const verdict = answer.runbook.split("\n").find((line) => line.startsWith("Verdict: ")) ?? plan.verdict;
+  const steps = plan.steps ?? [];
+  const verdict = answer.runbook.split("\n").find((line) => line.startsWith("Verdict: ")) ?? plan.verdict ?? `${steps.length} steps`;
   const concern = (plan.configuration?.settings ?? []).filter((each) => each.status !== "fine");
   return [
-    banner(plan.verdict, el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}${plan.blocked?.length ? `; ${plan.blocked.join("; ")}` : ""}`),
+    banner(plan.verdict ?? "unknown", el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}${plan.blocked?.length ? `; ${plan.blocked.join("; ")}` : ""}`),
     said(answer),
-    part("Steps", list((plan.steps ?? []).map(step), "ol", { class: "steps" })),
+    part("What must hold", list((plan.requirements ?? []).map(requirement), "ul", { class: "plain" })),
+    part("The live group", list((plan.preflight ?? []).map((check) => `${check.level}: ${check.text}`)), liveGroup(plan.live_group)),
+    part("Steps", list(steps.map(step), "ol", { class: "steps" })),
+    part("Your group", ownGroup(plan.group)),
+    part("What survives", list((plan.survives ?? []).map((row) => `${row.what}: ${row.survives ? "yes" : "no"}: ${row.how} (${row.evidence})`))),
     part("Configuration", plan.configuration && [
       list(concern.map(setting)) ?? el("p", {}, "Nothing in the configuration changes its meaning."),
       plan.configuration.left_out > 0 && el("p", {}, `${plan.configuration.left_out} further keys are not of Kafka Streams.`),
@@ -99,6 +134,6 @@ export function planParts(answer, args) {
     part("Notes", list([...(plan.patch_levels ?? []), ...(plan.notes ?? []), ...(plan.warnings ?? [])].map(String))),
     part("Checked", list(plan.checked ?? [])),
     part("Not checked", list(plan.not_checked ?? [])),
-    part("To keep", folded("runbook", answer.runbook, "runbook"), folded("command", commandLine(args), "command"), folded("JSON", answer.stdout, "json")),
+    part("To keep", folded("runbook", answer.runbook, "runbook"), args && folded("command", commandLine(args), "command"), folded("JSON", answer.stdout, "json")),
   ];
 }

@@ -1,19 +1,8 @@
-"use strict";
+// An audit: all groups over one time axis and as a table, and each group with its timeline, members and rebalances.
+import { el, svg } from "./dom.mjs";
+
 const byId = id => document.getElementById(id), PAGE = 50;
 
-// el("td.gen", "text", el("b", …)): an element with its class and content; text is never read as HTML.
-function el(name, ...content) {
-  const [tag, ...classes] = name.split("."), node = document.createElement(tag);
-  if (classes.length) node.className = classes.join(" ");
-  node.append(...content.filter(each => each !== null && each !== undefined && each !== ""));
-  return node;
-}
-function svg(name, attributes, ...content) {
-  const [tag, ...classes] = name.split("."), node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(classes.length ? {...attributes, class: classes.join(" ")} : attributes)) node.setAttribute(key, value);
-  node.append(...content.filter(each => each !== null && each !== undefined));
-  return node;
-}
 const set = (node, properties) => Object.assign(node, properties);
 const button = (text, onclick, label) => { const node = set(el("button.plain", text), {type: "button", onclick}); if (label) node.setAttribute("aria-label", label); return node; };
 const number = value => Number(value).toLocaleString("en");
@@ -49,7 +38,7 @@ async function detailsOf(group) {
   let generations = [], members = [], intervals = [];
   if (found.generations) {
     const columns = {...found.generations};
-    for (const name of ["protocol", "leader", "cause", "confidence"]) columns[name] = named(columns[name]);
+    for (const name of ["protocol", "leader", "cause", "confidence", "state"]) columns[name] = named(columns[name]);
     let time = found.base;
     columns.time = columns.time.map(each => time += each);
     generations = rowsOf(columns, columns.time.length);
@@ -65,6 +54,27 @@ async function detailsOf(group) {
 }
 let estate = [], end = 0, compared = null;
 
+// -- the frame: what the audit says of the whole, the axis of all groups, their table; or one group --
+
+const summary = JSON.parse(byId("summary").textContent);
+function frame() {
+  const filter = (label, input) => el("label", el("span", label), " ", input);
+  const choice = id => el("select", {id, change: event => go({[id]: event.target.value, page: "1"})});
+  document.querySelector("main").append(
+    el("p.verdict.unknown", {id: "broken", role: "alert", hidden: true}),
+    el("section", {id: "all-groups", "aria-labelledby": "estate-title", hidden: true},
+      el("p.verdict." + summary.judgement.verdict, {role: "status"}, summary.judgement.text), el("div", {id: "overview"}),
+      el("div.card", el("div.bar", el("h2", {id: "estate-title"}, "Groups"), el("span.soft", {id: "count", role: "status"})),
+        el("div.filters", {role: "search"}, filter("group", el("input", {id: "q", type: "search", placeholder: "part of its name", autocomplete: "off", spellcheck: "false"})), filter("type", choice("type")), filter("finding", choice("finding")), filter("cause", choice("cause")), el("label", {id: "sort-by"}, el("span", "order"), " ", choice("sort"))),
+        el("table.rows.estate", el("thead", {id: "heads"}), el("tbody", {id: "rows"})), el("div.pages", {id: "pages"})),
+      el("div", {id: "bounces"})),
+    el("section", {id: "one-group", "aria-labelledby": "group-title", hidden: true}),
+    el("div.card", el("h2", "What was read"), summary.notes.map(note => el("p.text", note)),
+      el("details", el("summary", "Records"), el("dl", Object.entries(summary.records).flatMap(([kind, records]) => [el("dt.text", kind), el("dd", number(records))]))),
+      summary.problems.length ? el("details", {open: true}, el("summary", "Damaged places of the source"), el("ul", summary.problems.map(problem => el("li.text", problem)))) : null),
+    el("div.tip", {id: "tip", role: "tooltip", hidden: true}));
+}
+
 // -- the table of groups: one page of it is in the document at a time --
 
 const COLUMNS = {
@@ -77,7 +87,7 @@ const COLUMNS = {
   state: ["state", (a, b) => a.state < b.state ? -1 : a.state > b.state ? 1 : 0],
   last: ["last record", (a, b) => b.last_time - a.last_time],
 };
-const DEFAULTS = {q: "", type: "", finding: "", cause: "", sort: "attention", page: "1", group: "", axis: "time"};
+const DEFAULTS = {at: "", q: "", type: "", finding: "", cause: "", sort: "attention", page: "1", group: "", axis: "time"};
 const FILTERS = ["q", "type", "finding", "cause", "sort"];
 let state = {...DEFAULTS}, shownGroups = [];
 
@@ -108,7 +118,7 @@ function estateRow(group) {
 }
 function matches(group) {
   const wanted = state.q.trim().toLowerCase();
-  return (!wanted || group.folded.includes(wanted)) && (!state.type || group.type === state.type) && (!state.cause || state.cause in group.causes)
+  return within(group) && (!wanted || group.folded.includes(wanted)) && (!state.type || group.type === state.type) && (!state.cause || state.cause in group.causes)
     && (!state.finding || (state.finding === "any" ? group.text !== "" : state.finding === "problem" ? group.problems > 0 : state.finding === "none" ? group.text === "" : state.finding in group.codes));
 }
 function drawEstate() {
@@ -123,6 +133,7 @@ function drawEstate() {
     if (sorted) head.setAttribute("aria-sort", (back === 1) === ["group", "cause", "type", "state"].includes(name) ? "ascending" : "descending");
     return head;
   })));
+  drawOverview();
   byId("pages").replaceChildren(...pager(page, pages, to => { go({page: String(to)}); byId("estate-title").scrollIntoView({block: "nearest"}); }));
 }
 function pager(page, pages, to) {
@@ -144,6 +155,7 @@ function paged(kind, heads, rows, draw) {
 
 const CAUSES = {
   "group-started": ["★", "come"], "member-joined": ["+", "come"], "partitions-added": ["p", "change"], "subscription-changed": ["s", "change"], "metadata-changed": ["m", "change"],
+  "topology-changed": ["t", "change"], "settings-changed": ["c", "change"], "topics-changed": ["p", "change"],
   "member-left": ["−", "go"], "member-gone": ["−", "go"], "all-members-left": ["∅", "go"], "member-timed-out": ["×", "go"], "member-restarted": ["↻", "again"], "static-member-restarted": ["↻", "again"],
   "version-probing": ["v", "agree"], "follow-up": ["»", "agree"], "probing-rebalance": ["w", "agree"], "error-code": ["!", "fault"],
 };
@@ -175,19 +187,21 @@ function membersCard(group) {
   return el("div.card", el("h2", "Members"), el("p.soft", plural(group.all[1], "member") + (hidden > 0 ? `; the last ${number(group.members.length)} are shown, the table members has all` : "")),
     paged("members", ["member", "host", "from", "until", "present for", "generations", "metadata", "releases"], group.members, each => [
       [".name", el("b.mono.text", each.name), el("span.sub.text", each.member_id), each.instance_id ? el("span.sub", "static member") : null, each.process_id ? el("span.sub.text", "process " + each.process_id) : null],
-      [".host.text", each.host],
+      [".host.text", el("span", each.host, each.end_point ? el("span.sub.text", each.end_point) : null, each.rack ? el("span.sub.text", "rack " + each.rack) : null)],
       [".when", el("span", moment(each.first_time), el("span.sub", each.began))],
       [".when", el("span", each.last_time === null ? "the last record" : moment(each.last_time), el("span.sub", each.ended))],
       [".when", lasting((each.last_time ?? Math.max(end, each.first_time)) - each.first_time)],
       [".when", each.first_generation === each.last_generation ? number(each.first_generation) : `${number(each.first_generation)} to ${number(each.last_generation)}`],
       ["", each.used_version === null ? "" : el("span", `uses v${each.used_version}` + (each.supported_version === null ? "" : `, supports v${each.supported_version}`), each.versions.length ? el("span.sub", "used " + each.versions.map(([, used]) => `v${used}`).join(", ")) : null)],
-      ["", each.releases ?? ""]]));
+      ["", el("span", each.releases ?? "", each.topology_epoch ? el("span.sub", `topology ${each.topology_epoch}`) : null, each.is_classic ? el("span.sub", "classic protocol") : null)]]));
 }
+// The next epoch began before all members had come to the target assignment.
+const PENDING_STATES = new Set(["NotReady", "Assigning", "Reconciling"]);
 function rebalancesCard(group) {
   const hidden = group.all[0] - group.generations.length;
   return el("div.card", el("h2", "Rebalances"), el("p.soft", `${plural(group.all[0], "rebalance")}, the last one first` + (hidden > 0 ? `; the last ${number(group.generations.length)} are shown, the table generations has all` : "")),
     paged("rebalances", ["generation", "complete at", "took", "cause", "members", "metadata", "tasks", "moved", "without owner"], [...group.generations].reverse(), each => [
-      [".name", el("b", number(each.generation))], [".when", moment(each.time)], [".when", each.duration_ms === null ? "" : lasting(each.duration_ms)],
+      [".name", el("b", number(each.generation))], [".when", moment(each.time)], [".when", el("span", each.duration_ms === null ? "" : lasting(each.duration_ms), PENDING_STATES.has(each.state) ? el("span.sub", `${each.state}: ${plural(each.pending, "member")} pending`) : null)],
       ["", el("span", el("b." + causeOf(each.cause)[1], `${causeOf(each.cause)[0]} ${each.cause}`), ` ${each.confidence === each.cause ? "" : each.confidence}`, el("span.sub.text", each.detail))],
       [".when", `${number(each.members)}${each.joined ? ` +${each.joined}` : ""}${each.gone ? ` −${each.gone}` : ""}`],
       ["", versions(each.used_versions)], [".number", each.tasks ? number(each.tasks) : ""], [".number", each.tasks_moved ? number(each.tasks_moved) : ""], [".number", each.tasks_revoked ? number(each.tasks_revoked) : ""]]));
@@ -260,7 +274,7 @@ function segmentsOf(member) {
 }
 const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 3600000, 10800000, 21600000, 43200000, 86400000, 172800000, 604800000, 2592000000, 7776000000, 31536000000];
 const tickText = (time, step) => step >= 86400000 ? iso(time).slice(0, 10) : step >= 60000 ? (time % 86400000 ? iso(time).slice(11, 16) : iso(time).slice(5, 10)) : step >= 1000 ? iso(time).slice(11, 19) : iso(time).slice(14, 23);
-const LANE = 22;
+const LANE = 22, BANDS = {"no owner": "without an owner", "two owners": "with two owners", "awaited": "that a member is to get and does not have yet"};
 
 function timeline(group) {
   const {generations, intervals} = group, lanes = lanesOf(group.members);
@@ -282,7 +296,7 @@ function timeline(group) {
   };
   let whole, view, hits = [], focused = 0;
   const reset = () => { whole = steps() ? [0, times.length] : [first - (last - first) * .01, last + (last - first) * .01]; view = [...whole]; };
-  const plot = el("div.plot"), list = kind => intervals.filter(each => each.role === kind), bands = [["no owner", list("unowned")], ["two owners", list("owned-twice")]].filter(([, rows]) => rows.length);
+  const plot = el("div.plot"), list = kind => intervals.filter(each => each.role === kind), bands = [["no owner", list("unowned")], ["two owners", list("owned-twice")], ["awaited", list("awaited")]].filter(([, rows]) => rows.length);
   const zoom = (factor, at = (view[0] + view[1]) / 2) => {
     const least = steps() ? 3 : 20, width = Math.min(whole[1] - whole[0], Math.max(least, (view[1] - view[0]) * factor)), share = (at - view[0]) / (view[1] - view[0]);
     look(at - share * width, width);
@@ -326,6 +340,11 @@ function timeline(group) {
       }
     }
     lanes.forEach((_, row) => { if (row % 2) under.push(svg("rect.odd", {x: 0, y: lanesY + row * LANE, width, height: LANE})); });
+    for (const each of generations.filter(({members}) => !members)) {
+      const node = box("none", each.time, each.until, lanesY, height - lanesY - 4, () => ["no members", sinceUntil(each.time, each.until)]);
+      if (node) under.push(node);
+      if (node && Number(node.getAttribute("width")) > 80) over.push(svg("text.tick", {x: Number(node.getAttribute("x")) + 8, y: lanesY + 15}, "no members"));
+    }
     // 2. A lane for each member.
     lanes.forEach((lane, row) => {
       const y = lanesY + row * LANE;
@@ -356,13 +375,13 @@ function timeline(group) {
     bands.forEach(([label, rows], index) => {
       over.push(name(label, bandY(index) + 12, ".tick"));
       for (const each of rows) {
-        const tell = () => [`${plural(each.tasks, "task")} ${label === "no owner" ? "without an owner" : "with two owners"}`, each.tasks === 1 ? each.first : `${each.first} … ${each.last}`, each.owners, sinceUntil(each.from_time, each.until_time)];
+        const tell = () => [`${plural(each.tasks, "task")} ${BANDS[label]}`, each.tasks === 1 ? each.first : `${each.first} … ${each.last}`, each.owners, sinceUntil(each.from_time, each.until_time)];
         const node = box("band", each.from_time, each.until_time, bandY(index) + 1, 14, tell, 3);
         if (!node) continue;
         under.push(node);
         const shade = box("shade", each.from_time, each.until_time, lanesY, height - lanesY - 4);
-        if (shade) under.push(shade);
-        if (label !== "no owner") under.push(svg("rect", {x: node.getAttribute("x"), y: bandY(index) + 1, width: node.getAttribute("width"), height: 14, fill: "url(#mixed)", "pointer-events": "none"}));
+        if (shade && label !== "awaited") under.push(shade);
+        if (label === "two owners") under.push(svg("rect", {x: node.getAttribute("x"), y: bandY(index) + 1, width: node.getAttribute("width"), height: 14, fill: "url(#mixed)", "pointer-events": "none"}));
         if (Number(node.getAttribute("width")) > 26) over.push(svg("text.band-text", {x: Number(node.getAttribute("x")) + 5, y: bandY(index) + 12}, number(each.tasks)));
       }
     });
@@ -381,7 +400,8 @@ function timeline(group) {
       const counted = Object.entries(grouped(all)).sort((a, b) => b[1].length - a[1].length);
       const one = all.length === 1 ? all[0] : null, [sign, kind] = one ? causeOf(one.cause) : [all.length > 99 ? "99+" : String(all.length), causeOf(counted[0][0])[1]];
       const tell = () => one ? generationTip(one) : [`${number(all.length)} rebalances`, `generations ${number(all[0].generation)} to ${number(all.at(-1).generation)}, ${sinceUntil(all[0].time, all.at(-1).time)}`, ...counted.map(([code, rows]) => `${causeOf(code)[0]} ${code}: ${rows.length}`), "Choose it to look closer."];
-      const node = hit(svg(`g.mark.${kind}.${one ? one.confidence : "many"}`, {tabindex: index === focused ? 0 : -1, role: one ? "img" : "button", "aria-label": tell().filter(Boolean).join("; ")}, svg("circle", {cx: here, cy: marksY + 4, r: 9.5}), svg("text", {x: here, y: marksY + 8, "font-size": sign.length > 2 ? 9 : 12}, sign)), tell);
+      const node = hit(svg(`g.mark.${kind}.${one ? one.confidence : "many"}`, {tabindex: index === focused ? 0 : -1, role: one ? "img" : "button"}, svg("circle", {cx: here, cy: marksY + 4, r: 9.5}), svg("text", {x: here, y: marksY + 8, "font-size": sign.length > 2 ? 9 : 12}, sign)), tell);
+      node.setAttribute("aria-label", one ? tell().filter(Boolean).join("; ") : spoken(node, tell()));
       node.onfocus = () => { focused = index; tip(node, tell()); };
       node.onblur = () => hide();
       const closer = () => { const [a, b] = [position(all[0].time), position(all.at(-1).time)], room = Math.max((b - a) * .2, steps() ? 1 : 10); view = [Math.max(whole[0], a - room), Math.min(whole[1], b + room)]; focused = 0; draw(); plot.querySelector(".mark")?.focus(); };
@@ -418,7 +438,7 @@ function timeline(group) {
     const input = set(el("input"), {type: "radio", name: "axis", id: "axis-" + value, value, checked: state.axis === value, onchange: () => { state.axis = value; history.replaceState(null, "", addressOf({})); reset(); draw(); }});
     axis.append(input, set(el("label", label), {htmlFor: input.id}));
   }
-  const tools = el("div.tools", axis, button("−", () => zoom(2), "zoom out"), button("+", () => zoom(.5), "zoom in"), button("‹", () => pan(-.5), "earlier"), button("›", () => pan(.5), "later"), button("all", () => { reset(); draw(); }, "the whole time"), extent);
+  const tools = el("div.tools", axis, button("−", () => zoom(2), "zoom out"), button("+", () => zoom(.5), "zoom in"), button("‹", () => pan(-.5), "earlier"), button("›", () => pan(.5), "later"), button("all", () => { reset(); draw(); }, "all, the whole time"), extent);
   const swatch = (fill, kind) => svg("svg", {width: 22, height: 14}, svg("rect" + (kind ?? ""), {width: 22, height: 14, rx: 3, ...(fill ? {fill} : {})}));
   const used = new Set(generations.map(each => each.cause)), sign = code => { const [text, kind] = causeOf(code); return el("span", el("b." + kind, text), code); };
   const key = el("p.key", ...shown.map(version => el("span", swatch(colour(version)), `uses metadata v${version}`)), group.members.some(each => each.used_version === null) ? el("span", swatch("var(--plain)"), "member without userdata of Kafka Streams") : null,
@@ -442,6 +462,168 @@ function generationTip(each) {
     `${plural(each.members, "member")}${each.joined ? `, ${each.joined} new` : ""}${each.gone ? `, ${each.gone} gone` : ""}${each.skipped ? `; ${plural(each.skipped, "generation")} before it did not complete` : ""}`,
     `${plural(each.tasks, "task")}${each.tasks_moved ? `, ${number(each.tasks_moved)} moved` : ""}${each.tasks_moved_without_state ? ` (${number(each.tasks_moved_without_state)} without state)` : ""}${each.tasks_revoked ? `, ${number(each.tasks_revoked)} without owner` : ""}`,
     each.used_versions.length ? `uses ${versions(each.used_versions)}, supports ${versions(each.supported_versions)}${each.probing ? ", probing" : ""}` : "", each.record_bytes ? `${number(each.record_bytes)} bytes` : ""];
+}
+
+// -- one time axis over all groups: a dot is a rebalance; the first row has those of all groups that the filters leave --
+
+let drawOverview = () => {};
+const firstNotBefore = (times, time) => { let [low, high] = [0, times.length]; while (low < high) { const middle = (low + high) >> 1; if (times[middle] < time) low = middle + 1; else high = middle; } return low; };
+const interval = () => { const [, from, until] = /^(\d+)-(\d+)$/.exec(state.at) ?? []; return from === undefined ? null : [Number(from), Number(until)]; };
+const rebalancesWithin = (group, [from, until]) => { const times = group.times ?? []; return [firstNotBefore(times, from), firstNotBefore(times, until)]; };
+function within(group) {
+  const chosen = interval();
+  if (!chosen) return true;
+  const [first, last] = rebalancesWithin(group, chosen);
+  return last > first;
+}
+// Each block of groups has one beside it with the second, the cause and the members of each rebalance.
+async function readRebalances() {
+  const blocks = await Promise.all([...document.querySelectorAll("script.times")].map(node => unpack(node.textContent)));
+  for (const group of estate) {
+    const [place, at] = group.place;
+    if (place < 0) continue;
+    const {causes, groups} = blocks[place], [base, deltas, kinds, empty] = groups[at];
+    let time = base;
+    group.times = Float64Array.from(deltas, delta => 1000 * (time += delta));
+    group.causeOf = index => causes[kinds[index]];
+    group.empty = new Set(empty);
+  }
+}
+// Where a group has members, and where it has none: [from, until, has members].
+function presence(group) {
+  const spans = [];
+  group.times.forEach((time, index) => {
+    const has = !group.empty.has(index), last = spans.at(-1);
+    if (last) last[1] = time;
+    if (!last || last[2] !== has) spans.push([time, time, has]);
+  });
+  if (spans.length) spans.at(-1)[1] = Math.max(end, spans.at(-1)[1]);
+  return spans;
+}
+const MOST_ROWS = 40, MOST_NAMED = 12, ROW = 20, TALL = 30;
+
+function overview(begin) {
+  const plot = el("div.plot"), extent = el("span.soft"), then = el("div.then", {"aria-live": "polite"});
+  const whole = [begin - (end - begin) * .01 - 1000, end + (end - begin) * .01 + 1000];
+  let view = [...whole], focused = [0, 0], marks = [], hits = [], width = 0;
+  const look = (from, wide = view[1] - view[0]) => { const span = Math.min(whole[1] - whole[0], Math.max(20_000, wide)), start = Math.max(whole[0], Math.min(from, whole[1] - span)); view = [start, start + span]; draw(); };
+  const zoom = factor => { const wide = (view[1] - view[0]) * factor; look((view[0] + view[1] - wide) / 2, wide); };
+  const counted = causes => Object.entries(causes).sort((a, b) => b[1] - a[1]);
+
+  function draw() {
+    const left = plot.clientWidth < 600 ? 104 : 230;
+    width = Math.max(280, plot.clientWidth || 900);
+    const inner = width - left - 14, x = time => left + (time - view[0]) / (view[1] - view[0]) * inner, chosen = interval();
+    const page = Math.max(1, Number(state.page) || 1), rows = shownGroups.slice((page - 1) * PAGE, page * PAGE).filter(group => group.times?.length).slice(0, MOST_ROWS);
+    const top = 22 + TALL, height = top + rows.length * ROW + 8, under = [], over = [];
+    [marks, hits] = [[[]], []];
+    const hit = (node, tell) => { node.dataset.hit = hits.push(tell) - 1; return node; };
+    const step = STEPS.find(each => each / (view[1] - view[0]) * inner >= 84) ?? STEPS.at(-1);
+    for (let time = Math.ceil(view[0] / step) * step; time <= view[1]; time += step) {
+      under.push(svg("line.grid", {x1: x(time), x2: x(time), y1: 18, y2: height}));
+      if (x(time) < left + inner - 58) under.push(svg("text.tick", {x: x(time) + 3, y: 14}, tickText(time, step)));
+    }
+    // 1. All groups: as many marks as fit, each with the number of its rebalances.
+    const wide = (view[1] - view[0]) * 22 / inner, bins = new Map();
+    for (const group of shownGroups) {
+      const [first, last] = rebalancesWithin(group, view);
+      for (let index = first; index < last; index++) {
+        const key = Math.floor((group.times[index] - view[0]) / wide);
+        let bin = bins.get(key);
+        if (!bin) bins.set(key, bin = {count: 0, groups: 0, group: null, causes: {}, from: Infinity, until: 0});
+        bin.count++;
+        if (bin.group !== group) [bin.group, bin.groups] = [group, bin.groups + 1];
+        [bin.from, bin.until] = [Math.min(bin.from, group.times[index]), Math.max(bin.until, group.times[index])];
+        const cause = group.causeOf(index);
+        bin.causes[cause] = (bin.causes[cause] ?? 0) + 1;
+      }
+    }
+    const all = [...bins].sort((a, b) => a[0] - b[0]);
+    for (const [key, bin] of all) {
+      const causes = counted(bin.causes), text = bin.count > 999 ? `${Math.round(bin.count / 1000)}k` : String(bin.count), here = x(view[0] + (key + .5) * wide);
+      const isChosen = chosen && bin.from >= chosen[0] && bin.until < chosen[1];
+      const tell = () => [`${plural(bin.count, "rebalance")} of ${bin.groups === 1 ? bin.group.group || "(no name)" : plural(bin.groups, "group")}`, sinceUntil(bin.from, bin.until), ...causes.map(([code, times]) => `${causeOf(code)[0]} ${code}: ${number(times)}`), "Choose it to see whom."];
+      mark(0, svg(`g.mark.many.${causeOf(causes[0][0])[1]}${isChosen ? ".chosen" : ""}`, {role: "button", "aria-pressed": String(Boolean(isChosen))}, svg("circle", {cx: here, cy: 20 + TALL / 2, r: 10}), svg("text", {x: here, y: 24 + TALL / 2, "font-size": text.length > 2 ? 9 : 12}, text)), here, tell, () => go({at: isChosen ? "" : `${bin.from}-${bin.until + 1000}`, page: "1"}));
+    }
+    over.push(svg("text.label", {x: 8, y: 24 + TALL / 2}, left < 200 ? "all groups" : `all ${plural(shownGroups.length, "group")}`));
+    // 2. The groups of this page of the table.
+    rows.forEach((group, row) => {
+      const y = top + row * ROW + ROW / 2, room = Math.floor((left - 14) / 7), name = group.group || "(no name)";
+      if (row % 2) under.push(svg("rect.odd", {x: 0, y: y - ROW / 2, width, height: ROW}));
+      for (const [from, until, has] of presence(group)) {
+        const [a, b] = [Math.max(left, x(from)), Math.min(left + inner, x(until))];
+        if (b > left && a < left + inner) under.push(svg(has ? "rect.has" : "rect.none", {x: a, y: y - 3, width: Math.max(1, b - a), height: 6, rx: 3}));
+      }
+      const short = name.length > room ? name.slice(0, Math.ceil(room / 2) - 1) + "…" + name.slice(name.length - Math.floor(room / 2)) : name;
+      over.push(svg("a", {href: addressOf({group: "=" + group.group}), "aria-label": `${short === name ? "" : `${short}, `}${name}: ${plural(group.times.length, "rebalance")}`}, svg("text.label", {x: 8, y: y + 4}, short)));
+      const [first, last] = rebalancesWithin(group, view), clusters = [];
+      for (let index = first; index < last; index++) {
+        const here = x(group.times[index]), cluster = clusters.at(-1);
+        if (cluster && here - cluster.x < 9) cluster.all.push(index); else clusters.push({x: here, all: [index]});
+      }
+      marks.push([]);
+      for (const {x: here, all: some} of clusters) {
+        const causes = {};
+        for (const index of some) causes[group.causeOf(index)] = (causes[group.causeOf(index)] ?? 0) + 1;
+        const [[code, times]] = counted(causes);
+        const tell = () => [name, some.length === 1 ? `${causeOf(code)[0]} ${code}, ${moment(group.times[some[0]])}` : `${plural(some.length, "rebalance")}, ${sinceUntil(group.times[some[0]], group.times[some.at(-1)])}: ${counted(causes).map(([each, count]) => `${each} ${count}`).join(", ")}`, group.empty.has(some.at(-1)) ? "then without members" : "", "Choose it to open the group."];
+        mark(marks.length - 1, svg(`g.mark.${causeOf(code)[1]}`, {role: "button"}, svg("circle.dot", {cx: here, cy: y, r: times > 1 || some.length > 1 ? 5.5 : 4})), here, tell, () => go({group: "=" + group.group}));
+      }
+    });
+    function mark(row, node, here, tell, choose) {
+      hit(node, tell);
+      const column = marks[row].push({node, x: here}) - 1;
+      node.setAttribute("tabindex", -1);
+      node.setAttribute("aria-label", spoken(node, tell()));
+      node.onfocus = () => { marks[focused[0]]?.[focused[1]]?.node.setAttribute("tabindex", -1); focused = [row, column]; node.setAttribute("tabindex", 0); tip(node, tell()); };
+      node.onblur = () => hide();
+      node.onclick = choose;
+      node.onkeydown = event => {
+        const beside = {ArrowRight: column + 1, ArrowLeft: column - 1, Home: 0, End: marks[row].length - 1}[event.key];
+        if (beside !== undefined) marks[row][beside]?.node.focus();
+        const other = {ArrowUp: -1, ArrowDown: 1}[event.key];
+        if (other) for (let to = row + other; marks[to]; to += other) if (marks[to].length) { marks[to].reduce((best, each) => Math.abs(each.x - here) < Math.abs(best.x - here) ? each : best).node.focus(); break; }
+        if (event.key === "Enter" || event.key === " ") choose();
+        if (event.key === "Escape") hide();
+        if (beside !== undefined || other || event.key === "Enter" || event.key === " ") event.preventDefault();
+      };
+      over.push(node);
+    }
+    const had = plot.contains(document.activeElement), picture = svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Rebalances of ${plural(shownGroups.length, "group")} over time. Arrow keys lead from mark to mark.`}, ...under, ...over);
+    picture.onpointermove = event => { const target = event.target.closest("[data-hit]"); if (target) tip(target, hits[target.dataset.hit](), event); else hide(); };
+    picture.onpointerleave = () => hide();
+    plot.replaceChildren(picture);
+    const start = (marks[focused[0]]?.[focused[1]] ?? marks.flat()[0])?.node;
+    start?.setAttribute("tabindex", 0);
+    if (had) { start?.focus(); hide(); }
+    extent.textContent = `${moment(view[0])} to ${moment(view[1])}`;
+    drawThen(chosen);
+  }
+  function drawThen(chosen) {
+    if (!chosen) { then.replaceChildren(); return; }
+    const some = shownGroups.map(group => ({group, range: rebalancesWithin(group, chosen)})).filter(({range}) => range[1] > range[0]);
+    const line = ({group, range: [first, last]}) => {
+      const causes = {};
+      for (let index = first; index < last; index++) causes[group.causeOf(index)] = (causes[group.causeOf(index)] ?? 0) + 1;
+      return el("li", groupLink(group), ` ${moment(group.times[first]).slice(11)}: ${counted(causes).map(([code, times]) => times > 1 ? `${code} (${number(times)})` : code).join(", ")}`, group.empty.has(last - 1) ? ", then without members" : "");
+    };
+    then.replaceChildren(el("p", el("b", `${sinceUntil(chosen[0], chosen[1] - 1000)}: ${plural(some.reduce((sum, {range}) => sum + range[1] - range[0], 0), "rebalance")} of ${plural(some.length, "group")}. `), "The table has only these groups. ", button("look closer", () => { const room = Math.max(60_000, chosen[1] - chosen[0]); look(chosen[0] - room / 2, chosen[1] - chosen[0] + room); }), " ", button("all times", () => go({at: "", page: "1"}))),
+      el("ul", some.slice(0, MOST_NAMED).map(line), some.length > MOST_NAMED ? el("li", `${plural(some.length - MOST_NAMED, "more group")} in the table below`) : null));
+  }
+  const causes = new Set(estate.flatMap(group => Object.keys(group.causes)));
+  const key = el("p.key", el("span", el("i.has"), "has members"), el("span", el("i.none"), "without members"), [...causes].sort().map(code => el("span", el("b." + causeOf(code)[1], causeOf(code)[0]), code)));
+  const hidden = estate.reduce((sum, group) => sum + group.rebalances - (group.times?.length ?? 0), 0);
+  const card = el("div.card.overview", el("div.bar", el("h2", "What happened when, and to whom"), el("div.tools", button("−", () => zoom(2), "zoom out"), button("+", () => zoom(.5), "zoom in"), button("‹", () => look(view[0] - (view[1] - view[0]) / 2), "earlier"), button("›", () => look(view[0] + (view[1] - view[0]) / 2), "later"), button("all", () => look(whole[0], whole[1] - whole[0]), "all, the whole time"), extent)),
+    el("p.soft", `A dot is a rebalance; each row is a group of the table below, in its order. A number counts the rebalances of all groups at that time: choose it to see whom.${hidden > 0 ? ` ${plural(hidden, "earlier rebalance")} of groups with many are not drawn.` : ""}`), plot, then, key);
+  drawOverview = () => { if (!byId("all-groups").hidden && plot.isConnected) draw(); };
+  new ResizeObserver(() => { if (plot.isConnected && plot.clientWidth && plot.clientWidth !== width) draw(); }).observe(plot);
+  return card;
+}
+
+// What a screen reader says of a mark begins with what stands in it, as voice control asks for that: "2k; 1,946 rebalances".
+function spoken(node, lines) {
+  const text = lines.filter(Boolean).join("; ");
+  return text.includes(node.textContent) ? text : `${node.textContent}; ${text}`;
 }
 
 // -- what a mark or a lane says, beside the pointer or below the focus --
@@ -479,16 +661,15 @@ function come() {
 }
 function show(focus) {
   hide();
-  drawEstate();
   const one = state.group !== "";
   byId("all-groups").hidden = one;
   byId("one-group").hidden = !one;
+  drawEstate();
   document.title = `${one ? state.group.slice(1) : "Audit of consumer groups"} · streams-assignor`;
   if (one) showGroup(state.group.slice(1), focus).catch(fail); else byId("one-group").replaceChildren();
 }
 function options(id, entries) {
-  for (const [value, label] of entries) { const option = el("option", label); option.value = value; byId(id).append(option); }
-  byId(id).onchange = event => go({[id]: event.target.value, page: "1"});
+  byId(id).append(...entries.map(([value, label]) => el("option", {value}, label)));
 }
 function counts(rows) {
   const found = new Map();
@@ -499,15 +680,11 @@ function fail(error) {
   byId("broken").hidden = false;
   byId("broken").textContent = typeof DecompressionStream === "undefined" ? "This browser cannot read compressed data; browsers from 2024 on can." : `This page cannot be drawn: ${error.message}`;
 }
-const theme = byId("theme"), dark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-theme.onclick = () => { document.documentElement.dataset.theme = dark() ? "light" : "dark"; theme.textContent = dark() ? "Light" : "Dark"; };
-theme.textContent = dark() ? "Light" : "Dark";
-
 async function begin() {
+  frame();
   const data = await unpack(byId("table").textContent), columns = data.groups;
   end = data.until ?? 0;
   compared = data.bounces;
-  byId("interval").textContent = data.from === null ? "without records" : `${moment(data.from)} to ${moment(data.until)}`;
   for (const name of ["type", "state", "causes"]) columns[name] = named(columns[name]);
   estate = rowsOf(columns, columns.group.length);
   estate.forEach((each, rank) => Object.assign(each, {rank, folded: each.group.toLowerCase(), top: Object.keys(each.causes)[0] ?? ""}));
@@ -520,5 +697,8 @@ async function begin() {
 
   addEventListener("popstate", come);
   come();
+  await readRebalances();
+  if (estate.some(group => group.times?.length)) byId("overview").replaceChildren(overview(data.from));
+  if (state.at) show(false);
 }
 begin().catch(fail);

@@ -1,25 +1,37 @@
 // Elements from plain values. Text is always a text node, so no name in a file becomes markup.
 
-/** Return an element; attributes that are null or false are left out, functions listen, `class` and the rest are set. */
-export function el(name, attributes = {}, ...content) {
-  const element = document.createElement(name);
+const SVG = "http://www.w3.org/2000/svg";
+
+function made(create, name, content) {
+  const [tag, ...classes] = name.split(".");
+  const element = create(tag);
+  const isPlain = content[0] && Object.getPrototypeOf(content[0]) === Object.prototype;
+  const [attributes, inside] = isPlain ? [content[0], content.slice(1)] : [{}, content];
+  if (classes.length) element.setAttribute("class", classes.join(" "));
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(key, value);
     else if (value === true) element.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
   }
-  element.append(...content.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== false));
+  element.append(...inside.flat(Infinity).filter((item) => item !== null && item !== undefined && item !== false && item !== ""));
   return element;
 }
 
-const SVG = "http://www.w3.org/2000/svg";
+/**
+ * Return an element: `el("p.soft", { id: "x" }, "text", el("b", "more"))`. Classes and attributes may be left out, and so
+ * are attributes that are null or false; functions listen.
+ */
+export const el = (name, ...content) => made((tag) => document.createElement(tag), name, content);
 
 /** Return an element of a drawing. */
-export function svg(name, attributes = {}, ...content) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...content);
-  return element;
+export const svg = (name, ...content) => made((tag) => document.createElementNS(SVG, tag), name, content);
+
+/** Return what a page of one file was made with: the JSON of its element `data`. */
+export const pageData = () => JSON.parse(document.getElementById("data").textContent);
+
+/** Fill the page of one file with the parts that a view returns. */
+export function fill(...parts) {
+  document.querySelector("main").append(el("h2.unseen", "Result"), ...parts.flat(Infinity).filter(Boolean));
 }
 
 /** Return a part with a heading, or nothing without content. */

@@ -1,0 +1,167 @@
+"""``group NAME --what-if``: the forecast of a step as text and as plain values."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless
+from assignor.formats.block_yaml import to_yaml
+from assignor.formats.text import count, format_seconds, sanitize
+from assignor.groups import InspectedGroup
+from upgrade.config_keys import CONFIG_KEYS
+from upgrade.errors import UpgradeError
+from upgrade.streams_config import StreamsConfig
+
+if TYPE_CHECKING:
+    from spark_sim.forecast import Forecast, Operation, Outcome
+
+_ROWS: Final = 20
+"""Lines of one list; all of them are in the JSON."""
+_OF_MEMBERS: Final = ("application.server", "client.rack", "group.instance.id", "upgrade.from")
+"""Keys that the group shows, or that a step sets."""
+
+
+def read_operation(text: str) -> Operation:
+    """Read a step; a text that is none ends the command."""
+    from spark_sim.forecast import parse_operation
+
+    try:
+        return parse_operation(text)
+    except UpgradeError as error:
+        raise click.BadParameter(str(error), param_hint="--what-if") from error
+
+
+def read_config(path: Path | None) -> StreamsConfig:
+    """Read the settings of the members that decide where tasks go; the defaults without a file."""
+    from assignor.cli.plan.application_settings import read_settings
+    from upgrade.application.setting_files import is_placeholder, setting_of
+
+    if path is None:
+        return StreamsConfig()
+    try:
+        values = read_settings(path).values
+        known = {key: setting_of(values, key) for key in CONFIG_KEYS.keys() - {*_OF_MEMBERS, "client.tag.*"}}
+        tags = {key: value for key, value in values.items() if key.startswith("client.tag.")}
+        given = {key: value for key, value in {**known, **tags}.items() if value and not is_placeholder(value)}
+        return StreamsConfig.of(given)
+    except UpgradeError as error:
+        raise WrongUsage(f"{path}: {error}") from error
+
+
+def show_forecast(
+    group: InspectedGroup,
+    operation: Operation,
+    config: StreamsConfig,
+    form: str,
+    *,
+    ephemeral: bool,
+    session_timeout_s: float | None,
+) -> None:
+    """Print what a step does; status 1 if there is no forecast, or if something goes wrong in it."""
+    from spark_sim.forecast import forecast, observe
+
+    try:
+        found = forecast(
+            observe(group, config),
+            operation,
+            now_ms=int(1000 * time.time()),
+            ephemeral=ephemeral,
+            session_timeout_s=session_timeout_s,
+        )
+    except UpgradeError as error:
+        raise CommandFailed(f"no forecast: {error}") from error
+    if form == "table":
+        click.echo(sanitize("\n".join(forecast_lines(found))))
+    else:
+        click.echo(_WRITERS[form](found.as_json()), nl=False)
+    exit_unless(found.is_safe)
+
+
+def _to_json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2) + "\n"
+
+
+_WRITERS: Final = {"json": _to_json, "yaml": to_yaml}
+FORMS: Final = ("table", *_WRITERS)
+
+
+def forecast_lines(found: Forecast) -> Iterator[str]:
+    """Write a forecast: each outcome with what it depends on, and what was assumed."""
+    several = len(found.outcomes) > 1
+    size = f"{count(found.processes, 'instance')}, {count(found.tasks, 'task')}"
+    yield f"{found.group}: {found.operation} ({size})" + (
+        f": {len(found.outcomes)} outcomes are possible" if several else ""
+    )
+    for outcome in found.outcomes:
+        yield ""
+        if several:
+            yield f"{_when(outcome)}:"
+        yield _summary(outcome)
+        yield from _details(outcome)
+    yield ""
+    yield from (f"assumed: {text}" for text in found.assumptions)
+
+
+def _summary(outcome: Outcome) -> str:
+    """Write an outcome in one line.
+
+    The least: no rebalance, no task moves.
+    """
+    parts = [
+        count(outcome.rebalances, "rebalance") if outcome.rebalances else "no rebalance",
+        f"{count(len(outcome.moved), 'task')} {'moves' if len(outcome.moved) == 1 else 'move'}"
+        if outcome.moved
+        else "no task moves",
+    ]
+    if outcome.moves > len(outcome.moved):
+        parts.append(f"{outcome.moves} movements on the way")
+    if outcome.restored:
+        offsets = [row.offsets for row in outcome.restored if row.offsets is not None]
+        known = f"at least {sum(offsets)} offsets" if offsets else "how far is not known"
+        parts.append(f"{count(len(outcome.restored), 'store')} to restore ({known})")
+    if outcome.unowned_s:
+        longest = format_seconds(max(outcome.unowned_s.values()))
+        parts.append(f"{count(len(outcome.unowned_s), 'task')} without an owner for up to {longest}")
+    return ", ".join(parts)
+
+
+def _details(outcome: Outcome) -> Iterator[str]:
+    yield from (f"- UNSAFE: {text}" for text in outcome.violations)
+    moved = [f"- {row.task} moves from {row.origin} to {row.target or 'nobody'}" for row in outcome.moved]
+    yield from _first(moved)
+    restored = [
+        f"- {row.process} restores {row.task}" + ("" if row.offsets is None else f" (at least {row.offsets} offsets)")
+        for row in outcome.restored
+    ]
+    yield from _first(restored)
+
+
+def _first(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:_ROWS]
+    if len(lines) > _ROWS:
+        yield f"- ... and {len(lines) - _ROWS} more (-o json has all)"
+
+
+def _when(outcome: Outcome) -> str:
+    """Write on what an outcome depends: who leads before and afterwards."""
+    staying = [possibility.leader for possibility in outcome.when if possibility.next_leader is None]
+    following: dict[str, list[str]] = {}
+    for possibility in outcome.when:
+        if possibility.next_leader is not None:
+            following.setdefault(possibility.leader, []).append(possibility.next_leader)
+    parts = [
+        *([f"{_any(staying)} leads"] if staying else []),
+        *(f"{leader} leads and then {_any(then)}" for leader, then in following.items()),
+    ]
+    return f"if {_any(parts)}"
+
+
+def _any(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last

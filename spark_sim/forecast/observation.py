@@ -1,0 +1,198 @@
+"""What a described group shows of itself: processes, topology, state stores. It is what a forecast starts from.
+
+A stable classic group shows the input of its last decision, the subscriptions, beside the result, the assignments. So
+what it does not show (the release of the leader, some of its configuration) can be tried: what repeats the last
+decision is kept (``reproduction``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+from uuid import UUID
+
+from attrs import field, frozen
+
+from assignor import Subtopology, Topology
+from assignor.cluster import ClusterSnapshot
+from assignor.groups import InspectedGroup, InspectedMember, place_of
+from assignor.groups.described_group import STABLE
+from subscription_codec import TaskId, TopicPartition
+from upgrade.errors import UpgradeError
+from upgrade.streams_config import StreamsConfig
+
+_THREAD: Final = re.compile(r"-StreamThread-\d+")
+_CHANGELOG: Final = "(changelogs of subtopology {})"
+"""All changelogs of a subtopology as one: a member reports the sum of their offsets."""
+
+
+class ForecastError(UpgradeError):
+    """There is no forecast of a group; the message says why."""
+
+
+@frozen(eq=False)
+class ObservedProcess:
+    """A process of the group: the members with one process id."""
+
+    name: str
+    """The name for people, unique in the group."""
+    process_id: UUID
+    threads: tuple[InspectedMember, ...]
+
+    @property
+    def active(self) -> frozenset[TaskId]:
+        """The active tasks of its last assignments."""
+        return frozenset(task for thread in self.threads for task in thread.assignment.active)
+
+
+@frozen(eq=False, kw_only=True)
+class ObservedGroup:
+    """A stable classic group of Kafka Streams. Two are equal only if they are the same object."""
+
+    group: InspectedGroup
+    processes: tuple[ObservedProcess, ...]
+    topology: Topology
+    partitions: Mapping[str, int]
+    """The partitions of each source topic and of the changelogs."""
+    offset_sums: Mapping[tuple[UUID, TaskId], int]
+    """The offset sums that each process reported when it last joined, of stores that it did not run."""
+    end_offset_sums: Mapping[TaskId, int] = field(init=False)
+    """The largest offset sum that a member has reported of each task: its end may be later."""
+    config: StreamsConfig
+    """The configuration of the members, as far as it is known: the number of standbys is taken from the group."""
+
+    @end_offset_sums.default
+    def _largest_sums(self) -> Mapping[TaskId, int]:
+        ends: dict[TaskId, int] = {}
+        for (_, task), offset_sum in self.offset_sums.items():
+            ends[task] = max(offset_sum, ends.get(task, 0))
+        return ends
+
+    @property
+    def tasks(self) -> Mapping[TaskId, tuple[TopicPartition, ...]]:
+        """The tasks with the partitions that they read."""
+        return self.topology.tasks(self.partitions)
+
+    @property
+    def end_offsets(self) -> dict[TopicPartition, int]:
+        """The end offsets of the changelogs."""
+        return {
+            TopicPartition(topic, partition): self.end_offset_sums.get(TaskId(number, partition), 0)
+            for number, subtopology in enumerate(self.topology.subtopologies)
+            for topic in subtopology.changelogs
+            for partition in range(self.partitions[topic])
+        }
+
+    def cluster(self, now_ms: int) -> ClusterSnapshot:
+        """Return the topics as a leader sees them."""
+        return ClusterSnapshot(partitions=self.partitions, end_offsets=self.end_offsets, now_ms=now_ms)
+
+
+def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int] | None = None) -> ObservedGroup:
+    """Return what a group shows of itself.
+
+    Args:
+        group: The group.
+        config: The configuration of its members.
+        stateful: The numbers of the subtopologies with state stores; None: those of which a member has reported one.
+
+    Raises:
+        ForecastError: The group is none that the simulation can continue.
+    """
+    _check(group)
+    sources = _sources(group.members)
+    with_state = set(_reported(group.members)) if stateful is None else {*stateful}
+    tasks = max(sources) + 1
+    topology = Topology.of(
+        *(
+            Subtopology(sources=sources[number], changelogs=[_CHANGELOG.format(number)] if number in with_state else [])
+            for number in range(tasks)
+        )
+    )
+    known = {
+        topic: group.described.partition_counts.get(topic, count) for topic, count in _partitions(group.members).items()
+    }
+    return ObservedGroup(
+        group=group,
+        processes=tuple(_processes(group.members)),
+        topology=topology,
+        partitions=known | topology.changelog_partitions(known),
+        offset_sums=dict(_offset_sums(group.members)),
+        config=config,
+    )
+
+
+def _check(group: InspectedGroup) -> None:
+    described = group.described
+    if not group.is_streams:
+        shown = f"{described.type} {described.protocol}".strip()
+        raise ForecastError(
+            f"group {described.name}: expected a stable classic group of Kafka Streams, got {described.state}, {shown}"
+        )
+    if described.state != STABLE or not group.members:
+        raise ForecastError(f"group {described.name}: expected a stable group, got {described.state}: look again later")
+    for member in group.members:
+        if problem := member.subscription.problem or member.assignment.problem:
+            raise ForecastError(f"group {described.name}: {member.label} cannot be read: {problem}")
+        if member.subscription.process_id is None or not member.subscription.candidate_releases.releases:
+            raise ForecastError(f"group {described.name}: no release is known that sends what {member.label} sent")
+        if any(task.topology for task in member.assignment.active):
+            raise ForecastError(f"group {described.name}: it has named topologies, which the simulation does not have")
+        if member.is_about_to_rejoin:
+            why = " and ".join(cause.value for cause in member.rejoin_causes)
+            raise ForecastError(f"group {described.name}: {member.label} is about to rejoin ({why}): look again later")
+
+
+def _inputs(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, TopicPartition]]:
+    for member in members:
+        yield from zip(member.assignment.tasks_of_partitions, member.assignment.partitions, strict=True)
+
+
+def _sources(members: Iterable[InspectedMember]) -> Mapping[int, set[str]]:
+    """Return the topics of each subtopology, up to the last one that has a task."""
+    topics: dict[int, set[str]] = defaultdict(set)
+    for task, partition in _inputs(members):
+        topics[task.subtopology].add(partition.topic)
+    unseen = [number for number in range(max(topics, default=0) + 1) if number not in topics]
+    if unseen:
+        raise ForecastError(f"no member has a task of subtopology {unseen[0]}: its topics are not known")
+    return topics
+
+
+def _partitions(members: Iterable[InspectedMember]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for _, partition in _inputs(members):
+        counts[partition.topic] = max(partition.partition + 1, counts.get(partition.topic, 0))
+    return counts
+
+
+def _reported(members: Iterable[InspectedMember]) -> Iterator[int]:
+    """Yield the subtopologies of which a member has state, as far as members and the leader say."""
+    for member in members:
+        sent = member.subscription
+        reported = sent.previous_standby if sent.offset_sums is None else sent.offset_sums
+        yield from (task.subtopology for task in (*reported, *member.assignment.standbys))
+
+
+def _processes(members: Iterable[InspectedMember]) -> Iterator[ObservedProcess]:
+    """Yield the processes, named by what the user calls them: instance id or client id without its thread, and host."""
+    threads: dict[UUID, list[InspectedMember]] = defaultdict(list)
+    for member in members:
+        if member.subscription.process_id:
+            threads[member.subscription.process_id].append(member)
+    names = {
+        process_id: _THREAD.sub("", place_of(of_process[0].described)) for process_id, of_process in threads.items()
+    }
+    for process_id, of_process in threads.items():
+        name = names[process_id]
+        unique = name if [*names.values()].count(name) == 1 else f"{name} {str(process_id)[:8]}"
+        yield ObservedProcess(unique, process_id, tuple(of_process))
+
+
+def _offset_sums(members: Iterable[InspectedMember]) -> Iterator[tuple[tuple[UUID, TaskId], int]]:
+    for member in members:
+        for task, offset_sum in (member.subscription.offset_sums or {}).items():
+            if offset_sum >= 0 and member.subscription.process_id:
+                yield (member.subscription.process_id, task), offset_sum

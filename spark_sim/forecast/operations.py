@@ -1,0 +1,74 @@
+"""The steps that a forecast is asked for: ``restart pod-3``, ``stop pod-3``, ``add``, ``upgrade pod-3 4.3.1``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+
+from assignor.groups import matches
+from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess
+from spark_sim.model.scenario import Instance
+from upgrade.releases import release_named
+
+RESTART, STOP, ADD, UPGRADE = "restart", "stop", "add", "upgrade"
+_FORMS: Final = "restart WHICH, stop WHICH, add, upgrade WHICH RELEASE [upgrade.from=VALUE]"
+
+
+@frozen
+class Operation:
+    """One step of an operator."""
+
+    verb: str
+    which: str = ""
+    """The process, as ``groups.matches`` takes it; empty if a process is added."""
+    instance: Instance | None = None
+    """What the process is started as; None: what it is."""
+
+    def __str__(self) -> str:
+        instance = str(self.instance).replace(",", " ") if self.instance else ""
+        return " ".join(filter(None, (self.verb, self.which, instance)))
+
+    def process(self, observed: ObservedGroup) -> ObservedProcess:
+        """Return the process that is meant; ``ForecastError`` if there is none, or several are."""
+        meant = [
+            process
+            for process in observed.processes
+            if any(matches(self.which, thread.described) for thread in process.threads)
+            or str(process.process_id).startswith(self.which)
+        ]
+        if len(meant) == 1:
+            return meant[0]
+        names = ", ".join(process.name for process in meant or observed.processes)
+        number = "several processes are" if meant else "no process is"
+        raise ForecastError(
+            f"{number} {self.which!r}: expected the host, or the beginning of a client.id, of one of {names}"
+        )
+
+
+def parse_operation(text: str) -> Operation:
+    """Parse a step.
+
+    >>> str(parse_operation("upgrade pod-3 2.8 upgrade.from=2.3"))
+    'upgrade pod-3 2.8.2 upgrade.from=2.3'
+
+    Raises:
+        ForecastError: It is none of these.
+        UpgradeError: The release or ``upgrade.from`` is unknown.
+    """
+    match text.split():
+        case ["add"]:
+            return Operation(ADD)
+        case [("restart" | "stop") as verb, which]:
+            return Operation(verb, which)
+        case ["upgrade", which, release]:
+            return Operation(UPGRADE, which, _instance(release))
+        case ["upgrade", which, release, setting] if setting.startswith("upgrade.from="):
+            return Operation(UPGRADE, which, _instance(release, setting.partition("=")[2]))
+    raise ForecastError(f"expected one of {_FORMS}, got {text!r}")
+
+
+def _instance(release: str, upgrade_from: str | None = None) -> Instance:
+    instance = Instance(release_named(release), upgrade_from)
+    instance.config()  # raises what a member of that release raises
+    return instance

@@ -1,0 +1,105 @@
+"""``streams-assignor group NAME --what-if``: the forecast as the command shows it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli.group import _lookup
+from assignor.cli.group.command import group
+from spark_sim.model.scenario import Scenario
+from spark_sim.model.simulation import Simulation
+from tests.spark_sim.forecast.live import described, members_of
+
+ROLLED = "A@2.8.2 B@2.8.2 C@2.8.2 | with standbys=1 | bounce fast A>2.8.2"
+
+
+@pytest.fixture(name="run")
+def fixture_run(monkeypatch):
+    alive = Simulation(Scenario.parse(ROLLED)).run()
+
+    class Lookup:
+        def __init__(self, *given):
+            self.given = given
+
+        def group(self, name):
+            return described(name, members_of(alive))
+
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: Lookup})
+
+    def run(*arguments):
+        return CliRunner().invoke(group, ["app", "--bootstrap-servers", "h:1", *map(str, arguments)])
+
+    return run
+
+
+def test_it_says_what_a_restart_does(run):
+    done = run("--what-if", "restart B")
+
+    assert 0 == done.exit_code, done.output
+    lines = done.stdout.splitlines()
+    assert "app: restart B (3 instances, 6 tasks)" == lines[0]
+    assert "1 rebalance, no task moves, 2 tasks without an owner for up to 10 s" == lines[2]
+    assert (
+        "assumed: members that stop are back before their sessions time out, unless they are stopped for good" in lines
+    )
+
+
+def test_it_names_what_outcomes_depend_on(run):
+    lines = run("--what-if", "upgrade B 3.9.2").stdout.splitlines()
+
+    assert "app: upgrade B 3.9.2 (3 instances, 6 tasks): 2 outcomes are possible" == lines[0]
+    assert "if A (A.local) or C (C.local) leads or B (B.local) leads and then A (A.local) or C (C.local):" == lines[2]
+
+
+def test_moved_tasks_are_lines(run):
+    lines = run("--what-if", "stop C").stdout.splitlines()
+
+    assert any(line.startswith("- 0_2 moves from C (C.local) to ") for line in lines)
+
+
+def test_json_has_all_of_it(run):
+    found = json.loads(run("--what-if", "restart B", "--json").stdout)
+
+    assert ("app", "restart B", "B (B.local)", 3, 6) == (
+        *(found[key] for key in ("group", "step", "process", "processes", "tasks")),
+    )
+    assert {"0_1": 10.0, "0_4": 10.0} == found["outcomes"][0]["unowned_seconds"]
+    assert "outcomes:" in run("--what-if", "restart B", "-o", "yaml").stdout
+
+
+def test_the_settings_of_the_members_are_read(run, tmp_path):
+    settings = tmp_path / "app.properties"
+    settings.write_text("num.standby.replicas=1\nclient.id=${POD}\nacceptable.recovery.lag=${LAG}\n")
+    assert 0 == run("--what-if", "restart B", "--config", settings).exit_code
+
+    settings.write_text("num.standby.replicas=2\n")
+    done = run("--what-if", "restart B", "--config", settings)
+    assert (1, True) == (done.exit_code, "no forecast: group app: no release and leader repeats" in done.stderr)
+
+    settings.write_text("num.standby.replicas=many\n")
+    done = run("--what-if", "restart B", "--config", settings)
+    assert (2, True) == (done.exit_code, "num.standby.replicas" in done.stderr)
+
+
+def test_a_step_that_ends_badly_has_status_1(run):
+    done = run("--what-if", "upgrade B 0.11.0.3")
+
+    assert (1, True) == (done.exit_code, "- UNSAFE: " in done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--what-if", "explode B"), "expected one of restart WHICH"),
+        (("--what-if", "restart B", "--watch"), "without --watch"),
+        (("--what-if", "restart B", "--check"), "without --watch, --wait, --check"),
+        (("--what-if", "restart B", "-o", "openmetrics"), "-o table|json|yaml"),
+        (("--state", "ephemeral"), "with --what-if"),
+        (("--session-timeout", "30s"), "--session-timeout with --wait"),
+    ],
+)
+def test_wrong_usage_is_refused(run, arguments, why):
+    done = run(*arguments)
+
+    assert (2, True) == (done.exit_code, why in done.stderr), done.stderr

@@ -1,0 +1,37 @@
+"""Groups that a broker would describe: of a simulation at rest, and of a record of a capture."""
+
+from assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
+
+
+def described(name, members, **counts):
+    return DescribedGroup(
+        name=name,
+        state="Stable",
+        protocol_type="consumer",
+        protocol="stream",
+        partition_counts=counts,
+        members=tuple(members),
+    )
+
+
+def members_of(simulation):
+    group = simulation.coordinator
+    by_id = {member.member_id: member for member in simulation.members.values()}
+    for member_id, subscription in group.subscriptions.items():
+        member = by_id[member_id]
+        yield DescribedGroupMember(
+            member_id=member_id,
+            client_id=f"{member.process}-StreamThread-{member.name.partition('.')[2] or 1}-consumer",
+            host=f"/{member.process}.local",
+            group_instance_id=member.group_instance_id,
+            subscription=subscription,
+            assignment=group._assignments[member_id],
+        )
+
+
+def seen(simulation):
+    return inspect_group(described("app", members_of(simulation)))
+
+
+def recorded(generation):
+    return inspect_group(described("app", generation.members))

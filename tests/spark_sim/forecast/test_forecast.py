@@ -1,0 +1,185 @@
+"""A forecast continues a live group as the group itself goes on."""
+
+import pytest
+from attrs import evolve
+
+from assignor.groups import inspect_group
+from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
+from spark_sim.model.scenario import Instance, Scenario, make_step
+from spark_sim.model.simulation import Simulation
+from tests.spark_sim.forecast.live import described, members_of, seen
+from upgrade import UpgradeError, release_named
+from upgrade.streams_config import StreamsConfig
+
+GROUP = "A@{0} B@{0} C@{0} | with {1} | bounce fast A>{0}"
+each_release = pytest.mark.parametrize("release", ["1.1.1", "2.3.1", "2.5.1", "2.8.2", "3.9.2", "4.4.0"])
+each_workload = pytest.mark.parametrize(
+    "workload",
+    [
+        "partitions=8",
+        "standbys=1",
+        "threads=2 standbys=1 partitions=24",
+        "static",
+        "topology=two",
+        "topology=stateless",
+    ],
+)
+
+
+def run(release, workload="partitions=6"):
+    return Simulation(Scenario.parse(GROUP.format(release, workload))).run()
+
+
+def look_ahead(group, step, config=None, **options):
+    return forecast(observe(group, config or StreamsConfig()), parse_operation(step), now_ms=0, **options)
+
+
+def owners(simulation):
+    return {task: member.process for member in simulation.running_members for task in member.owned_tasks}
+
+
+def place(process):
+    return f"{process} ({process}.local)"
+
+
+def went_on(alive, step):
+    """What the group does: which tasks move, and in how many rebalances."""
+    after = alive.after(step)
+    before, then = owners(alive), owners(after)
+    moved = {(task, place(before[task]), place(then[task])) for task in before if then[task] != before[task]}
+    return moved, after.coordinator.generation - alive.coordinator.generation
+
+
+def outcomes(found):
+    return [
+        ({(row.task, row.origin, row.target) for row in outcome.moved}, outcome.rebalances)
+        for outcome in found.outcomes
+    ]
+
+
+@each_release
+@each_workload
+def test_what_the_group_does_after_a_restart_is_among_the_outcomes(release, workload):
+    alive = run(release, workload)
+    mode = "leave" if release_named(release).leaves_on_close else "fast"
+    step = make_step("bounce", "B", instance=Instance(release_named(release)), mode=mode)
+
+    assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "restart B"))
+
+
+@each_release
+@each_workload
+def test_what_the_group_does_without_an_instance_is_among_the_outcomes(release, workload):
+    alive = run(release, workload)
+    step = make_step("stop", "C", mode="leave" if release_named(release).leaves_on_close else "")
+
+    assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "stop C"))
+
+
+@each_release
+@each_workload
+def test_an_instance_that_is_added_gets_tasks(release, workload):
+    found = look_ahead(seen(run(release, workload)), "add")
+
+    assert found.is_safe
+    assert all("(new)" in {row.target for row in outcome.moved} for outcome in found.outcomes)
+
+
+def test_two_groups_of_one_shape_are_not_mixed_up():
+    """The cache of assignors took one group of two subtopologies for another of one."""
+    assert look_ahead(seen(run("2.3.1")), "add").tasks == 6
+    assert look_ahead(seen(run("2.3.1", "topology=two")), "add").tasks == 12
+
+
+def test_a_static_member_that_comes_back_causes_no_rebalance():
+    (outcome,) = look_ahead(seen(run("3.9.2", "static threads=2")), "restart B").outcomes
+
+    assert (0, (), {}) == (outcome.rebalances, outcome.moved, outcome.unowned_s)
+
+
+def test_tasks_wait_for_the_session_of_a_member_that_is_gone():
+    group = seen(run("3.9.2", "standbys=1"))
+    by_default, longer = (look_ahead(group, "stop B", session_timeout_s=seconds).outcomes for seconds in (None, 60.0))
+
+    assert {45.0} == {seconds for outcome in by_default for seconds in outcome.unowned_s.values()}
+    assert {60.0} == {seconds for outcome in longer for seconds in outcome.unowned_s.values()}
+    assert {10.0} == {*look_ahead(seen(run("2.8.2")), "stop B").outcomes[0].unowned_s.values()}
+
+
+def test_an_upgrade_without_upgrade_from_fails_where_the_plan_says_so():
+    group = seen(run("1.1.1"))
+
+    assert not look_ahead(group, "upgrade B 2.0.1").is_safe
+    assert look_ahead(group, "upgrade B 2.0.1 upgrade.from=1.1").is_safe
+
+
+def test_without_its_state_an_instance_restores():
+    group = seen(run("3.9.2", "lag standbys=1"))
+    kept = look_ahead(group, "restart B")
+    lost = look_ahead(group, "restart B", ephemeral=True)
+
+    assert {()} == {outcome.restored for outcome in kept.outcomes}
+    rows = [row for outcome in lost.outcomes for row in outcome.restored]
+    assert place("B") in {row.process for row in rows}
+
+
+def test_the_next_leader_matters_if_the_leader_goes():
+    found = look_ahead(seen(run("2.8.2")), "upgrade B 3.9.2")
+    leaders = {(each.leader, each.next_leader) for outcome in found.outcomes for each in outcome.when}
+
+    assert {(place("A"), None), (place("C"), None), (place("B"), place("B")), (place("B"), place("C"))} <= leaders
+    assert found.as_json()["outcomes"][0]["when"][0]["releases"] == "2.8.0 to 2.8.2"
+
+
+def test_a_configuration_that_the_group_does_not_show_is_asked_for():
+    config = StreamsConfig(num_standby_replicas=2)
+
+    with pytest.raises(ForecastError, match="no release and leader repeats its last assignment"):
+        look_ahead(seen(run("3.9.2")), "restart B", config)
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ("restart X", "no process is 'X'"),
+        ("restart", "expected one of restart WHICH"),
+        ("drain B", "expected one of restart WHICH"),
+        ("upgrade B 77.7", "unknown release"),
+        ("upgrade B 2.0.1 upgrade.from=9", "upgrade.from"),
+        ("upgrade B 2.0.1 from=9", "expected one of restart WHICH"),
+    ],
+)
+def test_a_step_that_is_none_is_refused(step, why):
+    with pytest.raises(UpgradeError, match=why):
+        look_ahead(seen(run("3.9.2")), step)
+
+
+def test_a_name_of_several_instances_is_refused():
+    alive = run("3.9.2")
+    members = [evolve(member, client_id=f"pod-{member.client_id}", host="/10.0.0.1") for member in members_of(alive)]
+
+    with pytest.raises(ForecastError, match="several processes are 'pod'"):
+        look_ahead(inspect_group(described("app", members)), "restart pod")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"state": "PreparingRebalance"}, "expected a stable"),
+        ({"protocol": "range"}, "expected a stable classic group of Kafka Streams, got Stable, classic range"),
+        ({"members": ()}, "expected a stable"),
+    ],
+)
+def test_a_group_that_cannot_be_continued_is_refused(changes, why):
+    group = evolve(described("app", members_of(run("3.9.2"))), **changes)
+
+    with pytest.raises(ForecastError, match=why):
+        look_ahead(inspect_group(group), "restart B")
+
+
+def test_a_member_that_cannot_be_read_is_named():
+    first, *others = members_of(run("3.9.2"))
+    damaged = evolve(first, subscription=first.subscription[:9])
+
+    with pytest.raises(ForecastError, match="cannot be read"):
+        look_ahead(inspect_group(described("app", [damaged, *others])), "restart B")

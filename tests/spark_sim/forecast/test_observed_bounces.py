@@ -1,0 +1,79 @@
+"""Forecasts of real bounces of real members: what came of each step is among the outcomes."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from assignor.groups.capture import Capture
+from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
+from tests.spark_sim.forecast.live import recorded
+from upgrade.streams_config import StreamsConfig
+
+CAPTURES = {path.stem: path for path in sorted(Path("tests/captures").glob("*.json"))}
+NO_FORECAST = {
+    # The assignor of 0.10.0 iterates over hash sets, so equal subscriptions have had different assignments.
+    "0.10.0.1-to-1.1.1-two-bounces": 4
+}
+DIFFERENT = {
+    # Two instances end, as their store files cannot be read: nothing of the group shows that they will.
+    "2.3.1-to-3.9.2-two-bounces-corrupt-stores": 2
+}
+IN_THE_GATE = {"2.8.2-to-3.9.2-standby-hosts", "2.0.1-to-2.3.1"}
+
+
+def peer(member_id_or_client):
+    return "-".join(member_id_or_client.split("-")[:2])
+
+
+def steps_of(capture):
+    """Yield each bounce: the group before and after it, and what was started."""
+    by_members = {
+        frozenset(member.member_id for member in generation.members): generation
+        for generation in capture.generations
+        if generation.has_assignments
+    }
+    for before, after in zip(capture.snapshots, capture.snapshots[1:], strict=False):
+        groups = [by_members.get(snapshot.member_ids) for snapshot in (before, after)]
+        if before.quiescent and after.quiescent and all(groups):
+            old, new = map(recorded, groups)
+            if f"peer-{after.instance}" in {peer(member.described.client_id) for member in old.members}:
+                release, *settings = after.step.split(",")
+                value = [setting for setting in settings if setting.startswith("upgrade.from=")]
+                yield old, new, " ".join([f"upgrade peer-{after.instance} {release}", *value])
+
+
+def tasks(group):
+    return {task: peer(member.described.client_id) for member in group.members for task in member.assignment.active}
+
+
+def count_forecasts(capture):
+    counts = Counter()
+    for old, new, step in steps_of(capture):
+        counts["steps"] += 1
+        before, after = tasks(old), tasks(new)
+        moved = {task: after[task] for task in before if after.get(task) != before[task]}
+        try:
+            found = [
+                forecast(observe(old, StreamsConfig()), parse_operation(step), now_ms=0, ephemeral=ephemeral)
+                for ephemeral in (False, True)
+            ]
+        except ForecastError:
+            counts["no forecast"] += 1
+            continue
+        outcomes = [
+            {row.task: peer(row.target) for row in outcome.moved} for each in found for outcome in each.outcomes
+        ]
+        counts["different"] += moved not in outcomes
+    return counts
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in IN_THE_GATE else pytest.param(name, marks=pytest.mark.slow) for name in CAPTURES],
+)
+def test_what_came_of_a_real_bounce_is_among_the_outcomes(name):
+    counts = count_forecasts(Capture.parse(CAPTURES[name].read_text()))
+
+    assert counts["steps"]
+    assert (NO_FORECAST.get(name, 0), DIFFERENT.get(name, 0)) == (counts["no forecast"], counts["different"])
