@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from tests.lab.integration.kafka_jars import class_path, jvm
 from tests.lab.integration.nodes import Node, format_storage, free_ports, start_node
-from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 from upgrade.releases import NEWEST as NEWEST_RELEASE
 
 NEWEST = "4.3.1"  # the newest release with which all stored runs were made
