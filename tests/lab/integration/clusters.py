@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from tests.lab.integration.kafka_jars import class_path, jvm
 from tests.lab.integration.nodes import Node, format_storage, free_ports, start_node
-from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
 from upgrade.releases import NEWEST as NEWEST_RELEASE
 
 NEWEST = "4.3.1"  # the newest release with which all stored runs were made
@@ -79,7 +79,7 @@ class Cluster:
         """Bootstrap addresses of the voters."""
         return ",".join(self.controller(node) for node in self._voters)
 
-    def node(self, node: int) -> Subprocess:
+    def node(self, node: int) -> Node:
         """A node that runs."""
         return self._running[node]
 
