@@ -9,6 +9,7 @@ from pyspark.sql.datasource import (
     DataSourceReader,
     EqualTo,
     In,
+    InputPartition,
     IsNotNull,
     IsNull,
     LessThan,
@@ -18,9 +19,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 import spark_sim
+from assignor.groups.history.log_segment import LogRecord
 from spark_sim.audit import _spark_source, records
 from spark_sim.audit._spark_source import ConsumerOffsets, RecordsStream, check_options, limited, source_of
-from spark_sim.audit.records import FILTERED, partition_records, read_records
+from spark_sim.audit.records import FILTERED, RECORDS, partition_records, read_records, record_row
 from spark_sim.audit.sources import SourceError, segments_source
 from spark_sim.row_filter import FilterOptionError, RowFilter, take_filters, takes_filters
 
@@ -294,3 +296,42 @@ class TestOnSpark:
         assert message in first
         assert "Traceback" not in str(raised.value)
         assert all("SQLSTATE" in line for line in others)
+
+    def test_a_stream_has_batches_of_its_limit_and_ends_with_what_is_available(self, spark, tmp_path):
+        class Numbers(RecordsStream):
+            def _ranges(self):
+                return {"0": (0, 25), "1": (0, 0)}
+
+            def partitions(self, start, end):
+                return [InputPartition((start["0"], end["0"]))]
+
+            def read(self, partition):
+                return RECORDS.batches(
+                    [record_row(0, LogRecord(at, 5, b"", None)) for at in range(*partition.value)], 9
+                )
+
+        class NumberSource(ConsumerOffsets):
+            @classmethod
+            def name(cls):
+                return "numbers"
+
+            def streamReader(self, schema):  # noqa: ARG002  # the interface of Spark
+                return Numbers(dict(self.options))
+
+        spark.dataSource.register(NumberSource)
+        stream = spark.readStream.format("numbers").options(**BROKERS, maxOffsetsPerTrigger="10").load()
+        query = (
+            stream.writeStream.format("memory")
+            .queryName("numbers")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(120)
+
+        assert [progress["numInputRows"] for progress in query.recentProgress if progress["numInputRows"]] == [
+            10,
+            10,
+            5,
+        ]
+        assert spark.table("numbers").count() == 25
