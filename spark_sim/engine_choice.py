@@ -81,7 +81,7 @@ def open_engine(options: EngineOptions, log: Log, job: str) -> Iterator[WorkEngi
         job: What Spark shows of the jobs, such as ``streams-assignor audit``.
 
     Raises:
-        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
         ModuleNotFoundError: There is no PySpark.
     """
     master = options.master or PROCESSES

@@ -11,6 +11,7 @@ import sys
 from abc import abstractmethod
 from array import array
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
@@ -306,21 +307,24 @@ class SortedPartitions(RecordSequence[TopicPartition]):
     ['a-7', 'b-0', 'b-0', 'b-1']
     """
 
-    __slots__ = ("_ends", "_numbers", "_topics")
+    __slots__ = ("_ends", "_numbers", "topics")
+
+    topics: list[str]
+    """The topics of the partitions, sorted; not to be changed."""
 
     def __init__(self, groups: Sequence[tuple[str, Sequence[int]]]) -> None:
         if len(groups) == 1 and groups[0][1]:  # most members read one topic
             ((topic, numbers),) = groups
-            self._topics, self._numbers = [topic], array(INT32, sorted(numbers))
+            self.topics, self._numbers = [topic], array(INT32, sorted(numbers))
             self._ends = array(INT32, (len(numbers),))
             return
-        self._topics = []
+        self.topics = []
         self._ends, self._numbers = array(INT32), array(INT32)
         last: list[int] = []
         for topic, numbers in _sorted_groups(groups):
-            if not self._topics or self._topics[-1] != topic:
+            if not self.topics or self.topics[-1] != topic:
                 self._close(last)
-                self._topics.append(topic)
+                self.topics.append(topic)
                 last = []
             last.extend(numbers)
         self._close(last)
@@ -330,9 +334,9 @@ class SortedPartitions(RecordSequence[TopicPartition]):
 
     def includes(self, other: SortedPartitions) -> bool:
         """Whether all partitions of ``other`` are here, too: one pass over both, for each topic."""
-        if self._numbers == other._numbers and self._ends == other._ends and self._topics == other._topics:
+        if self._numbers == other._numbers and self._ends == other._ends and self.topics == other.topics:
             return True
-        if self._topics == other._topics and len(self._topics) == 1 and len(self) <= _FEW:
+        if self.topics == other.topics and len(self.topics) == 1 and len(self) <= _FEW:
             wanted = set(other._numbers)
             if len(wanted) == len(other):
                 return wanted.issubset(self._numbers)
@@ -343,18 +347,13 @@ class SortedPartitions(RecordSequence[TopicPartition]):
                 return False
         return True
 
-    @property
-    def topics(self) -> Sequence[str]:
-        """The topics of the partitions, sorted."""
-        return self._topics
-
     def by_topic(self) -> Iterator[tuple[str, array[int]]]:
         """Yield each topic with its partitions."""
-        if len(self._topics) == 1:
-            yield self._topics[0], self._numbers
+        if len(self.topics) == 1:
+            yield self.topics[0], self._numbers
             return
         first = 0
-        for topic, end in zip(self._topics, self._ends, strict=True):
+        for topic, end in zip(self.topics, self._ends, strict=True):
             yield topic, self._numbers[first:end]
             first = end
 
@@ -363,14 +362,30 @@ class SortedPartitions(RecordSequence[TopicPartition]):
             yield from _make_records(TopicPartition, repeat(topic), numbers)
 
     def _record_at(self, index: int) -> TopicPartition:
-        return TopicPartition(self._topics[bisect_right(self._ends, index)], self._numbers[index])
+        return TopicPartition(self.topics[bisect_right(self._ends, index)], self._numbers[index])
 
     def _close(self, numbers: list[int]) -> None:
         """Add the partitions of the last topic."""
-        if self._topics:
+        if self.topics:
             numbers.sort()
             self._numbers.extend(numbers)
             self._ends.append(len(self._numbers))
+
+
+def count_distinct(columns: Iterable[SortedPartitions]) -> int:
+    """Count the different partitions in all columns, without an object for each.
+
+    >>> count_distinct([SortedPartitions([("a", (0, 1))]), SortedPartitions([("a", (1,)), ("b", (0,))])])
+    3
+    """
+    by_topic: defaultdict[str, set[int]] = defaultdict(set)
+    for column in columns:
+        if len(column.topics) == 1:  # most members read one topic
+            by_topic[column.topics[0]].update(column._numbers)
+        else:
+            for topic, numbers in column.by_topic():
+                by_topic[topic].update(numbers)
+    return sum(map(len, by_topic.values()))
 
 
 def _sorted_groups(groups: Sequence[tuple[str, Sequence[int]]]) -> Iterator[tuple[str, Sequence[int]]]:

@@ -74,6 +74,16 @@ PARTS: Final[Mapping[str, Part]] = {
         "further releases, brokers, readers, stores and seeds",
         ((*_PYTEST, *_COVER, "-m", f"matrix and not ({_ALWAYS_LEFT_OUT})"),),
     ),
+    "containers": Part(
+        "brokers in containers, with TLS and SCRAM, and the image of this project; starts an engine if there is none",
+        (
+            (
+                *(sys.executable, "-m", "tests.lab.integration.engine", *_PYTEST, "-n0"),
+                *("-m", f"broker and not ({_ALWAYS_LEFT_OUT})", "tests/lab/integration/test_containers.py"),
+                *("tests/lab/integration/test_operator_image.py", "tests/lab/integration/test_security.py"),
+            ),
+        ),
+    ),
     "coverage": Part(
         "the branches that examples, peers and matrix covered",
         (

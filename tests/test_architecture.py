@@ -135,6 +135,23 @@ def test_the_command_line_says_what_it_can_do_without_loading_it():
     assert set() == heavy & set(done.stderr.split())
 
 
+AUDIT = """
+import sys
+import assignor.cli.audit.command, spark_sim.audit.job
+from assignor.cli._exit_status import one_line_errors
+
+with one_line_errors():
+    print(*sys.modules)
+"""
+
+
+def test_an_audit_loads_neither_spark_nor_the_simulator():
+    done = subprocess.run([sys.executable, "-c", AUDIT], cwd=ROOT, capture_output=True, text=True, check=True)
+    heavy = {"pyspark", "spark_sim.model.member", "spark_sim.packed", "spark_sim.sweep.spark.session"}
+
+    assert set() == heavy & set(done.stdout.split())
+
+
 def test_what_is_loaded_late_is_what_it_says():
     import assignor
 

@@ -35,8 +35,7 @@ def one_line_errors() -> Iterator[None]:
     from spark_sim.audit.sources import SourceError
     from spark_sim.audit.storage import StorageError
     from spark_sim.engine import EngineError
-    from spark_sim.sweep.spark.java import JavaNotFound
-    from spark_sim.sweep.spark.session import SparkNotStarted
+    from spark_sim.sweep.spark.java import SparkNotStarted
     from spark_sim.sweep.tables.publishing import ResultFolderError
 
     try:
@@ -45,7 +44,7 @@ def one_line_errors() -> Iterator[None]:
         raise WrongUsage(str(error)) from error
     except EngineError as error:
         raise CommandFailed(str(error)) from error
-    except (JavaNotFound, SparkNotStarted) as error:
+    except SparkNotStarted as error:
         raise CommandFailed(f"{error} (or do without Spark: --master processes)") from error
     except MissingExtraError as error:
         raise CommandFailed(str(error)) from error

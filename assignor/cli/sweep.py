@@ -34,18 +34,20 @@ GROUP_OPTIONS: Final = frozenset(
 """Options of a sweep over groups, which brokers do not have."""
 
 HISTORY: Final = "history"
+STREAMS: Final = "streams"
 PRESET_NAMES: Final = ("thousand-members", "five-members")
 HOW_TO_RUN: Final = frozenset({"out", "output", "storage_format", "fresh", "part", "yes", *ENGINE_OPTIONS})
 REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
-"""Options of ``--matrix history``."""
+"""Options of ``--matrix history`` and ``--matrix streams``."""
 
 
 @click.command
 @click.option(
     "--matrix",
-    type=click.Choice([*MATRICES, HISTORY]),
+    type=click.Choice([*MATRICES, HISTORY, STREAMS]),
     help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
-    "history: Kafka's own bugs, in releases that had them and in releases that did not.",
+    "history: Kafka's own bugs, in releases that had them and in releases that did not. Or streams: what goes wrong in "
+    "streams groups (KIP-1071), where it does and where it does not.",
 )
 @click.option(
     "--preset",
@@ -163,6 +165,7 @@ def sweep(
       streams-assignor sweep --from 1.1 --to 2.0 --plan one_bounce --out one-bounce
       streams-assignor sweep --matrix all --out every-release
       streams-assignor sweep --matrix history --out history
+      streams-assignor sweep --matrix streams --out streams-groups
       streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
       streams-assignor sweep --preset thousand-members --slice 1/1000 --out slice
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
@@ -251,11 +254,11 @@ def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> 
         raise WrongUsage("--yes belongs to --preset")
     if brokers:
         return _broker_suite(chosen_names, faults, **chosen)
-    if chosen["matrix"] == HISTORY:
-        _leave_out(chosen_names - REGRESSION_OPTIONS, f"--matrix {HISTORY} defines what to search for")
-        from spark_sim.sweep.suites import regression_suite
+    if chosen["matrix"] in {HISTORY, STREAMS}:
+        _leave_out(chosen_names - REGRESSION_OPTIONS, f"--matrix {chosen['matrix']} defines what to search for")
+        from spark_sim.sweep.suites import SUITES
 
-        return regression_suite()
+        return SUITES[chosen["matrix"]]()
     if "faults" in chosen_names:
         raise WrongUsage("--faults belongs to --brokers; of a group say --crashes and --rebalance-timeouts")
     return _upgrade_suite(**chosen)

@@ -39,7 +39,8 @@ from assignor.groups.described_group import (
     topics_of,
     with_topic_metadata,
 )
-from assignor.groups.member import InspectedMember, member_label, place_of
+from assignor.groups.member import InspectedMember
+from assignor.groups.member_names import member_label, place_of
 
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assignor.groups._group import InspectedGroup
 from assignor.groups._messages import Change, upgrade_text
+from assignor.groups.decoded import in_order
 from assignor.groups.described_group import WITHOUT_METADATA
-from assignor.groups.member import InspectedMember, in_order, member_label, place_of, short_name
+from assignor.groups.member import InspectedMember
+from assignor.groups.member_names import member_label, place_of, short_name
 from assignor.groups.standbys import owners_by_task
 
 

@@ -50,6 +50,17 @@ class CandidateReleases:
         return self.unpinned + self.pinned
 
     @cached_property
+    def rebalance_protocol(self) -> str | None:
+        """The only rebalance protocol of these releases; None if there are several.
+
+        >>> CandidateReleases((RELEASES["2.3.1"],)).rebalance_protocol
+        'eager'
+        >>> CandidateReleases((RELEASES["3.9.2"],)).rebalance_protocol  # None
+        """
+        protocols = {protocol for release in self.releases for protocol in release.rebalance_protocols}
+        return protocols.pop() if len(protocols) == 1 else None
+
+    @cached_property
     def _text(self) -> str:
         """Write the ranges of releases.
 
@@ -146,16 +157,6 @@ def _format_range(run: Sequence[Release]) -> str:
     if run[-1] == KAFKA_RELEASES[-1]:
         return f"{run[0].name} {_OR_NEWER}"
     return " to ".join(dict.fromkeys((run[0].name, run[-1].name)))
-
-
-def common_rebalance_protocol(releases: Iterable[Release]) -> str | None:
-    """Return the only rebalance protocol of these releases; None if there are several.
-
-    >>> common_rebalance_protocol([RELEASES["2.3.1"]]), common_rebalance_protocol([RELEASES["3.9.2"]])
-    ('eager', None)
-    """
-    protocols = {protocol for release in releases for protocol in release.rebalance_protocols}
-    return protocols.pop() if len(protocols) == 1 else None
 
 
 def streams_protocol_releases(*, is_static: bool, sends_offsets: bool) -> str:

@@ -22,7 +22,8 @@ from assignor.formats.text import count, format_seconds, join_names
 from assignor.groups._group import InspectedGroup
 from assignor.groups.check import Finding, FindingSeverity
 from assignor.groups.described_group import REBALANCING, STABLE, DescribedGroupMember
-from assignor.groups.member import InspectedMember, place_of
+from assignor.groups.member import InspectedMember
+from assignor.groups.member_names import place_of
 from upgrade.input_values import InvalidInput, parse_number
 
 DEFAULT_SESSION_TIMEOUT_SECONDS: Final = 45.0

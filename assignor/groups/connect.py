@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
+from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen
 from assignor.groups.described_group import DescribedGroupMember
-from assignor.groups.member import AssignmentSeen, InspectedMember, SubscriptionSeen, member_name, with_unique_names
+from assignor.groups.member import InspectedMember, with_unique_names
+from assignor.groups.member_names import member_name
 from subscription_codec import DecodeError
 from subscription_codec.connect_protocol import (
     CONNECTOR_TASK,

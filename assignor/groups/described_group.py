@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from assignor.groups.broker_assigned import BrokerAssignment, BrokerGroup
+from assignor.groups.broker_assigned import Assigned, BrokerAssignment, BrokerGroup
 from subscription_codec import DecodeError, TopicPartition
 from subscription_codec.consumer_protocol import decode_consumer_subscription
 from upgrade.cluster.client.errors import ClusterError
@@ -152,6 +152,25 @@ def topics_of(group: DescribedGroup) -> set[str]:
         except DecodeError:
             continue
     return topics
+
+
+def with_topic_names(group: DescribedGroup, names: Mapping[str, str]) -> DescribedGroup:
+    """Return a group whose broker assigns with the names of topics that are described by their ids."""
+
+    def named(assigned: Assigned) -> Assigned:
+        partitions = (
+            partition._replace(topic=names.get(partition.topic, partition.topic)) for partition in assigned.partitions
+        )
+        return evolve(assigned, partitions=tuple(sorted(partitions)))
+
+    def renamed(member: DescribedGroupMember) -> DescribedGroupMember:
+        assignment = member.broker_assignment
+        if assignment is None:
+            return member
+        target = None if assignment.target is None else named(assignment.target)
+        return evolve(member, broker_assignment=evolve(assignment, current=named(assignment.current), target=target))
+
+    return evolve(group, members=tuple(map(renamed, group.members)))
 
 
 def with_topic_metadata(

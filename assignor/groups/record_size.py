@@ -18,20 +18,18 @@ _TIMEOUTS: Final = 4 + 4
 
 def member_record_bytes(*members: DescribedGroupMember) -> int:
     """Return the bytes that members add."""
-    names, size = list[str | None](), len(members) * (_TIMEOUTS + 4 + 4)
-    for member in members:
-        names += (member.member_id, member.group_instance_id, member.client_id, member.host)
-        size += len(member.subscription) + len(member.assignment)
-    return size + _string_bytes(*names)
+    texts = [f"{member.member_id}{member.group_instance_id or ''}{member.client_id}{member.host}" for member in members]
+    metadata = sum([len(member.subscription) + len(member.assignment) for member in members])
+    return len(members) * (_TIMEOUTS + 4 + 4 + 4 * 2) + len(_encoded(*texts)) + metadata
 
 
 def group_record_bytes(group: DescribedGroup) -> int:
     """Return the size in bytes, correct within a few: up to two bytes per field depend on the broker's version."""
-    leader = max((member.member_id for member in group.members), key=len, default="")
-    key = 2 + _string_bytes(group.name)
-    head = _FIXED_FIELDS + _string_bytes(group.protocol_type, group.protocol, leader)
+    leader = max([member.member_id for member in group.members], key=len, default="")
+    key = 2 + 2 + len(_encoded(group.name))
+    head = _FIXED_FIELDS + 3 * 2 + len(_encoded(group.protocol_type, group.protocol, leader))
     return _BATCH + _RECORD + key + head + member_record_bytes(*group.members)
 
 
-def _string_bytes(*texts: str | None) -> int:
-    return 2 * len(texts) + len("".join(filter(None, texts)).encode("utf-8", "surrogateescape"))
+def _encoded(*texts: str) -> bytes:
+    return "".join(texts).encode("utf-8", "surrogateescape")

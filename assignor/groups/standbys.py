@@ -12,7 +12,7 @@ An assignment does not mark a standby as a warm-up (KIP-441), so it is inferred:
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from heapq import merge
@@ -20,9 +20,10 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from assignor.groups.member import InspectedMember, topology_order
+from assignor.groups.decoded import topology_order
+from assignor.groups.member import InspectedMember
 from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import SortedPartitions
+from subscription_codec.columns import SortedPartitions, count_distinct
 
 T = TypeVar("T")
 
@@ -76,7 +77,7 @@ def _repeated(
 ) -> Iterator[tuple[T, list[str]]]:
     """Merge the sorted columns of members; yield what is there more than once."""
     number = sum(map(len, columns))
-    if number <= _FEW and _count_different(columns) == number:
+    if number <= _FEW and _count_distinct(columns) == number:
         return
     names = [member.name for member in members]
     rows = merge(*map(zip, columns, map(repeat, names)), key=lambda row: order(row[0]))
@@ -86,16 +87,9 @@ def _repeated(
             yield thing, owners
 
 
-def _count_different(columns: Sequence[Sequence[object]]) -> int:
-    """Count the different things; decoded partitions are compared without an object for each."""
+def _count_distinct(columns: Sequence[Sequence[object]]) -> int:
     partitions = [column for column in columns if isinstance(column, SortedPartitions)]
-    if len(partitions) < len(columns):
-        return len({*chain.from_iterable(columns)})
-    by_topic: defaultdict[str, set[int]] = defaultdict(set)
-    for column in partitions:
-        for topic, numbers in column.by_topic():
-            by_topic[topic].update(numbers)
-    return sum(map(len, by_topic.values()))
+    return count_distinct(partitions) if len(partitions) == len(columns) else len({*chain.from_iterable(columns)})
 
 
 def _group_owners(things_by_name: Iterable[tuple[str, Iterable[T]]]) -> Mapping[T, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 from attrs import field, frozen
@@ -50,16 +50,17 @@ class UpgradeStatus:
 
 def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
     """Judge the versions of all members."""
+    stage = upgrade_stage(members)
+    if stage is Stage.UNKNOWN:
+        return UpgradeStatus(stage=stage, unreadable=len(members))
     readable = [member for member in members if member.subscription.used_version is not None]
-    if not readable:
-        return UpgradeStatus(stage=Stage.UNKNOWN, unreadable=len(members))
     used = Counter([member.subscription.used_version or 0 for member in readable])
     supported = [member.subscription.readable_version or 0 for member in readable]
     common, highest = min(supported), max(supported)
     lowest = [member for member, version in zip(readable, supported, strict=True) if version == common < highest]
     old = [member for member in readable if (member.subscription.used_version or 0) < EARLIEST_PROBEABLE_VERSION]
     return UpgradeStatus(
-        stage=_stage({*used}, common, highest),
+        stage=stage,
         used=dict(sorted(used.items())),
         common=common,
         waiting_for=tuple(member.name for member in lowest),
@@ -69,7 +70,14 @@ def upgrade_status(members: Sequence[InspectedMember]) -> UpgradeStatus:
     )
 
 
-def _stage(used: set[int], common: int, highest: int) -> Stage:
+def upgrade_stage(members: Iterable[InspectedMember]) -> Stage:
+    """Judge how far the versions of all members are."""
+    readable = [sent for member in members if (sent := member.subscription).used_version is not None]
+    if not readable:
+        return Stage.UNKNOWN
+    used = {sent.used_version or 0 for sent in readable}
+    supported = {sent.readable_version or 0 for sent in readable}
+    common, highest = min(supported), max(supported)
     if len(used) > 1:
         return Stage.MIXED
     if highest < EARLIEST_PROBEABLE_VERSION:

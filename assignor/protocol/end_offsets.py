@@ -34,11 +34,11 @@ def required_offsets(
     topology: Topology, partitions: Mapping[str, int], tasks: Mapping[TaskId, TaskInfo]
 ) -> RequiredOffsets:
     """Return the offsets that ``end_offset_sums`` needs; changelogs that do not exist yet are empty."""
-    changelogs = {partition for info in tasks.values() for partition in _existing_changelogs(info, partitions)}
+    changelogs = sorted({partition for info in tasks.values() for partition in _existing_changelogs(info, partitions)})
     sources = set(topology.source_topics)
     return RequiredOffsets(
-        tuple(sorted(partition for partition in changelogs if partition.topic not in sources)),
-        tuple(sorted(partition for partition in changelogs if partition.topic in sources)),
+        tuple([partition for partition in changelogs if partition.topic not in sources]),
+        tuple([partition for partition in changelogs if partition.topic in sources]),
     )
 
 

@@ -215,13 +215,8 @@ def compile_loaded(pyodide: Mapping[str, bytes], code: Mapping[str, bytes]) -> d
         _write(code, folder / "code")
         out = folder / "out"
         out.mkdir()
-        command: list[str | Path] = [
-            node,
-            Path(__file__).with_name("compile.mjs"),
-            folder / _PYODIDE,
-            folder / "code",
-            out,
-        ]
+        script = Path(__file__).with_name("compile.mjs")
+        command = [node, *map(str, (script, folder / _PYODIDE, folder / "code", out))]
         try:
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_NODE_SECONDS

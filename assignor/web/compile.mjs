@@ -3,13 +3,13 @@
 import { pathToFileURL } from "node:url";
 
 const [pyodideFolder, code, out] = process.argv.slice(2);
-const { loadPyodide } = await import(pathToFileURL(`${pyodideFolder}/pyodide.mjs`).href);
-const pyodide = await loadPyodide({ indexURL: `${pyodideFolder}/` });
-for (const [inside, outside] of [["/python", code], ["/out", out]]) {
-  pyodide.FS.mkdirTree(inside);
-  pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: outside }, inside);
-}
 try {
+  const { loadPyodide } = await import(pathToFileURL(`${pyodideFolder}/pyodide.mjs`).href);
+  const pyodide = await loadPyodide({ indexURL: `${pyodideFolder}/` });
+  for (const [inside, outside] of [["/python", code], ["/out", out]]) {
+    pyodide.FS.mkdirTree(inside);
+    pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: outside }, inside);
+  }
   pyodide.runPython(`
 import marshal, sys, tarfile  # the last one unpacks the code in the page
 from importlib.util import MAGIC_NUMBER, source_hash

@@ -11,7 +11,6 @@ from typing import Any, Final
 from assignor.groups.capture import Capture
 from assignor.groups.history.tables import Row, valid_text
 from spark_sim.conformance.bounces import MOST_JOINS, Bounce
-from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt
 from spark_sim.engine import WorkEngine
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.table import Table, columns_of
@@ -44,6 +43,8 @@ CONFORMANCE: Final = Table(
 
 def compare_bounce(bounce: Bounce) -> Row:
     """Return the row of one bounce."""
+    from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt  # most audits do without the simulator
+
     capture = bounce.loaded().capture
     verdict = judge_excerpt(capture) if isinstance(capture, Capture) else ExcerptVerdict(None, TOO_LARGE)
     difference = verdict.difference

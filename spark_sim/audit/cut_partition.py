@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from assignor.groups.history.history import MARKERS, MOST_GONE, PartitionHistory
 from assignor.groups.history.log_segment import MAX_PROBLEMS, LogRecord, SegmentReader
@@ -74,13 +73,16 @@ class ReadPiece:
     def __call__(self, piece: PartitionSource) -> list[bytes]:
         """Return the header and the records of each bucket."""
         reader, header = SegmentReader(max_batch_bytes=self.kept.max_batch_bytes), PieceHeader()
-        buckets: list[list[Item]] = [[] for _ in range(self.buckets)]
+        buckets: list[list[LogRecord]] = [[] for _ in range(self.buckets)]
         cache: dict[bytes, int] = {}
         for _, item in piece.records(reader, reads_commits=self.kept.reads_commits):
             if isinstance(item, RecordColumns):
                 header.add_times(item.first_time, item.last_time)
-                for bucket, part in _split(item, self.buckets, cache):
-                    buckets[bucket].append(part)
+                for record in item.records():
+                    key = record.key or b""
+                    if (bucket := cache.get(key)) is None:
+                        bucket = cache[key] = _bucket(key, self.buckets)
+                    buckets[bucket].append(record)
             else:
                 header.add_times(item.timestamp, item.timestamp)
                 # A marker ends a transaction, which may have commits of any group.
@@ -95,43 +97,6 @@ def _bucket(key: bytes, buckets: int) -> int:
     """Return the bucket of a record: that of its group, whatever its type. Damaged keys have some bucket."""
     end = _GROUP_AT + int.from_bytes(key[2:_GROUP_AT], "big")
     return zlib.crc32(key[_GROUP_AT:end]) % buckets
-
-
-def _split(block: RecordColumns, buckets: int, cache: dict[bytes, int]) -> Iterator[tuple[int, RecordColumns]]:
-    """Yield the records of a block by bucket, each with its own bytes only."""
-    data = block.data
-    indexes: defaultdict[int, list[int]] = defaultdict(list)
-    for index, (at, end) in enumerate(zip(block.keys, block.key_ends, strict=True)):
-        key = data[at:end]
-        bucket = cache.get(key)
-        if bucket is None:
-            bucket = cache[key] = _bucket(key, buckets)
-        indexes[bucket].append(index)
-    for bucket, chosen in indexes.items():
-        yield bucket, _taken(block, chosen)
-
-
-def _taken(block: RecordColumns, chosen: Sequence[int]) -> RecordColumns:
-    columns: dict[str, Any] = {name: array("q") for name in ("keys", "key_ends", "values", "value_ends", "topic_ids")}
-    parts: list[bytes] = []
-    size = 0
-    for index in chosen:
-        at, value, end = block.keys[index], block.values[index], block.value_ends[index]
-        stop = max(block.key_ends[index], end) if value >= 0 else block.key_ends[index]
-        shift = size - at
-        columns["keys"].append(size)
-        columns["key_ends"].append(block.key_ends[index] + shift)
-        columns["values"].append(value if value < 0 else value + shift)
-        columns["value_ends"].append(end + shift)
-        topic_id = block.topic_ids[index]
-        columns["topic_ids"].append(topic_id if topic_id < 0 else topic_id + shift)
-        parts.append(block.data[at:stop])
-        size += stop - at
-    others: dict[str, Any] = {
-        name: array("q", [getattr(block, name)[index] for index in chosen])
-        for name in ("offsets", "times", "are_commits")
-    }
-    return evolve(block, data=b"".join(parts), **columns, **others)
 
 
 def bucket_name(partition: int, key: int) -> str:

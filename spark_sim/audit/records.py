@@ -11,11 +11,15 @@ from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from assignor.groups.history.tables import valid_text
 from spark_sim.audit.sources import PartitionSource, Source
+from spark_sim.row_filter import KEEPS_ALL, RowFilter
 from spark_sim.table import Table, columns_of
 from subscription_codec import DecodeError
-from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, record_type_number
+from subscription_codec.coordinator import RECORD_TYPES, RecordKey, decode_key, decode_value, record_type_number
 
 MARKER: Final = "transaction marker"
+FILTERED: Final = ("partition", "group", "kind", "topic", "topic_partition")
+"""Columns that are known before the value of a record is decoded."""
+_COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 RECORDS: Final = Table(
     "records",
     "Each record of __consumer_offsets.",
@@ -48,18 +52,31 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
         yield from partition_records(partition)
 
 
-def partition_records(source: PartitionSource) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the records of one part of a source; what is damaged or missing is a ``UserWarning``."""
-    reader = SegmentReader()
-    for number, part in source.records(reader):
+def partition_records(source: PartitionSource, kept: RowFilter = KEEPS_ALL) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the records of one part of a source; what is damaged or missing is a ``UserWarning``.
+
+    Args:
+        source: The part.
+        kept: Which rows, by ``FILTERED`` columns: the values of others are not decoded.
+    """
+    reader, has_commits = SegmentReader(), any(kept.keeps({"kind": kind}, ("kind",)) for kind in _COMMITS)
+    for number, part in source.records(reader, reads_commits=has_commits):
         for record in part.records() if isinstance(part, RecordColumns) else (part,):
-            yield record_row(number, record)
+            row, key = _row_by_key(number, record)
+            if kept.keeps(row):
+                yield row | _decoded(record, key)
     for problem in reader.problems:
         warnings.warn(problem, stacklevel=2)
 
 
 def record_row(partition: int, record: LogRecord) -> dict[str, Any]:
     """Return the row of a record; one that cannot be decoded has its bytes."""
+    row, key = _row_by_key(partition, record)
+    return row | _decoded(record, key)
+
+
+def _row_by_key(partition: int, record: LogRecord) -> tuple[dict[str, Any], RecordKey | None]:
+    """Return a row without what the value has, and the key if it is decoded."""
     row: dict[str, Any] = {
         **dict.fromkeys(column.name for column in RECORDS.columns),
         "partition": partition,
@@ -70,23 +87,31 @@ def record_row(partition: int, record: LogRecord) -> dict[str, Any]:
         "value": record.value,
     }
     if record.is_control:
-        return row | {"kind": MARKER}
+        return row | {"kind": MARKER}, None
     try:
         number = record_type_number(record.key)
         kind = RECORD_TYPES.get(number)
         row["kind"] = kind.name if kind else f"unknown type {number}"
-        if kind is None:
-            return row
-        key = decode_key(record.key)
+        key = decode_key(record.key) if kind else None
+    except DecodeError:
+        return row | {"kind": row["kind"] or "undecodable"}, None
+    if key is not None:
         row["group"] = valid_text(key.group)
         if "partition" in key.fields and "topic" in key.fields:
             row |= {"topic": valid_text(key.fields["topic"]), "topic_partition": key.fields["partition"]}
-        value = None if record.value is None else decode_value(kind, record.value)
-        decoded = {"key": key.fields, "version": value and value.version, "value": value and value.fields}
-        row["json"] = json.dumps(decoded, default=_text)
+    return row, key
+
+
+def _decoded(record: LogRecord, key: RecordKey | None) -> dict[str, str]:
+    """Return the column with the decoded key and value; none if they are not decoded."""
+    if key is None:
+        return {}
+    try:
+        value = None if record.value is None else decode_value(key.type, record.value)
     except DecodeError:
-        row["kind"] = row["kind"] or "undecodable"
-    return row
+        return {}
+    decoded = {"key": key.fields, "version": value and value.version, "value": value and value.fields}
+    return {"json": json.dumps(decoded, default=_text)}
 
 
 def _text(value: Any) -> str:

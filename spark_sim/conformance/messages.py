@@ -9,7 +9,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from assignor.groups.member import SubscriptionSeen, subscription_seen
+from assignor.groups.decoded import SubscriptionSeen, subscription_seen
 from subscription_codec import (
     EARLIEST_PROBEABLE_VERSION,
     IMMEDIATELY,

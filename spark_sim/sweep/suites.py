@@ -14,6 +14,7 @@ from spark_sim.advice.upgrade_guide import derive_guide, entry_json
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.search.cell_result import CellResult
 from spark_sim.sweep._regression_units import regression_units
+from spark_sim.sweep._streams_units import streams_units
 from spark_sim.sweep.broker_units import (
     BrokerUnit,
     all_line_pairs,
@@ -159,6 +160,13 @@ def regression_suite(*, every: bool = False, **how_far: int) -> Suite:
     )
 
 
+def streams_suite() -> Suite:
+    """Return the searches for the findings about streams groups (KIP-1071), where each is and where it is not."""
+    units = tuple(streams_units())
+    keys = tuple(unit.cell for unit in units)
+    return Suite(REGRESSION_SUITE, "streams", units, keys, _in_order, _FILES[REGRESSION_SUITE])
+
+
 def _history_json(results: Sequence[Any]) -> str:
     return json.dumps([result.as_record() for result in results], indent=1) + "\n"
 
@@ -200,6 +208,7 @@ SUITES: Final[Mapping[str, Callable[[], Suite]]] = {
     **{name: partial(matrix_suite, name) for name in MATRICES},
     "brokers": broker_suite,
     "history": regression_suite,
+    "streams": streams_suite,
 }
 """What ``sweep`` of the command line explores by default."""
 

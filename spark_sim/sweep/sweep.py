@@ -137,7 +137,7 @@ def run_sweep(
         MissingExtraError: A library of the engine is not installed.
         ResultFolderError: The folder cannot be used.
         EngineError: A worker failed.
-        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
     """
     require_engine(master)
     folder = local_folder(out)
@@ -165,7 +165,7 @@ def read_with_spark(
     Raises:
         MissingExtraError: A library of Spark is not installed.
         ResultFolderError: There is no finished sweep, or it cannot be read.
-        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
     """
     require_engine(master)
     with _job(EngineOptions(master, settings), out, local_folder(out), storage_format, log) as job:

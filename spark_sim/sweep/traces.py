@@ -161,7 +161,7 @@ def trace_line(line: str) -> Trace[Any]:
     """Run the scenario of a line, whether it is of brokers, a streams group or a classic group.
 
     >>> trace_line("1@4.1 level 4.1-IV1").summary, trace_line("A@4.3.1 group 4.3.1 | start A | settle").summary
-    ('finalized is metadata.version 26', 'the group is in epoch 1')
+    ('finalized is metadata.version 27', 'the group is in epoch 1')
 
     Raises:
         ScenarioError: It is none, or a step is not possible.

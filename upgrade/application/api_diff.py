@@ -115,15 +115,13 @@ def full_text(owner: str, name: str = "", descriptor: str = "") -> str:
 
 
 @frozen(order=True)
-class ApiChange:
-    """A public class or member that differs between two releases."""
+class ApiElement:
+    """A class, or a member of it."""
 
     owner: str
     member: str
     """Empty for the class itself."""
     descriptor: str
-    change: str
-    """``removed``, ``added``, ``deprecated``, or what it became: ``abstract``, ``final``, ``static``, ..."""
 
     @property
     def text(self) -> str:
@@ -136,8 +134,19 @@ class ApiChange:
             "class": java_name(self.owner),
             "member": self.member or None,
             "descriptor": self.descriptor or None,
-            "change": self.change,
         }
+
+
+@frozen(order=True)
+class ApiChange(ApiElement):
+    """A public class or member that differs between two releases."""
+
+    change: str
+    """``removed``, ``added``, ``deprecated``, or what it became: ``abstract``, ``final``, ``static``, ..."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**super().as_json(), "change": self.change}
 
 
 _CLASS_CHANGES: Final = ((FINAL, "final"), (ABSTRACT, "abstract"), (DEPRECATED, "deprecated"))

@@ -154,6 +154,8 @@ _LDC, _TABLESWITCH, _LOOKUPSWITCH, _WIDE, _IINC = 0x12, 0xAA, 0xAB, 0xC4, 0x84
 _WITH_CONSTANT: Final = frozenset((0x12, 0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
 _STATIC_OPCODES: Final = (0xB2, 0xB3, 0xB8)
 _NEW: Final = 0xBB
+_DAMAGE: Final = (IndexError, KeyError, OverflowError, TypeError, ValueError, error)
+"""What damaged bytes raise; OverflowError where a place has 32 bits, as in a browser."""
 
 
 def read_class(content: bytes, *, with_references: bool = False) -> ClassFile:
@@ -166,8 +168,8 @@ def read_class(content: bytes, *, with_references: bool = False) -> ClassFile:
         raise InvalidClass(f"expected a class file, got {quote_input(content[:4])} at its beginning")
     try:
         return _Reader(content).read(with_references=with_references)
-    except (IndexError, KeyError, TypeError, ValueError, error) as damage:
-        raise InvalidClass(f"expected a class file, got a damaged one: {type(damage).__name__}") from None
+    except _DAMAGE:
+        raise InvalidClass("expected a class file, got a damaged one") from None
 
 
 def read_header(content: bytes) -> ClassHeader:
@@ -191,8 +193,8 @@ def read_header(content: bytes) -> ClassHeader:
             _java(content),
             tuple(names.values()),
         )
-    except (IndexError, KeyError, ValueError, error) as damage:
-        raise InvalidClass(f"expected a class file, got a damaged one: {type(damage).__name__}") from None
+    except _DAMAGE:
+        raise InvalidClass("expected a class file, got a damaged one") from None
 
 
 def _constants(content: bytes) -> tuple[list[int], list[int], int]:

@@ -14,7 +14,7 @@ from upgrade.application.linkage import LinkageReport, Problem, check_references
 from upgrade.application.needs import left_out
 from upgrade.application.rocksdb import lacks, rocksdb_code, rocksdb_version
 from upgrade.application.setting_files import UNKNOWN_VALUE, Settings, Variant, is_placeholder
-from upgrade.application.settings import keys_elsewhere
+from upgrade.application.setting_names import keys_elsewhere
 from upgrade.hazards import (
     BORROWED_LIBRARY,
     CLEAN_UP,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application.api_diff import CONSTRUCTOR, Resolution, full_text, java_name, resolve_member, supertypes
+from upgrade.application.api_diff import CONSTRUCTOR, ApiElement, Resolution, java_name, resolve_member, supertypes
 from upgrade.application.archive import ApplicationClass
 from upgrade.application.class_file import (
     ABSTRACT,
@@ -61,13 +61,9 @@ class Referrer:
 
 
 @frozen
-class Problem:
+class Problem(ApiElement):
     """A class or member of Kafka's, and what happens where it is used."""
 
-    owner: str
-    member: str
-    """Empty for a class."""
-    descriptor: str
     error: str
     """The class of the error that Java raises."""
     reason: str
@@ -75,17 +71,10 @@ class Problem:
     """Whether the release that the application leaves has it: if not, the code did not run before either."""
     referred_by: tuple[Referrer, ...] = field(default=(), eq=False)
 
-    @property
-    def text(self) -> str:
-        """Class and member as in Java's sources."""
-        return full_text(self.owner, self.member, self.descriptor)
-
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
-            "class": java_name(self.owner),
-            "member": self.member or None,
-            "descriptor": self.descriptor or None,
+            **super().as_json(),
             "error": self.error,
             "reason": self.reason,
             "new": self.is_new,

@@ -18,11 +18,18 @@ from upgrade.application.configuration import (
     CONFIGS,
     Configuration,
     ReleaseConfigKey,
-    keys_of_any_release,
-    releases_with,
 )
 from upgrade.application.environment import needs_of
 from upgrade.application.setting_files import Settings, Variant, is_placeholder
+from upgrade.application.setting_names import (
+    OPEN_PREFIXES,
+    PREFIXES,
+    TOPIC,
+    WITHOUT_DEFINITION,
+    keys_elsewhere,
+    known_elsewhere,
+    scope,
+)
 from upgrade.application.values import is_judged, refusal, refusal_beside
 from upgrade.config_types import parse_end_point
 from upgrade.errors import ConfigException
@@ -55,30 +62,10 @@ class Effect(enum.Enum):
 STOPPING: Final = frozenset((Effect.REFUSED, Effect.REQUIRED))
 """With these, members of TO do not start."""
 _ORDER: Final = {status: place for place, status in enumerate(Effect)}
-_PREFIXES: Final[Mapping[str, str]] = {
-    "main.consumer.": "consumer",
-    "restore.consumer.": "consumer",
-    "global.consumer.": "consumer",
-    "consumer.": "consumer",
-    "producer.": "producer",
-    "admin.": "admin",
-}
-"""Java: ``StreamsConfig``; a key without a prefix is one of Streams, and of each client that has it."""
-_TOPIC: Final = "topic."
-_OPEN_PREFIXES: Final[Mapping[str, str]] = {
-    _TOPIC: "a setting of internal topics, which brokers check",
-    "client.tag.": "a client tag",
-    "config.providers.": "a setting of a config provider",
-    "metrics.context.": "a label of metrics",
-}
 _SECRET: Final = re.compile(
     r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
 )
 _NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
-_WORDS: Final = re.compile(r"[^a-zA-Z0-9.]+|(?<=[a-z])(?=[A-Z])")
-"""What is between the words of a name: ``PROCESSING_GUARANTEE``, ``processing-guarantee``, ``processingGuarantee``."""
-_MAX_KEY: Final = 200
-"""Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 _MAX_SHOWN: Final = 300
 """Characters of Kafka's message: it has the value, however long that is."""
 _KAFKA_CLASS: Final = re.compile(r"\borg\.apache\.kafka\.[\w.$]*[\w$]")
@@ -89,8 +76,6 @@ _CLASSES_AS_TEXT: Final = frozenset({"task.assignor.class", "windowed.inner.clas
 _LOGIN_MODULE: Final = "sasl.jaas.config"
 _UPGRADE_FROM: Final = "upgrade.from"
 _END_POINT: Final = "application.server"
-_WITHOUT_DEFINITION: Final = frozenset({"internal.task.assignor.class"})
-"""What Streams reads, and defines nowhere. Java: ``StreamsConfig.InternalConfig``."""
 _RENAMED: Final[Mapping[str, str]] = {
     "auto.include.jmx.reporter": "metric.reporters",
     "cache.max.bytes.buffering": "statestore.cache.max.bytes",
@@ -231,15 +216,15 @@ class _Judge:
 
     def setting(self, key: str, value: str) -> SettingFinding:
         """Return the worst of what the configurations make of a key that have it."""
-        plain, configs = _scope(key)
-        if about := next((text for prefix, text in _OPEN_PREFIXES.items() if plain.startswith(prefix)), None):
+        plain, configs = scope(key)
+        if about := next((text for prefix, text in OPEN_PREFIXES.items() if plain.startswith(prefix)), None):
             names_class = plain.startswith("config.providers.") and plain.endswith(".class")
             lookup = (
                 self._lookup(plain, (value.strip(),)) if names_class and _CLASS_NAME.fullmatch(value.strip()) else None
             )
-            status = Effect.UNDECIDED if plain.startswith(_TOPIC) else Effect.FINE
+            status = Effect.UNDECIDED if plain.startswith(TOPIC) else Effect.FINE
             return SettingFinding(key, "", *(lookup or (status, about)))
-        if plain in _WITHOUT_DEFINITION:
+        if plain in WITHOUT_DEFINITION:
             undefined = SettingFinding(key, "streams", Effect.UNDECIDED, "the value is a placeholder")
             if is_placeholder(value):
                 return undefined
@@ -251,7 +236,7 @@ class _Judge:
             if plain in self._keys(self._origin, config) or plain in self._keys(self._target, config)
         ]
         if not findings:
-            return SettingFinding(self._shown(key), "", Effect.UNKNOWN, _known_elsewhere(plain, configs))
+            return SettingFinding(self._shown(key), "", Effect.UNKNOWN, known_elsewhere(plain, configs))
         # What a client does not get from a key, Streams itself may read: group.protocol.
         effective = [finding for finding in findings if finding.status is not Effect.NO_EFFECT]
         worst = min(effective or findings, key=lambda finding: _ORDER[finding.status])
@@ -329,7 +314,7 @@ class _Judge:
 
     def _of_client(self, config: str) -> dict[str, str]:
         """Return the settings of a client by their plain names: those with its prefixes count more."""
-        prefixes = [prefix for prefix, client in _PREFIXES.items() if client == config]
+        prefixes = [prefix for prefix, client in PREFIXES.items() if client == config]
         return {
             key.removeprefix(prefix): value
             for prefix in ("", *reversed(prefixes))
@@ -426,7 +411,7 @@ class _Judge:
 
     def _is_set(self, key: str, config: str) -> bool:
         """Whether a key is set, or may be."""
-        prefixes = (prefix for prefix, client in _PREFIXES.items() if client == config)
+        prefixes = (prefix for prefix, client in PREFIXES.items() if client == config)
         return key in self._elsewhere or any(prefix + key in self._settings for prefix in ("", *prefixes))
 
 
@@ -434,18 +419,6 @@ def _override(configuration: Configuration, name: str) -> Mapping[str, str]:
     """Return the values that Streams gives to a client, or that a constant of it has."""
     override = configuration.overrides.get(name, {})
     return override if isinstance(override, Mapping) else {}
-
-
-def _scope(key: str) -> tuple[str, tuple[str, ...]]:
-    """Return a key without its prefix, and the configurations that it may be in.
-
-    >>> _scope("main.consumer.max.poll.records"), _scope("acks")
-    (('max.poll.records', ('consumer',)), ('acks', ('streams', 'consumer', 'producer', 'admin')))
-    """
-    for prefix, config in _PREFIXES.items():
-        if key.startswith(prefix):
-            return key.removeprefix(prefix), (config,)
-    return key, CONFIGS
 
 
 def _refused(key: str, definition: ReleaseConfigKey, value: str, release: Release) -> str | None:
@@ -484,50 +457,6 @@ def _homes_of_kafka() -> frozenset[str]:
     """Return what a class of Kafka can be in: its packages, and its classes, as Java's sources name inner ones."""
     names = classes_of_any_release()
     return names | {name.rpartition("/")[0] for name in names}
-
-
-def keys_elsewhere(variant: Variant) -> dict[str, str]:
-    """Return the keys of Kafka that the names of others end with: nobody knows whether Kafka gets them.
-
-    >>> keys_elsewhere(Variant(values={"app.kafka.processing.guarantee": "exactly_once"}))
-    {'processing.guarantee': 'app.kafka.processing.guarantee'}
-    >>> keys_elsewhere(Variant(values={"APP_PROCESSING_GUARANTEE": "exactly_once"}))
-    {'processing.guarantee': 'APP_PROCESSING_GUARANTEE'}
-    """
-    keys_by_end: dict[str, str] = {}
-    for key in (*variant.values, *variant.unread):
-        plain, configs = _scope(key)
-        is_known = plain.startswith((*_OPEN_PREFIXES, *_WITHOUT_DEFINITION)) or any(
-            plain in keys_of_any_release(config) for config in configs
-        )
-        if not is_known and (name := _key_at_end(plain)):
-            keys_by_end.setdefault(name, key)
-    prefixes = ("", *_PREFIXES)
-    return {
-        name: key
-        for name, key in keys_by_end.items()
-        if not any(prefix + name in variant.values for prefix in prefixes)
-    }
-
-
-def _key_at_end(key: str) -> str:
-    """Return the key of Kafka, of several words, with which a name of another form ends; empty if there is none."""
-    if len(key) > _MAX_KEY:
-        return ""
-    parts = _WORDS.sub(".", key).lower().split(".")
-    ends = (".".join(parts[start:]) for start in range(len(parts) - 1))
-    return next((end for end in ends if any(end in keys_of_any_release(config) for config in CONFIGS)), "")
-
-
-def _known_elsewhere(key: str, configs: Iterable[str]) -> str:
-    """Say which releases have a key that neither release has, or that its end is a key."""
-    keys_by_config = {config: keys_of_any_release(config) for config in configs}
-    if config_with_key := next((config for config, keys in keys_by_config.items() if key in keys), None):
-        releases = releases_with(config_with_key, key)
-        return f"neither release has it; {releases[0]} to {releases[-1]} had it"
-    if end := _key_at_end(key):
-        return f"not a key of Kafka, but {end} is one: nothing here tells whether the application passes it to Kafka"
-    return "not a key of Kafka: one of the application or its framework, or misspelt"
 
 
 def _shortened(text: str) -> str:

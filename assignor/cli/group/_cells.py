@@ -14,7 +14,9 @@ from assignor.groups import BrokerGroup, DescribedSubtopology, InspectedGroup
 from assignor.groups.broker_assigned.reconciliation import Reconciliation, Thing
 from assignor.groups.broker_assigned.topics import task_count
 from assignor.groups.connect import InspectedWorker
-from assignor.groups.member import InspectedMember, OffsetSumTotals, shorten_uuids
+from assignor.groups.decoded import OffsetSumTotals
+from assignor.groups.member import InspectedMember
+from assignor.groups.member_names import shorten_uuids
 from assignor.groups.standbys import StandbyKind
 from subscription_codec import TaskId, TopicPartition
 from upgrade.input_values import InvalidInput, parse_number

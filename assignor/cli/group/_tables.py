@@ -28,7 +28,8 @@ from assignor.cli.group._cells import (
 from assignor.formats.text import printable
 from assignor.groups import FindingSeverity, InspectedGroup, finding_text, upgrade_text
 from assignor.groups.described_group import ASSIGNING, CLASSIC, STABLE
-from assignor.groups.member import InspectedMember, shorten_uuids
+from assignor.groups.member import InspectedMember
+from assignor.groups.member_names import shorten_uuids
 from assignor.groups.offsets import lag_summary
 
 _STATE_STYLES: Final[Mapping[str, str]] = {STABLE: "green", "Empty": "dim", "Dead": "red"}

@@ -45,6 +45,7 @@ from assignor.groups import (
     ClusterGroups,
     CrashLoopDetector,
     InspectedGroup,
+    InspectedMember,
     NoSuchGroup,
     inspect_group,
 )
@@ -393,11 +394,15 @@ def _with_offsets(
     lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
 ) -> Sequence[InspectedGroup]:
     """Return the groups with their offsets, and with the problems of a limit if there is one."""
-    described = [group for group in groups if not group.described.hides_members]
+    described = [group for group in groups if not group.described.error or any(map(_has_assignment, group.members))]
     offsets = lookup.offsets([offset_request(group) for group in described], report) if described else {}
     report("")
     with_offsets = [evolve(group, offsets=offsets.get(group.described.name)) for group in groups]
     return with_offsets if max_lag is None else [check_lag(group, max_lag) for group in with_offsets]
+
+
+def _has_assignment(member: InspectedMember) -> bool:
+    return bool(member.assignment.partitions or member.assignment.active)
 
 
 def _report_progress(watch: bool) -> Callable[[str], object]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import weakref
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from threading import RLock, get_ident
 from types import TracebackType
@@ -22,8 +21,9 @@ from assignor.clients._repeated_errors import limit_repeated_errors
 from assignor.clients._session import MAX_DOUBT_SESSIONS, now
 from assignor.clients.adapter import ClientAdapter
 from assignor.clients.confluent._classic_membership import ClassicMembership, MemberAssignor
+from assignor.clients.confluent._commit_answers import CommitAnswers, next_offset, offsets_of, topic_partitions
 from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
-from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher, partition_key
+from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher
 from assignor.clients.confluent._membership import Membership, PollWatchdog
 from assignor.clients.confluent._private_api import encode_group_metadata
 from assignor.clients.confluent._record_buffer import Offsets
@@ -159,8 +159,7 @@ class StreamsConsumer:
         self._committer = self._membership.committer
         self._session = self._membership.session
         self._ready = self._fetcher.buffer.ready
-        self._answers: deque[tuple[Iterator[Offsets], KafkaError | None]] = deque()  # for `on_commit`
-        self._answered = self._queue_on_commit if self._on_commit else None
+        self._answered = CommitAnswers(self._on_commit, self._callbacks).queue if self._on_commit else None
         self._lock = RLock()  # one thread at a time: `close` may be another one
         self._in_callback = self._closing = self._closed = False
         self._polling_thread = get_ident()
@@ -316,7 +315,7 @@ class StreamsConsumer:
                     return None
                 wanted = self._committer.uncommitted()
             else:
-                wanted = self._require_assigned(_next_offset(message) if message is not None else _offsets(offsets))
+                wanted = self._require_assigned(next_offset(message) if message is not None else offsets_of(offsets))
             if not asynchronous:
                 return self._commit_and_wait(wanted)
             if wanted:
@@ -337,7 +336,7 @@ class StreamsConsumer:
         if not wanted:
             raise kafka_exception(KafkaError._NO_OFFSET, "nothing has been read since the tasks were assigned")
         self._membership.commit(wanted, self._request_seconds)
-        return _topic_partitions(wanted)
+        return topic_partitions(wanted)
 
     def _require_assigned(self, wanted: Offsets) -> Offsets:
         for topic, number in wanted.keys() - self._fetcher.tasks.keys():
@@ -345,25 +344,6 @@ class StreamsConsumer:
                 KafkaError.ILLEGAL_GENERATION, f"{topic}-{number} is not assigned to this member (any more)"
             )
         return wanted
-
-    def _queue_on_commit(self, commits: Sequence[Offsets], error: BaseException | None) -> None:
-        """Call ``on_commit`` for each of these commits in the next `poll`; on the I/O thread."""
-        self._answers.append((iter(commits), None if error is None else as_kafka_error(error)))
-        if len(self._answers) == 1:  # otherwise a queued call takes these answers too
-            self._callbacks.append(self._call_on_commits)
-
-    def _call_on_commits(self) -> None:
-        answers, on_commit = self._answers, self._on_commit
-        try:
-            while answers:  # a callback that polls runs this, too: each step takes what is the next one then
-                commits, error = answers[0]
-                if (wanted := next(commits, None)) is None:
-                    answers.popleft()
-                elif on_commit:
-                    on_commit(error, _topic_partitions(wanted))
-        finally:
-            if answers:  # one has raised
-                self._callbacks.appendleft(self._call_on_commits)
 
     def _auto_commit_now(self) -> None:
         self._committer.commit_returned(self._answered)
@@ -377,7 +357,7 @@ class StreamsConsumer:
                 self._membership.commit(wanted, self._request_seconds)
             except kafka.errors.KafkaError as error:
                 if self._on_commit:
-                    self._on_commit(as_kafka_error(error), _topic_partitions(wanted))
+                    self._on_commit(as_kafka_error(error), topic_partitions(wanted))
                 else:
                     log.warning("group %s: a commit has failed: %s", self._group, as_kafka_error(error))
 
@@ -524,21 +504,3 @@ def _deadline(timeout: float) -> float:
 
 def _remaining(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())  # librdkafka waits without limit for a negative timeout
-
-
-def _next_offset(message: Message) -> Offsets:
-    topic, number, offset = message.topic(), message.partition(), message.offset()
-    if message.error() is not None or topic is None or number is None or offset is None:
-        raise ValueError(f"expected a record to commit, got the error {message.error()}")
-    return {(topic, number): (offset + 1, "")}
-
-
-def _offsets(partitions: Iterable[TopicPartition] | None) -> Offsets:
-    return {partition_key(partition): (partition.offset, partition.metadata or "") for partition in partitions or ()}
-
-
-def _topic_partitions(offsets: Offsets) -> list[TopicPartition]:
-    return [
-        TopicPartition(*name, offset, metadata) if metadata else TopicPartition(*name, offset)
-        for name, (offset, metadata) in offsets.items()
-    ]

@@ -8,15 +8,18 @@ from typing import Any, Final
 from assignor.groups import standbys
 from assignor.groups.broker_assigned.topics import expected_tasks
 from assignor.groups.check import GroupView, Match, names_of
+from assignor.groups.decoded import in_order
 from assignor.groups.described_group import CLASSIC, STABLE
-from assignor.groups.member import InspectedMember, RejoinCause, in_order, unsubscribed_topics
+from assignor.groups.member import InspectedMember
+from assignor.groups.rejoin import RejoinCause, unsubscribed_topics
 
 _OWN_FINDING: Final = frozenset({RejoinCause.END_POINT, RejoinCause.NOT_SUBSCRIBED})
 
 
 def error_code(view: GroupView) -> Iterator[Match]:
     """Error codes that members received or sent."""
-    for member in view.members:
+    failed = [member for member in view.members if member.assignment.error_code or member.subscription.error_code]
+    for member in failed:
         for code, received in ((member.assignment.error_code, True), (member.subscription.error_code, False)):
             if code:
                 yield Match({"name": member.name, "code": code, "received": received}, [member.name])

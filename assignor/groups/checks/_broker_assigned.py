@@ -10,10 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from assignor.groups.broker_assigned import topics
+from assignor.groups.broker_assigned import BrokerAssignment, topics
 from assignor.groups.check import GroupView, Match, names_of
-from assignor.groups.described_group import ASSIGNING, RECONCILING, STABLE
-from assignor.groups.member import InspectedMember, in_order
+from assignor.groups.decoded import in_order
+from assignor.groups.described_group import ASSIGNING, CLASSIC, RECONCILING, STABLE
+from assignor.groups.member import InspectedMember
 from subscription_codec import TaskId
 from upgrade.input_values import InvalidInput, parse_number
 
@@ -50,9 +51,8 @@ def stale_topology(view: GroupView) -> Iterator[Match]:
     if broker is None or broker.topology is None:
         return
     stale: dict[int, list[InspectedMember]] = defaultdict(list)
-    for member in view.members:
-        assignment = member.described.broker_assignment
-        if assignment and assignment.topology_epoch < broker.topology.epoch:
+    for member, assignment in _assigned_by_broker(view):
+        if assignment.topology_epoch < broker.topology.epoch:
             stale[assignment.topology_epoch].append(member)
     for epoch, members in stale.items():
         names = names_of(members)
@@ -63,9 +63,8 @@ def missing_client_tags(view: GroupView) -> Iterator[Match]:
     """Members that do not send each tag of the group's setting, by the tags that they lack."""
     wanted = [tag for part in _setting(view, TAGS_KEY).split(",") if (tag := part.strip())]
     lacking: dict[tuple[str, ...], list[InspectedMember]] = defaultdict(list)
-    for member in view.members:
-        if assignment := member.described.broker_assignment:
-            lacking[tuple(tag for tag in wanted if tag not in assignment.client_tags)].append(member)
+    for member, assignment in _assigned_by_broker(view):
+        lacking[tuple(tag for tag in wanted if tag not in assignment.client_tags)].append(member)
     for tags, members in lacking.items():
         if tags:
             names = names_of(members)
@@ -101,9 +100,8 @@ def unreconciled(view: GroupView) -> Iterator[Match]:
 
 def static_member_away(view: GroupView) -> Iterator[Match]:
     """Static members that have left for a while: nobody works on what they are assigned."""
-    for member in view.members:
-        assignment = member.described.broker_assignment
-        if assignment and assignment.is_away:
+    for member, assignment in _assigned_by_broker(view):
+        if assignment.is_away:
             current = assignment.current
             things = [*map(str, (*current.active, *current.partitions))]
             yield Match({"name": member.name, "things": things}, [member.name])
@@ -119,16 +117,15 @@ def too_few_standbys(view: GroupView) -> Iterator[Match]:
     expected = topics.expected_tasks(group, stateful=True)
     few = [task for task in in_order(expected) if have[task] < wanted]
     if few:
-        processes = {
-            assignment.process_id for member in view.members if (assignment := member.described.broker_assignment)
-        }
+        processes = {assignment.process_id for _, assignment in _assigned_by_broker(view)}
         least = min(have[task] for task in few)
         yield Match({"tasks": [*map(str, few)], "wanted": wanted, "least": least, "processes": len(processes)})
 
 
 def _wanted_standbys(view: GroupView) -> int:
+    configured = _setting(view, STANDBYS_KEY)
     try:
-        return parse_number(_setting(view, STANDBYS_KEY))
+        return parse_number(configured) if configured else 0
     except InvalidInput:
         return 0
 
@@ -141,9 +138,7 @@ def _setting(view: GroupView, key: str) -> str:
 
 def without_end_point(view: GroupView) -> Iterator[Match]:
     """Members without ``application.server`` beside members with it: interactive queries do not find their state."""
-    streams_members = [
-        member for member in view.members if member.described.broker_assignment and view.is_streams_group
-    ]
+    streams_members = [member for member, _ in _assigned_by_broker(view)] if view.is_streams_group else []
     without = [member for member in streams_members if not member.subscription.user_end_point]
     if without and len(without) < len(streams_members):
         names = names_of(without)
@@ -152,11 +147,14 @@ def without_end_point(view: GroupView) -> Iterator[Match]:
 
 def classic_members(view: GroupView) -> Iterator[Match]:
     """Members that still speak the classic protocol, in a group that is being migrated to KIP-848."""
-    classic = [
-        member
-        for member in view.members
-        if member.described.broker_assignment and member.described.broker_assignment.is_classic
-    ]
+    classic = [member for member, assignment in _assigned_by_broker(view) if assignment.is_classic]
     if classic:
         names = names_of(classic)
         yield Match({"names": names}, names)
+
+
+def _assigned_by_broker(view: GroupView) -> list[tuple[InspectedMember, BrokerAssignment]]:
+    """Return the members with what the broker has assigned; none in a classic group."""
+    if view.described_group.type == CLASSIC:
+        return []
+    return [(member, assigned) for member in view.members if (assigned := member.described.broker_assignment)]

@@ -73,18 +73,22 @@ def unsettled(view: GroupView) -> Iterator[Match]:
 
 def unreadable(view: GroupView) -> Iterator[Match]:
     """Members whose subscription or assignment cannot be decoded."""
-    for member in view.members:
+    for member in [member for member in view.members if member.subscription.problem or member.assignment.problem]:
         for problem in filter(None, (member.subscription.problem, member.assignment.problem)):
             yield Match({"name": member.name, "problem": problem}, [member.name])
 
 
 def same_process(view: GroupView) -> Iterator[Match]:
     """One process id on several hosts."""
+    started = [
+        (process.int, member) for member in view.members if (process := member.subscription.process_id) is not None
+    ]
+    if len(dict(started)) == len(started):  # no process has two members
+        return
     processes: dict[int, list[InspectedMember]] = defaultdict(list)
-    for member in view.members:
-        if member.subscription.process_id is not None:
-            processes[member.subscription.process_id.int].append(member)
-    for members in [members for members in processes.values() if len(members) > 1]:
+    for number, member in started:
+        processes[number].append(member)
+    for members in processes.values():
         hosts = [*dict.fromkeys([member.described.host for member in members])]
         if len(hosts) > 1:
             names = names_of(sorted(members, key=lambda member: hosts.index(member.described.host)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from assignor.groups.check import GroupView, Match, names_of
 from assignor.groups.described_group import STABLE
 from assignor.groups.member import InspectedMember
-from assignor.groups.upgrade_status import Stage
+from assignor.groups.upgrade_status import Stage, upgrade_stage
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
 
 
@@ -16,7 +16,7 @@ def cannot_read(view: GroupView) -> Iterator[Match]:
     for member in view.members:
         version, supported = member.assignment.used_version, member.subscription.readable_version
         # Below version 3 a subscription does not contain the supported version, which may be higher than the used one.
-        if version is not None and supported is not None and version > max(supported, EARLIEST_PROBEABLE_VERSION - 1):
+        if version is not None and supported is not None and EARLIEST_PROBEABLE_VERSION <= version > supported:
             yield Match({"name": member.name, "version": version, "supported": supported}, [member.name])
 
 
@@ -31,13 +31,9 @@ def may_not_probe(view: GroupView) -> Iterator[Match]:
 
 
 def _unable_to_probe(view: GroupView, *, certain: bool) -> Iterator[Match]:
-    old = [
-        member
-        for member in view.members
-        if _is_below_probing(member) and not member.subscription.candidate_releases.certainly_pinned
-    ]
-    new = [member for member in view.members if _used(member) >= EARLIEST_PROBEABLE_VERSION]
-    if old and new and all(member.subscription.consumer_protocol_version for member in new) is certain:
+    old = [member for member in _below_probing(view) if not member.subscription.candidate_releases.certainly_pinned]
+    new = [member for member in view.members if _used(member) >= EARLIEST_PROBEABLE_VERSION] if old else []
+    if new and all(member.subscription.consumer_protocol_version for member in new) is certain:
         version = min(map(_used, new))
         yield Match({"old": names_of(old), "new": names_of(new), "version": version}, names_of(old))
 
@@ -46,25 +42,22 @@ def _used(member: InspectedMember) -> int:
     return member.subscription.used_version or 0
 
 
-def _is_below_probing(member: InspectedMember) -> bool:
-    return member.subscription.used_version is not None and _used(member) < EARLIEST_PROBEABLE_VERSION
+def _below_probing(view: GroupView) -> list[InspectedMember]:
+    return [
+        member
+        for member in view.members
+        if (version := member.subscription.used_version) is not None and version < EARLIEST_PROBEABLE_VERSION
+    ]
 
 
 def upgrade_from(view: GroupView) -> Iterator[Match]:
     """Members that certainly have ``upgrade.from`` set."""
-    pinned = [
-        member
-        for member in view.members
-        if _is_below_probing(member) and member.subscription.candidate_releases.certainly_pinned
-    ]
+    below = _below_probing(view)
+    pinned = [member for member in below if member.subscription.candidate_releases.certainly_pinned]
     if pinned:
-        pinned_names = {*names_of(pinned)}
-        others_below_probing = any(
-            _is_below_probing(member) for member in view.members if member.name not in pinned_names
-        )
+        has_others = len(below) > len(pinned)
         yield Match(
-            {"pinned": names_of(pinned), "versions": _used_versions(pinned), "others": others_below_probing},
-            names_of(pinned),
+            {"pinned": names_of(pinned), "versions": _used_versions(pinned), "others": has_others}, names_of(pinned)
         )
 
 
@@ -72,10 +65,8 @@ def maybe_upgrade_from(view: GroupView) -> Iterator[Match]:
     """Members that have ``upgrade.from`` set or are of an old release."""
     members = [
         member
-        for member in view.members
-        if member.subscription.candidate_releases.pinned
-        and member.subscription.candidate_releases.unpinned
-        and _is_below_probing(member)
+        for member in _below_probing(view)
+        if member.subscription.candidate_releases.pinned and member.subscription.candidate_releases.unpinned
     ]
     if members:
         releases = members[0].subscription.candidate_releases
@@ -90,16 +81,15 @@ def _used_versions(members: Sequence[InspectedMember]) -> list[int]:
 
 def could_speak_more(view: GroupView) -> Iterator[Match]:
     """A stable group in the last step of an upgrade, which should not last."""
-    if view.upgrade_status.stage is Stage.LAST_STEP and view.described_group.state == STABLE:
+    if view.described_group.state == STABLE and upgrade_stage(view.members) is Stage.LAST_STEP:
         yield Match({"status": view.upgrade_status})
 
 
 def mixed_protocols(view: GroupView) -> Iterator[Match]:
     """Eager members beside cooperative ones."""
-    protocols = [member.rebalance_protocol for member in view.members]
-    if "eager" in protocols and "cooperative" in protocols:
-        eager, cooperative = (
-            [member.name for member, spoken in zip(view.members, protocols, strict=True) if spoken == protocol]
-            for protocol in ("eager", "cooperative")
-        )
+    eager = [member.name for member in view.members if member.rebalance_protocol == "eager"]
+    cooperative = (
+        [member.name for member in view.members if member.rebalance_protocol == "cooperative"] if eager else []
+    )
+    if cooperative:
         yield Match({"eager": eager, "cooperative": cooperative}, eager)

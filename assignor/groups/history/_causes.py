@@ -295,7 +295,9 @@ def _topics_changed(change: GenerationChange) -> _Found:
     before, after = _progress(change)
     if before is None or after is None or before.topics_hash == after.topics_hash:
         return None
-    return CERTAIN, "topics were created, deleted or got partitions, or racks of their replicas changed"
+    # 0: there is none of the topics, or the broker was of a release that writes no hash.
+    confidence = CERTAIN if before.topics_hash and after.topics_hash else LIKELY
+    return confidence, "topics were created, deleted or got partitions, or racks of their replicas changed"
 
 
 def _progress(change: GenerationChange) -> tuple[EpochProgress | None, EpochProgress | None]:

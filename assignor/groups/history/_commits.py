@@ -8,6 +8,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from assignor.groups.history.log_segment import NO_TIMESTAMP
+from assignor.groups.history.record_columns import CommitRun
 from assignor.groups.history.tables import Row, valid_text
 
 TopicPartition = tuple[str, int]
@@ -55,15 +56,17 @@ class CommitSums:
         """Whether a partition has a committed offset that is not deleted."""
         return bool(self._last_offsets)
 
-    def add(self, partition: TopicPartition, record: int, time: int, offset: int) -> None:
-        """Add a commit of an offset."""
-        commit_sum = self._sum(partition, record, time, offset)
-        commit_sum.commits += 1
+    def add(self, partition: TopicPartition, run: CommitRun) -> None:
+        """Add commits of offsets."""
+        commit_sum = self._sum(partition, run.first_record, run.first_time, run.first_offset)
+        commit_sum.commits += run.commits
         before = self._last_offsets.get(partition, _NO_OFFSET)
-        commit_sum.moved_back += offset < before
+        commit_sum.moved_back += run.moved_back + (run.first_offset < before)
         if commit_sum.first_offset == _NO_OFFSET:
-            commit_sum.first_offset = offset
-        commit_sum.last_offset = self._last_offsets[partition] = offset
+            commit_sum.first_offset = run.known_offset
+        commit_sum.last_offset = self._last_offsets[partition] = run.last_offset
+        commit_sum.longest_gap_ms = max(commit_sum.longest_gap_ms, run.longest_gap_ms)
+        commit_sum.last_time = self._last_times[partition] = run.last_time
 
     def delete(self, partition: TopicPartition, record: int, time: int) -> None:
         """Add a tombstone."""

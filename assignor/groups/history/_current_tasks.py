@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.groups.history.tables import Row
+from assignor.groups.history.tables import Begun, Row, task_row
 
 Task = str | tuple[str, int]
 """A task, or the id of a topic and the number of a partition; names of topics become known later."""
@@ -29,8 +29,6 @@ _NOTHING: Final = frozenset[Task]()
 
 _Interval = tuple[Task, str, str]
 """A task, a role and a member id."""
-_Begun = tuple[str, int, int]
-"""The short name of a member, and the number and the time of a generation."""
 
 
 def share(current: Share, pending: Share, target: Share | None) -> Share:
@@ -70,7 +68,7 @@ class CurrentTasks:
     _names: dict[str, str] = field(factory=dict)
     _owners: dict[Task, tuple[str, ...]] = field(factory=dict)
     """The member ids that have each task active; none for one that nobody has any more."""
-    _open: dict[_Interval, _Begun] = field(factory=dict)
+    _open: dict[_Interval, Begun] = field(factory=dict)
 
     def update(self, member_id: str, name: str, now: Share, number: int, time: int) -> Iterator[Row]:
         """Take the share of a member, which is empty if it is gone; yield the intervals that end."""
@@ -120,16 +118,6 @@ class CurrentTasks:
                 yield self._row(interval, begun, time)
         self._open = {}
 
-    def _row(self, interval: _Interval, begun: _Begun, until: int | None) -> Row:
+    def _row(self, interval: _Interval, begun: Begun, until: int | None) -> Row:
         task, role, owner = interval
-        member, generation, time = begun
-        return {
-            "group": self.group,
-            "task": self.label(task),
-            "role": role,
-            "member_id": owner,
-            "member": member,
-            "from_generation": generation,
-            "from_time": time,
-            "until_time": until,
-        }
+        return task_row(self.group, (self.label(task), role, owner), begun, until)

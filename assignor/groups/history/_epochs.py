@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from attrs import define, field
@@ -25,6 +26,7 @@ from assignor.groups.broker_assigned import (
     InternalTopic,
 )
 from assignor.groups.broker_assigned.topics import task_id
+from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, in_order
 from assignor.groups.described_group import (
     ASSIGNING,
     CONSUMER,
@@ -40,7 +42,7 @@ from assignor.groups.described_group import (
 from assignor.groups.history._current_tasks import ACTIVE, ROLES, CurrentTasks, Share, Task, is_complete, share
 from assignor.groups.history._generation import EpochFacts, EpochProgress, Generation, GroupMember
 from assignor.groups.history.tables import Row, valid_text
-from assignor.groups.member import AssignmentSeen, SubscriptionSeen, in_order, short_name
+from assignor.groups.member_names import short_name
 from subscription_codec import TopicPartition
 from subscription_codec.coordinator import RecordType
 
@@ -91,7 +93,8 @@ class EpochGroup:
     group: str
     type: str
     topic_names: dict[str, str]
-    """Names by id. Brokers before 4.1 write them in records of the group, later ones in offset commits only."""
+    """Names by id. Brokers before 4.1 write them in records of the group, later ones in offset commits only: 4.3.1 in
+    all, 4.2.2 in those of clients that commit by id."""
     _topology: _Fields | None = None
     """The last topology of a streams group."""
     _members: dict[str, _Fields] = field(factory=dict)
@@ -138,6 +141,7 @@ class EpochGroup:
             return None, self._compare(member_id, time)
         elif suffix == "TargetAssignmentMetadata" and value is not None:
             self._target_epoch = value["assignmentEpoch"]
+            self._learn_only_topic()
             self._pending = {name for name in self._members if not self._has_target(name)}
             if self._epoch is not None and self._epoch.number == self._target_epoch:
                 self._epoch.assigned_time = time
@@ -174,6 +178,14 @@ class EpochGroup:
         for name in ("topics", "initializingTopics", "initializedTopics"):
             for topic in value.get(name, ()):
                 self.topic_names[topic["topicId"]] = topic["topicName"]
+
+    def _learn_only_topic(self) -> None:
+        """Take the name of the topic of all partitions if members subscribe to one only."""
+        names = {name for member in self._members.values() for name in member.get("subscribedTopicNames", ())}
+        if len(names) == 1 and not any(member.get("subscribedTopicRegex") for member in self._members.values()):
+            for target in self._targets.values():
+                for topic in target.get("topicPartitions", ()):
+                    self.topic_names.setdefault(topic["topicId"], *names)
 
     # -- current and target assignment --
 
@@ -231,7 +243,12 @@ class EpochGroup:
         epoch = self._epoch
         if epoch is None:
             return None
-        members = {name: self._member(name, metadata, epoch) for name, metadata in epoch.members.items()}
+        inputs = _input_topics(epoch)
+        topics = tuple(sorted({*chain.from_iterable(inputs.values())}))
+        members = {
+            name: self._member(name, {"subscribedTopicNames": topics, **metadata}, epoch, inputs)
+            for name, metadata in epoch.members.items()
+        }
         is_assigned = epoch.assigned_time is not None
         pending = [members[name].name for name in members if not is_assigned or name in self._pending]
         state = self._state(epoch, is_pending=bool(pending))
@@ -269,7 +286,10 @@ class EpochGroup:
             return ASSIGNING
         return RECONCILING if is_pending else STABLE
 
-    def _member(self, member_id: str, metadata: _Fields, epoch: _Epoch) -> GroupMember:
+    def _member(
+        self, member_id: str, metadata: _Fields, epoch: _Epoch, inputs: Mapping[str, tuple[str, ...]]
+    ) -> GroupMember:
+        """Return a member; ``inputs`` are the topics that the tasks of each subtopology read."""
         target = epoch.targets.get(member_id, {})
         is_streams = self.type == STREAMS
         instance_id = metadata.get("instanceId")
@@ -287,9 +307,9 @@ class EpochGroup:
             rebalance_timeout_ms=metadata.get("rebalanceTimeoutMs", 0),
             process_id=metadata.get("processId"),
             rack=metadata.get("rackId"),
-            topics=tuple(metadata.get("subscribedTopicNames", self._all_source_topics(epoch))),
+            topics=tuple(metadata["subscribedTopicNames"]),
             active=roles[ACTIVE],
-            task_partitions=self._task_partitions(target, epoch) if is_streams else None,
+            task_partitions=_task_partitions(target, inputs) if is_streams else None,
             standby=frozenset[str]().union(*(tasks for role, tasks in roles.items() if role != ACTIVE)),
             has_tasks=is_streams,
             last_sign_of_life=self._alive.get(member_id, -1),
@@ -301,19 +321,6 @@ class EpochGroup:
                 if is_streams
                 else None,
             ),
-        )
-
-    def _all_source_topics(self, epoch: _Epoch) -> tuple[str, ...]:
-        return tuple(sorted({topic for topics in _input_topics(epoch).values() for topic in topics}))
-
-    def _task_partitions(self, target: _Fields, epoch: _Epoch) -> frozenset[str]:
-        """Return the partitions that active tasks read, as if all topics of a subtopology had equally many."""
-        topics = _input_topics(epoch)
-        return frozenset(
-            f"{topic}-{partition}"
-            for tasks in target.get("activeTasks", ())
-            for topic in topics.get(tasks["subtopologyId"], ())
-            for partition in tasks["partitions"]
         )
 
     def _label(self, task: Task) -> str:
@@ -410,6 +417,16 @@ def _input_topics(epoch: _Epoch) -> Mapping[str, tuple[str, ...]]:
     """Return the topics that the tasks of each subtopology read."""
     topology = DescribedTopology() if epoch.topology is None else _topology(epoch.topology)
     return {subtopology.name: subtopology.input_topics for subtopology in topology.subtopologies}
+
+
+def _task_partitions(target: _Fields, topics: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    """Return the partitions that active tasks read, as if all topics of a subtopology had equally many."""
+    return frozenset(
+        f"{topic}-{partition}"
+        for tasks in target.get("activeTasks", ())
+        for topic in topics.get(tasks["subtopologyId"], ())
+        for partition in tasks["partitions"]
+    )
 
 
 def _least_partitions(epoch: _Epoch) -> Mapping[str, int]:

@@ -303,18 +303,16 @@ def _balance(after: Generation) -> Iterator[_Found]:
     """Yield idle members, unequal shares and mixed releases."""
     members = list(after.members.values())
     counts = [len(member.active) for member in members]
-    if not members or not sum(counts):
+    if not any(counts):
         return
-    idle = tuple(sorted(member.name for member in members if not member.active and not member.standby))
+    idle = tuple(sorted([member.name for member in members if not member.active and not member.standby]))
     if idle:
         names = ", ".join(idle[:_SHOWN_NAMES])
         yield _Found("idle-members", {"idle": len(idle), "members": len(members), "names": names}, idle)
-    mean = sum(counts) / len(counts)
-    most = max(members, key=lambda member: len(member.active))
-    number = len(most.active)
+    mean, number = sum(counts) / len(counts), max(counts)
     if not idle and number > _IMBALANCE_FACTOR * mean and number - mean >= 2:
-        facts = {"name": most.name, "number": number, "tasks": sum(counts), "mean": mean}
-        yield _Found("imbalance", facts, (most.name,))
+        name = members[counts.index(number)].name
+        yield _Found("imbalance", {"name": name, "number": number, "tasks": sum(counts), "mean": mean}, (name,))
     supported = after.supported_versions
     if len(supported) > 1:
         yield _Found("mixed-releases", {"versions": ", ".join(map(str, supported))})

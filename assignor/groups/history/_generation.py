@@ -10,6 +10,7 @@ from uuid import UUID
 from attrs import define, field, frozen
 
 from assignor.groups.check import GroupView
+from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
 from assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
@@ -21,16 +22,8 @@ from assignor.groups.described_group import (
     DescribedGroupMember,
 )
 from assignor.groups.history.tables import valid_text
-from assignor.groups.member import (
-    AssignmentSeen,
-    InspectedMember,
-    SubscriptionSeen,
-    assignment_seen,
-    decode_members,
-    short_name,
-    subscription_seen,
-    with_unique_names,
-)
+from assignor.groups.member import InspectedMember, decode_members, with_unique_names
+from assignor.groups.member_names import short_name
 from assignor.protocol import PROTOCOL_NAME
 from subscription_codec import TaskId, TopicPartition
 from subscription_codec.columns import TaskOffsetSums, task_of

@@ -9,7 +9,7 @@ from attrs import define, field
 
 from assignor.groups.history._causes import Cause, GenerationChange
 from assignor.groups.history._generation import Generation, GroupMember
-from assignor.groups.history.tables import Row
+from assignor.groups.history.tables import Begun, Row, task_row
 
 PRESENT: Final = "present"
 _ENDED: Final[Mapping[str, str]] = {
@@ -120,16 +120,12 @@ _Interval = tuple[str, str, str]
 """A task, a role and a member id."""
 
 
-_Begun = tuple[str, int, int]
-"""The short name of a member, and the number and the time of a generation."""
-
-
 @define
 class TaskIntervals:
     """Who has which task; a row is complete when the interval ends."""
 
     group: str
-    _open: dict[_Interval, _Begun] = field(factory=dict)
+    _open: dict[_Interval, Begun] = field(factory=dict)
     _members: Mapping[str, GroupMember] = field(factory=dict)
     _exceptions: dict[_Interval, str] = field(factory=dict)
     """Tasks without an owner, or with two, and the names of their owners."""
@@ -143,7 +139,7 @@ class TaskIntervals:
         begun += [item for item in exceptions.items() if item[0] not in self._exceptions]
         self._members, self._exceptions = after.members, exceptions
         for interval in ended:
-            yield self._row(interval, self._open.pop(interval), after.time)
+            yield task_row(self.group, interval, self._open.pop(interval), after.time)
         for interval, name in begun:
             self._open[interval] = (name, after.number, after.time)
 
@@ -161,22 +157,8 @@ class TaskIntervals:
     def close(self, until: int | None = None) -> Iterator[Row]:
         """Yield the intervals of the last generation, which ended at a time; None: records do not show its end."""
         for interval, begun in self._open.items():
-            yield self._row(interval, begun, until)
+            yield task_row(self.group, interval, begun, until)
         self._open, self._members, self._exceptions = {}, {}, {}
-
-    def _row(self, interval: _Interval, begun: _Begun, until: int | None) -> Row:
-        task, role, owner = interval
-        member, generation, time = begun
-        return {
-            "group": self.group,
-            "task": task,
-            "role": role,
-            "member_id": owner,
-            "member": member,
-            "from_generation": generation,
-            "from_time": time,
-            "until_time": until,
-        }
 
 
 def _moves(

@@ -27,7 +27,7 @@ _CRC_AT: Final = (12, 12, 17)
 """Where the checksum is, by format."""
 _CHECKED_AT: Final = (MAGIC_AT, MAGIC_AT, 21)
 """Where the bytes begin of which it is."""
-_BLOCK_BYTES: Final = 1 << 20
+_BLOCK_BYTES: Final = 1 << 22
 _MAX_LENGTH: Final = 1 << 28
 """A longer batch is none: a broker's largest one is far below."""
 _CANDIDATE: Final = re.compile(

@@ -14,6 +14,7 @@ from assignor.groups.history._epochs import EpochGroup, group_type
 from assignor.groups.history._findings import GroupFindings
 from assignor.groups.history._generation import AssignmentDecoder, Generation, GroupMember, classic_generation
 from assignor.groups.history._lifetimes import MemberLifetimes, TaskIntervals
+from assignor.groups.history.record_columns import CommitRun
 from assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
 from subscription_codec.coordinator import RecordType
@@ -80,14 +81,16 @@ class GroupHistory:
         """Take the id of a topic: records of groups that are not classic have no name."""
         self._topic_names[topic_id] = name
 
-    def on_commit(self, topic: str, partition: int, record: int, time: int, offset: int | None) -> None:
-        """Take an offset commit; ``offset`` None is a tombstone."""
+    def on_commits(self, topic: str, partition: int, run: CommitRun) -> None:
+        """Take offset commits of a partition."""
+        self.last_time = max(self.last_time, run.latest_time)
+        self._is_trace = False
+        self._commits.add((topic, partition), run)
+
+    def on_deleted_commit(self, topic: str, partition: int, record: int, time: int) -> None:
+        """Take the tombstone of a partition's commits."""
         self.last_time = max(self.last_time, time)
-        if offset is None:
-            self._commits.delete((topic, partition), record, time)
-        else:
-            self._is_trace = False
-            self._commits.add((topic, partition), record, time, offset)
+        self._commits.delete((topic, partition), record, time)
 
     def on_classic_metadata(
         self, offset: int, time: int, value: Mapping[str, Any] | None, record_bytes: int

@@ -16,7 +16,7 @@ from attrs import define, field
 
 from assignor.groups.history.group_history import GroupHistory, GroupSummary, TableRow
 from assignor.groups.history.log_segment import LogRecord
-from assignor.groups.history.record_columns import RecordColumns
+from assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
 from assignor.groups.history.tables import valid_text
 from subscription_codec import DecodeError
 from subscription_codec.coordinator import (
@@ -109,28 +109,37 @@ class PartitionHistory:
 
     def _read_columns(self, block: RecordColumns) -> Iterator[TableRow]:
         """Take a block of records; what ``_read_one`` does for each, without an object for a commit."""
-        data, targets = block.data, self._targets
         self.first_time = block.first_time if self.first_time is None else self.first_time
         self.last_time = max(self.last_time, block.last_time)
-        places = (block.keys, block.key_ends, block.values, block.value_ends, block.are_commits, block.topic_ids)
-        for index, (at, end, value, value_end, is_commit, topic_id) in enumerate(zip(*places, strict=True)):
-            if not is_commit or value < 0:
-                yield from self._read_one(block.record(index))
-                continue
-            key, offset = data[at:end], block.offsets[index]
-            self.counts[RECORD_TYPES[key[1]].name] += 1
-            place = key if topic_id < 0 else (key, data[topic_id : topic_id + _TOPIC_ID_BYTES])
-            target = targets.get(place)
-            if target is None:
-                try:
-                    target = targets[place] = self._target(key, data[value:value_end])
-                    self._targets_of.setdefault(key, []).append(place)
-                except DecodeError as error:
-                    self._undecodable(offset, error)
-                    continue
-            group, topic, partition = target
-            committed = int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
-            group.on_commit(topic, partition, offset, block.times[index], committed)
+        for part in block.parts():
+            if not isinstance(part, Commits):
+                yield from self._read_one(part)
+            elif not self._add_commits(part, block.data):
+                for record in part.records():
+                    yield from self._read_one(record)
+
+    def _add_commits(self, commits: Commits, data: bytes) -> bool:
+        """Add commits that are summed up; False, and nothing, if they have to be taken one by one."""
+        runs = commits.runs()
+        if runs is None:
+            return False
+        try:
+            targets = [self._known_target(placed, data) for placed in runs]
+        except DecodeError:
+            return False
+        for (group, topic, partition), placed in zip(targets, runs, strict=True):
+            group.on_commits(topic, partition, placed.run)
+        self.counts.update(commits.kinds)
+        return True
+
+    def _known_target(self, placed: PlacedRun, data: bytes) -> _Target:
+        key, topic_id = data[placed.key : placed.key_end], placed.topic_id
+        place = key if topic_id < 0 else (key, data[topic_id : topic_id + _TOPIC_ID_BYTES])
+        target = self._targets.get(place)
+        if target is None:
+            target = self._targets[place] = self._target(key, data[placed.value : placed.value_end])
+            self._targets_of.setdefault(key, []).append(place)
+        return target
 
     def _target(self, key: bytes, value: bytes) -> _Target:
         """Return the group and the partition of a commit's key; ``value`` is that of its first commit."""
@@ -223,7 +232,11 @@ class PartitionHistory:
 
     def _apply(self, commit: _Commit) -> None:
         group, topic, partition, record, time, offset = commit
-        self._group(group).on_commit(topic, partition, record, time, offset)
+        history = self._group(group)
+        if offset is None:
+            history.on_deleted_commit(topic, partition, record, time)
+        else:
+            history.on_commits(topic, partition, CommitRun(record, time, time, time, offset, offset, offset))
 
     def _end_transaction(self, marker: LogRecord) -> None:
         """Apply the commits of a transaction, or drop them: a marker's key has its version and its type."""

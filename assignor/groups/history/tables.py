@@ -184,3 +184,23 @@ FINDINGS: Final = AuditTable(
 AUDIT_TABLES: Final[Mapping[str, AuditTable]] = {
     table.name: table for table in (GENERATIONS, MEMBERS, TASKS, COMMITS, FINDINGS)
 }
+
+
+Begun = tuple[str, int, int]
+"""The short name of a member, and the number and the time of the generation with which an interval begins."""
+
+
+def task_row(group: str, interval: tuple[str, str, str], begun: Begun, until: int | None) -> Row:
+    """Return a row of ``tasks``; ``interval`` is a task, a role and a member id."""
+    task, role, owner = interval
+    member, generation, time = begun
+    return {
+        "group": group,
+        "task": task,
+        "role": role,
+        "member_id": owner,
+        "member": member,
+        "from_generation": generation,
+        "from_time": time,
+        "until_time": until,
+    }

@@ -1,5 +1,6 @@
 // The history of groups, from the answer of `audit`: what audit.json has of each, and its last rebalances.
 import { banner, el, folded, list, part, said, svg, table } from "./dom.mjs";
+import { sizeText } from "./files.mjs";
 
 const PAGE = 50;
 const time = (ms) => (ms === null || ms < 0 ? "?" : new Date(ms).toISOString().replace("T", " ").slice(0, 19));
@@ -68,7 +69,7 @@ export function auditParts(answer, seconds) {
     banner(problems || !audit.complete ? "safe-if" : "safe",
       `${named(audit.groups.length + audit.further_groups, "group")}, ${named(rebalances, "rebalance")}, ${time(audit.from_time)} to ${time(audit.until_time)} UTC; ${problems} with a problem`,
       !audit.complete && "; not complete: a part of the source is damaged or missing"),
-    el("p", { class: "soft" }, `${(bytes / 1e6).toFixed(1)} MB in ${seconds.toFixed(1)} s. Checksums: ${audit.checksums}.`),
+    el("p", { class: "soft" }, `${sizeText(bytes)} in ${seconds.toFixed(1)} s. Checksums: ${audit.checksums}.`),
     part("Problems of the source", list(audit.problems.slice(0, 20))),
     part("Groups", groupList(audit)),
     part("To keep", folded("JSON", answer.stdout, "json")),

@@ -40,10 +40,10 @@ async function dropped(transfer) {
   return (await Promise.all(entries.map((each) => entryPairs(each)))).flat();
 }
 
-const size = (pairs) => {
-  const bytes = pairs.reduce((sum, [, file]) => sum + file.size, 0);
-  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
-};
+/** Return a number of bytes in words. */
+export const sizeText = (bytes) => (bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
+
+const size = (pairs) => sizeText(pairs.reduce((sum, [, file]) => sum + file.size, 0));
 
 /** An area for files in `place`; `onChange` is called with its items. With `roles` each item has one to choose. */
 export class FileArea {

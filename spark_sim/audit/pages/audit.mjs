@@ -400,7 +400,7 @@ function timeline(group) {
       const counted = Object.entries(grouped(all)).sort((a, b) => b[1].length - a[1].length);
       const one = all.length === 1 ? all[0] : null, [sign, kind] = one ? causeOf(one.cause) : [all.length > 99 ? "99+" : String(all.length), causeOf(counted[0][0])[1]];
       const tell = () => one ? generationTip(one) : [`${number(all.length)} rebalances`, `generations ${number(all[0].generation)} to ${number(all.at(-1).generation)}, ${sinceUntil(all[0].time, all.at(-1).time)}`, ...counted.map(([code, rows]) => `${causeOf(code)[0]} ${code}: ${rows.length}`), "Choose it to look closer."];
-      const node = hit(svg(`g.mark.${kind}.${one ? one.confidence : "many"}`, {tabindex: index === focused ? 0 : -1, role: one ? "img" : "button"}, svg("circle", {cx: here, cy: marksY + 4, r: 9.5}), svg("text", {x: here, y: marksY + 8, "font-size": sign.length > 2 ? 9 : 12}, sign)), tell);
+      const node = hit(svg(`g.mark.${kind}.${one ? one.confidence : "many"}`, {tabindex: index === focused ? 0 : -1, role: one ? "img" : "button"}, svg("circle", {cx: here, cy: marksY + 4, r: 9.5}), svg("text" + (sign.length > 2 ? ".long" : ""), {x: here, y: marksY + (sign.length > 2 ? 7 : 8)}, sign)), tell);
       node.setAttribute("aria-label", one ? tell().filter(Boolean).join("; ") : spoken(node, tell()));
       node.onfocus = () => { focused = index; tip(node, tell()); };
       node.onblur = () => hide();
@@ -543,7 +543,7 @@ function overview(begin) {
       const causes = counted(bin.causes), text = bin.count > 999 ? `${Math.round(bin.count / 1000)}k` : String(bin.count), here = x(view[0] + (key + .5) * wide);
       const isChosen = chosen && bin.from >= chosen[0] && bin.until < chosen[1];
       const tell = () => [`${plural(bin.count, "rebalance")} of ${bin.groups === 1 ? bin.group.group || "(no name)" : plural(bin.groups, "group")}`, sinceUntil(bin.from, bin.until), ...causes.map(([code, times]) => `${causeOf(code)[0]} ${code}: ${number(times)}`), "Choose it to see whom."];
-      mark(0, svg(`g.mark.many.${causeOf(causes[0][0])[1]}${isChosen ? ".chosen" : ""}`, {role: "button", "aria-pressed": String(Boolean(isChosen))}, svg("circle", {cx: here, cy: 20 + TALL / 2, r: 10}), svg("text", {x: here, y: 24 + TALL / 2, "font-size": text.length > 2 ? 9 : 12}, text)), here, tell, () => go({at: isChosen ? "" : `${bin.from}-${bin.until + 1000}`, page: "1"}));
+      mark(0, svg(`g.mark.many.${causeOf(causes[0][0])[1]}${isChosen ? ".chosen" : ""}`, {role: "button", "aria-pressed": String(Boolean(isChosen))}, svg("circle", {cx: here, cy: 20 + TALL / 2, r: 10}), svg("text" + (text.length > 2 ? ".long" : ""), {x: here, y: (text.length > 2 ? 23 : 24) + TALL / 2}, text)), here, tell, () => go({at: isChosen ? "" : `${bin.from}-${bin.until + 1000}`, page: "1"}));
     }
     over.push(svg("text.label", {x: 8, y: 24 + TALL / 2}, left < 200 ? "all groups" : `all ${plural(shownGroups.length, "group")}`));
     // 2. The groups of this page of the table.

@@ -17,7 +17,11 @@ COLUMNS: Final = 8
 """The columns of a row. ``VALUE`` is -1 for a tombstone, ``COMMIT`` is one of the next three, and ``TOPIC_ID`` is the
 place of one, or -1."""
 NO_COMMIT, LEGACY_COMMIT, OFFSET_COMMIT = range(3)
+RUN_COLUMNS: Final = 15
+"""The columns of a run of commits: the fields of ``PlacedRun`` and then of its ``CommitRun``."""
 _HEADER: Final = 61
+_TYPE_BYTES: Final = 2
+"""The type in front of a key; what is behind it is the same in both types of commits."""
 _LATEST_TIME: Final = 253_402_300_799_999
 _LATEST_OFFSET: Final = 1 << 62
 
@@ -141,3 +145,70 @@ def scan(data, at, end, rows):  # type: ignore[no-untyped-def]
             break
         row, at = next_row, following
     return at, row
+
+
+@njit(cache=True, nogil=True)
+def _hash(data, at, end):  # type: ignore[no-untyped-def]
+    """Return FNV-1a of bytes."""
+    value = np.uint64(0xCBF29CE484222325)
+    for index in range(at, end):
+        value = (value ^ np.uint64(data[index])) * np.uint64(0x100000001B3)
+    return value ^ value >> np.uint64(32)
+
+
+@njit(cache=True, nogil=True)
+def _are_equal(data, one, other, size):  # type: ignore[no-untyped-def]
+    for index in range(size):  # noqa: SIM110  # numba compiles no generator
+        if data[one + index] != data[other + index]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _find(data, row, slots, runs):  # type: ignore[no-untyped-def]
+    """Return the place in ``slots`` of the run of a commit, or the free place where it belongs."""
+    at, size = row[KEY] + _TYPE_BYTES, row[KEY_END] - row[KEY] - _TYPE_BYTES
+    mask = slots.shape[0] - 1
+    place = np.int64(_hash(data, at, row[KEY_END]) & np.uint64(mask))
+    while slots[place] >= 0:
+        run = runs[slots[place]]
+        if run[1] - run[0] - _TYPE_BYTES == size and _are_equal(data, run[0] + _TYPE_BYTES, at, size):
+            break
+        place = (place + 1) & mask
+    return place
+
+
+@njit(cache=True, nogil=True)
+def sum_up(data, rows, slots, runs):  # type: ignore[no-untyped-def]
+    """Sum up commits by their keys; return the number of runs, or -1 if types or topic ids of a key differ.
+
+    ``slots`` has a power of two of places, more than rows; it is overwritten, as ``runs`` is.
+    """
+    slots[:] = -1
+    count = 0
+    for index in range(rows.shape[0]):
+        row = rows[index]
+        record, time, offset = row[OFFSET], row[TIME], _integer(data, row[VALUE] + 2, 8)
+        place = _find(data, row, slots, runs)
+        if slots[place] < 0:
+            slots[place] = count
+            run = runs[count]
+            count += 1
+            run[0], run[1], run[2], run[3], run[4] = row[KEY], row[KEY_END], row[VALUE], row[VALUE_END], row[TOPIC_ID]
+            run[5], run[6], run[7], run[8] = record, time, time, time
+            run[9], run[10], run[11] = offset, offset, offset
+            run[12], run[13], run[14] = 1, 0, 0
+            continue
+        run = runs[slots[place]]
+        if not _are_equal(data, run[0], row[KEY], _TYPE_BYTES):
+            return -1
+        if (run[4] < 0) != (row[TOPIC_ID] < 0) or (run[4] >= 0 and not _are_equal(data, run[4], row[TOPIC_ID], 16)):
+            return -1
+        if run[7] >= 0:
+            run[13] = max(run[13], time - run[7])
+        if run[10] == -1:
+            run[10] = offset
+        run[14] += offset < run[11]
+        run[7], run[8], run[11] = time, max(run[8], time), offset
+        run[12] += 1
+    return count

@@ -5,6 +5,7 @@ A row has the columns of ``RecordColumns``. A batch in which anything is unusual
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from assignor.groups.history.frames import HEADER_BYTES, Frame
@@ -79,3 +80,30 @@ def _topic_id(data: bytes, at: int, end: int) -> int | None:
     if data[tags] == 0:
         return -1 if tags + 1 == end else None
     return tags + 3 if data[tags : tags + 3] == _TOPIC_ID_TAG and end - tags == 19 else None
+
+
+def sum_up(data: bytes, rows: Iterable[Row]) -> list[list[int]] | None:
+    """Sum up commits by their keys, as ``_kernel.sum_up``; None if types or topic ids of a key differ."""
+    runs: dict[bytes, list[int]] = {}
+    kinds: dict[bytes, tuple[int, bytes]] = {}
+    for record, time, key, key_end, value, value_end, commit, topic_id in rows:
+        place, offset = data[key + 2 : key_end], int.from_bytes(data[value + 2 : value + 10], "big", signed=True)
+        kind = commit, data[topic_id : topic_id + 16] if topic_id >= 0 else b""
+        run = runs.get(place)
+        if run is None:
+            placed = [key, key_end, value, value_end, topic_id]
+            runs[place], kinds[place] = [*placed, record, time, time, time, offset, offset, offset, 1, 0, 0], kind
+            continue
+        if kinds[place] != kind:
+            return None
+        if time - run[7] > run[13] and run[7] >= 0:
+            run[13] = time - run[7]
+        if run[10] == -1:
+            run[10] = offset
+        if offset < run[11]:
+            run[14] += 1
+        if time > run[8]:
+            run[8] = time
+        run[7], run[11] = time, offset
+        run[12] += 1
+    return list(runs.values())

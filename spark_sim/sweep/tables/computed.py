@@ -14,6 +14,7 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
+from spark_sim.row_filter import OPTION as PUSH_OPTION
 from spark_sim.search.sampling import MAX_MEMBERS
 from spark_sim.sweep.suites import (
     SUITES,
@@ -32,7 +33,7 @@ from upgrade.errors import UpgradeError, quote_input
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.plans import MATRICES, Plan
 
-OPTIONS: Final = ("matrix", "from", "to", "plan", "upgrade.from", "members", "table")
+OPTIONS: Final = ("matrix", "from", "to", "plan", "upgrade.from", "members", "table", PUSH_OPTION)
 
 
 class OptionError(StreamsAssignorError, ValueError):
@@ -60,27 +61,34 @@ class TableRequest:
             OptionError: An option is unknown, or has no such value, or two of them contradict each other.
         """
         given = {name.lower(): value for name, value in options.items()}
-        if unknown := sorted(given.keys() - set(OPTIONS)):
+        if unknown := sorted(given.keys() - set(map(str.lower, OPTIONS))):
             raise OptionError(f"expected the options {', '.join(OPTIONS)}, got {unknown[0]}")
         table = _one_of("table", given.get("table", UPGRADES.name), TABLES)
         return cls(TABLES[table], _suite_maker(given))
 
-    def slices(self) -> list[TableSlice]:
-        """Return what can be computed independently."""
+    def slices(self, is_wanted: Callable[[str], bool] = lambda _kind: True) -> list[TableSlice]:
+        """Return what can be computed independently.
+
+        Args:
+            is_wanted: Whether a kind is asked for; rows of others may be there, too.
+        """
         suite = self.suite
         keyed = {unit_key(unit): unit for unit in suite.units}
         if self.table is UPGRADES:
             return [TableSlice(self.table.name, _plain(suite), tuple(keyed.items()))]
-        if self.table is RUNS:
-            kinds: dict[str, list[str]] = {}
-            for key, kind in table_rows(suite, keyed, None, {}).units:
+        kinds: dict[str, list[str]] = {}
+        for key, kind in table_rows(suite, keyed, None, {}).units:
+            if is_wanted(kind):
                 kinds.setdefault(key, []).append(kind)
-            tasks = cut_into_tasks(keyed.items(), lambda item: item[1].cost)
+        if self.table is RUNS:
+            wanted = {key: unit for key, unit in keyed.items() if key in kinds}
+            tasks = cut_into_tasks(wanted.items(), lambda item: item[1].cost)
             empty = evolve(_plain(suite), cells=())
             return [TableSlice(self.table.name, empty, task, kinds=_part(kinds, dict(task))) for task in tasks]
         positions = {cell: position for position, cell in reversed(list(enumerate(suite.cells)))}
         slices = []
-        for task in cut_into_tasks(_independent(suite, keyed), lambda part: sum(unit.cost for _, unit in part)):
+        parts = [part for part in _independent(suite, keyed) if any(key in kinds for key, _ in part)]
+        for task in cut_into_tasks(parts, lambda part: sum(unit.cost for _, unit in part)):
             units = tuple(item for part in task for item in part)
             part = _plain(suite.with_units(unit for _, unit in units))
             slices.append(TableSlice(self.table.name, part, units, tuple(positions[cell] for cell in part.cells)))

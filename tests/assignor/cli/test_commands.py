@@ -275,6 +275,7 @@ WRONG = [
         ["--from", "3.4", "--to", "3.5.1", "--upgrade-from", "3.4"],
         "3.5.1 does not start with upgrade.from=3.4: Illegal",
     ),
+    (["--matrix", "streams", "--members", "2"], "--matrix streams defines what to search for: leave out --members"),
     (["--matrix", "history", "--from", "2.1", "--to", "2.2", "--seed", "1"], "leave out --from, --to, --seed"),
     (["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--crashes", "2"], "with --brokers"),
     (["--from", "1.1", "--to", "2.0", "--faults", "2"], "--crashes and --rebalance-timeouts"),

@@ -20,10 +20,18 @@ from assignor.errors import MissingExtraError
 from assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
 from assignor.groups.described_group import GroupOffsets
 from subscription_codec import TaskId, TopicPartition
-from tests.assignor.groups.described_groups import assigned, broker_assigned, group, member, of_range
+from tests.assignor.groups.described_groups import (
+    assigned,
+    broker_assigned,
+    group,
+    member,
+    of_range,
+    streams_group,
+)
 from upgrade.cluster.client.errors import ApiError, Unreachable
 from upgrade.releases import NEWEST
 
+ALL = assigned("0_0 0_1 1_0 1_1")
 BROKER = ("--bootstrap-servers", "a:1")
 FINE = member("a", active="0_0")
 GOOD = group(FINE, member("b", active="0_1"))
@@ -224,6 +232,34 @@ def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, mo
 
 STOP = KeyboardInterrupt()
 REBALANCING = group(name="app", state="PreparingRebalance", protocol="")
+
+
+def test_watching_a_streams_group_says_that_a_static_member_is_away_and_back(run, lookup, monkeypatch):
+    """It returns under another member id, and a warm-up becomes active."""
+    monkeypatch.setattr(_watch, "CONFIRM_SECONDS", 0.0)
+    one = broker_assigned("a", assigned("0_0 0_1", warm_up="1_0"))
+    there, away, back = (
+        streams_group(one, broker_assigned(name, assigned("1_0 1_1"), epoch=epoch, instance="pod-2"), state=state)
+        for name, epoch, state in (("b", 1, "Stable"), ("b", -2, "Reconciling"), ("c", 1, "Stable"))
+    )
+    warm = streams_group(broker_assigned("a", ALL), broker_assigned("c", instance="pod-2"))
+    lookup.answers = (there, away, back, warm, STOP)
+
+    done = run("app", *BROKER, "--watch", width="200")
+
+    assert 0 == done.exit_code
+    assert [
+        "Stable with 2 members",
+        "Stable → Reconciling",
+        "problem: pod-2 (10.0.0.1) is a static member that has left for a while: nobody works on 1_0 and 1_1 until it "
+        "returns or its session ends",
+        "Reconciling → Stable",
+        "replaced: pod-2 (10.0.0.1, b → c)",
+        "solved: pod-2 (10.0.0.1) is a static member that has left for a while: nobody works on 1_0 and 1_1 until it "
+        "returns or its session ends",
+        "task 1_0: pod-2 (10.0.0.1) → app-a (10.0.0.1, a)",
+        "task 1_1: pod-2 (10.0.0.1) → app-a (10.0.0.1, a)",
+    ] == [line[10:] for line in done.stdout.splitlines()]
 
 
 def test_watching_prints_changes_until_ctrl_c(run, lookup):
@@ -477,6 +513,14 @@ def test_a_group_that_is_partly_described_has_a_lag(run, lookup):
     assert (1, 7) == (done.exit_code, json.loads(done.stdout)["lag"]["total"])
     assert ["lag", "partly-described"] == [each["code"] for each in json.loads(done.stdout)["findings"]]
     assert frozenset({partition}) == lookup.last.requests[0].partitions
+
+
+def test_a_group_whose_partitions_are_not_shown_has_no_lag(run, lookup):
+    """It was 0."""
+    lookup.answers = (evolve(PARTLY, members=(broker_assigned("a"),)),)
+    lookup.read = {"app": GroupOffsets()}
+
+    assert json.loads(run("app", *BROKER, "--json").stdout)["lag"] is None
 
 
 @pytest.mark.parametrize("last", [group(state="Empty", protocol=""), NoSuchGroup("no group 'app'")])

@@ -24,6 +24,7 @@ from assignor.clients.kafka_python import KafkaPythonAdmin
 from assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import MissingExtraError
+from upgrade import UnknownRelease
 from upgrade.extras import importing
 
 ROOT = Path(__file__).parents[3]
@@ -218,6 +219,26 @@ def test_an_argument_that_cannot_work_is_refused(
     with pytest.raises((UsageError, ConfigException)) as error:
         make(*arguments)
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [("kip-286", "did you mean kip-268?"), (11, "expected a release or its name, as 'kip-268', got 11")],
+)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda release: KafkaPythonAssignor(TOPOLOGY, release=release),
+        lambda release: AiokafkaAssignor(TOPOLOGY, release=release),
+        lambda release: StreamsConsumer(BASE, TOPOLOGY, release=release, admin=False),
+    ],
+    ids=["kafka-python", "aiokafka", "confluent-kafka"],
+)
+def test_a_release_that_there_is_not_is_refused(make: Callable[[Any], object], release: Any, message: str) -> None:
+    with pytest.raises(UnknownRelease) as error:
+        make(release)
+
+    assert message in str(error.value)
 
 
 def kafka_python_consumer(streams: KafkaPythonAssignor, **settings: Any) -> KafkaConsumer:

@@ -22,6 +22,7 @@ from assignor.groups import (
 from assignor.groups.broker_assigned.reconciliation import blocking_members
 from assignor.groups.broker_assigned.topics import expected_tasks, task_count, unequal_source_topics
 from assignor.groups.checks import TRANSIENT
+from assignor.groups.described_group import with_topic_names
 from subscription_codec import TaskId, TopicPartition
 from tests.assignor.groups.described_groups import (
     COUNTS,
@@ -30,6 +31,7 @@ from tests.assignor.groups.described_groups import (
     assigned,
     broker_assigned,
     group,
+    of_range,
     streams_group,
 )
 
@@ -174,6 +176,15 @@ def test_members_of_kip_848_wait_for_partitions():
 
     assert [("partition", "orders-1", ("a",))] == awaited(found, "b")
     assert ["app-a (10.0.0.1, a) has to revoke orders-1; app-b (10.0.0.1, b) waits"] == problems(found)
+
+
+def test_ids_of_topics_are_replaced_where_a_broker_assigns():
+    shared = group(broker_assigned("a", assigned(partitions=[TopicPartition("id", 0)]), target=None), type="share")
+    classic = group(of_range("b", [0]))
+
+    (member,) = with_topic_names(shared, {"id": TOPIC}).members
+    assert (TopicPartition(TOPIC, 0),) == member.broker_assignment.current.partitions
+    assert classic == with_topic_names(classic, {"id": TOPIC})
 
 
 def test_a_share_group_has_no_target():

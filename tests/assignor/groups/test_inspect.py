@@ -25,8 +25,8 @@ from assignor.groups import (
 from assignor.groups._messages import TEMPLATES
 from assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
 from assignor.groups.checks import CHECKS
+from assignor.groups.decoded import OffsetSumTotals
 from assignor.groups.described_group import with_topic_metadata
-from assignor.groups.member import OffsetSumTotals
 from assignor.groups.standbys import StandbyKind
 from assignor.groups.upgrade_status import Stage
 from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId, encode_subscription

@@ -2,8 +2,9 @@
 
 import pytest
 
+from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, in_order
 from assignor.groups.described_group import DescribedGroupMember
-from assignor.groups.member import AssignmentSeen, InspectedMember, SubscriptionSeen, in_order
+from assignor.groups.member import InspectedMember
 from assignor.groups.standbys import partitions_with_multiple_owners
 from subscription_codec import TaskId, TopicPartition
 from subscription_codec.columns import SortedPartitions

@@ -23,23 +23,17 @@ PURE: Final = (
     *("tests/assignor/groups", "tests/assignor/test_topology.py", "tests/assignor/test_streams_assignor.py"),
     # Clients, segments and what their tests have tested: they need compiled libraries.
     *("--ignore=tests/assignor/groups/describe", "--ignore=tests/assignor/groups/history"),
-    "--ignore=tests/upgrade/hazards/test_table.py",
+    *("--ignore=tests/upgrade/cluster/client", "--ignore=tests/upgrade/hazards/test_table.py"),
 )
 COPIED: Final = ("attrs", "click", "kafka-python", "markdown-it-py", "mdurl", "pyyaml", "rich")
 """Distributions whose installed files do: what they have compiled, they do without."""
 FETCHED: Final = ("hypothesis>=6.150,<7", "pytest>=9,<10")
 """Those that are not: newer releases of Hypothesis have compiled parts."""
 _PLATFORM: Final = ("--python-version", "3.14", "--only-binary", ":all:", "--python-platform", "wasm32-pyodide2024")
+_MARKS: Final = "not (bench or broker or clock or exhaustive or java or matrix or slow)"
 _OPTIONS: Final = (
-    *("-q", "-ra", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:threadexception", "-o", "addopts="),
-    *(
-        "-o",
-        "timeout=",
-        "-o",
-        "strict=false",
-        "-m",
-        "not (bench or broker or clock or exhaustive or java or matrix or slow)",
-    ),
+    *("-q", "-ra", "--tb=line", "--import-mode=importlib", "-o", "addopts=", "-o", "timeout=", "-o", "strict=false"),
+    *("-p", "no:cacheprovider", "-p", "no:threadexception", "-p", "tests.assignor.web.in_pyodide", "-m", _MARKS),
 )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -207,6 +208,7 @@ class TestAudit:
         page.submit("audit").wait("audit")
 
         assert page.text("audit").startswith("4 groups, 32 rebalances, ")
+        assert re.search(r"^37 kB in [\d.]+ s\. Checksums: verified\.$", page.text("audit"), re.MULTILINE)
         expected = tmp_path / "out"
         CliRunner().invoke(cli, ["audit", "--processes", "1", "--segments", str(SEGMENTS), "--out", str(expected)])
         assert json.loads((expected / "audit.json").read_text())["groups"] == page.json("audit")["groups"]

@@ -33,11 +33,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.lab.bench import audit_segments
-from tests.lab.integration.brokers import PROPERTIES, UNTIL_END_OF_INPUT, free_ports
+from tests.lab.integration.clusters import Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
-from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 RELEASE = "4.3.1"
+_KEPT = {"log.retention.ms": "-1", "log.segment.bytes": "2147483647"}
 TOPIC = "copy"
 COMMITS, BOUNCES, SHUFFLES = "commits", "bounces", "shuffles"
 ESTATE_GROUPS, ESTATE_PARTITIONS = 10_000, 50
@@ -140,34 +141,20 @@ def consumer(jars: str, workload: Workload, bootstrap: str):
 def broker_with(workload: Workload, jars: dict[str, str]) -> Iterator[str]:
     """A broker that has the segment as the only partition of a topic."""
     with tempfile.TemporaryDirectory(prefix="audit-broker-", dir=workload.folder.parent) as folder:
-        port, controller = free_ports(2)
-        properties = Path(folder, "server.properties")
-        kept = "log.retention.ms=-1\nlog.segment.bytes=2147483647\n"
-        properties.write_text(PROPERTIES.format(port=port, controller=controller, folder=folder) + kept)
-        storage = [*jvm(jars["broker"], "128m", "warn"), "kafka.tools.StorageTool", "format", "-c", str(properties)]
-        storage += ["-t", "AAAAAAAAAAAAAAAAAAAAAQ"]
-        subprocess.run(storage, check=True, capture_output=True, timeout=TIMEOUT_SECONDS)
-        address = f"127.0.0.1:{port}"
-        with _running(jars["broker"], properties):
-            create = ["org.apache.kafka.tools.TopicCommand", "--bootstrap-server", address, "--create"]
+        with Cluster(Path(folder)) as cluster:
+            cluster.start(1, RELEASE, settings=_KEPT)
+            create = ["org.apache.kafka.tools.TopicCommand", "--bootstrap-server", cluster.brokers, "--create"]
             create = [*jvm(jars["tools"], "128m", "warn"), *create, "--topic", TOPIC, "--partitions", "1"]
             subprocess.run(create, check=True, capture_output=True, timeout=TIMEOUT_SECONDS)
-        data = Path(folder, "data")
+            cluster.stop(1)
+        data = Path(folder, "1", "data")
         for each in (data / f"{TOPIC}-0").glob("0*"):
             each.unlink()
         shutil.copy(segment(workload.folder), data / f"{TOPIC}-0")
         (data / ".kafka_cleanshutdown").unlink(missing_ok=True)  # so that it rebuilds the indexes
-        with _running(jars["broker"], properties):
-            yield address
-
-
-@contextmanager
-def _running(jars: str, properties: Path) -> Iterator[None]:
-    with Subprocess(
-        "the broker", [*UNTIL_END_OF_INPUT, *jvm(jars, "512m", "info"), "kafka.Kafka", str(properties)]
-    ) as broker:
-        wait_until(lambda: any("Kafka Server started" in line for line in broker.lines), broker)
-        yield
+        with Cluster(Path(folder)) as cluster:
+            cluster.start(1, RELEASE, settings=_KEPT)
+            yield cluster.brokers
 
 
 def compare(workload: Workload, jars: dict[str, str], out: Path, *, with_consumer: bool) -> None:
@@ -244,8 +231,7 @@ def main() -> None:
     given = parser.parse_args()
     jars = {}
     try:
-        jars = {name: class_path(f"org.apache.kafka:{jar}:{RELEASE}")
-                for name, jar in (("tools", "kafka-tools"), ("broker", "kafka_2.13"))}  # fmt: skip
+        jars = {"tools": class_path(f"org.apache.kafka:kafka-tools:{RELEASE}")}
     except Unavailable as why:
         print(f"without the JVM: {why}")
     with tempfile.TemporaryDirectory(prefix="audit-", dir=given.folder) as folder, tempfile.TemporaryDirectory() as out:

@@ -45,7 +45,12 @@ _NO_CLOCKS: Final[Mapping[str, WallClock]] = MappingProxyType({})
 
 
 class ThreeNodes(Cluster):
-    """Nodes 1 to 3 vote and store; everybody reaches their brokers at `host`."""
+    """Nodes 1 to 3 vote and store; everybody reaches their brokers at `host`.
+
+    They are processes: they inherit clocks and the network of the run.
+    """
+
+    in_containers = False
 
     def __init__(
         self, folder: Path, host: str, release: str = NEWEST, clocks: Mapping[str, WallClock] = _NO_CLOCKS

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import base64
-import os
 import signal
 import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
-from tests.lab.integration.brokers import UNTIL_END_OF_INPUT, free_ports
 from tests.lab.integration.kafka_jars import class_path, jvm
-from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
+from tests.lab.integration.nodes import Node, format_storage, free_ports, start_node
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
 from upgrade.releases import NEWEST as NEWEST_RELEASE
 
 NEWEST = "4.3.1"  # the newest release with which all stored runs were made
@@ -47,8 +46,11 @@ initial.broker.registration.timeout.ms=240000
 class Cluster:
     """One cluster in a folder: `controllers` of them vote, and any node that is started may be a broker too.
 
-    The first nodes, 1 to `controllers`, are the voters, whether they are started or not; `others` may come after them.
+    Nodes run in containers where there is an engine, as processes on Kafka's jars elsewhere. The first nodes, 1 to
+    `controllers`, are the voters, whether they are started or not; `others` may come after them.
     """
+
+    in_containers: ClassVar[bool] = True
 
     def __init__(self, folder: Path, metadata: str = "4.0-IV3", controllers: int = 1, others: int = 1) -> None:
         self._folder = folder
@@ -57,7 +59,7 @@ class Cluster:
         ports = free_ports(2 * len(nodes))
         self._ports = {node: ports[2 * node - 2 : 2 * node] for node in nodes}
         self._voters = range(1, controllers + 1)
-        self._running: dict[int, Subprocess] = {}
+        self._running: dict[int, Node] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -77,13 +79,17 @@ class Cluster:
         """Bootstrap addresses of the voters."""
         return ",".join(self.controller(node) for node in self._voters)
 
+    def node(self, node: int) -> Node:
+        """A node that runs."""
+        return self._running[node]
+
     def broker(self, node: int) -> str:
         return f"127.0.0.1:{self._ports[node][0]}"
 
     def controller(self, node: int) -> str:
         return f"127.0.0.1:{self._ports[node][1]}"
 
-    def start(self, node: int, release: str = NEWEST, **how: Any) -> Subprocess:
+    def start(self, node: int, release: str = NEWEST, **how: Any) -> Node:
         """Start a node and return when it is ready."""
         child = self.launch(node, release, **how)
         self.wait(node)
@@ -97,22 +103,24 @@ class Cluster:
         roles: str | None = None,
         settings: Mapping[str, str] = NO_SETTINGS,
         metadata: str | None = None,
-    ) -> Subprocess:
+    ) -> Node:
         """Start a node, with settings that win over those that all nodes have.
 
         A new node of `NEWEST` begins at the cluster's metadata.version, one of another release at `metadata`, or
         without it at the level of its release.
         """
         roles = roles or (f"{_BROKER},{_CONTROLLER}" if node in self._voters else _BROKER)
-        jars = class_path(f"org.apache.kafka:kafka_2.13:{release}")
         folder = self._folder / str(node)
         folder.mkdir(parents=True, exist_ok=True)
         properties = folder / "server.properties"
         properties.write_text(self._properties(node, roles, folder, settings))
+        shared = self._folder if self.in_containers else None
         if not (folder / "data").exists():
-            self._format(jars, properties, metadata or (self._metadata if release == NEWEST else None))
-        command = [*UNTIL_END_OF_INPUT, *jvm(jars, "384m", "info"), "kafka.Kafka", str(properties)]
-        self._running[node] = Subprocess(f"node {node} ({release})", command)
+            level = metadata or (self._metadata if release == NEWEST else None)
+            version = ["--release-version", level] if level else []
+            format_storage(release, properties, shared, "-t", _ID, *version)
+        name = f"node {node} ({release})"
+        self._running[node] = start_node(name, release, properties, shared)
         return self._running[node]
 
     def wait(self, node: int, line: str = _READY) -> None:
@@ -122,7 +130,7 @@ class Cluster:
 
     def signal(self, node: int, number: signal.Signals) -> None:
         """Send a signal to a node: SIGSTOP freezes it, SIGCONT lets it go on."""
-        os.killpg(self._running[node]._process.pid, number)  # it leads a group of its own
+        self._running[node].signal(number)
 
     def stop(self, node: int) -> None:
         """Let a node end in its own time, as it would for an upgrade; the cluster still knows it."""
@@ -144,14 +152,6 @@ class Cluster:
             folder=folder,
             more="\n".join(f"{key}={value}" for key, value in settings.items()),
         )
-
-    def _format(self, jars: str, properties: Path, metadata: str | None) -> None:
-        version = ["--release-version", metadata] if metadata else []
-        storage = [*jvm(jars, "128m", "warn"), "kafka.tools.StorageTool", "format", "-t", _ID, *version]
-        done = subprocess.run(
-            [*storage, "-c", str(properties)], capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-        )
-        assert 0 == done.returncode, done.stdout + done.stderr
 
 
 class ToolOutput(NamedTuple):

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from assignor.groups.member import RejoinCause, assignment_seen, rejoin_causes, subscription_seen
+from assignor.groups.decoded import assignment_seen, subscription_seen
+from assignor.groups.rejoin import RejoinCause, rejoin_causes
 from subscription_codec import (
     EARLIEST_PROBEABLE_VERSION,
     LATEST_SUPPORTED_VERSION,

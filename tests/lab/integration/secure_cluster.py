@@ -28,9 +28,9 @@ from confluent_kafka.admin import (
 )
 
 from tests.lab.integration.applications import PARTITIONS, Application
-from tests.lab.integration.brokers import free_ports
 from tests.lab.integration.clusters import Cluster
 from tests.lab.integration.kafka_jars import Unavailable
+from tests.lab.integration.nodes import free_ports
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 PASSWORD = "rather-secret-4711"
@@ -107,7 +107,7 @@ def secure_cluster(folder: Path, **settings: str) -> Iterator[SecureCluster]:
     """Start it, with `RECORDS` records in the source topic; `Unavailable`."""
     certify(folder)
     secure, mutual = (f"127.0.0.1:{port}" for port in free_ports(2))
-    with Cluster(folder / "cluster") as cluster:
+    with Cluster(folder) as cluster:  # its nodes read the certificates
         cluster.start(1, settings=_settings(cluster, secure, mutual, folder) | settings)
         found = SecureCluster(Application(cluster.brokers), cluster.brokers, secure, mutual, folder)
         _let_in(found)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient
 
-from tests.lab.integration.brokers import UNTIL_END_OF_INPUT, free_ports
 from tests.lab.integration.clusters import Cluster, JavaTools
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
+from tests.lab.integration.nodes import UNTIL_END_OF_INPUT, free_ports
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 from tests.upgrade.cluster.brokers.observed import ROWS, Row
 from upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig

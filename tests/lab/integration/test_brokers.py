@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.lab.integration.brokers import UNTIL_END_OF_INPUT
+from tests.lab.integration.nodes import UNTIL_END_OF_INPUT
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 pytestmark = pytest.mark.broker

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from assignor.groups.member import assignment_seen, subscription_seen
+from assignor.groups.decoded import assignment_seen, subscription_seen
 from spark_sim.advice.impact import GroupProfile, MeasuredHop, estimate_impact, workload_with
 from tests.lab.integration.clusters import OLDER
 from tests.lab.integration.every_release import broker_of

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from tests.lab.integration.brokers import UNTIL_END_OF_INPUT
 from tests.lab.integration.kafka_jars import class_path, jvm
+from tests.lab.integration.nodes import UNTIL_END_OF_INPUT
 from tests.lab.integration.subprocesses import Subprocess
 
 WAIT_SECONDS: Final = 120

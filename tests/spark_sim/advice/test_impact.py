@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from assignor.cli.plan.command import plan
-from assignor.groups.member import assignment_seen, subscription_seen
+from assignor.groups.decoded import assignment_seen, subscription_seen
 from spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
 from spark_sim.model.metrics import MeasuredSimulation
 from spark_sim.model.scenario import Scenario

@@ -6,12 +6,16 @@ import json
 import re
 from html.parser import HTMLParser
 from itertools import accumulate
+from pathlib import Path
 
 import pytest
 
 from spark_sim.audit import _report_data
 from spark_sim.audit._report import group_json, times_json, write_report
 from spark_sim.audit._report_data import GroupData, group_data
+from spark_sim.audit.job import run_audit
+from spark_sim.audit.partition_audit import AuditFilter
+from spark_sim.audit.sources import segments_source
 from tests.spark_sim.audit.made_up_groups import (
     HOSTILE,
     START,
@@ -431,6 +435,28 @@ class TestInABrowser:
         assert "timed-out" in seen(browser, ".members tbody tr")[0].text
         browser.back()
         assert ["billing-00020"] == names(browser)
+
+    def test_a_group_whose_broker_assigns_shows_who_waited_and_how_long(self, browser, tmp_path):
+        """A member waits two minutes for two tasks of a frozen one."""
+        segments = Path(__file__).parent / "streams_segments"
+        run_audit(segments_source(segments), tmp_path / "audit", AuditFilter(), processes=1)
+        browser.get("about:blank")
+        browser.get((tmp_path / "audit" / "report.html").as_uri() + "#group=%3Dfrozen-d354d3da")
+
+        assert "▲ all members had come to their target assignment after 121 s" in seen(browser, ".findings li")[0].text
+        rows = [each.text for each in seen(browser, ".rebalances tbody tr", 3)]
+        assert [True, False, True] == [
+            "member-joined" in rows[0],
+            "pending" in rows[0],
+            "NotReady: 0 members" in rows[2],
+        ]
+        assert {"no owner", "awaited"} <= {each.text for each in seen(browser, "svg text.tick")}
+        assert 2 == len(seen(browser, "rect.band"))
+        assert "4.1.0 or later" in seen(browser, ".members tbody tr")[0].text
+        browser.get((tmp_path / "audit" / "report.html").as_uri() + "#group=%3Dorders-5fad62aa")
+        wanted = {"localhost:7001", "Assigning: 1 member pending"}
+        assert wanted <= {line for each in seen(browser, ".rows td span.sub", 9) for line in each.text.splitlines()}
+        assert [] == [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
 
     def test_a_restarted_member_keeps_its_lane(self, opened):
         labels = [each.text for each in seen(opened("#group=%3Dbilling-00020"), "svg text.label")]

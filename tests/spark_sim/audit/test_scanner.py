@@ -15,8 +15,8 @@ from assignor.groups.history.log_segment import SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.sources._files import FilePartition
 from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
-from subscription_codec.coordinator import record_type_number
-from tests.assignor.groups.history.histories import HOUR, alone, commit, generation, member
+from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value, record_type_number
+from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.groups.history.segments import HEADER_BYTES, Pair, batch, sealed
 from tests.spark_sim.audit.segment_mutants import differences, new_commit, readings
 
@@ -145,6 +145,46 @@ def test_a_topic_that_was_deleted_and_created_again_has_both_ids(kernel):
     list(found.read(columns(kernel, SegmentReader(), batch(pairs))))
 
     assert found.groups["app"]._topic_names == {"A" * 22: "orders", "Q" * 22: "orders"}
+
+
+def commits_of_all_kinds(random, size, versions):
+    """Records of a few groups: offsets that go back, times that go back, deleted offsets, topics with two ids."""
+    for number in range(size):
+        key = {"group": f"g{random.randrange(3)}", "topic": random.choice("ab"), "partition": random.randrange(3)}
+        kind, version = RECORD_TYPES[1], random.choice(versions)
+        fields = {"offset": random.choice((-1, 0, 5, number)), "leaderEpoch": 1, "metadata": "", "commitTimestamp": 9}
+        fields |= {"expireTimestamp": 10} | ({"topicId": random.choice("AAAQ") * 22} if version == 4 else {})
+        encoded = encode_key(kind, key)
+        legacy = b"\0\0" + encoded[2:] if random.random() < 0.02 else encoded
+        value = None if random.random() < 0.05 else encode_value(kind, version, fields)
+        yield Pair(legacy, value, NOW + 10 * number - random.choice((0, 0, 35)))
+        if random.random() < 0.05:
+            yield generation(number + 1, alone(), at=10 * number, group=key["group"])
+
+
+@with_each_kernel
+@pytest.mark.parametrize("seed", range(10))
+def test_commits_that_are_summed_up_give_the_rows_of_commits_one_by_one(kernel, seed):
+    """In the same order."""
+    random = Random(seed)
+    pairs = list(commits_of_all_kinds(random, 400, (3,) if seed % 2 else (1, 3, 4)))
+    data = b"".join(batch(pairs[at : at + 7], at) for at in range(0, len(pairs), 7))
+
+    def rows(records):
+        played = PartitionHistory()
+        return [*played.read(records), *played.close()], +played.counts, played.problems
+
+    assert rows(columns(kernel, SegmentReader(), data)) == rows(SegmentReader().records(BytesIO(data)))
+
+
+@with_each_kernel
+def test_most_commits_are_summed_up(kernel):
+    """One object for each partition of a topic, not for each commit."""
+    data = b"".join(batch([commit(number % 2, offset=number)], number) for number in range(1000))
+    (block,) = columns(kernel, SegmentReader(), data)
+    (commits,) = block.parts()
+
+    assert [500, 500] == [placed.run.commits for placed in commits.runs()]
 
 
 @with_each_kernel

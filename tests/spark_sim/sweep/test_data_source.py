@@ -3,8 +3,10 @@
 import pickle
 
 import pytest
+from pyspark.sql.datasource import EqualTo
 
 import spark_sim
+from spark_sim.sweep.spark._data_source import RollingBounces
 from spark_sim.sweep.suites import broker_suite, pair_suite, upgrades_between
 from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.tables.computed import OptionError, TableRequest
@@ -17,7 +19,10 @@ PAIR = {"from": "1.1", "to": "2.0", "members": "2"}
 WRONG = [
     ({"matrix": "kip"}, "expected matrix to be one of kip-268, all, brokers, history, got 'kip'"),
     ({"table": "Runs"}, "expected table to be one of kinds, runs, counterexamples, deviations, upgrades, got 'Runs'"),
-    ({"memory": "1g"}, "expected the options matrix, from, to, plan, upgrade.from, members, table, got memory"),
+    (
+        {"memory": "1g"},
+        "expected the options matrix, from, to, plan, upgrade.from, members, table, pushFilters, got memory",
+    ),
     ({"from": "1.1"}, "an upgrade has the options from and to: to is missing"),
     ({"matrix": "all", "plan": "offline"}, "matrix names all upgrades: leave out plan"),
     ({"matrix": "history", "members": "4"}, "matrix history defines its members: leave out members"),
@@ -69,6 +74,32 @@ def test_slices_of_brokers_have_the_rows_of_a_sweep(tmp_path, name):
     found = [row for part in TableRequest(TABLES[name], lambda: suite).slices() for row in part.rows()]
 
     assert ordered(LocalTables(tmp_path).read(name)) == ordered(found)
+
+
+@pytest.mark.parametrize("name", ["kinds", "runs", "counterexamples", "deviations"])
+def test_only_what_a_wanted_kind_needs_is_computed(swept, name):
+    request = TableRequest(TABLES[name], lambda: SUITE)
+    kinds = sorted({row["kind_id"] for row in swept.read("upgrades")})
+    all_units = {key for part in request.slices() for key, _ in part.units}
+    for wanted in kinds:
+        slices = request.slices(lambda kind, wanted=wanted: kind == wanted)
+        rows = [row for part in slices for row in part.rows() if row["kind_id"] == wanted]
+
+        assert ordered(rows) == ordered(row for row in swept.read(name) if row["kind_id"] == wanted)
+        assert {key for part in slices for key, _ in part.units} < all_units
+
+
+def test_a_filter_on_the_kind_is_taken_from_spark():
+    reader = RollingBounces(PAIR | {"table": "kinds", "pushFilters": "true"}).reader(None)
+    slices = reader.partitions()
+    kinds = {row["kind_id"] for part in slices for batch in reader.read(part) for row in batch.to_pylist()}
+    wanted, verdict = EqualTo(("kind_id",), min(kinds)), EqualTo(("verdict",), "safe")
+    left = list(reader.pushFilters([wanted, verdict]))
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+
+    assert left == [verdict]
+    assert len(reader.partitions()) < len(slices)
+    assert {min(kinds)} == {row["kind_id"] for row in rows}
 
 
 def test_options_name_a_sweep():

@@ -6,7 +6,8 @@ from attrs import evolve
 from upgrade.application.code import code_of
 from upgrade.application.configuration import configuration_of
 from upgrade.application.setting_files import Settings, Variant, parse_settings
-from upgrade.application.settings import _RENAMED, Effect, KnownClasses, judge_settings, keys_elsewhere
+from upgrade.application.setting_names import keys_elsewhere
+from upgrade.application.settings import _RENAMED, Effect, KnownClasses, judge_settings
 from upgrade.releases import RELEASES, resolve_release
 
 

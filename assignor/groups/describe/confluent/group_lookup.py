@@ -88,6 +88,10 @@ _NOT_SHOWN: Final = (
     "confluent-kafka shows neither the epochs nor the subscribed topics of a consumer group (KIP-848), nor which "
     f"members are classic: {_REMEDY}"
 )
+_UNNAMED: Final = (
+    "the broker describes topics by ids without names; confluent-kafka shows no partitions then, and neither epochs "
+    f"nor subscribed topics of a consumer group (KIP-848): {_REMEDY}"
+)
 
 
 _T = TypeVar("_T")
@@ -387,7 +391,7 @@ def _described_consumer_group(group: Any) -> DescribedGroup:
         protocol_type=CONSUMER,
         protocol=group.partition_assignor or "",
         coordinator=node_address(group.coordinator),
-        error="" if state in (EMPTY, DEAD) else _NOT_SHOWN,
+        error="" if state in (EMPTY, DEAD) else _UNNAMED if _has_unnamed_partitions(group) else _NOT_SHOWN,
         members=tuple(
             DescribedGroupMember(
                 member_id=member.member_id,
@@ -406,8 +410,16 @@ def _described_consumer_group(group: Any) -> DescribedGroup:
     )
 
 
+def _has_unnamed_partitions(group: Any) -> bool:
+    """Whether topics have no names: a broker of another make describes them by ids, which librdkafka drops."""
+    assignments = (each for member in group.members for each in (member.assignment, member.target_assignment) if each)
+    return any(not partition.topic for assignment in assignments for partition in assignment.topic_partitions)
+
+
 def _partitions(assignment: Any) -> Assigned:
-    partitions = (Partition(partition.topic, partition.partition) for partition in assignment.topic_partitions)
+    partitions = (
+        Partition(partition.topic, partition.partition) for partition in assignment.topic_partitions if partition.topic
+    )
     return Assigned(partitions=tuple(sorted(partitions)))
 
 

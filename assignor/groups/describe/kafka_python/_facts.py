@@ -12,7 +12,14 @@ from attrs import evolve
 
 from assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
 from assignor.groups import DescribedGroup, topics_of, with_topic_metadata
-from assignor.groups.described_group import CONSUMER, MAX_MESSAGE_BYTES_KEY, OFFSETS_TOPIC, STREAMS
+from assignor.groups.described_group import (
+    CONSUMER,
+    MAX_MESSAGE_BYTES_KEY,
+    OFFSETS_TOPIC,
+    SHARE,
+    STREAMS,
+    with_topic_names,
+)
 from upgrade.cluster.client.connection import Deadline
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.input_values import InvalidInput, parse_number
@@ -22,6 +29,7 @@ _GROUP_RESOURCE: Final = 32
 _UNKNOWN_TOPIC: Final = 3
 _GROUPS_PER_REQUEST: Final = 100
 _WITH_CONFIGS: Final = (CONSUMER, STREAMS)
+_WITH_PARTITIONS: Final = (CONSUMER, SHARE)
 
 
 class BrokerRequests(Protocol):
@@ -40,7 +48,11 @@ def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline:
     """
     described = list(groups)
     topics = set[str]().union(*map(topics_of, described))
-    counts, missing = _topic_facts(node, topics, deadline)
+    metadata = _topics(node, sorted(topics), deadline) if topics else ()
+    counts = {topic.name: len(topic.partitions) for topic in metadata if not topic.error_code}
+    missing = {topic.name for topic in metadata if topic.error_code == _UNKNOWN_TOPIC}
+    names = {str(topic.topic_id): topic.name for topic in metadata if topic.name in counts}
+    described = [with_topic_names(group, names) if group.type in _WITH_PARTITIONS else group for group in described]
     configs = dict(_group_configs(node, [group for group in described if group.type in _WITH_CONFIGS], deadline))
     described = [
         evolve(group, broker=evolve(group.broker, configs=configs[group.name]))
@@ -64,13 +76,6 @@ def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str
     leaders = [partition.leader_id for topic in topics for partition in topic.partitions]
     if offline := sum(leader < 0 for leader in leaders):
         yield f"{offline} of {len(leaders)} partitions of {OFFSETS_TOPIC} have no leader"
-
-
-def _topic_facts(node: BrokerRequests, topics: Iterable[str], deadline: Deadline) -> tuple[dict[str, int], set[str]]:
-    """Return the partition counts of topics, and those that certainly do not exist."""
-    metadata = _topics(node, sorted(topics), deadline) if topics else ()
-    counts = {topic.name: len(topic.partitions) for topic in metadata if not topic.error_code}
-    return counts, {topic.name for topic in metadata if topic.error_code == _UNKNOWN_TOPIC}
 
 
 def _topics(node: BrokerRequests, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:

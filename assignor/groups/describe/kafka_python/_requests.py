@@ -21,9 +21,9 @@ from assignor.groups import (
     InternalTopic,
 )
 from assignor.groups.broker_assigned.topics import task_id
+from assignor.groups.decoded import in_order
 from assignor.groups.describe.kafka_python import _schemas
 from assignor.groups.described_group import CONSUMER, SHARE, STREAMS
-from assignor.groups.member import in_order
 from subscription_codec import TaskId, TopicPartition
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.topology_description import DescribedNode
@@ -101,7 +101,12 @@ def _consumer_assignment(member: Any) -> BrokerAssignment:
 
 def _partitions(assignment: Any) -> Assigned:
     topics = assignment.topic_partitions
-    partitions = (TopicPartition(topic.topic_name, number) for topic in topics for number in topic.partitions)
+    # A broker of another make sends ids without names; ``_facts`` looks for the names.
+    partitions = (
+        TopicPartition(topic.topic_name or str(topic.topic_id), number)
+        for topic in topics
+        for number in topic.partitions
+    )
     return Assigned(partitions=tuple(sorted(partitions)))
 
 

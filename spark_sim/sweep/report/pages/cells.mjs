@@ -26,7 +26,7 @@ function show(cell) {
   title.textContent = cell.title;
   const trace = cell.trace === undefined ? { steps: [] } : data.traces[cell.trace];
   shown.replaceChildren(...[
-    el("p.soft", `${cell.row.name}: ${cell.row.meaning}.`),
+    el("p.soft", cell.row.meaning ? `${cell.row.name}: ${cell.row.meaning}.` : cell.row.name),
     el(`p.verdict.${cell.verdict}`, `${SIGNS[cell.verdict]} ${cell.text}`, cell.is_documented && " (documented)", cell.message && `: ${cell.message}`),
     trace.steps.length ? traceView(trace) : !cell.example && el("p.soft", "No schedule shows anything else."),
     cell.example && commandLine(cell.example),

@@ -299,8 +299,9 @@ def test_settings_that_a_broker_does_not_write_are_no_cause():
     last_cause_of_epochs(streams_epoch(2, 9, settings={"zone": "a"}), code="unknown", confidence="unknown")
 
 
-def test_other_topics_of_the_cluster_are_a_cause():
-    last_cause_of_epochs(streams_epoch(2, 9, metadataHash=6), code="topics-changed", confidence="certain")
+@pytest.mark.parametrize(("now", "confidence"), [(6, "certain"), (0, "likely")])
+def test_other_topics_of_the_cluster_are_a_cause(now, confidence):
+    last_cause_of_epochs(streams_epoch(2, 9, metadataHash=now), code="topics-changed", confidence=confidence)
 
 
 def test_other_partitions_than_before_were_not_added():

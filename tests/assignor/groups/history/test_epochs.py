@@ -1,5 +1,10 @@
 """Groups whose broker assigns in an audit: target and current assignments over time, and what follows from them."""
 
+from itertools import combinations
+from random import Random
+
+import pytest
+
 from tests.assignor.groups.described_groups import of_range
 from tests.assignor.groups.history.epochs import (
     ALONE,
@@ -207,6 +212,24 @@ def test_partitions_of_kip_848_have_names_that_become_known_later():
     )
 
 
+@pytest.mark.parametrize(
+    ("topics", "regex", "task"),
+    [(["orders"], None, "orders-0"), (["orders"], "or.*", f"{TOPIC_ID}-0"), (["orders", "b"], None, f"{TOPIC_ID}-0")],
+)
+def test_the_only_topic_of_a_group_has_its_name(topics, regex, task):
+    """Brokers of 4.1 and 4.2 write it nowhere else if a client commits by name."""
+    facts = {"instanceId": None, "rackId": None, "clientId": "c", "clientHost": "h", "serverAssignor": "uniform"}
+    more = {"subscribedTopicNames": topics, "subscribedTopicRegex": regex, "rebalanceTimeoutMs": 1}
+    played = Played(
+        record(5, key("A"), facts | more),
+        record(3, GROUP, {"epoch": 1}),
+        record(7, key("A"), {"topicPartitions": [{"topicId": TOPIC_ID, "partitions": [0]}]}),
+        record(6, GROUP, {"assignmentEpoch": 1}),
+    )
+
+    assert [task] == [row["task"] for row in played.rows["tasks"]]
+
+
 def test_a_group_that_changes_its_type_ends_all_intervals():
     played = Played(
         generation(4, of_range("A", (0,)), protocol="range"),
@@ -228,3 +251,52 @@ def test_records_of_members_without_an_epoch_are_followed():
     assert intervals(played) == [("0_0", "active", "A", 3, None), ("0_0", "awaited", "A", 0, 3)]
     assert {0, 7} == {row["from_generation"] for row in played.rows["tasks"]}, "0 before any record has an epoch"
     assert [] == played.rows["generations"]
+
+
+def random_records(random):
+    """Records of a streams group in any order, as damage or a compaction could leave them."""
+    at, number = 0, 0
+    for _ in range(random.randrange(40)):
+        at += random.choice((0, 0, 1000, 70_000))
+        member, kind = random.choice("ABC"), random.randrange(9)
+        active, standby, revoking = (
+            " ".join(sorted({f"0_{random.randrange(4)}" for _ in range(random.randrange(4))})) for _ in range(3)
+        )
+        match kind:
+            case 0:
+                yield streams_member(member, at, instanceId=random.choice((None, "x")))
+            case 1:
+                number += random.choice((0, 1, 1, 2))
+                yield streams_epoch(number, at, validated=random.choice((-1, 0)))
+            case 2:
+                yield target(member, active, at, standby=standby)
+            case 3:
+                yield from targets(number, at)
+            case 4 | 5:
+                epoch = random.choice((number, number - 1, -2))
+                yield current(member, epoch, active, at, standby=standby, revoking=revoking)
+            case 6:
+                yield from gone(member, at, kinds=random.sample((22, 21, 19), random.randrange(1, 4)))
+            case 7:
+                yield topology(random.randrange(2), at=at)
+            case 8:
+                yield record(17, GROUP, None, NOW + at)
+
+
+def overlap(one, other):
+    """Whether two intervals have a moment in common; an open one never ends."""
+    ends = [float("inf") if each["until_time"] is None else each["until_time"] for each in (one, other)]
+    return one["from_time"] < ends[1] and other["from_time"] < ends[0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_task_is_either_owned_or_not_whatever_the_records_are(seed):
+    random = Random(seed)
+    for _ in range(15):
+        rows = Played(*random_records(random)).rows["tasks"]
+        assert all(row["until_time"] is None or row["until_time"] > row["from_time"] for row in rows)
+        for one, other in combinations(rows, 2):
+            if one["task"] == other["task"] and overlap(one, other):
+                roles = {one["role"], other["role"]}
+                assert roles != {"active", "unowned"}
+                assert len(roles) == 2 or one["member_id"] != other["member_id"]

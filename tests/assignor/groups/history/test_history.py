@@ -1,14 +1,15 @@
 """What a history makes of records: generations, members, tasks and commits, for every type of group."""
 
+from itertools import groupby, pairwise
 from random import Random
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 
 from assignor.groups.history import history as history_module
 from assignor.groups.history.history import PartitionHistory
 from assignor.groups.history.log_segment import LogRecord
-from assignor.groups.history.record_columns import RecordColumns
+from assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
 from assignor.groups.history.tables import valid_text
 from subscription_codec.consumer_protocol import (
     ConsumerAssignment,
@@ -708,22 +709,49 @@ def test_userdata_of_a_later_version_has_its_numbers_only():
     assert row["tasks"] == 0
 
 
+@frozen
+class SummedCommits(Commits):
+    """Records that are commits, summed up by their keys."""
+
+    data: bytes
+    pairs: list[tuple[int, Pair]]
+
+    def records(self):
+        return (LogRecord(offset, one.time, one.key, one.value) for offset, one in self.pairs)
+
+    def runs(self):
+        by_key = {}
+        for offset, one in self.pairs:
+            by_key.setdefault(one.key, []).append((offset, one.time, int.from_bytes(one.value[2:10], "big")))
+        return [self._placed(key, *zip(*commits, strict=True)) for key, commits in by_key.items()]
+
+    def _placed(self, key, records, times, offsets):
+        value = next(one.value for _, one in self.pairs if one.key == key)
+        places = self.data.index(key), self.data.index(key) + len(key), self.data.index(value)
+        gaps = [after - before for before, after in pairwise(times)]
+        back = sum(after < before for before, after in pairwise(offsets))
+        known = next((offset for offset in offsets if offset >= 0), -1)
+        ends = records[0], times[0], times[-1], max(times), offsets[0], known, offsets[-1]
+        run = CommitRun(*ends, len(times), max(gaps, default=0), back)
+        return PlacedRun(*places, places[2] + len(value), -1, run)
+
+
+@frozen
+class Columns(RecordColumns):
+    """Records as a compiled scanner gives them."""
+
+    pairs: list[Pair]
+
+    def parts(self):
+        is_commit = lambda numbered: numbered[1].key[:2] == b"\x00\x01" and bool(numbered[1].value)  # noqa: E731
+        for commits, numbered in groupby(enumerate(self.pairs), is_commit):
+            part = SummedCommits({"OffsetCommit": len(kept := list(numbered))}, self.data, kept)
+            yield from [part] if commits else part.records()
+
+
 def columns_of(pairs):
-    """The records as columns, as a compiled scanner gives them."""
-    data, keys, ends, values, value_ends = b"", [], [], [], []
-    for one in pairs:
-        keys.append(len(data))
-        data += one.key
-        ends.append(len(data))
-        values.append(-1 if one.value is None else len(data))
-        data += one.value or b""
-        value_ends.append(len(data))
-    are_commits = [int(one.key[:2] == b"\x00\x01") for one in pairs]
-    times = [one.time for one in pairs]
-    topic_ids = [-1] * len(pairs)
-    return RecordColumns(
-        data, times[0], max(times), range(len(pairs)), times, keys, ends, values, value_ends, are_commits, topic_ids
-    )
+    data = b"".join(one.key + (one.value or b"") for one in pairs)
+    return Columns(data, pairs[0].time, max(one.time for one in pairs), list(pairs))
 
 
 def test_columns_of_records_give_the_same_rows_as_records():

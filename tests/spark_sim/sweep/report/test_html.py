@@ -7,13 +7,14 @@ from html.parser import HTMLParser
 import pytest
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario
+from spark_sim.model.scenario import Scenario, ScenarioError
 from spark_sim.model.simulation import Simulation
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.search.release_roles import ROLES
 from spark_sim.sweep.report._terminal import judge
 from spark_sim.sweep.report.html import page_data, render_html
 from spark_sim.sweep.report.judgement import Judgement
+from spark_sim.sweep.traces import trace, trace_rows
 from tests.spark_sim.made_up import EXAMPLE, MATRIX, everything
 from upgrade.plans import kip_268_plans
 from upgrade.releases import RELEASES
@@ -88,6 +89,19 @@ def test_an_example_that_members_cannot_play_has_no_trace():
     impossible = evolve(next(each for each in MATRIX if each.example), example="A@2.0 B@2.0 | hold | lead B")
 
     assert [{"lanes": [], "steps": []}] == page_data([impossible])["stories"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("joined", "[1]"), ("joined", '["a", "b"]'), ("nonsense", "[]"), ("assigned", "7")]
+)
+def test_a_damaged_trace_is_an_error_that_says_what_was_expected(kind, values):
+    result = next(each for each in MATRIX if each.example)
+    rows = trace_rows(trace(Scenario.parse(EXAMPLE)).steps)
+    event = next(event for event in rows[0]["events"] if event["kind"] == "joined")
+    event |= {"kind": kind, "values": values}
+
+    with pytest.raises(ScenarioError, match=r"^expected "):
+        page_data([evolve(result, example=EXAMPLE)], [(result.upgrade, EXAMPLE, rows)])
 
 
 def test_a_safe_plan_shows_a_run_of_its_own():

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from assignor.cli.main import cli
 from assignor.cli.plan._html import plan_page
 from spark_sim.audit._report import write_report
+from spark_sim.sweep._streams_units import streams_units
 from spark_sim.sweep.broker_units import BrokerCellResult
 from spark_sim.sweep.report._broker_tables import judge as judge_brokers
 from spark_sim.sweep.report._regression_lines import judge as judge_searches
@@ -39,6 +40,7 @@ SEARCHES = [
     unit.search.result(HOSTILE, BUG) if unit.search.affected else unit.search.result(None)
     for unit in regression_suite().units[:4]
 ]
+STREAMS_RESULTS = [unit.result() for unit in streams_units()[:2]]
 STEP = {"do": HOSTILE, "why": HOSTILE, "if_skipped": HOSTILE, "source": HOSTILE, "commands": [HOSTILE]}
 HAZARD = {"severity": "stops", "applies_to": HOSTILE, "symptom": HOSTILE, "remedy": HOSTILE, "source": HOSTILE}
 HOSTILE_PLAN = {
@@ -75,6 +77,7 @@ PAGES = {
     "hostile pair": lambda: render_html(hostile_sweep()),
     "brokers": lambda: broker_page(BROKERS, judge_brokers(BROKERS)),
     "history": lambda: history_page(SEARCHES, judge_searches(SEARCHES)),
+    "streams groups": lambda: history_page(STREAMS_RESULTS, judge_searches(STREAMS_RESULTS)),
     "replay": lambda: replay_page(trace_line(BUG)),
     "replay of a cluster": lambda: replay_page(trace_line(CLUSTER)),
     "replay of a streams group": lambda: replay_page(trace_line(STREAMS)),

@@ -101,8 +101,8 @@ def test_a_group_that_no_broker_lists_does_not_exist(lookup):
         lookup.group("order")
 
 
-def assigned(*partitions):
-    return SimpleNamespace(topic_partitions=[SimpleNamespace(topic="a", partition=each) for each in partitions])
+def assigned(*partitions, topic="a"):
+    return SimpleNamespace(topic_partitions=[SimpleNamespace(topic=topic, partition=each) for each in partitions])
 
 
 def consumer_group(state=ConsumerGroupState.STABLE, **changes):
@@ -155,6 +155,20 @@ def test_a_group_of_kip_848_has_its_members(monkeypatch, lookup, listed_type, st
         "not completely described (Stable); 1 member (consumer, uniform); waiting for b (1.2.3.4, m); 1 problem"
         == progress_text(group_progress(found), 0)
     )
+
+
+def test_partitions_of_topics_without_a_name_are_not_shown(monkeypatch, lookup):
+    """kfake describes topics by ids, which librdkafka drops; asking for their offsets ended in a ValueError."""
+    (member,) = consumer_group().members
+    member.assignment, member.target_assignment = assigned(0, topic=""), None
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(orders=of(consumer_group(members=[member]))))
+
+    found = lookup.group("orders")
+
+    assert found.error.startswith(
+        "the broker describes topics by ids without names; confluent-kafka shows no partitions"
+    )
+    assert [()] == [each.broker_assignment.current.partitions for each in found.members]
 
 
 def test_classic_groups_are_not_asked_for_as_consumer_groups(monkeypatch, lookup):

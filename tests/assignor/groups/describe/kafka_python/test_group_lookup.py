@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from types import SimpleNamespace as Answer
+from uuid import UUID
 
 import pytest
 
@@ -336,6 +337,36 @@ def with_member(answer):
     return Answer(**{**vars(answer), "members": [Answer(**vars(member), assignment=Answer(topic_partitions=[]))]})
 
 
+ORDERS, GONE = UUID(int=7), UUID(int=8)
+
+
+@pytest.mark.parametrize(("topic", "shown"), [(ORDERS, "orders-1"), (GONE, f"{GONE}-1")], ids=["known", "gone"])
+@pytest.mark.parametrize(("request_name", "target"), [("ConsumerGroupDescribe", True), ("ShareGroupDescribe", False)])
+def test_topics_that_a_broker_describes_by_their_ids_alone_get_their_names(cluster, request_name, target, topic, shown):
+    """franz-go's kfake leaves the names empty: the partitions were "-1", and those of the topic had no owner."""
+    answer = with_member(consumer_answer("x"))
+    (member,) = answer.members
+    member.assignment = Answer(topic_partitions=[Answer(topic_id=topic, topic_name="", partitions=[1])])
+    if target:
+        member.target_assignment = Answer(topic_partitions=[Answer(topic_id=topic, topic_name="", partitions=[1])])
+    metadata = [
+        Answer(topics=[Answer(topic_id=ORDERS, name="orders"), Answer(topic_id=GONE, name=None)]),
+        Answer(topics=[]),
+    ]
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
+        ListGroups=[groups_of("x", group_type=request_name.removesuffix("GroupDescribe"))],
+        **{request_name: [of_class(answer)]},
+        Metadata=metadata,
+    )
+    (found,) = [each.broker_assignment for each in GroupLookup("a:1").group("x").members]
+
+    assert [shown] == [*map(str, found.current.partitions)]
+    assert ([shown] if target else None) == (found.target and [*map(str, found.target.partitions)])
+
+
 @pytest.mark.parametrize("classic", OTHER_TYPE, ids=["without members", "dead", "unknown"])
 @pytest.mark.parametrize(
     ("listed_type", "request_name"),
@@ -398,8 +429,30 @@ def streams_answer(name):
     return Answer(group_id=name, error_code=0, group_state="NotReady", topology=topology, **facts)
 
 
-def topic(name, error=0):
-    return Answer(name=name, error_code=error, partitions=[Answer(leader_id=1)] * 3)
+def topic(name, error=0, topic_id="id"):
+    return Answer(name=name, topic_id=topic_id, error_code=error, partitions=[Answer(leader_id=1)] * 3)
+
+
+@pytest.mark.parametrize(("known", "name"), [(topic("orders", topic_id=7), "orders"), (topic("orders", 29, 7), "7")])
+def test_topics_that_are_described_by_ids_have_their_names(cluster, known, name):
+    """kfake sends no names: each partition was "not assigned to any member"."""
+    given = Answer(topic_partitions=[Answer(topic_name="", topic_id=7, partitions=[0, 1, 2])])
+    member = Answer(**{**vars(with_member(consumer_answer("x")).members[0]), "assignment": given})
+    answer = Answer(**{**vars(consumer_answer("x")), "members": [Answer(**vars(member), target_assignment=given)]})
+    broker(
+        cluster,
+        "a:1",
+        FindCoordinator=[ITSELF],
+        ListGroups=[groups_of("x", group_type="Consumer")],
+        ConsumerGroupDescribe=[of_class(answer)],
+        Metadata=[Answer(topics=[known])],
+    )
+
+    found = GroupLookup("a:1").group("x")
+
+    (assignment,) = [each.broker_assignment for each in found.members]
+    assert {name} == {each.topic for part in (assignment.current, assignment.target) for each in part.partitions}
+    assert [] == [each.code for each in inspect_group(found).findings]
 
 
 def configs(name, error=0, **values):

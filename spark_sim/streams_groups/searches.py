@@ -1,0 +1,155 @@
+"""What goes wrong in streams groups (KIP-1071): searches that know no schedule, where a finding is and where it is not.
+
+Each search explores every schedule of a small group. The rules ``fixed`` are those of 4.3.1 without the findings, and
+``mistaken`` has an assignor that assigns a task twice; no release is like either of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import frozen
+
+from spark_sim.streams_groups._model import Budget, GroupCell, GroupExploration, explore
+from spark_sim.streams_groups._properties import (
+    ADVISORY_PROPERTIES,
+    EVERY_TASK_OWNED,
+    NO_MEMBER_FAILS,
+    NO_MEMBER_WAITS,
+    PROPERTIES,
+    SINGLE_COMMITTER,
+    SINGLE_OWNER,
+    STANDBY_STAYS,
+)
+from spark_sim.streams_groups.parser import parse_scenario
+from spark_sim.streams_groups.scenario import FAULTS
+
+__all__ = ["ADVISORY_PROPERTIES", "FINDINGS", "StreamsFinding", "StreamsSearch", "streams_searches"]
+
+_WITHOUT_OWNERS: Final = tuple(name for name in PROPERTIES if name not in {SINGLE_OWNER, SINGLE_COMMITTER})
+"""For searches behind the finding about unreported tasks, which ends every schedule in which it occurs."""
+
+
+@frozen
+class StreamsFinding:
+    """One finding: what is violated, in which groups, and in which it is not."""
+
+    name: str
+    source: str
+    description: str
+    violated_property: str
+    affected: tuple[str, ...]
+    """The groups that have it, as scenario lines."""
+    fixed: tuple[str, ...]
+    budget: Budget
+    fixed_budget: Budget | None = None
+    """Where other things happen to those that do not have it."""
+    faults: tuple[str, ...] = FAULTS
+    settles: bool = False
+    properties: tuple[str, ...] = PROPERTIES
+
+
+@frozen
+class StreamsSearch:
+    """One group in which a finding is looked for."""
+
+    finding: StreamsFinding
+    line: str
+    is_affected: bool
+    """Whether it is expected there."""
+
+    def explore(self) -> GroupExploration:
+        """Explore every schedule."""
+        finding = self.finding
+        budget = finding.budget if self.is_affected else finding.fixed_budget or finding.budget
+        scenario = parse_scenario(self.line)
+        return explore(GroupCell(scenario, budget, finding.faults, finding.settles, finding.properties))
+
+
+_TWO_MEMBERS: Final = "A@{} B@{} group {} tasks=2"
+_FOUR_MEMBERS: Final = "A@4.3.1 B@4.3.1 C@4.3.1 D@4.3.1 group {} tasks=1 standbys=2"
+
+FINDINGS: Final = (
+    StreamsFinding(
+        "S1",
+        "sources of 4.3.1",
+        "a heartbeat between an assignment and its callback counts as a revocation, so a task has two owners",
+        SINGLE_OWNER,
+        (_TWO_MEMBERS.format("4.3.1", "4.3.1", "4.3.1"),),
+        (_TWO_MEMBERS.format("fixed", "fixed", "4.3.1"),),
+        Budget(starts=2),
+    ),
+    StreamsFinding(
+        "S2",
+        "sources of 4.3.1",
+        "a lost answer leaves a member without its tasks: the coordinator has nothing new to assign",
+        NO_MEMBER_WAITS,
+        (f"{_TWO_MEMBERS.format('4.3.1', '4.3.1', '4.3.1')} | start A | settle",),
+        (f"{_TWO_MEMBERS.format('4.3.1', '4.3.1', 'fixed')} | start A | settle",),
+        Budget(starts=1, faults=1),
+        faults=("lose-response",),
+        properties=_WITHOUT_OWNERS,
+    ),
+    StreamsFinding(
+        "S3",
+        "sources of 4.3.1",
+        "a late heartbeat takes the answer of the next one, so a member waits for its tasks",
+        NO_MEMBER_WAITS,
+        tuple(f"{_TWO_MEMBERS.format('fixed', 'fixed', group)} | start A | settle" for group in ("4.3.1", "fixed")),
+        (),
+        Budget(starts=1, faults=1),
+        faults=("delay",),
+        properties=_WITHOUT_OWNERS,
+    ),
+    StreamsFinding(
+        "S4",
+        "KAFKA-20899",
+        "a standby moves to a process with more tasks",
+        STANDBY_STAYS,
+        (_FOUR_MEMBERS.format("4.3.1"),),
+        (_FOUR_MEMBERS.format("4.2.2"),),
+        Budget(starts=4),
+        settles=True,
+        properties=(STANDBY_STAYS,),
+    ),
+    StreamsFinding(
+        "S5",
+        "pull request 22991 (what if)",
+        "a member that gets a task in two roles fails",
+        NO_MEMBER_FAILS,
+        ("A@4.3.1 group mistaken tasks=1",),
+        ("A@4.3.1 group 4.2.2 tasks=1", "A@4.3.1 group 4.3.1 tasks=1"),
+        Budget(starts=1),
+        properties=(NO_MEMBER_FAILS,),
+    ),
+    StreamsFinding(
+        "S6",
+        "by design",
+        "a rolling restart with a changed topology ends each restarted member; without a change it does not",
+        NO_MEMBER_FAILS,
+        ("A@fixed B@fixed group fixed tasks=2 | start A | settle | start B | settle",),
+        ("A@fixed B@fixed group fixed tasks=2 | start A | settle | start B | settle",),
+        Budget(updates=1),
+        Budget(restarts=1),
+    ),
+    StreamsFinding(
+        "S7",
+        "by design",
+        "a member that joins before the last member of the classic protocol has left fails; offline none does",
+        NO_MEMBER_FAILS,
+        ("A@fixed B@fixed group fixed tasks=2 classic=2",),
+        ("A@fixed B@fixed group fixed tasks=2 classic=2 | retire | retire",),
+        Budget(starts=2, retirements=2),
+        Budget(starts=2),
+        properties=(NO_MEMBER_FAILS, EVERY_TASK_OWNED),
+    ),
+)
+"""The findings, each with its searches."""
+
+
+def streams_searches() -> Iterator[StreamsSearch]:
+    """Yield all searches: of each finding first those that are expected to find it."""
+    for finding in FINDINGS:
+        for is_affected, lines in ((True, finding.affected), (False, finding.fixed)):
+            yield from (StreamsSearch(finding, line, is_affected) for line in lines)

@@ -1,0 +1,70 @@
+"""The findings about streams groups are where they are said to be, and nowhere else."""
+
+import json
+import pickle
+
+import pytest
+
+from spark_sim.regressions.regression_search import RegressionResult
+from spark_sim.streams_groups.searches import FINDINGS
+from spark_sim.sweep._streams_units import streams_units
+from spark_sim.sweep.report._regression_lines import judge
+from spark_sim.sweep.report.cells_page import history_page
+from spark_sim.sweep.suites import FinishedSweep, exports, streams_suite
+from spark_sim.sweep.tables.rows import REGRESSION_SUITE
+from spark_sim.sweep.traces import trace_line
+
+UNITS = streams_units()
+
+
+@pytest.fixture(scope="module")
+def results():
+    return [unit.result() for unit in UNITS]
+
+
+def test_each_finding_is_where_it_is_expected_and_its_example_shows_it(results):
+    assert [] == [result.title for result in results if not result.as_expected]
+    assert judge(results).good
+    for result in results:
+        if result.confirmed:
+            assert result.property in {violation.property for violation in trace_line(result.example).violations}
+
+
+def test_what_costs_time_only_is_not_shown_by_a_replay(results):
+    assert {"S4"} == {result.cell.bug for result in results if result.found and result.confirmed is None}
+
+
+def test_a_finding_where_it_is_not_expected_is_a_failure(results):
+    wrong = [
+        RegressionResult(result.cell._replace(affected=not result.cell.affected), message=result.message)
+        for result in results
+    ]
+
+    assert [] == [result for result in wrong if result.as_expected]
+    assert not judge(wrong).good
+
+
+def test_every_finding_has_a_group_that_has_it_and_its_units_have_names_of_their_own():
+    suite = streams_suite()
+
+    assert all(finding.affected for finding in FINDINGS)
+    assert len(suite.units) == len({unit.key for unit in suite.units}) == len(set(suite.cells))
+    assert [repr(unit) for unit in suite.units] == [repr(pickle.loads(pickle.dumps(unit))) for unit in suite.units]
+
+
+def test_the_page_has_epochs_and_says_which_release_is_whose(results):
+    page = history_page(results, judge(results))
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    cells = [cell for row in data["tables"][0]["rows"] for some in row["cells"] for cell in some]
+
+    assert "found in members 4.3.1, coordinator 4.3.1" == cells[0]["text"]
+    titles = {row.get("title") for step in data["traces"][0]["steps"] for row in step["rows"]}
+    assert {"epoch 1", "epoch 2"} <= titles
+    assert len(UNITS) == len(cells)
+    assert {"history.json"} == exports(FinishedSweep(REGRESSION_SUITE, results, ())).keys()
+
+
+def test_a_bug_that_this_version_does_not_know_has_a_row(results):
+    other = [RegressionResult(results[0].cell._replace(bug="X9"), message="m")]
+
+    assert '"name":"X9"' in history_page(other, judge(other))
