@@ -20,14 +20,14 @@ from assignor.groups import InspectedMember
 from assignor.groups._release_detection import format_ranges
 from assignor.groups.decoded import assignment_seen
 from assignor.groups.standbys import StandbyKind
-from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, ObservedWorkload
-from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess
+from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, ObservedWorkload, keeps_process_id
+from spark_sim.forecast.observation import ContinuedGroup, ForecastError, ObservedProcess, possible_releases
 from spark_sim.forecast.operations import ADD, STOP, Operation
 from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.model.scenario import Instance
 from subscription_codec import TaskId
 from upgrade.release_behaviour import ReleaseBehaviour
-from upgrade.releases import OURS, Release
+from upgrade.releases import Release
 
 MOST_LEADERS: Final = 8
 """The processes up to which each of them is played as the leader."""
@@ -146,7 +146,7 @@ class Forecast:
 
 
 def forecast(
-    observed: ObservedGroup,
+    observed: ContinuedGroup,
     operation: Operation,
     *,
     now_ms: int,
@@ -193,25 +193,20 @@ def forecast(
 
 
 def _possibilities(
-    observed: ObservedGroup, process: str, now_ms: int
+    observed: ContinuedGroup, process: str, now_ms: int
 ) -> Iterator[tuple[InspectedMember, Mapping[str, Instance]]]:
-    """Yield the possible leaders with what the processes run: those that repeat the last decision of the group.
-
-    Our own members send what those of the newest Kafka send; they are tried if no release of Kafka repeats it.
-    """
+    """Yield the possible leaders with what the processes run: those that repeat the last decision of the group."""
     tried: list[str | None] = []
-    for are_ours in (False, True):
-        for leader in _possible_leaders(observed, process):
-            releases = leader.subscription.candidate_releases.releases
-            for release in _by_behaviour(release for release in releases if (release == OURS) == are_ours):
-                instances = {
-                    process.name: _instance(process.threads[0], release.behaviour) for process in observed.processes
-                }
-                tried.append(_difference(observed, leader, instances[_process_of(observed, leader)], now_ms))
-                if tried[-1] is None:
-                    yield leader, instances
-        if None in tried:
-            return
+    for leader in _possible_leaders(observed, process):
+        for release in _by_behaviour(possible_releases(leader)):
+            instances = {
+                process.name: _instance(process.threads[0], release.behaviour) for process in observed.processes
+            }
+            tried.append(_difference(observed, leader, instances[_process_of(observed, leader)], now_ms))
+            if tried[-1] is None:
+                yield leader, instances
+    if None in tried:
+        return
     raise ForecastError(
         f"group {observed.group.described.name}: no release and leader repeats its last assignment "
         f"({min(filter(None, tried), key=len, default='no member can be the leader')}): the members have a "
@@ -220,7 +215,7 @@ def _possibilities(
     )
 
 
-def _possible_leaders(observed: ObservedGroup, process: str) -> Iterator[InspectedMember]:
+def _possible_leaders(observed: ContinuedGroup, process: str) -> Iterator[InspectedMember]:
     """Yield one member of each process that may lead: the process that schedules a rebalance, or each."""
     leading = observed.group.leading_process
     for candidate in _representatives(observed, process):
@@ -228,7 +223,7 @@ def _possible_leaders(observed: ObservedGroup, process: str) -> Iterator[Inspect
             yield candidate.threads[0]
 
 
-def _representatives(observed: ObservedGroup, process: str) -> Sequence[ObservedProcess]:
+def _representatives(observed: ContinuedGroup, process: str) -> Sequence[ObservedProcess]:
     """Return all processes of a small group; of a large one the process of a step and one other."""
     if len(observed.processes) <= MOST_LEADERS:
         return observed.processes
@@ -237,7 +232,7 @@ def _representatives(observed: ObservedGroup, process: str) -> Sequence[Observed
 
 
 def _next_leaders(
-    observed: ObservedGroup, operation: Operation, leader: InspectedMember, process: str
+    observed: ContinuedGroup, operation: Operation, leader: InspectedMember, process: str
 ) -> Iterator[str | None]:
     """Yield the processes that may lead when the leader has gone; None if it stays. A static leader comes back."""
     goes = operation.verb != ADD and _process_of(observed, leader) == process
@@ -266,16 +261,16 @@ def _by_behaviour(releases: Iterable[Release]) -> Iterable[Release]:
 
 def _instance(member: InspectedMember, behaviour: ReleaseBehaviour) -> Instance:
     """Return what a member runs: a release of this behaviour if it can be, else the newest that it can be."""
-    candidates = member.subscription.candidate_releases
-    alike = [release for release in candidates.releases if release.behaviour == behaviour]
-    release = (alike or [*candidates.releases])[-1]
-    if release in candidates.unpinned:
+    candidates = possible_releases(member)
+    alike = [release for release in candidates if release.behaviour == behaviour]
+    release = (alike or candidates)[-1]
+    if release in member.subscription.candidate_releases.unpinned:
         return Instance(release)
     used = member.subscription.used_version
     return Instance(release, next(value for value in release.upgrade_from if release.pinned_version(value) == used))
 
 
-def _difference(observed: ObservedGroup, leader: InspectedMember, instance: Instance, now_ms: int) -> str | None:
+def _difference(observed: ContinuedGroup, leader: InspectedMember, instance: Instance, now_ms: int) -> str | None:
     """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal."""
     config = evolve(observed.config, upgrade_from=instance.upgrade_from)
     assignor = StreamsAssignor(
@@ -298,7 +293,7 @@ def _difference(observed: ObservedGroup, leader: InspectedMember, instance: Inst
     return f"{instance} gives {differing} of {len(members)} members other tasks" if differing else None
 
 
-def _standbys(observed: ObservedGroup) -> int:
+def _standbys(observed: ContinuedGroup) -> int:
     """Return ``num.standby.replicas``: as configured, or as many as the tasks with standbys have."""
     configured = observed.config.num_standby_replicas
     kinds = observed.group.standby_kinds
@@ -310,17 +305,13 @@ def _standbys(observed: ObservedGroup) -> int:
     return configured or max(replicas.values(), default=0)
 
 
-def _process_of(observed: ObservedGroup, member: InspectedMember) -> str:
+def _process_of(observed: ContinuedGroup, member: InspectedMember) -> str:
     return next(process.name for process in observed.processes if member in process.threads)
 
 
 def _releases_like(member: InspectedMember, instance: Instance) -> tuple[Release, ...]:
     """Return the releases that a member can be and that behave alike."""
-    return tuple(
-        release
-        for release in member.subscription.candidate_releases.releases
-        if release.behaviour == instance.release.behaviour
-    )
+    return tuple(release for release in possible_releases(member) if release.behaviour == instance.release.behaviour)
 
 
 # -- playing ---------------------------------------------------------------------------------------------------------
@@ -335,7 +326,7 @@ def _new_process_ids(
     codes counts, too, so others are drawn.
     """
     started = operation.instance or instances.get(process)
-    keeps = started is not None and started.release.behaviour.keeps_process_id and workload.has_persistent_state
+    keeps = started is not None and keeps_process_id(started.release) and workload.has_persistent_state
     if operation.verb == STOP or (keeps and operation.verb != ADD):
         return [UUID(int=0)]
     taken = sorted(_as_number(process.process_id) for process in workload.observed.processes)
@@ -389,7 +380,7 @@ def _default_session_s(instances: Iterable[Instance]) -> float:
     return _SESSION_S if longer else _SESSION_S_BEFORE_3_0
 
 
-def _state_assumptions(observed: ObservedGroup, *, ephemeral: bool) -> Iterator[str]:
+def _state_assumptions(observed: ContinuedGroup, *, ephemeral: bool) -> Iterator[str]:
     stateful = [
         str(number) for number, subtopology in enumerate(observed.topology.subtopologies) if subtopology.stateful
     ]

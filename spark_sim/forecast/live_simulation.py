@@ -12,7 +12,7 @@ from assignor import ReceivedAssignment, Topology
 from assignor.groups import InspectedMember
 from assignor.protocol.member import Member
 from probing.model import MemberState
-from spark_sim.forecast.observation import ObservedGroup, ObservedProcess
+from spark_sim.forecast.observation import ContinuedGroup, ObservedProcess
 from spark_sim.model.member import SimulatedMember
 from spark_sim.model.metrics import MeasuredSimulation
 from spark_sim.model.processes import start_process, stop_process
@@ -20,6 +20,7 @@ from spark_sim.model.scenario import Instance, Scenario
 from spark_sim.model.settle import settle
 from spark_sim.model.workload import Workload
 from subscription_codec import EARLIEST_PROBEABLE_VERSION, LATEST_OFFSET, TaskId, TopicPartition
+from upgrade.releases import OURS, Release
 from upgrade.streams_config import StreamsConfig
 
 NEW_PROCESS: Final = "(new)"
@@ -29,13 +30,13 @@ NEW_PROCESS: Final = "(new)"
 class ObservedWorkload(Workload):
     """What the members of a live group run."""
 
-    observed: ObservedGroup
+    observed: ContinuedGroup
     lag: bool = field(default=True, init=False)
     threads_by_process: Mapping[str, tuple[str, ...]] = field(hash=False)
     """The names of the members of each process, also of one that is added."""
 
     @classmethod
-    def of(cls, observed: ObservedGroup, *, ephemeral: bool) -> ObservedWorkload:
+    def of(cls, observed: ContinuedGroup, *, ephemeral: bool) -> ObservedWorkload:
         """Return the workload of a group; a process that is added has as many threads as the first one."""
         names = {
             process.name: tuple(f"{process.name}.{number + 1}" for number in range(len(process.threads)))
@@ -215,7 +216,7 @@ class LiveSimulation(MeasuredSimulation):
                 task for task, offset_sum in (sent.offset_sums or {}).items() if self._is_at_end(task, offset_sum)
             }
         self.caught_up_by_process[process.name] = frozenset(caught_up)
-        if instance.release.behaviour.keeps_process_id and self.workload.has_persistent_state:
+        if keeps_process_id(instance.release) and self.workload.has_persistent_state:
             self.process_ids_on_disk[process.name] = process.process_id
 
     def _is_at_end(self, task: TaskId, offset_sum: int) -> bool:
@@ -236,6 +237,11 @@ class LiveSimulation(MeasuredSimulation):
                 rack_id=sent.rack,
             )
         )
+
+
+def keeps_process_id(release: Release) -> bool:
+    """Whether a process finds its process id in its state directory; our own members have no such directory."""
+    return release.behaviour.keeps_process_id and release != OURS
 
 
 def _that_sent(thread: InspectedMember, member: Member) -> Member:

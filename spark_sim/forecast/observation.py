@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -21,9 +21,11 @@ from assignor.groups import InspectedGroup, InspectedMember, place_of
 from assignor.groups.described_group import REBALANCING, STABLE
 from subscription_codec import TaskId, TopicPartition
 from upgrade.errors import UpgradeError
+from upgrade.releases import OURS, Release
 from upgrade.streams_config import StreamsConfig
 
 _THREAD: Final = re.compile(r"-StreamThread-\d+")
+_THREAD_CLIENT: Final = re.compile(r"-StreamThread-\d+(-consumer)?$")
 _NUMBER: Final = re.compile(r"-\d+$")
 _CHANGELOG: Final = "(changelogs of subtopology {})"
 """All changelogs of a subtopology as one: a member reports the sum of their offsets."""
@@ -49,7 +51,7 @@ class ObservedProcess:
 
 
 @frozen(eq=False, kw_only=True)
-class ObservedGroup:
+class ContinuedGroup:
     """A stable classic group of Kafka Streams. Two are equal only if they are the same object."""
 
     group: InspectedGroup
@@ -91,7 +93,14 @@ class ObservedGroup:
         return ClusterSnapshot(partitions=self.partitions, end_offsets=self.end_offsets, now_ms=now_ms)
 
 
-def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int] | None = None) -> ObservedGroup:
+def possible_releases(member: InspectedMember) -> Sequence[Release]:
+    """Return the releases that a member can be: Kafka's, which add their thread to the client id, or ours."""
+    releases = member.subscription.candidate_releases.releases
+    of_kafka = _THREAD_CLIENT.search(member.described.client_id) is not None
+    return [release for release in releases if (release != OURS) == of_kafka] or releases
+
+
+def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int] | None = None) -> ContinuedGroup:
     """Return what a group shows of itself.
 
     Args:
@@ -115,7 +124,7 @@ def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int
     known = {
         topic: group.described.partition_counts.get(topic, count) for topic, count in _partitions(group.members).items()
     }
-    return ObservedGroup(
+    return ContinuedGroup(
         group=group,
         processes=tuple(_processes(group.members)),
         topology=topology,
