@@ -85,17 +85,6 @@ def described_group(group: Any, group_type: str) -> DescribedGroup:
     )
 
 
-def described_topics(answer: Any, group_type: str) -> Iterator[Any]:
-    """Yield the topics in the assignments of a response; none of streams groups, which have tasks.
-
-    Kafka's brokers send id and name of each. Another broker, such as kfake of franz-go, may leave the name empty.
-    """
-    if group_type != STREAMS:
-        for member in (member for group in answer.groups for member in group.members):
-            for assignment in (member.assignment, getattr(member, "target_assignment", None)):
-                yield from assignment.topic_partitions if assignment else ()
-
-
 def _consumer_assignment(member: Any) -> BrokerAssignment:
     """Convert the assignment of a member of KIP-848 or KIP-932; the latter has no target."""
     target = getattr(member, "target_assignment", None)

@@ -34,9 +34,9 @@ from assignor.groups import (
     DescribedGroupMember,
     NoSuchGroup,
 )
-from assignor.groups.describe.kafka_python._facts import offline_partitions, topic_names, with_facts
+from assignor.groups.describe.kafka_python._facts import offline_partitions, with_facts
 from assignor.groups.describe.kafka_python._offsets import read_offsets
-from assignor.groups.describe.kafka_python._requests import REQUESTS, described_topics
+from assignor.groups.describe.kafka_python._requests import REQUESTS
 from assignor.groups.describe.kafka_python._requests import described_group as broker_assigned_group
 from assignor.groups.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS, UNKNOWN_TYPE
 from assignor.groups.offsets import GroupOffsets, OffsetRequest
@@ -294,12 +294,7 @@ def _send_described(node: BrokerConnection, group_type: str, names: Sequence[str
     if group_type == CLASSIC:
         return node.send(DescribeGroupsRequest, deadline, groups=names)
     asked = {"include_topology_description": True} if group_type == STREAMS else {}
-    answer = node.send(REQUESTS[group_type], deadline, group_ids=names, include_authorized_operations=True, **asked)
-    if unnamed := [topic for topic in described_topics(answer, group_type) if not topic.topic_name]:
-        known = topic_names({topic.topic_id for topic in unnamed}, node, deadline)
-        for topic in unnamed:
-            topic.topic_name = known.get(topic.topic_id, str(topic.topic_id))
-    return answer
+    return node.send(REQUESTS[group_type], deadline, group_ids=names, include_authorized_operations=True, **asked)
 
 
 def _unknown_type(group_type: str) -> str:
