@@ -144,6 +144,7 @@ def plan_for(
     target: ResolvedRelease | str,
     *,
     offline: bool = False,
+    changes_protocol: bool = False,
 ) -> ApplicationPlan:
     """Return the plan of an application from one release to another.
 
@@ -152,6 +153,7 @@ def plan_for(
         origin: The release of its group now, or a name that ``resolve_release`` reads.
         target: The release afterwards.
         offline: Stop the whole group instead.
+        changes_protocol: The settings may have the protocol of later: another plan says when it changes.
 
     Raises:
         UpgradeError: Both are the same release, Kafka has not published one, or what is known contradicts itself.
@@ -164,6 +166,8 @@ def plan_for(
     """
     start, end = (resolve_release(release) if isinstance(release, str) else release for release in (origin, target))
     settings, parameters = _judged_settings(application, start.release, end.release)
+    if changes_protocol:
+        parameters = evolve(parameters, has_streams_protocol=False)
     facts = application.facts()
     features = _features(facts, application)
     advice = advise_between(start, end, offline=offline, facts=features.facts)

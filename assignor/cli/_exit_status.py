@@ -34,6 +34,7 @@ def one_line_errors() -> Iterator[None]:
     """Turn what can go wrong outside the runs into one line and an exit status."""
     from spark_sim.audit.sources import SourceError
     from spark_sim.audit.storage import StorageError
+    from spark_sim.engine import EngineError
     from spark_sim.sweep.spark.java import SparkNotStarted
     from spark_sim.sweep.tables.publishing import ResultFolderError
 
@@ -41,6 +42,8 @@ def one_line_errors() -> Iterator[None]:
         yield
     except (ResultFolderError, SourceError, StorageError, UpgradeError) as error:
         raise WrongUsage(str(error)) from error
+    except EngineError as error:
+        raise CommandFailed(str(error)) from error
     except SparkNotStarted as error:
         raise CommandFailed(f"{error} (or do without Spark: --master processes)") from error
     except MissingExtraError as error:

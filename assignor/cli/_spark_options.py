@@ -1,12 +1,20 @@
-"""The options of commands that use Spark, and the type of those that do not reach beyond this machine."""
+"""The options of commands that run on an engine, and the type of those that do not reach beyond this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final
 
 import click
 
+from assignor.cli._exit_status import WrongUsage
+from assignor.formats.text import sanitize
+from upgrade.redaction import hide_credentials
+
+ENGINE_OPTIONS: Final = frozenset({"master", "remote", "settings", "processes"})
+"""The parameters of ``engine_options``."""
+_ENGINE: Final = "engine"
 STORAGE_FORMAT: Final = click.option(
     "--format",
     "storage_format",
@@ -14,9 +22,6 @@ STORAGE_FORMAT: Final = click.option(
     show_default=True,
     metavar="FORMAT",
     help="The format of the tables, as Spark's DataFrame writer knows it.",
-)
-REMOTE: Final = click.option(
-    "--remote", metavar="sc://HOST:PORT", help="A Spark Connect server instead of a master; needs no Java here."
 )
 
 
@@ -28,14 +33,69 @@ def _parse_settings(_context: click.Context, _param: click.Parameter, settings: 
     return pairs
 
 
-SETTINGS: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option(
-    "--conf",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_parse_settings,
-    help="A setting of Spark, as of spark-submit; repeatable. Keep secrets in spark-defaults.conf or the environment.",
+_OPTIONS: Final[tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...]] = (
+    click.option(
+        "--master",
+        metavar="MASTER",
+        help="Any Spark master, or `processes` to do without Spark and Java. "
+        "Default: local[*]; processes if there is little to do, or no PySpark.",
+    ),
+    click.option(
+        "--remote", metavar="sc://HOST:PORT", help="A Spark Connect server instead of a master; needs no Java here."
+    ),
+    click.option(
+        "--conf",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_parse_settings,
+        help="A setting of Spark, as of spark-submit; repeatable. Keep secrets in spark-defaults.conf or the "
+        "environment.",
+    ),
+    click.option(
+        "--processes",
+        type=click.IntRange(1),
+        help="Of --master processes, which it implies: how many. Default: one for each core.",
+    ),
 )
+
+
+def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of an engine; it is called with ``engine``, which has what was given."""
+
+    @wraps(function)
+    def command(
+        *arguments: Any,
+        master: str | None,
+        remote: str | None,
+        settings: dict[str, str],
+        processes: int | None,
+        **others: Any,
+    ) -> Any:
+        from spark_sim.engine_choice import PROCESSES, EngineOptions, UnknownMaster, require_master
+
+        if master and remote:
+            raise WrongUsage("--remote is a Spark Connect server: leave out --master")
+        engine = remote or master or (PROCESSES if processes else None)
+        if processes and engine != PROCESSES:
+            raise WrongUsage(f"--processes belongs to --master {PROCESSES}: leave it out")
+        if settings and engine == PROCESSES:
+            raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
+        try:
+            if engine:
+                require_master(engine)
+        except UnknownMaster as error:
+            raise WrongUsage(str(error)) from None
+        return function(*arguments, **{_ENGINE: EngineOptions(engine, settings, processes)}, **others)
+
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def log_to_stderr(line: str) -> None:
+    """Print a line of an engine."""
+    click.echo(sanitize(hide_credentials(line)), err=True)
 
 
 class LocalPath(click.Path):

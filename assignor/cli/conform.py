@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from attrs import evolve
 
-from assignor.cli._exit_status import WrongUsage
+from assignor.cli._exit_status import WrongUsage, one_line_errors
+from assignor.cli._spark_options import engine_options, log_to_stderr
 from assignor.cli.params import ASSUME, document, output_options
 from assignor.formats.progress import step
 from assignor.formats.text import format_table, printable
@@ -20,13 +22,17 @@ from upgrade.input_values import MAX_CAPTURE_BYTES, InvalidInput, read_all, read
 from upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
+    from assignor.groups.capture import Capture
     from spark_sim.conformance.result import GenerationReplay, MemberReplay
     from spark_sim.conformance.verdict import ConformanceVerdict, ReplayResult
+    from spark_sim.engine_choice import EngineOptions
 
     Judged = Sequence[tuple[str, ConformanceVerdict]]
 
 
 _STDIN: Final = Path("-")
+_SECONDS_PER_JOIN: Final = 0.002
+"""The CPU time to compare a member of a generation, about."""
 
 
 @click.command
@@ -40,7 +46,8 @@ _STDIN: Final = Path("-")
 @output_options("a line for each file")
 @click.option("--verbose", "-v", is_flag=True, help="Show every generation, not only the first that differs.")
 @ASSUME
-def conform(files: Sequence[Path], *, output: str, verbose: bool, assume: str | None) -> None:
+@engine_options
+def conform(files: Sequence[Path], *, output: str, verbose: bool, assume: str | None, engine: EngineOptions) -> None:
     """Compare captures of real groups with simulated members of the same releases.
 
     A capture contains every generation of a group with all subscriptions and assignments. It is replayed twice. Step
@@ -62,7 +69,8 @@ def conform(files: Sequence[Path], *, output: str, verbose: bool, assume: str | 
       streams-assignor conform --json *.json | jq 'select(.verdict == "differs") | .step_by_step.differences[0]'
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     assumed = list[str]()
-    results = [(_name(path), _verdict_on(path, assume, assumed)) for path in files]
+    captures = [(path, _capture(path, assume, assumed)) for path in files]
+    results = [(_name(path), result) for path, result in _compared(captures, engine)]
     assumptions = list(dict.fromkeys(assumed))
     for text in assumptions:
         click.echo(f"note: {text}", err=True)
@@ -80,31 +88,67 @@ def conform(files: Sequence[Path], *, output: str, verbose: bool, assume: str | 
         raise click.exceptions.Exit(1)
 
 
-def _verdict_on(path: Path, assume: str | None, assumed: list[str]) -> ConformanceVerdict | str:
-    """Return the verdict on a capture, or the error message of a file that is not a capture; note what was assumed."""
-    from assignor.groups.capture import Capture, InvalidCapture
-    from spark_sim.conformance.verdict import check_conformance as judge
+def _compared(
+    captures: Sequence[tuple[Path, Capture | str]], engine: EngineOptions
+) -> list[tuple[Path, ConformanceVerdict | str]]:
+    """Return the verdict on each capture; an error message of a file that is none stays as it is."""
+    from assignor.formats.console import SafeConsole
+    from spark_sim.conformance.verdict import verdict_or_error
+    from spark_sim.engine_choice import EVERY_CORE, PROCESSES, open_engine
+    from spark_sim.engine_libraries import require_engine
+    from spark_sim.sweep.report.progress import show_progress
 
-    shown = _name(path) if path == _STDIN else path
-    step(f"comparing {shown}")
+    verdicts: dict[int, ConformanceVerdict | str] = {}
+    units = [(place, capture) for place, (_, capture) in enumerate(captures) if not isinstance(capture, str)]
+    work = [capture for _, capture in units]
+    console = SafeConsole(stderr=True, highlight=False)
+    step("")
+    with one_line_errors(), ExitStack() as stack:
+        if work:
+            chosen = engine.chosen(sum(map(_core_seconds, work)))
+            if chosen.master != PROCESSES:
+                require_engine(chosen.master or EVERY_CORE)
+            opened = stack.enter_context(open_engine(chosen, log_to_stderr, "streams-assignor conform"))
+            on_progress = stack.enter_context(show_progress(console))
+            for number, verdict in opened.map(verdict_or_error, work, _core_seconds, on_progress):
+                place, _ = units[number]
+                verdicts[place] = _no_capture(captures[place][0], verdict) if isinstance(verdict, str) else verdict
+    return [
+        (path, verdicts[place] if place in verdicts else str(capture)) for place, (path, capture) in enumerate(captures)
+    ]
+
+
+def _core_seconds(capture: Capture) -> float:
+    return _SECONDS_PER_JOIN * sum(len(generation.members) for generation in capture.generations)
+
+
+def _capture(path: Path, assume: str | None, assumed: list[str]) -> Capture | str:
+    """Return a capture, or the error message of a file that is none; note what was assumed."""
+    from assignor.groups.capture import Capture, InvalidCapture
+
+    shown = _shown(path)
+    step(f"reading {shown}")
     try:
         capture = Capture.parse(_text(path))
         renamed = {step: _assuming(step, assume, assumed) for step in capture.steps}
         renamed |= {snapshot.step: _assuming(snapshot.step, assume, assumed) for snapshot in capture.snapshots}
         steps = tuple(renamed[step] for step in capture.steps)
-        return judge(
-            evolve(
-                capture,
-                steps=steps,
-                snapshots=tuple(evolve(snapshot, step=renamed[snapshot.step]) for snapshot in capture.snapshots),
-            )
-        )
+        snapshots = tuple(evolve(snapshot, step=renamed[snapshot.step]) for snapshot in capture.snapshots)
+        return evolve(capture, steps=steps, snapshots=snapshots)
     except InvalidCapture as error:
-        return f"{shown} is not a capture: {error}"
+        return _no_capture(path, error)
     except InvalidInput as error:
         return f"{shown} is not read: {error}"
     except OSError as error:
         return f"{shown} cannot be read: expected a file, got: {error.strerror or error}"
+
+
+def _shown(path: Path) -> str:
+    return _name(path) if path == _STDIN else str(path)
+
+
+def _no_capture(path: Path, error: object) -> str:
+    return f"{_shown(path)} is not a capture: {error}"
 
 
 def _assuming(step: str, assume: str | None, assumed: list[str]) -> str:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
-from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT, LocalPath
+from assignor.cli._spark_options import STORAGE_FORMAT, LocalPath, engine_options
 from assignor.cli.params import output_options, print_file
 from assignor.formats.progress import step
 from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from assignor.formats.console import SafeConsole
+    from spark_sim.engine_choice import EngineOptions
     from spark_sim.sweep.suites import FinishedSweep
 
 
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
     help="Also write the files of the sweep (matrix.json, guide.json, ...) into this folder.",
 )
 @output_options("matrix.json (or history.json) instead of the table, and no page unless it is asked for")
-@click.option("--master", metavar="MASTER", help="Read with Spark on this master. Default for a URI: local[*].")
-@REMOTE
+@engine_options
 @STORAGE_FORMAT
-@SETTINGS
 def report(source: str, html: Path | None, exports: Path | None, output: str, **how: Any) -> None:
     """Show a finished sweep: the matrix here, and a page for the browser with the trace of an example of each cell.
 
@@ -86,31 +85,28 @@ def _read(
     folder: Path | None,
     console: SafeConsole,
     *,
-    master: str | None,
-    remote: str | None,
+    engine: EngineOptions,
     storage_format: str,
-    settings: dict[str, str],
 ) -> FinishedSweep:
+    from spark_sim.engine_choice import EVERY_CORE, PROCESSES
     from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.folder import PARQUET
     from spark_sim.sweep.suites import read_sweep
-    from spark_sim.sweep.sweep import PROCESSES, read_with_spark
+    from spark_sim.sweep.sweep import read_with_spark
 
-    if master and remote:
-        raise WrongUsage("--remote is a Spark Connect server: leave out --master")
-    engine = remote or master or (PROCESSES if folder is not None and storage_format == PARQUET else "local[*]")
-    if engine == PROCESSES:
-        if folder is None or storage_format != PARQUET or settings:
+    master = engine.master or (PROCESSES if folder is not None and storage_format == PARQUET else EVERY_CORE)
+    if master == PROCESSES:
+        if folder is None or storage_format != PARQUET or engine.settings:
             raise WrongUsage(f"without Spark only a folder with Parquet can be read, got {source}")
-        require_engine(engine)
+        require_engine(master)
         return read_sweep(folder)
 
-    require_engine(engine)
+    require_engine(master)
 
     def log(line: str) -> None:
         console.print(hide_credentials(line), markup=False, soft_wrap=True)
 
-    return read_with_spark(source, master=engine, storage_format=storage_format, settings=settings, log=log)
+    return read_with_spark(source, master=master, storage_format=storage_format, settings=engine.settings, log=log)
 
 
 def _write_exports(sweep: FinishedSweep, folder: Path, *, has_page: bool) -> Path | None:

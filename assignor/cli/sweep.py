@@ -10,7 +10,7 @@ from attrs import evolve
 from click.core import ParameterSource
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import REMOTE, SETTINGS, STORAGE_FORMAT
+from assignor.cli._spark_options import ENGINE_OPTIONS, STORAGE_FORMAT, engine_options
 from assignor.cli.params import ASSUME, complete_release, output_options, print_file
 from assignor.formats.progress import step
 from upgrade.cluster.brokers.protocol_versions import broker_release
@@ -21,6 +21,7 @@ from upgrade.releases import resolve_release, with_assumption
 
 if TYPE_CHECKING:
     from assignor.formats.console import SafeConsole
+    from spark_sim.engine_choice import EngineOptions
     from spark_sim.sweep.suites import FinishedSweep, Suite
     from spark_sim.sweep.work_units import SweepConfig
 
@@ -35,9 +36,7 @@ GROUP_OPTIONS: Final = frozenset(
 HISTORY: Final = "history"
 STREAMS: Final = "streams"
 PRESET_NAMES: Final = ("thousand-members", "five-members")
-HOW_TO_RUN: Final = frozenset(
-    {"out", "output", "master", "remote", "storage_format", "settings", "fresh", "part", "yes"}
-)
+HOW_TO_RUN: Final = frozenset({"out", "output", "storage_format", "fresh", "part", "yes", *ENGINE_OPTIONS})
 REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 """Options of ``--matrix history`` and ``--matrix streams``."""
 
@@ -114,13 +113,7 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     "--sample", type=click.IntRange(1), help="Sample so many schedules of each upgrade instead of exploring all."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of --sample; equal seeds, equal rows.")
-@click.option(
-    "--master",
-    metavar="MASTER",
-    help="Any Spark master, or `processes` to do without Spark and Java. "
-    "Default: local[*]; processes for --brokers, --matrix history and --matrix streams.",
-)
-@REMOTE
+@engine_options
 @click.option("--brokers", is_flag=True, help="Upgrades of brokers instead (--members are the nodes of the cluster).")
 @click.option(
     "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
@@ -132,15 +125,12 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     help="Where the results go: a folder, or with Spark any URI that driver and workers reach (s3a://, hdfs://).",
 )
 @STORAGE_FORMAT
-@SETTINGS
 @click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep.")
 @output_options("matrix.json (or history.json) at the end instead of the table")
 def sweep(
     out: str,
-    master: str | None,
-    remote: str | None,
+    engine: EngineOptions,
     storage_format: str,
-    settings: dict[str, str],
     fresh: bool,
     output: str,
     *,
@@ -160,7 +150,7 @@ def sweep(
     safe plan of each pair) and report.html. If interrupted, rerun the same command to resume.
 
     With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalize
-    metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them. It takes seconds and no Spark; without
+    metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them; without
     --from and --to it is every line of Kafka to every later one.
 
     A preset predicts its cost and asks before it starts, unless there is --yes.
@@ -185,25 +175,21 @@ def sweep(
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
     from assignor.formats.console import SafeConsole
+    from spark_sim.engine_choice import EVERY_CORE
     from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.folder import REPORT
     from spark_sim.sweep.report.console import print_judgement
     from spark_sim.sweep.report.renderers import RENDERERS
     from spark_sim.sweep.report.sweep_page import page_of
-    from spark_sim.sweep.sweep import PROCESSES, local_folder
-    from spark_sim.sweep.tables.rows import UPGRADE_SUITE
+    from spark_sim.sweep.sweep import chosen_engine, local_folder
 
-    if master and remote:
-        raise WrongUsage("--remote is a Spark Connect server: leave out --master")
     if preset:
         _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
     console = SafeConsole(stderr=output != "text", highlight=False)
-    engine = remote or master or ("local[*]" if suite.kind == UPGRADE_SUITE else PROCESSES)
-    require_engine(engine)
-    if settings and engine == PROCESSES:
-        raise WrongUsage(f"--conf is a setting of Spark, and --master {PROCESSES} has none")
-    how = {"master": engine, "storage_format": storage_format, "settings": settings, "fresh": fresh}
+    chosen_options = chosen_engine(engine, suite, out, storage_format)
+    require_engine(chosen_options.master or EVERY_CORE)
+    how: dict[str, Any] = {"engine": chosen_options, "storage_format": storage_format, "fresh": fresh}
     finished = _run_sweep(suite, out, console, page=page_of, **how)
     folder, where = local_folder(out), f"Results in {hide_credentials(out)}"
     if folder is not None:
@@ -377,20 +363,23 @@ def _upgrades(
     return upgrades_between(with_assumption(origin, assume), with_assumption(target, assume), plan, upgrade_from)
 
 
-def _run_sweep(suite: Suite, out: str, console: SafeConsole, **how: Any) -> FinishedSweep:
+def _run_sweep(suite: Suite, out: str, console: SafeConsole, *, engine: EngineOptions, **how: Any) -> FinishedSweep:
+    from spark_sim.engine import EngineError
     from spark_sim.sweep.report.progress import show_progress
     from spark_sim.sweep.report.renderers import RENDERERS
-    from spark_sim.sweep.sweep import SweepError, run_sweep
+    from spark_sim.sweep.sweep import run_sweep
 
     def log(line: str) -> None:
         console.print(hide_credentials(line), markup=False, soft_wrap=True)
 
+    of_engine: Any = {"master": engine.master, "settings": engine.settings, "processes": engine.processes}
     step("")
     try:
         with one_line_errors(), show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress:
-            return run_sweep(suite, out, on_progress=on_progress, log=log, **how)
-    except SweepError as error:
-        raise CommandFailed(f"{error}; {_resume_hint(out)}") from error
+            try:
+                return run_sweep(suite, out, on_progress=on_progress, log=log, **of_engine, **how)
+            except EngineError as error:
+                raise CommandFailed(f"{error}; {_resume_hint(out)}") from error
     except KeyboardInterrupt:
         click.echo(f"interrupted; {_resume_hint(out)}", err=True)
         raise click.exceptions.Exit(130) from None

@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from blocks.markdown import NOT_THERE, number, table
-from upgrade.streams_protocol import GROUP_CONFIGURATIONS, IGNORED_SETTINGS, REQUIREMENTS, SURVIVALS
+from upgrade.streams_protocol import (
+    GROUP_CONFIGURATIONS,
+    IGNORED_SETTINGS,
+    OTHER_CONFIGURATIONS,
+    REQUIREMENTS,
+    SURVIVALS,
+    TO_STREAMS,
+)
 
 
 def requirements() -> str:
@@ -25,7 +32,7 @@ def configurations() -> str:
             (
                 f"`{row.name}`",
                 number(row.since),
-                f"`{row.replaces}`" if row.replaces else NOT_THERE,
+                f"`{row.replaces}`" if row.replaces else "internal" if row.is_internal else NOT_THERE,
                 row.default,
                 row.minimum,
                 NOT_THERE if row.maximum is None else row.maximum,
@@ -34,6 +41,23 @@ def configurations() -> str:
             for row in GROUP_CONFIGURATIONS
         ),
     )
+
+
+def other_configurations() -> str:
+    """List the configurations of a group without a number."""
+    return table(
+        ("group configuration", "what it is"), ((f"`{name}`", text) for name, text in OTHER_CONFIGURATIONS.items())
+    )
+
+
+def hazards() -> str:
+    """List what a change to the streams protocol meets beside the requirements."""
+    head = ("hazard", "severity", "concerns", "symptom", "remedy", "source", "evidence")
+    rows = (
+        (f"`{row.name}`", row.severity.value, row.applies_to, row.symptom, row.remedy, row.source, row.evidence)
+        for row in TO_STREAMS
+    )
+    return table(head, rows)
 
 
 def ignored() -> str:
@@ -53,6 +77,8 @@ def survivals() -> str:
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "requirements of the streams protocol": requirements,
     "configurations of a streams group": configurations,
+    "other configurations of a streams group": other_configurations,
+    "hazards of the streams protocol": hazards,
     "settings that the streams protocol ignores": ignored,
     "what survives a change of the protocol": survivals,
 }

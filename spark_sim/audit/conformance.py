@@ -1,31 +1,21 @@
-"""Compares the rolling bounces that an audit has found with the simulator: in processes, or as tasks of Spark.
-
-One bounce is compared by itself (``compare_bounce``), so they are distributed over workers, the largest ones first.
-"""
+"""Compares the rolling bounces that an audit has found with the simulator, each by itself."""
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from assignor.groups.capture import Capture
 from assignor.groups.history.tables import Row, valid_text
 from spark_sim.conformance.bounces import MOST_JOINS, Bounce
+from spark_sim.engine import WorkEngine
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.table import Table, columns_of
-from spark_sim.worker_pool import WorkerPool
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
-
-Comparison = Callable[[Sequence[Bounce]], Sequence[Row]]
 TOO_LARGE: Final = f"it has more than {MOST_JOINS} joins"
-_JOINS: Final = attrgetter("joins")
 CONFORMANCE: Final = Table(
     "conformance",
     "each rolling bounce, compared with the simulator; only with `--conform`.",
@@ -78,29 +68,11 @@ def compare_bounce(bounce: Bounce) -> Row:
     }
 
 
-def compare_in_processes(bounces: Sequence[Bounce], processes: int) -> list[Row]:
-    """Compare bounces in parallel processes."""
-    waiting = sorted(bounces, key=_JOINS, reverse=True)
-    if processes == 1 or len(waiting) <= 1:
-        return _in_order(map(compare_bounce, waiting))
-    with WorkerPool(min(processes, len(waiting))) as pool:
-        return _in_order(pool.map(compare_bounce, waiting))
-
-
-def compare_on_spark(spark: SparkSession, bounces: Sequence[Bounce]) -> list[Row]:
-    """Compare bounces as tasks of a Spark session, one task for each."""
-    import pyarrow
-
-    if not bounces:
-        return []
-    waiting = [pickle.dumps(bounce.loaded()) for bounce in sorted(bounces, key=_JOINS, reverse=True)]
-    frame = spark.createDataFrame(pyarrow.table({"bounce": waiting})).repartition(len(bounces))
-    return _in_order(row.asDict() for row in frame.mapInArrow(_compare_batches, CONFORMANCE.ddl()).collect())
-
-
-def _compare_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    pickled = (bounce for batch in batches for bounce in batch.column("bounce").to_pylist())
-    return CONFORMANCE.batches((compare_bounce(pickle.loads(bounce)) for bounce in pickled), 1)
+def compare_bounces(engine: WorkEngine, bounces: Sequence[Bounce]) -> list[Row]:
+    """Compare bounces on an engine, each by itself, the largest ones first."""
+    units = bounces if engine.shares_files else [bounce.loaded() for bounce in bounces]
+    rows = [row for _, row in engine.map(compare_bounce, units, attrgetter("joins"))]
+    return sorted(rows, key=lambda row: (row["group"], row["from_time"], row["first_generation"]))
 
 
 def write_conformance(rows: Sequence[Row], out: Path) -> None:
@@ -126,7 +98,3 @@ def conformance_summary(rows: Sequence[Row]) -> dict[str, Any]:
         "first_difference": first
         and {name: first[name] for name in ("group", "differs_in", "member", "fact", "expected", "observed")},
     }
-
-
-def _in_order(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: (row["group"], row["from_time"], row["first_generation"]))

@@ -19,7 +19,8 @@ from attrs import frozen
 
 from spark_sim.audit.sources import SourceError
 from spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
-from spark_sim.sweep.spark.session import failure_reason, spark_errors
+from spark_sim.engine import failure_reason
+from spark_sim.sweep.spark.session import spark_errors
 from spark_sim.sweep.tables.parquet import open_parquet
 from spark_sim.sweep.tables.publishing import Results, open_results
 from upgrade.input_values import InvalidInput, parse_json, read_text

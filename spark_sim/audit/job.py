@@ -1,4 +1,4 @@
-"""The job of an audit: partitions in parallel processes, then the summary. The results replace those in the folder."""
+"""The job of an audit: partitions on an engine, then the summary. The results replace those in the folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,20 +20,21 @@ from spark_sim.audit._groups import GroupSummaries
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.conformance import (
     CONFORMANCE,
-    Comparison,
-    compare_in_processes,
+    compare_bounces,
     conformance_summary,
     write_conformance,
 )
-from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition
-from spark_sim.audit.sources import Source, SourceError
+from spark_sim.audit.cut_partition import AuditBucket, ReadPiece, bucket_name, buckets_of, is_exact
+from spark_sim.audit.partition_audit import AuditFilter, AuditTask, PartitionSummary
+from spark_sim.audit.sources import PartitionSource, Source, SourceError
 from spark_sim.audit.sources.live import NO_RECORD
 from spark_sim.audit.storage import require_own, upload
+from spark_sim.engine import IN_THIS_PROCESS, WorkEngine, WorkProgress
+from spark_sim.engine_choice import PROCESSES, EngineOptions
 from spark_sim.engine_libraries import ARROW
 from spark_sim.sweep.spark.paths import is_uri
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
-from spark_sim.worker_pool import WorkerPool
 from upgrade.extras import require
 
 INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
@@ -111,15 +112,21 @@ class Audit:
         write("\n ]\n}" if before else "]\n}")
 
 
+def chosen_engine(given: EngineOptions, source: Source) -> EngineOptions:
+    """Return the options with the engine of an audit."""
+    if given.master is None and sum(len(partition.pieces) for partition in source.partitions) == 1:
+        return EngineOptions(PROCESSES, processes=1)  # nothing can be done side by side
+    return given.chosen(source.core_seconds)
+
+
 def run_audit(
     source: Source,
     out: Path,
     kept: AuditFilter,
     *,
-    processes: int,
-    on_partition: Callable[[int, int], None] = lambda _done, _all: None,
+    engine: WorkEngine = IN_THIS_PROCESS,
+    on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
     on_step: Callable[[str], None] = lambda _text: None,
-    compare: Comparison | None = None,
 ) -> Audit:
     """Audit a source and write tables, summary and report into a folder.
 
@@ -127,10 +134,9 @@ def run_audit(
         source: The records.
         out: The folder; results of an earlier audit in it are replaced at the end.
         kept: Which rows are kept.
-        processes: How many partitions are read at a time.
-        on_partition: Called with the number of finished partitions and of all.
+        engine: What reads the partitions, and compares rolling bounces with the simulator.
+        on_progress: Called with the number of finished partitions, several times a second.
         on_step: Called with what comes after the partitions, as it begins.
-        compare: What compares rolling bounces with the simulator; None: the processes do.
 
     Raises:
         MissingExtraError: PyArrow is not installed.
@@ -141,7 +147,7 @@ def run_audit(
     from spark_sim.audit._report import write_report
 
     with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:
-        summaries = list(_summaries(source, kept, draft, processes, on_partition))
+        summaries = _summaries(source, kept, draft, engine, on_progress)
         audit = _audit(source, summaries)
         if not any(summary.has_records for summary in summaries):
             raise SourceError(_no_records(audit))
@@ -153,7 +159,7 @@ def run_audit(
         if kept.finds_bounces:
             on_step("comparing rolling bounces")
             bounces = [bounce for summary in summaries for bounce in summary.bounces]
-            rows = compare(bounces) if compare else compare_in_processes(bounces, processes)
+            rows = compare_bounces(engine, bounces)
             write_conformance(rows, draft)
             audit = evolve(audit, conformance=conformance_summary(rows))
         _write_empty_tables(draft)
@@ -197,22 +203,45 @@ def _no_group(patterns: Sequence[str], others: Sequence[str]) -> str:
 
 
 def _summaries(
-    source: Source, kept: AuditFilter, draft: Path, processes: int, on_partition: Callable[[int, int], None]
-) -> Iterator[PartitionSummary]:
-    """Yield the summaries of partitions; the largest ones begin."""
-    partitions = sorted(source.partitions, key=lambda partition: -partition.size)
-    if processes == 1 or len(partitions) == 1:
-        for done, partition in enumerate(partitions, start=1):
-            yield audit_partition(partition, kept, draft)
-            on_partition(done, len(partitions))
-        return
-    with WorkerPool(min(processes, len(partitions))) as pool:
-        futures: list[Future[PartitionSummary]] = [
-            pool.submit(audit_partition, partition, kept, draft) for partition in partitions
-        ]
-        for done, future in enumerate(as_completed(futures), start=1):
-            yield future.result()
-            on_partition(done, len(partitions))
+    source: Source, kept: AuditFilter, draft: Path, engine: WorkEngine, on_progress: Callable[[WorkProgress], None]
+) -> list[PartitionSummary]:
+    """Return the summaries of the partitions, in their order; the largest ones begin."""
+    task = AuditTask(kept, draft if engine.shares_files else None)
+    summaries: dict[int, list[PartitionSummary]] = {}
+    whole = []
+    for place, partition in enumerate(source.partitions):
+        if results := _audit_in_pieces(engine, source, partition, task, draft):
+            summaries[place] = [_written(*result, draft) for result in results]
+        else:
+            whole.append((place, partition))
+    partitions = [partition for _, partition in whole]
+    for number, result in engine.map(task, partitions, attrgetter("size"), on_progress):
+        summaries[whole[number][0]] = [_written(*result, draft)]
+    return [summary for place in sorted(summaries) for summary in summaries[place]]
+
+
+def _audit_in_pieces(
+    engine: WorkEngine, source: Source, partition: PartitionSource, task: AuditTask, draft: Path
+) -> list[tuple[PartitionSummary, dict[str, bytes]]]:
+    """Audit a large partition in pieces; return nothing if it is none, or has to be read as a whole."""
+    number, pieces = partition.partition, partition.pieces
+    buckets = buckets_of(partition.size / source.sizes_per_second, source.core_seconds, len(pieces))
+    if number is None or buckets == 1:
+        return []
+    results = engine.map_reduce(ReadPiece(task.kept, buckets), AuditBucket(task, number), pieces, buckets)
+    if is_exact([summary for summary, _ in results]):
+        return results
+    for name in TABLES:
+        for key in range(buckets):
+            (draft / name / f"{bucket_name(number, key)}.parquet").unlink(missing_ok=True)
+    return []
+
+
+def _written(summary: PartitionSummary, files: dict[str, bytes], draft: Path) -> PartitionSummary:
+    for name, content in files.items():
+        (draft / name).parent.mkdir(exist_ok=True)
+        (draft / name).write_bytes(content)
+    return summary
 
 
 def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:

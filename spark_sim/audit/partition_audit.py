@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
@@ -108,6 +109,13 @@ class AuditFilter:
         return not is_over and (self.until is None or begin <= self.until)
 
 
+def _ignore(_: object) -> None:
+    pass
+
+
+OnRead = Callable[[Mapping[int, PartitionHistory]], None]
+
+
 @define
 class PartitionSummary:
     """What the summary of an audit needs of one part of a source."""
@@ -123,6 +131,12 @@ class PartitionSummary:
     has_records: bool = False
     first_time: int | None = None
     last_time: int = 0
+    gone_count: int = 0
+    """How often a group went of which nothing is left."""
+    came_back: bool = False
+    """Whether one of them came back."""
+    is_separate: bool = True
+    """Whether no record is of interest for other groups than its own."""
 
     def add(self, number: int, history: PartitionHistory) -> None:
         """Add what a partition has beside its groups."""
@@ -132,6 +146,9 @@ class PartitionSummary:
         if history.first_time is not None and history.first_time >= 0:  # records of format 0 have no timestamps
             self.first_time = min(history.first_time, self.first_time or history.first_time)
         self.last_time = max(self.last_time, history.last_time)
+        self.gone_count += history.gone_count
+        self.came_back = self.came_back or history.came_back
+        self.is_separate = self.is_separate and not history.problems
 
 
 @contextmanager
@@ -145,9 +162,38 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
+@frozen
+class AuditTask:
+    """What a worker does with one part of a source; it can be pickled."""
+
+    kept: AuditFilter
+    draft: Path | None
+    """Where the files go; None if the worker has not the folders of the command, which writes them then."""
+
+    def __call__(self, source: PartitionSource, on_read: OnRead = _ignore) -> tuple[PartitionSummary, dict[str, bytes]]:
+        """Return the summary of one part of a source, and the files that are not in the draft, by path."""
+        if self.draft is not None:
+            return audit_partition(source, self.kept, self.draft, on_read), {}
+        with TemporaryDirectory(prefix="streams-assignor-") as name:
+            folder = Path(name)
+            summary = audit_partition(source, self.kept, folder, on_read)
+            summary.bounces = [bounce.loaded() for bounce in summary.bounces]
+            files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("*/*")}
+        return summary, files
+
+
 @_rare_collections()
-def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> PartitionSummary:
-    """Write the rows of one part of a source below ``out``, and return its summary."""
+def audit_partition(
+    source: PartitionSource, kept: AuditFilter, out: Path, on_read: OnRead = _ignore
+) -> PartitionSummary:
+    """Write the rows of one part of a source below ``out``, and return its summary.
+
+    Args:
+        source: The part.
+        kept: Which rows are kept.
+        out: The folder.
+        on_read: Called with the histories when all records have been read, and before what is open is closed.
+    """
     reader, summary, finders = SegmentReader(max_batch_bytes=kept.max_batch_bytes), PartitionSummary(), None
     if kept.finds_bounces:
         finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.name}"))
@@ -166,7 +212,7 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
     with ExitStack() as stack:
         writers = _Writers(out, f"{source.name}.parquet", stack)
         keeps_all = kept.keeps_all
-        for table, row in rows_of(source.records(reader, reads_commits=kept.reads_commits), histories):
+        for table, row in rows_of(source.records(reader, reads_commits=kept.reads_commits), histories, on_read):
             if keeps_all or kept.keeps(table, row):
                 writers.add(table, row)
                 if table in _SUMMED_UP:
@@ -183,11 +229,14 @@ def audit_partition(source: PartitionSource, kept: AuditFilter, out: Path) -> Pa
 
 
 def rows_of(
-    records: Iterator[tuple[int, LogRecord | RecordColumns]], histories: defaultdict[int, PartitionHistory]
+    records: Iterator[tuple[int, LogRecord | RecordColumns]],
+    histories: defaultdict[int, PartitionHistory],
+    on_read: OnRead = _ignore,
 ) -> Iterator[tuple[str, Row]]:
     """Yield the rows of records with the numbers of their partitions, whose histories are in ``histories``."""
     for number, pairs in groupby(records, itemgetter(0)):
         yield from histories[number].read(map(itemgetter(1), pairs))
+    on_read(histories)
     for history in histories.values():
         yield from history.close()
 

@@ -195,6 +195,14 @@ def check_conformance(capture: Capture, *, is_excerpt: bool = False) -> Conforma
     return verdict
 
 
+def verdict_or_error(capture: Capture) -> ConformanceVerdict | str:
+    """Return the verdict on a whole capture, or why nothing in it can be compared."""
+    try:
+        return check_conformance(capture)
+    except InvalidCapture as error:
+        return str(error)
+
+
 def _inferred(incarnations: IncarnationsByGeneration) -> Iterator[str]:
     """Yield the steps that the capture does not give, in order of appearance."""
     guessed = dict.fromkeys(

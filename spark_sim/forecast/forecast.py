@@ -8,7 +8,10 @@ forecast.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from random import Random
 from typing import Any, Final
+from uuid import UUID
 
 from attrs import evolve, field, frozen
 
@@ -28,8 +31,9 @@ from upgrade.releases import OURS, Release
 
 MOST_LEADERS: Final = 8
 """The processes up to which each of them is played as the leader."""
-DRAWS: Final = 8
-"""How often a step is played in which a process gets a new process id, which may decide where tasks go."""
+DRAWS: Final = 3
+"""How many process ids are drawn at random, beside one for each place in the order of the ids."""
+_HALF: Final = 1 << 127
 _SESSION_S_BEFORE_3_0: Final = 10.0
 _SESSION_S: Final = 45.0
 _LONGER_SESSION_SINCE: Final = (3, 0)
@@ -169,8 +173,8 @@ def forecast(
         for elected in _next_leaders(observed, operation, leader, process):
             name = _process_of(observed, leader)
             possibility = Possibility(name, elected, _releases_like(leader, instances[name]))
-            for seed in range(1, 1 + _draws(workload, operation, process, instances)):
-                simulation = LiveSimulation(workload, instances, leader, now_ms, seed)
+            for new_id in _new_process_ids(workload, operation, process, instances):
+                simulation = LiveSimulation(workload, instances, leader, now_ms, new_id)
                 simulation.elect(elected)
                 outcome = _play(simulation, operation, process, instances, session_timeout_s)
                 outcomes.setdefault(outcome, []).append(possibility)
@@ -322,13 +326,28 @@ def _releases_like(member: InspectedMember, instance: Instance) -> tuple[Release
 # -- playing ---------------------------------------------------------------------------------------------------------
 
 
-def _draws(workload: ObservedWorkload, operation: Operation, process: str, instances: Mapping[str, Instance]) -> int:
-    """Return how often a step is played: several times if it makes a new process id."""
-    if operation.verb == STOP:
-        return 1
+def _new_process_ids(
+    workload: ObservedWorkload, operation: Operation, process: str, instances: Mapping[str, Instance]
+) -> Sequence[UUID]:
+    """Return process ids of which one is like the one that a step makes: assignors go by their order.
+
+    There is one for each place among those of the group; in a large group, some of them. Up to 2.8 the order of hash
+    codes counts, too, so others are drawn.
+    """
     started = operation.instance or instances.get(process)
     keeps = started is not None and started.release.behaviour.keeps_process_id and workload.has_persistent_state
-    return 1 if keeps and operation.verb != ADD else DRAWS
+    if operation.verb == STOP or (keeps and operation.verb != ADD):
+        return [UUID(int=0)]
+    taken = sorted(_as_number(process.process_id) for process in workload.observed.processes)
+    places = [(below + above) // 2 for below, above in pairwise([-_HALF, *taken, _HALF])]
+    step = max(1, len(places) // MOST_LEADERS)
+    drawn = (Random(number).getrandbits(128) for number in range(DRAWS))
+    return [*(UUID(int=place % (2 * _HALF)) for place in places[::step]), *(UUID(int=bits) for bits in drawn)]
+
+
+def _as_number(process_id: UUID) -> int:
+    """Return the number by which Java orders ids: one with a sign."""
+    return process_id.int - 2 * _HALF if process_id.int >= _HALF else process_id.int
 
 
 def _play(

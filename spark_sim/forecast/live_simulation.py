@@ -91,7 +91,7 @@ class LiveSimulation(MeasuredSimulation):
         instances: Mapping[str, Instance],
         leader: InspectedMember,
         now_ms: int,
-        process_id_seed: int = 1,
+        new_process_id: UUID,
     ) -> None:
         """Continue a group.
 
@@ -100,13 +100,13 @@ class LiveSimulation(MeasuredSimulation):
             instances: What each of its processes runs as.
             leader: The member that leads.
             now_ms: The time, in milliseconds since 1970.
-            process_id_seed: Draws new process ids.
+            new_process_id: That of a process that finds none on its disk.
         """
         observed = workload.observed
         super().__init__(
             Scenario(tuple((process.name, instances[process.name]) for process in observed.processes), (), workload)
         )
-        self.process_id_seed, self.process_id_bits, self.now_ms = process_id_seed, 128, now_ms
+        self._new_process_id, self.now_ms = new_process_id, now_ms
         self.restored: dict[tuple[str, TaskId], int | None] = {}
         """Process and task => the offsets that it has to restore before its store is caught up; None: not known."""
         self._observed = observed
@@ -126,7 +126,6 @@ class LiveSimulation(MeasuredSimulation):
             },
         )
         self.cluster = observed.cluster(now_ms)
-        self.process_starts = len(observed.processes)
         self._owner_by_task = self._current_owners()
 
     @property
@@ -175,6 +174,10 @@ class LiveSimulation(MeasuredSimulation):
 
     # -- state stores ----------------------------------------------------------------------------------------------
 
+    def new_process_id(self) -> UUID:
+        """Return the process id that was given."""
+        return self._new_process_id
+
     def end_offset_sum(self, task: TaskId) -> int:
         """Return the largest offset sum that a member has reported of a task."""
         return self._observed.end_offset_sums.get(task, 0)
@@ -207,18 +210,13 @@ class LiveSimulation(MeasuredSimulation):
             member.received_version = received.version
             member.next_probing_rebalance_ms = received.rejoin_at_ms
             self.members[name] = member
-            caught_up |= member.owned_tasks if self._is_probing else member.assigned_tasks
+            caught_up |= member.assigned_tasks
             caught_up |= {
                 task for task, offset_sum in (sent.offset_sums or {}).items() if self._is_at_end(task, offset_sum)
             }
         self.caught_up_by_process[process.name] = frozenset(caught_up)
         if instance.release.behaviour.keeps_process_id and self.workload.has_persistent_state:
             self.process_ids_on_disk[process.name] = process.process_id
-
-    @property
-    def _is_probing(self) -> bool:
-        """Whether a later rebalance is scheduled, as a task warms up."""
-        return any(member.assignment.next_rebalance_ms for member in self._observed.group.members)
 
     def _is_at_end(self, task: TaskId, offset_sum: int) -> bool:
         return offset_sum == LATEST_OFFSET or offset_sum >= self.end_offset_sum(task)

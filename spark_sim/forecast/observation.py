@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from uuid import UUID
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from assignor import Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
 from assignor.groups import InspectedGroup, InspectedMember, place_of
-from assignor.groups.described_group import STABLE
+from assignor.groups.described_group import REBALANCING, STABLE
 from subscription_codec import TaskId, TopicPartition
 from upgrade.errors import UpgradeError
 from upgrade.streams_config import StreamsConfig
 
 _THREAD: Final = re.compile(r"-StreamThread-\d+")
+_NUMBER: Final = re.compile(r"-\d+$")
 _CHANGELOG: Final = "(changelogs of subtopology {})"
 """All changelogs of a subtopology as one: a member reports the sum of their offsets."""
 
@@ -126,13 +127,11 @@ def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int
 
 def _check(group: InspectedGroup) -> None:
     described = group.described
-    if not group.is_streams:
-        shown = f"{described.type} {described.protocol}".strip()
-        raise ForecastError(
-            f"group {described.name}: expected a stable classic group of Kafka Streams, got {described.state}, {shown}"
-        )
-    if described.state != STABLE or not group.members:
+    if described.state in REBALANCING:
         raise ForecastError(f"group {described.name}: expected a stable group, got {described.state}: look again later")
+    if described.state != STABLE or not group.is_streams or not group.members:
+        shown = " ".join(filter(None, (described.state, described.type, described.protocol)))
+        raise ForecastError(f"group {described.name}: expected a stable classic group of Kafka Streams, got {shown}")
     for member in group.members:
         if problem := member.subscription.problem or member.assignment.problem:
             raise ForecastError(f"group {described.name}: {member.label} cannot be read: {problem}")
@@ -143,6 +142,12 @@ def _check(group: InspectedGroup) -> None:
         if member.is_about_to_rejoin:
             why = " and ".join(cause.value for cause in member.rejoin_causes)
             raise ForecastError(f"group {described.name}: {member.label} is about to rejoin ({why}): look again later")
+        if member.assignment.next_rebalance_ms:
+            # Nothing in a group says how far its warm-up tasks are, and the next rebalance depends on it.
+            raise ForecastError(
+                f"group {described.name}: tasks warm up, and {member.label} is to rejoin for it: look again after its "
+                "probing rebalance (probing.rebalance.interval.ms)"
+            )
 
 
 def _inputs(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, TopicPartition]]:
@@ -182,13 +187,18 @@ def _processes(members: Iterable[InspectedMember]) -> Iterator[ObservedProcess]:
     for member in members:
         if member.subscription.process_id:
             threads[member.subscription.process_id].append(member)
-    names = {
-        process_id: _THREAD.sub("", place_of(of_process[0].described)) for process_id, of_process in threads.items()
-    }
+    names = {process_id: _THREAD.sub("", _place(of_process[0])) for process_id, of_process in threads.items()}
     for process_id, of_process in threads.items():
         name = names[process_id]
         unique = name if [*names.values()].count(name) == 1 else f"{name} {str(process_id)[:8]}"
         yield ObservedProcess(unique, process_id, tuple(of_process))
+
+
+def _place(member: InspectedMember) -> str:
+    """Name the place of a thread; Kafka Streams adds the number of the thread to an instance id."""
+    raw = member.described
+    instance_id = raw.group_instance_id
+    return place_of(evolve(raw, group_instance_id=_NUMBER.sub("", instance_id)) if instance_id else raw)
 
 
 def _offset_sums(members: Iterable[InspectedMember]) -> Iterator[tuple[tuple[UUID, TaskId], int]]:

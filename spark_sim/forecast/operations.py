@@ -12,6 +12,8 @@ from spark_sim.model.scenario import Instance
 from upgrade.releases import release_named
 
 RESTART, STOP, ADD, UPGRADE = "restart", "stop", "add", "upgrade"
+_UUID_BEGINNING: Final = 8
+"""Characters of a process id that name it, as tables show them."""
 _FORMS: Final = "restart WHICH, stop WHICH, add, upgrade WHICH RELEASE [upgrade.from=VALUE]"
 
 
@@ -35,7 +37,7 @@ class Operation:
             process
             for process in observed.processes
             if any(matches(self.which, thread.described) for thread in process.threads)
-            or str(process.process_id).startswith(self.which)
+            or (len(self.which) >= _UUID_BEGINNING and str(process.process_id).startswith(self.which))
         ]
         if len(meant) == 1:
             return meant[0]

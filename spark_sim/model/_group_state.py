@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from random import Random
 from typing import Self
 from uuid import UUID
 
@@ -53,8 +54,6 @@ class GroupState:
         """How many processes have been started."""
         self.process_id_seed = 0
         """Draws the order of new process ids, by which Kafka orders processes; 0: each is after all before it."""
-        self.process_id_bits = 127
-        """How many bits are drawn: with 128 half of the ids are negative numbers, as in a real group."""
         self.process_ids_on_disk: dict[str, UUID] = {}
         """Process => the process id in its state directory; releases that keep one have written it."""
         self.events: list[GroupEvent] = []
@@ -123,6 +122,12 @@ class GroupState:
                     "remark" if advisory else "violation", violation.member or "-", violation.property, violation.text
                 )
                 recorded.append(violation)
+
+    def new_process_id(self) -> UUID:
+        """Return the process id of a process that finds none on its disk."""
+        self.process_starts += 1
+        number, seed = self.process_starts, self.process_id_seed
+        return UUID(int=Random(f"{seed} {number}").getrandbits(127) if seed else number)
 
     def end_offset_sum(self, task: TaskId) -> int:  # noqa: ARG002 - a group that was observed has other ends
         """Return the sum of the end offsets of the changelogs of a task, which a store that is caught up has."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Final
 from uuid import UUID
 
@@ -46,9 +45,7 @@ def start_process(state: GroupState, process: str, instance: Instance | None = N
 
 def _process_id(state: GroupState, process: str, instance: Instance) -> UUID:
     """Return the process id of a process that starts: that in its state directory, or a new one."""
-    state.process_starts += 1
-    number, seed = state.process_starts, state.process_id_seed
-    new = UUID(int=Random(f"{seed} {number}").getrandbits(state.process_id_bits) if seed else number)
+    new = state.new_process_id()
     if not (instance.release.behaviour.keeps_process_id and state.workload.has_persistent_state):
         return new
     return state.process_ids_on_disk.setdefault(process, new)

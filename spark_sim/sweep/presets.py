@@ -20,7 +20,7 @@ from spark_sim.sweep.equivalence import representatives
 from spark_sim.sweep.suites import Suite, upgrade_suite
 from spark_sim.sweep.work_units import (
     COST_OF_A_RUN,
-    COST_OF_A_TASK,
+    SECONDS_PER_COST,
     ExhaustiveUnit,
     SampleUnit,
     SweepConfig,
@@ -40,7 +40,6 @@ GROWTH_WITH_WAITING: Final = 4.0
 TRANSITIONS_PER_STATE: Final = 8
 COMPILED_GAIN: Final = 5.0
 """Transitions per CPU second of compiled loops, divided by those of plain Python."""
-SECONDS_PER_COST: Final = 3 / COST_OF_A_TASK
 
 
 @frozen

@@ -4,8 +4,7 @@ How it works.
 
 1. The units that the table ``units`` does not have are cut into tasks of about three seconds. A unit's key has the
    digest of the computing code and of everything the unit is given, so results of other code are never taken over.
-2. Tasks go to the engine in batches. A batch is committed as a whole; two are in flight, so that the last tasks of one
-   leave no core idle. The costliest tasks come first, so that no straggler is left at the end.
+2. Tasks go to the engine (``spark_sim.engine``) in batches, the costliest first. A batch is committed as a whole.
 3. The other tables are made of the rows of the units, each unit once, and the exports of the tables.
 
 A failing run is a row, a failing exploration is a result. Only what is outside of them (no Java, a full disk, a lost
@@ -18,22 +17,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from attrs import frozen
 
+from spark_sim.engine import NO_SETTINGS, Log, Processes, WorkProgress
+from spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
 from spark_sim.engine_libraries import require_engine
 from spark_sim.search.cell_result import CellResult
-from spark_sim.sweep._local import local_engine
+from spark_sim.sweep._local import LocalSweep
 from spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
-from spark_sim.sweep.spark.executor import spark_engine
+from spark_sim.sweep.spark.executor import SparkEngine, sweep_on_spark
 from spark_sim.sweep.spark.paths import folder_uri, is_uri
-from spark_sim.sweep.spark.session import failure_reason
 from spark_sim.sweep.suites import (
     FinishedSweep,
     Suite,
@@ -42,26 +40,14 @@ from spark_sim.sweep.suites import (
     read_store,
     table_rows,
 )
-from spark_sim.sweep.tables.engine import SweepEngine, TableStore
+from spark_sim.sweep.tables.engine import SweepJob, TableStore
 from spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError
 from spark_sim.sweep.tables.rows import TablesError
 from spark_sim.sweep.tables.schema import TABLES
-from spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, digest_of, unit_key
-from spark_sim.sweep.worker import Log, UnitTask
-from subscription_codec import StreamsAssignorError
+from spark_sim.sweep.work_units import SECONDS_PER_COST, WorkUnit, cut_into_tasks, digest_of, unit_key
+from spark_sim.sweep.worker import UnitTask
 from upgrade.input_values import parse_json
 
-PROCESSES: Final = "processes"
-"""Instead of a Spark master: a pool of processes on this machine, without Spark and Java."""
-NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
-TASKS_PER_CORE: Final = 2
-"""Tasks of a batch for each core, at first: a commit costs Spark a third of a second, so batches grow."""
-MOST_TASKS_PER_CORE: Final = 16
-MAX_BATCH_SHARE: Final = 1 / 4
-"""A batch that has grown has at most this share of the finished tasks: a killed driver loses two batches at most."""
-BATCHES_IN_FLIGHT: Final = 2
-"""Batches that are computed at the same time."""
-TICK_SECONDS: Final = 0.2
 MAX_REPORT_SHARE: Final = 0.05
 """The share of the time for progress, as drawing thousands of cells takes longer than a batch of small units."""
 
@@ -69,23 +55,19 @@ MAX_REPORT_SHARE: Final = 0.05
 Page = Callable[[FinishedSweep], str]
 
 
-class SweepError(StreamsAssignorError):
-    """A sweep that could not go on. The committed units remain."""
-
-
 @frozen
-class Progress:
+class Progress(WorkProgress):
     """How far a sweep is. Results are made when they are asked for, because the cells may be thousands."""
 
     suite: Suite
-    units: int
-    seconds_left: float | None
-    """None until the first unit is finished."""
-    committed_units: int
-    """The number of finished units."""
     runs: int
     """The number of finished runs of simulated members."""
     _work: _Work
+
+    @property
+    def detail(self) -> str:
+        """The number of runs."""
+        return f", {self.runs:,} runs" if self.runs else ""
 
     @property
     def results(self) -> list[Any]:
@@ -114,6 +96,12 @@ def local_folder(out: str | Path) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
+def chosen_engine(given: EngineOptions, suite: Suite, out: str | Path, storage_format: str = PARQUET) -> EngineOptions:
+    """Return the options with the engine of a sweep: only Spark reaches other storages, and writes other formats."""
+    core_seconds = sum(unit.cost for unit in suite.units) * SECONDS_PER_COST
+    return given.chosen(core_seconds, needs_spark=local_folder(out) is None or storage_format != PARQUET)
+
+
 def run_sweep(
     suite: Suite,
     out: str | Path,
@@ -121,6 +109,7 @@ def run_sweep(
     master: str = PROCESSES,
     storage_format: str = PARQUET,
     settings: Mapping[str, str] = NO_SETTINGS,
+    processes: int | None = None,
     fresh: bool = False,
     page: Page | None = None,
     on_progress: Callable[[Progress], None] = _ignore,
@@ -135,6 +124,7 @@ def run_sweep(
         master: ``PROCESSES``, any Spark master, or the ``sc://`` address of a Spark Connect server.
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
         settings: Settings of Spark, such as the address of a storage.
+        processes: Processes of this machine, if these compute; None: one for each core.
         fresh: Remove the results of an earlier sweep first.
         page: Returns the page for the browser, which is an export, too.
         on_progress: Called several times a second, less often if that would take a twentieth of the time.
@@ -146,7 +136,7 @@ def run_sweep(
     Raises:
         MissingExtraError: A library of the engine is not installed.
         ResultFolderError: The folder cannot be used.
-        SweepError: A worker failed.
+        EngineError: A worker failed.
         SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
     """
     require_engine(master)
@@ -157,8 +147,9 @@ def run_sweep(
         opened = None
         if folder is not None:
             opened = stack.enter_context(open_folder(folder, fresh=fresh, storage_format=storage_format))
-        engine = stack.enter_context(_engine(master, out, folder, storage_format, log, settings))
-        return sweep_with(engine, suite, opened, str(out), fresh=fresh, page=page, on_progress=on_progress, log=log)
+        options = EngineOptions(master, settings, processes)
+        job = stack.enter_context(_job(options, out, folder, storage_format, log))
+        return sweep_with(job, suite, opened, str(out), fresh=fresh, page=page, on_progress=on_progress, log=log)
 
 
 def read_with_spark(
@@ -177,26 +168,27 @@ def read_with_spark(
         SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
     """
     require_engine(master)
-    with _engine(master, out, local_folder(out), storage_format, log, settings) as engine:
-        return read_store(engine.store, out)
+    with _job(EngineOptions(master, settings), out, local_folder(out), storage_format, log) as job:
+        return read_store(job.store, out)
 
 
 @contextmanager
-def _engine(
-    master: str, out: str | Path, folder: Path | None, storage_format: str, log: Log, settings: Mapping[str, str]
-) -> Iterator[SweepEngine]:
-    if master != PROCESSES:
-        uri = str(out).rstrip("/") if folder is None else folder_uri(folder)
-        with spark_engine(master, uri, storage_format, log, settings) as engine:
-            yield engine
-    elif folder is not None:
-        with local_engine(folder) as local:
-            log(f"{local.cores()} processes of this machine, without Spark")
-            yield local
+def _job(
+    options: EngineOptions, out: str | Path, folder: Path | None, storage_format: str, log: Log
+) -> Iterator[SweepJob]:
+    with open_engine(options, log, "streams-assignor sweep") as engine:
+        if isinstance(engine, Processes):
+            assert folder is not None
+            yield LocalSweep(engine, folder)
+        else:
+            assert isinstance(engine, SparkEngine)
+            uri = str(out).rstrip("/") if folder is None else folder_uri(folder)
+            with sweep_on_spark(engine, uri, storage_format) as on_spark:
+                yield on_spark
 
 
 def sweep_with(
-    engine: SweepEngine,
+    job: SweepJob,
     suite: Suite,
     folder: OpenFolder | None,
     out: str,
@@ -206,18 +198,18 @@ def sweep_with(
     on_progress: Callable[[Progress], None] = _ignore,
     log: Log = _ignore,
 ) -> FinishedSweep:
-    """Run a sweep with an engine; ``folder`` gets the exports."""
+    """Run a sweep; ``folder`` gets the exports."""
     try:
-        engine.store.prepare(fresh=fresh)
+        job.store.prepare(fresh=fresh)
         work = _Work(suite, {unit_key(unit): unit for unit in suite.units})
-        _require_own_tables(engine, work, out)
-        work.commit((row["unit_key"], row["result"]) for row in engine.store.units(["result"], work.units))
+        _require_own_tables(job, work, out)
+        work.commit((row["unit_key"], row["result"]) for row in job.store.units(["result"], work.units))
         if work.pending:
             if work.committed:
                 log(f"resuming {out}: {len(work.committed)} of {len(work.units)} units are finished")
-            _run_tasks(engine, work, on_progress)
-            engine.refuse_earlier_driver()
-        return _write_tables(engine.store, work) if folder is None else _publish(engine.store, work, folder, page)
+            _run_tasks(job, work, on_progress)
+            job.refuse_earlier_driver()
+        return _write_tables(job.store, work) if folder is None else _publish(job.store, work, folder, page)
     except TablesError as error:
         raise ResultFolderError(str(error)) from error
 
@@ -255,9 +247,9 @@ class _Work:
         return sorted(((task.cost, task) for task in tasks), key=lambda pair: pair[0])
 
 
-def _require_own_tables(engine: SweepEngine, work: _Work, out: str) -> None:
+def _require_own_tables(job: SweepJob, work: _Work, out: str) -> None:
     """Refuse tables of another sweep, as this one would replace them."""
-    others = engine.store.sweeps()
+    others = job.store.sweeps()
     if others and work.sweep_id not in others:
         theirs, ours = _description(next(iter(others.values())), out), json.loads(work.suite.description)
         names = [name for name in ours if theirs.get(name) != ours[name]] or ["sweep"]
@@ -274,70 +266,17 @@ def _description(text: str, out: str) -> dict[str, Any]:
         raise ResultFolderError(f"the table of units in {out} is damaged: {error}; --fresh begins anew") from None
 
 
-def _run_tasks(engine: SweepEngine, work: _Work, on_progress: Callable[[Progress], None]) -> None:
-    """Compute the pending units. What is done each time a batch is finished does not grow with their number."""
-    begun, next_report, done_cost, finished = time.monotonic(), 0.0, 0.0, 0
-    costliest_last = work.tasks()
-    in_flight: dict[Future[list[tuple[str, str]]], list[float]] = {}
-    try:
-        while costliest_last or in_flight:
-            batch_size = tasks_per_batch(engine.cores(), finished)
-            while costliest_last and sum(map(len, in_flight.values())) < BATCHES_IN_FLIGHT * batch_size:
-                count = min(len(costliest_last), 1 if engine.one_task_per_batch else batch_size)
-                batch = [costliest_last.pop() for _ in range(count)]
-                future = engine.pool.submit(engine.compute, [task for _, task in batch])
-                in_flight[future] = [cost for cost, _ in batch]
-            done, _ = wait(in_flight, TICK_SECONDS, FIRST_COMPLETED)
-            for future in done:
-                work.commit(_result(future))
-                costs = in_flight.pop(future)
-                done_cost, finished = done_cost + sum(costs), finished + len(costs)
-            if (now := time.monotonic()) >= next_report or not (costliest_last or in_flight):
-                left = [cost for costs in in_flight.values() for cost in costs]
-                left += (cost for cost, _ in costliest_last)
-                expected = seconds_left(done_cost, left, engine.cores(), now - begun)
-                on_progress(Progress(work.suite, len(work.units), expected, len(work.committed), work.runs, work))
+def _run_tasks(job: SweepJob, work: _Work, on_progress: Callable[[Progress], None]) -> None:
+    """Compute the pending units."""
+    next_report = 0.0
+    with closing(job.engine.run(job.compute, work.tasks())) as steps:
+        for batches, schedule in steps:
+            for results in batches:
+                work.commit(results)
+            if (now := time.monotonic()) >= next_report or schedule.is_finished:
+                counts = len(work.units), len(work.committed), schedule.seconds_left
+                on_progress(Progress(*counts, work.suite, work.runs, work))
                 next_report = now + (time.monotonic() - now) / MAX_REPORT_SHARE
-    except BaseException:  # an error or Ctrl-C, which may come between `submit` and the entry in `in_flight`
-        engine.cancel()
-        while not all(batch.done() for batch in in_flight):  # a batch that was just submitted was no Spark job yet
-            time.sleep(TICK_SECONDS)
-            engine.cancel()
-        raise
-
-
-def tasks_per_batch(cores: int, finished: int) -> int:
-    """Return the tasks of the next batch, given the number of finished tasks.
-
-    >>> [tasks_per_batch(2, finished) for finished in (0, 16, 40, 1_000)]
-    [4, 4, 10, 32]
-    """
-    return max(TASKS_PER_CORE * cores, min(MOST_TASKS_PER_CORE * cores, int(finished * MAX_BATCH_SHARE)))
-
-
-def _result(future: Future[list[tuple[str, str]]]) -> list[tuple[str, str]]:
-    """Return the result of a batch. Failing runs are rows, so an exception means a lost worker or a full disk."""
-    try:
-        return future.result()
-    except TablesError:
-        raise
-    except Exception as error:
-        raise SweepError(f"a worker failed: {failure_reason(error)}") from error
-
-
-def seconds_left(done_cost: float, left_costs: Iterable[float], cores: int, seconds: float) -> float | None:
-    """Estimate the remaining seconds; None if nothing is done.
-
-    The costliest tasks are running, and are taken as half done.
-
-    >>> seconds_left(3, [3, 3, 3, 3, 3], cores=2, seconds=10)  # one and two halves took ten seconds, and four are left
-    20.0
-    """
-    if not done_cost:
-        return None
-    costliest = sorted(left_costs, reverse=True)
-    begun = sum(costliest[:cores]) / 2
-    return (sum(costliest) - begun) * seconds / (done_cost + begun)
 
 
 def _publish(store: TableStore, work: _Work, folder: OpenFolder, page: Page | None) -> FinishedSweep:

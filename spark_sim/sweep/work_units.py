@@ -38,6 +38,7 @@ OUR_PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "
 DEFAULT_SAMPLE: Final = 200
 COST_OF_A_TASK: Final = 2_000_000
 """In moves: about three seconds, which pays for a Spark task and loses little when the sweep is killed."""
+SECONDS_PER_COST: Final = 3 / COST_OF_A_TASK
 COST_OF_A_CELL: Final = 30_000
 """The tables of the protocol, however small the group is."""
 COST_OF_A_RUN: Final = 20_000

@@ -7,7 +7,7 @@ is neither, because equal units have equal results on all machines: it ends the 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -28,9 +28,6 @@ REPEAT_EVERY: Final = 100
 MAX_UNITS_PER_CHUNK: Final = 1_000
 MAX_RUNS_PER_CHUNK: Final = 1_000
 """Rows that a worker has in memory before it hands them on."""
-
-Log = Callable[[str], None]
-"""Prints a line for the user."""
 
 
 @frozen

@@ -7,8 +7,9 @@ import pytest
 import spark_sim
 from spark_sim.audit.records import read_records
 from spark_sim.audit.sources import segments_source
+from spark_sim.engine_choice import PROCESSES
 from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import PROCESSES, run_sweep
+from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.tables.local import LocalTables
 from spark_sim.sweep.tables.schema import TABLES
 from spark_sim.sweep.work_units import SweepConfig

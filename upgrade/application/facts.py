@@ -48,6 +48,10 @@ class CodeFact(enum.Enum):
     """Global tables and global stores."""
     REPARTITION_TOPICS = "repartition-topics"
     """Operators that make one, or may: ``repartition``, ``groupBy``, and a changed key before a join or a grouping."""
+    PATTERN_SOURCES = "pattern-sources"
+    """Sources whose topics a pattern names."""
+    NAMED_TOPOLOGIES = "named-topologies"
+    """Classes of Kafka's that no documentation names."""
     THROUGH = "through"
     STORES = "stores"
     """Operators with a store, or stores of the Processor API."""
@@ -133,6 +137,9 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.GLOBAL_TABLES: rf"(?:{_BUILDER}|{_STREAMS}Topology#)(?:globalTable|addGlobalStore)\(.*",
     CodeFact.REPARTITION_TOPICS: rf"{_KSTREAM}(?:repartition|groupBy|selectKey|map|flatMap|(?:flatT|t)ransform"
     rf"|process)\(.*|{_KTABLE}(?:groupBy\(|(?:j|leftJ)oin{_JOINED_TABLE}{_FOREIGN_KEY}).*",
+    CodeFact.PATTERN_SOURCES: rf"(?:{_BUILDER})stream\(Ljava/util/regex/Pattern;.*|"
+    rf"{_STREAMS}Topology#addSource\(.*Ljava/util/regex/Pattern;\).*",
+    CodeFact.NAMED_TOPOLOGIES: f"{_STREAMS}processor/internals/namedtopology/.*",
     CodeFact.THROUGH: rf"{_DSL}kstream/K(?:Stream|Table)#through\(.*",
     CodeFact.STORES: rf"{_STREAMS}state/Stores#.*|(?:{_BUILDER})(?:table|globalTable|addStateStore|addGlobalStore)\(.*|"
     rf"{_STREAMS}Topology#add(?:StateStore|GlobalStore)\(.*|{_DSL}{_GROUPED}(?:aggregate|count|reduce)\(.*|"

@@ -16,7 +16,7 @@ from upgrade.hazards._application import (
     version_number,
 )
 from upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
-from upgrade.hazards._conditions import Answer, Concern, Condition
+from upgrade.hazards._conditions import Answer, Ask, Brokers, Concern, Condition
 from upgrade.hazards._guide_entries import Guide, GuideEntry, PassedEntries, Rule, entries_between, guide_entries
 from upgrade.hazards._hazard import (
     NOT_RUN,
@@ -27,11 +27,25 @@ from upgrade.hazards._hazard import (
     count_by_severity,
     order_hazards,
 )
-from upgrade.hazards._judgement import JudgedFeatures, JudgedHazard, judge_features, judge_hazards
+from upgrade.hazards._judgement import (
+    JudgedFeatures,
+    JudgedHazard,
+    judge_condition,
+    judge_features,
+    judge_hazards,
+)
 from upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
 from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
+from upgrade.hazards._usual_conditions import (
+    CLIENT_SUPPLIER,
+    NAMED_TOPOLOGIES,
+    PATTERN_SOURCES,
+    STANDBYS,
+    STATIC_AFTERWARDS,
+    STORES,
+)
 from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumptions_of, source_of, way_back
 from upgrade.hazards._wrappers import CLEAN_UP, CLEAN_UP_CLASSES, PASSIVE_LIBRARIES, WrapperLine, wrapper_lines
 
@@ -39,15 +53,23 @@ __all__ = [
     "BORROWED_LIBRARY",
     "CLEAN_UP",
     "CLEAN_UP_CLASSES",
+    "CLIENT_SUPPLIER",
     "HAZARDS",
     "KNOWN_BUGS",
     "MISSING_LIBRARY",
+    "NAMED_TOPOLOGIES",
     "NOT_RUN",
     "PASSIVE_LIBRARIES",
+    "PATTERN_SOURCES",
+    "STANDBYS",
+    "STATIC_AFTERWARDS",
+    "STORES",
     "STORE_FORMATS",
     "Answer",
     "Application",
     "ApplicationTopology",
+    "Ask",
+    "Brokers",
     "CheckedScope",
     "CodeFacts",
     "Concern",
@@ -80,6 +102,7 @@ __all__ = [
     "entries_between",
     "guide_entries",
     "hazards_between",
+    "judge_condition",
     "judge_features",
     "judge_hazards",
     "order_hazards",

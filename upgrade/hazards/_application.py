@@ -103,7 +103,7 @@ class Application:
     libraries: Mapping[str, str] = field(factory=dict, hash=False)
     """The versions of libraries that the user names, beside those of the files."""
     wrapped: Mapping[str, Setting] = field(factory=dict, hash=False)
-    """The values that a wrapper gives to keys which no file sets."""
+    """The values that a wrapper, or a plan, gives to keys which no file sets."""
     calls: Mapping[str, str] = field(factory=dict, hash=False)
     """What a wrapper calls by itself: the value of a ``CodeFact``, and which one does."""
 

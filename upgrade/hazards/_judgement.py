@@ -67,6 +67,11 @@ def judge_hazards(
     return tuple(judged_hazards)
 
 
+def judge_condition(condition: Condition, applications: Sequence[Application]) -> Concern:
+    """Return whether a condition holds for an application; ``applications`` as above."""
+    return any_concern(_concerns(condition, [with_wrappers(application) for application in applications]))
+
+
 def _concerns(condition: Condition, applications: Iterable[Application]) -> list[Concern]:
     return [condition.concern(application) for application in applications]
 

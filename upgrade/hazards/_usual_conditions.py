@@ -84,6 +84,10 @@ def _repartition_topic(nodes: Nodes) -> str:
     return _first(f"topic {topic}" for topic in topics if topic.endswith(_REPARTITION))
 
 
+def _pattern(nodes: Nodes) -> str:
+    return _first(f"source {node.name} with a pattern of topics" for node in nodes if node.has_pattern)
+
+
 def _several_inputs(nodes: Nodes) -> str:
     topics_by_subtopology: dict[int | None, list[str]] = {}
     for node in _with_tasks(nodes):
@@ -178,9 +182,11 @@ CACHE_IS_OFF: Final = number_setting("statestore.cache.max.bytes", _is_zero, "to
 STANDBYS: Final = InGroup("standbys", lambda group: group.has_standbys).or_else(
     number_setting("num.standby.replicas", _is_positive, "above 0")
 )
-STATIC_MEMBERS: Final = InGroup("static members", lambda group: group.has_static_members).or_else(
-    setting("group.instance.id", prefixes=MAIN_CONSUMER)
-)
+_IN_GROUP: Final = InGroup("static members", lambda group: group.has_static_members)
+_NAMED: Final = setting("group.instance.id", prefixes=MAIN_CONSUMER)
+STATIC_MEMBERS: Final = _IN_GROUP.or_else(_NAMED)
+STATIC_AFTERWARDS: Final = (_IN_GROUP | _NAMED).or_else(STATIC_MEMBERS)
+"""The same of members that all start again: what the settings say counts, whatever the group has now."""
 SEVERAL_THREADS: Final = number_setting("num.stream.threads", _is_more_than_one, "above 1") | Uses(
     "threads-changed", "KafkaStreams#addStreamThread"
 )
@@ -204,6 +210,11 @@ REPARTITION_TOPICS: Final = InTopology("repartition topics", _repartition_topic)
     may_use("repartition-topics", "operators that repartition", "--topology (repartition topics)")
 )
 SEVERAL_INPUTS: Final = InTopology("sub-topologies with several topics", _several_inputs)
+PATTERN_SOURCES: Final = InTopology("pattern of source topics", _pattern).or_else(
+    Uses("pattern-sources", "sources with a pattern of topics")
+)
+NAMED_TOPOLOGIES: Final = Uses("named-topologies", "named topologies")
+CLIENT_SUPPLIER: Final = Uses("client-supplier", "KafkaClientSupplier")
 GLOBAL_TABLES: Final = InTopology("global tables", _global_store).or_else(Uses("global-tables", "global tables"))
 ON_DISK: Final = (STORES | GLOBAL_TABLES) & ~(_IN_MEMORY & Ask("whether all of your stores are in memory"))
 TABLES: Final = InTopology("tables that are read from topics", _named(_TABLE_SOURCE)).or_else(

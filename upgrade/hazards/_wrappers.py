@@ -123,7 +123,7 @@ def with_wrappers(application: Application) -> Application:
         sets |= {key: Setting(value, name) for key, value in wrapper.sets.items()}
         if not builds_itself:
             calls |= dict.fromkeys(wrapper.shows, f"{name} does it for every application")
-    return evolve(application, wrapped=sets, calls=calls)
+    return evolve(application, wrapped={**application.wrapped, **sets}, calls=calls)
 
 
 def wrapper_hazards(applications: Iterable[Application], target: Release) -> Iterator[Hazard]:

@@ -38,8 +38,8 @@ EARLY_ACCESS: Final = (4, 1)
 AVAILABLE: Final = (4, 2)
 """The first releases in which it is generally available."""
 
-FIRST_BROKERS: Final = (4, 2, 0)
-"""The first of them, with KAFKA-20254; 4.2.1 has the fix."""
+FIXED_BROKERS: Final = (4, 2, 1)
+"""The first brokers without KAFKA-20254."""
 
 
 @frozen
@@ -61,6 +61,8 @@ class GroupConfiguration:
     maximum_name: str | None = None
     if_lost: str = ""
     """What follows if the setting of the members is not carried over."""
+    is_internal: bool = False
+    """Brokers accept it, and it is in no documentation: in 4.4.0 nothing reads these but the answer of a heartbeat."""
 
     def nearest(self, value: int) -> int:
         """Return the accepted value next to one, with the limits that brokers have unless configured."""
@@ -117,18 +119,16 @@ GROUP_CONFIGURATIONS: Final = (
         2,
         "group.streams.num.warmup.replicas",
         since=(4, 4),
-        replaces="max.warmup.replicas",
         maximum=20,
         maximum_name="group.streams.max.warmup.replicas",
-        if_lost="the number of warm-up tasks is that of the brokers",
+        is_internal=True,
     ),
     GroupConfiguration(
         "streams.acceptable.recovery.lag",
         10_000,
         "group.streams.acceptable.recovery.lag",
         since=(4, 4),
-        replaces="acceptable.recovery.lag",
-        if_lost="the lag from which a member counts as caught up is that of the brokers",
+        is_internal=True,
     ),
     GroupConfiguration(
         "streams.task.offset.interval.ms",
@@ -137,27 +137,29 @@ GROUP_CONFIGURATIONS: Final = (
         since=(4, 4),
         minimum=15_000,
         minimum_name="group.streams.min.task.offset.interval.ms",
+        is_internal=True,
     ),
 )
 """The configurations with a number, in the order of the printed command."""
 
 
-def replaced_settings(broker: tuple[int, ...] | None) -> Mapping[str, GroupConfiguration]:
-    """Return the configurations that replace a setting of classic members, by that setting.
+OTHER_CONFIGURATIONS: Final[Mapping[str, str]] = {
+    "streams.assignor.name": "an assignor that group.streams.assignors of the brokers names (KIP-1357): Kafka's own is "
+    "sticky",
+    "streams.rack.aware.assignment.tags": "the tags for an assignor that uses them; the sticky one of 4.4.0 does not",
+    "streams.assignor.offload.enable": "internal: which thread of the broker runs the assignor",
+}
+"""The configurations without a number, and what they are."""
 
-    Brokers of an unknown release have those of 4.2.
-    """
-    rows = (
-        configuration
-        for configuration in GROUP_CONFIGURATIONS
-        if configuration.since <= max(broker or AVAILABLE, AVAILABLE)
-    )
-    return {configuration.replaces: configuration for configuration in rows if configuration.replaces}
+REPLACED_SETTINGS: Final[Mapping[str, GroupConfiguration]] = {
+    configuration.replaces: configuration for configuration in GROUP_CONFIGURATIONS if configuration.replaces
+}
+"""The configurations that replace a setting of classic members, by that setting."""
 
 
 @frozen
 class IgnoredSetting:
-    """A setting of classic members that the streams protocol ignores, unless newer brokers have a counterpart."""
+    """A setting of classic members that the streams protocol ignores, and that no configuration of a group replaces."""
 
     name: str
     """A dot at the end: all names that begin so."""
@@ -168,9 +170,16 @@ class IgnoredSetting:
         return name.startswith(self.name) if self.name.endswith(".") else name == self.name
 
 
-_NO_WARM_UPS: Final = "there are no warm-up tasks: a task moves at once and restores its stores on the new member"
+_NO_WARM_UPS: Final = (
+    "there are no warm-up tasks, with brokers of 4.4.0 neither: a task moves at once and restores its stores on the "
+    "new member"
+)
 _NO_RACKS: Final = (
-    "brokers use neither racks nor tags, except those of 4.4 for a group with streams.rack.aware.assignment.tags"
+    "the sticky assignor of the brokers uses neither racks nor tags; from 4.4 on another one can, which has "
+    "streams.rack.aware.assignment.tags"
+)
+_OWN_ASSIGNOR: Final = (
+    "the brokers assign; from 4.4 on streams.assignor.name takes another assignor that is installed on them (KIP-1357)"
 )
 IGNORED_SETTINGS: Final = (
     IgnoredSetting("max.warmup.replicas", _NO_WARM_UPS),
@@ -178,13 +187,17 @@ IGNORED_SETTINGS: Final = (
     IgnoredSetting("probing.rebalance.interval.ms", _NO_WARM_UPS),
     IgnoredSetting("rack.aware.assignment.", _NO_RACKS),
     IgnoredSetting(TAG_PREFIX, _NO_RACKS),
-    IgnoredSetting("task.assignor.class", "the brokers assign, with their own assignor"),
-    IgnoredSetting("upgrade.from", "the protocol sends no metadata between members"),
+    IgnoredSetting("task.assignor.class", _OWN_ASSIGNOR),
+    IgnoredSetting("internal.task.assignor.class", _OWN_ASSIGNOR),
+    IgnoredSetting("partition.assignment.strategy", "the members have no assignor"),
 )
-"""Settings that members accept and that have no effect with ``group.protocol=streams``."""
+"""Settings that members accept and that have no effect with ``group.protocol=streams``.
+
+``tests/upgrade/streams_protocol/test_settings_java.py`` derives them: nothing but the classic protocol reads them.
+"""
 
 STATIC_MEMBERSHIP: Final = (4, 4)
-"""The first clients and brokers whose streams groups have static members; read, not run."""
+"""The first clients and brokers whose streams groups have static members."""
 
 
 @frozen
@@ -197,18 +210,18 @@ class Survival:
     evidence: str
 
 
-_SEEN: Final = "seen with 4.2.2 and 4.3.1"
+_SEEN: Final = "seen with 4.2.2, 4.3.1 and 4.4.0"
 SURVIVALS: Final = (
     Survival("committed offsets", True, "the group of the other protocol goes on from them", _SEEN),
     Survival("changelog and repartition topics", True, "they keep their names and their records", _SEEN),
     Survival(
         "stores on disk",
         True,
-        "a member opens those of its tasks; brokers up to 4.3 do not know where stores are, so tasks may move",
+        "a member opens those of its tasks; brokers do not know where stores are, so tasks may move",
         "read, not run",
     ),
     Survival("group configurations", True, "they stay on the brokers; classic groups ignore them", _SEEN),
     Survival("members, epochs or generations, and the assignment", False, "the group starts anew", _SEEN),
-    Survival("static members", False, "a group.instance.id is refused by streams groups before 4.4", _SEEN),
-    Survival("warm-up tasks", False, "streams groups have none up to 4.3", "read, not run"),
+    Survival("static members", False, "they join anew; streams groups of brokers before 4.4 refuse them", _SEEN),
+    Survival("warm-up tasks", False, "streams groups have none, those of 4.4.0 neither", "read in the jars of 4.4.0"),
 )

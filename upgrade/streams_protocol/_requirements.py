@@ -6,22 +6,35 @@ import enum
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from upgrade.application.setting_files import setting_of
 from upgrade.errors import UpgradeError, quote_input
-from upgrade.hazards import NOT_RUN
+from upgrade.hazards import (
+    NAMED_TOPOLOGIES,
+    NOT_RUN,
+    PATTERN_SOURCES,
+    STATIC_AFTERWARDS,
+    STORES,
+    Answer,
+    Application,
+    Ask,
+    Brokers,
+    Concern,
+    Condition,
+    GroupFacts,
+    SettingFacts,
+    judge_condition,
+)
 from upgrade.releases import Release
 from upgrade.streams_protocol._facts import (
     AVAILABLE,
     EARLY_ACCESS,
-    FIRST_BROKERS,
+    FIXED_BROKERS,
     GROUP_PROTOCOL,
     STATIC_MEMBERSHIP,
     STREAMS_VERSION_LEVEL,
     Protocol,
 )
-from upgrade.topology_description import DescribedNode
 from upgrade.verdict import TopologyFeature
 
 
@@ -29,6 +42,7 @@ class Reliance(enum.Enum):
     """Something an application can rely on that streams groups lack. The values are those of ``plan --without``."""
 
     STATIC_MEMBERS = "static-members"
+    BROKER_DOWNGRADE = "broker-downgrade"
     PATTERN_SUBSCRIPTIONS = "pattern-subscriptions"
     NAMED_TOPOLOGIES = "named-topologies"
     WARM_UPS = "warm-ups"
@@ -43,6 +57,13 @@ class RequirementStatus(enum.Enum):
     BLOCKED = "blocked"
 
 
+_STATUS: Final = {
+    Answer.YES: RequirementStatus.BLOCKED,
+    Answer.NO: RequirementStatus.MET,
+    Answer.UNKNOWN: RequirementStatus.OPEN,
+}
+
+
 @frozen(kw_only=True)
 class Requirement:
     """A row."""
@@ -51,17 +72,24 @@ class Requirement:
     """Unique; stays the same when the wording changes."""
     condition: str
     """What must hold, as the end of a sentence that begins with "if"."""
+    violated: Condition = field(eq=False, repr=False)
+    """The opposite for files, groups and brokers."""
     symptom: str
     """What is observed otherwise; an exception is named verbatim."""
     remedy: str
     source: str
     seen: tuple[str, ...] = ()
     """The releases whose jars showed the symptom; empty: it was not run."""
+    targets: tuple[int, ...] = ()
+    """The first release of members that can meet it; empty: any."""
 
     @property
     def evidence(self) -> str:
         """Whether real jars showed it, and which."""
-        return f"seen with {' and '.join(self.seen)}" if self.seen else NOT_RUN
+        if not self.seen:
+            return NOT_RUN
+        *others, last = self.seen
+        return f"seen with {' and '.join(filter(None, (', '.join(others), last)))}"
 
 
 @frozen
@@ -69,7 +97,13 @@ class JudgedRequirement:
     """A requirement and whether it holds."""
 
     requirement: Requirement
-    status: RequirementStatus
+    concern: Concern
+    """Whether it is violated, and how that is known."""
+
+    @property
+    def status(self) -> RequirementStatus:
+        """Whether it holds."""
+        return _STATUS[self.concern.answer]
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -78,6 +112,8 @@ class JudgedRequirement:
             "name": row.name,
             "status": self.status.value,
             "condition": row.condition,
+            "because": list(self.concern.evidence),
+            "decided_by": list(self.concern.decided_by),
             "symptom": row.symptom,
             "remedy": row.remedy,
             "source": row.source,
@@ -86,11 +122,13 @@ class JudgedRequirement:
 
     def lines(self) -> tuple[str, ...]:
         """Write it as a list item."""
-        row = self.requirement
+        row, because = self.requirement, "; ".join(self.concern.evidence)
         if self.status is RequirementStatus.MET:
-            return (f"- met: {row.condition}",)
+            return (f"- met: {row.condition}{because and f' ({because})'}",)
+        shown = f"shown by: {because}" if because else f"decided by: {'; '.join(self.concern.decided_by)}"
         return (
             f"- {self.status.value}: {row.condition}; else {row.symptom}",
+            f"    {shown}",
             f"    remedy: {row.remedy}",
             f"    source: {row.source}; {row.evidence}",
         )
@@ -99,6 +137,7 @@ class JudgedRequirement:
 BROKER_RELEASE: Final = Requirement(
     name="broker-release",
     condition="every broker is of 4.2 or later",
+    violated=Brokers(before=AVAILABLE),
     symptom="brokers before 4.1 do not know the requests (UnsupportedVersionException), those of 4.1 have an early "
     "access version of the protocol",
     remedy="upgrade the brokers first (plan --brokers)",
@@ -107,15 +146,17 @@ BROKER_RELEASE: Final = Requirement(
 STREAMS_VERSION_RAISED: Final = Requirement(
     name="streams-version",
     condition=f"the feature streams.version is {STREAMS_VERSION_LEVEL} or higher",
+    violated=Ask("--group (the finalized level)"),
     symptom='every member fails: UnsupportedVersionException "The cluster does not support the STREAMS group protocol"',
     remedy=f"kafka-features upgrade --feature streams.version={STREAMS_VERSION_LEVEL}, when every broker is of 4.2 or "
     "later",
     source="KIP-1071, KIP-584",
-    seen=("4.2.2", "4.3.1"),
+    seen=("4.2.2", "4.3.1", "4.4.0"),
 )
 KAFKA_20254: Final = Requirement(
     name="kafka-20254",
     condition="no broker is of 4.2.0",
+    violated=Brokers(AVAILABLE, FIXED_BROKERS),
     symptom="when compaction has removed the tombstone of the classic group, a coordinator of 4.2.0 cannot load its "
     'partition of __consumer_offsets (IllegalStateException "Group NAME is not a streams group"), and no group of that '
     "partition works",
@@ -127,24 +168,37 @@ RELIANCES: Final[Mapping[Reliance, Requirement]] = {
     Reliance.STATIC_MEMBERS: Requirement(
         name=Reliance.STATIC_MEMBERS.value,
         condition="the application has no static members, or clients and brokers are of 4.4 or later",
+        violated=STATIC_AFTERWARDS,
         symptom='members do not start: ConfigException "Streams rebalance protocol does not support static membership"',
         remedy="remove group.instance.id, or stay on the classic protocol until clients and brokers are of 4.4; older "
-        "brokers, also after a downgrade, end a static member of 4.4 with INVALID_REQUEST",
+        "brokers end a static member of 4.4 with INVALID_REQUEST",
         source="KIP-1071",
         seen=("4.2.2", "4.3.1"),
+    ),
+    Reliance.BROKER_DOWNGRADE: Requirement(
+        name=Reliance.BROKER_DOWNGRADE.value,
+        condition="no broker goes back to a release before 4.4 while the application has static members",
+        violated=STATIC_AFTERWARDS & Ask("whether a broker may go back to a release before 4.4"),
+        symptom='every static member ends: InvalidRequestException "Static membership is not yet supported."',
+        remedy="remove group.instance.id from all members, and restart them, before the first broker goes back",
+        source="upgrade guide of 4.4",
+        seen=("4.4.0 on 4.3.1",),
+        targets=STATIC_MEMBERSHIP,
     ),
     Reliance.PATTERN_SUBSCRIPTIONS: Requirement(
         name=Reliance.PATTERN_SUBSCRIPTIONS.value,
         condition="the topology has no pattern of source topics",
+        violated=PATTERN_SOURCES,
         symptom='members do not start: UnsupportedOperationException "Pattern subscriptions are not supported with '
         'the STREAMS protocol"',
         remedy="name the topics, or stay on the classic protocol",
         source="KIP-1071",
-        seen=("4.2.2", "4.3.1"),
+        seen=("4.2.2", "4.3.1", "4.4.0"),
     ),
     Reliance.NAMED_TOPOLOGIES: Requirement(
         name=Reliance.NAMED_TOPOLOGIES.value,
         condition="the application has no named topologies",
+        violated=NAMED_TOPOLOGIES,
         symptom='members do not start: UnsupportedOperationException "Named topologies are not supported with the '
         'STREAMS protocol"',
         remedy="stay on the classic protocol, or make each of them an application of its own",
@@ -153,9 +207,10 @@ RELIANCES: Final[Mapping[Reliance, Requirement]] = {
     Reliance.WARM_UPS: Requirement(
         name=Reliance.WARM_UPS.value,
         condition="the application does not rely on warm-up tasks",
+        violated=STORES & Ask("whether you rely on warm-up tasks: --without warm-ups says that you do not"),
         symptom="a task moves at once to a member without its store, and processes nothing until it is restored",
         remedy="stay on the classic protocol, or set streams.num.standby.replicas for members that fail; a new member "
-        "restores all the same",
+        "restores all the same, with brokers of 4.4.0 too",
         source="KIP-1071, KAFKA-20665",
     ),
 }
@@ -191,71 +246,79 @@ def reliances_named(names: str) -> tuple[frozenset[Reliance], frozenset[Topology
 class Facts:
     """What is known of an application and its brokers."""
 
+    applications: tuple[Application, ...] = (Application(),)
+    """Its files and its group: once, or for each condition under which it has other settings."""
     absent: frozenset[Reliance] = frozenset()
-    seen: frozenset[Reliance] = frozenset()
-    """What members of the live group were seen to have."""
-    nodes: tuple[DescribedNode, ...] | None = None
-    """The nodes of the topology; None: not known."""
-    settings: Mapping[str, str] | None = field(default=None, hash=False)
-    """The settings of the members; None: not known."""
-    broker: tuple[int, ...] | None = None
-    """The oldest release of the brokers as numbers, a line if its patch is not known; None: not known."""
+    """What it does not rely on, as a user says."""
     streams_version: int | None = None
     """The finalized level; None: not known."""
 
     @property
-    def present(self) -> frozenset[Reliance]:
-        """What the application is known to rely on. Settings of warm-ups do not prove that it relies on them."""
-        reliances = set(self.seen)
-        if self.settings is not None and setting_of(self.settings, "group.instance.id"):
-            reliances.add(Reliance.STATIC_MEMBERS)
-        if self.nodes is not None and any(node.has_pattern for node in self.nodes):
-            reliances.add(Reliance.PATTERN_SUBSCRIPTIONS)
-        return frozenset(reliances)
+    def settings(self) -> tuple[SettingFacts, ...] | None:
+        """The settings of the members: without conditions, then under each condition; None: not known."""
+        known = tuple(application.settings for application in self.applications if application.settings)
+        return known or None
 
     @property
-    def excluded(self) -> frozenset[Reliance]:
-        """What the application is known not to rely on."""
-        reliances = set(self.absent)
-        if self.nodes is not None:
-            reliances.add(Reliance.PATTERN_SUBSCRIPTIONS)
-            if not any(node.stores for node in self.nodes):
-                reliances.add(Reliance.WARM_UPS)
-        return frozenset(reliances)
+    def group(self) -> GroupFacts:
+        """The live group."""
+        return self.applications[0].group or GroupFacts("")
+
+    @property
+    def broker(self) -> tuple[int, ...] | None:
+        """The oldest release of the brokers as numbers, a line if its patch is not known; None: not known."""
+        return self.group.brokers[0] if self.group.brokers else None
+
+    def with_brokers(self, oldest: tuple[int, ...]) -> Facts:
+        """Return these facts with the oldest release of the brokers, as a user says."""
+        return self.with_group(evolve(self.group, brokers=(oldest, oldest)))
+
+    def with_group(self, group: GroupFacts) -> Facts:
+        """Return these facts with what a cluster shows."""
+        return evolve(self, applications=tuple(evolve(application, group=group) for application in self.applications))
 
 
 def judge(target: Release, protocol: Protocol, facts: Facts) -> tuple[JudgedRequirement, ...]:
     """Return every requirement of a change to ``protocol`` with members of ``target``, and whether it holds."""
     if protocol is Protocol.CLASSIC:
         return ()
-    return (*_judge_brokers(facts), *(_judge_reliance(reliance, target, facts) for reliance in Reliance))
+    return (*_judge_brokers(facts), *_judge_application(target, facts))
 
 
 def _judge_brokers(facts: Facts) -> Iterator[JudgedRequirement]:
-    number = facts.broker
-    yield JudgedRequirement(BROKER_RELEASE, _status(None if number is None else number >= AVAILABLE))
-    level = facts.streams_version
-    yield JudgedRequirement(STREAMS_VERSION_RAISED, _status(None if level is None else level >= STREAMS_VERSION_LEVEL))
-    is_decided = number not in (None, AVAILABLE)  # of the line 4.2 it is the patch that decides
-    yield JudgedRequirement(KAFKA_20254, _status(number[:3] != FIRST_BROKERS if number and is_decided else None))
+    for row in (BROKER_RELEASE, KAFKA_20254):
+        yield JudgedRequirement(row, _concern(row.violated, facts))
+        if row is BROKER_RELEASE:
+            yield JudgedRequirement(STREAMS_VERSION_RAISED, _judge_level(facts.streams_version))
 
 
-def _judge_reliance(reliance: Reliance, target: Release, facts: Facts) -> JudgedRequirement:
-    row = RELIANCES[reliance]
-    if reliance is Reliance.STATIC_MEMBERS and allows_static_members(target, facts):
-        return JudgedRequirement(row, RequirementStatus.MET)
-    if reliance in facts.present:
-        return JudgedRequirement(row, RequirementStatus.BLOCKED)
-    return JudgedRequirement(row, RequirementStatus.MET if reliance in facts.excluded else RequirementStatus.OPEN)
+def _concern(condition: Condition, facts: Facts) -> Concern:
+    concern = judge_condition(condition, facts.applications)
+    options = (_BROKERS_OPTION if text.endswith(_OF_BROKERS) else text for text in concern.decided_by)
+    return evolve(concern, decided_by=tuple(options))
 
 
-def allows_static_members(target: Release, facts: Facts) -> bool:
-    """Return whether members of ``target`` can be static in a streams group; False if the brokers are not known."""
-    return min(target.number, facts.broker or ()) >= STATIC_MEMBERSHIP
+_OF_BROKERS: Final = "(the release of the brokers)"
+_BROKERS_OPTION: Final = f"--broker-release or --group {_OF_BROKERS}"
 
 
-def _status(holds: bool | None) -> RequirementStatus:
-    return RequirementStatus.OPEN if holds is None else RequirementStatus.MET if holds else RequirementStatus.BLOCKED
+def _judge_level(level: int | None) -> Concern:
+    if level is None:
+        return Concern(Answer.UNKNOWN, decided_by=("--group (the finalized level of streams.version)",))
+    return Concern(Answer.NO if level >= STREAMS_VERSION_LEVEL else Answer.YES, (f"streams.version is {level}",))
+
+
+def _judge_application(target: Release, facts: Facts) -> Iterator[JudgedRequirement]:
+    for reliance, row in RELIANCES.items():
+        if target.number < row.targets:
+            continue
+        violated = row.violated
+        if reliance is Reliance.STATIC_MEMBERS and target.number >= STATIC_MEMBERSHIP:
+            violated &= Brokers(before=STATIC_MEMBERSHIP)
+        concern = _concern(violated, facts)
+        if concern.answer is Answer.UNKNOWN and reliance in facts.absent:
+            concern = Concern(Answer.NO, (f"--without {reliance.value}",))
+        yield JudgedRequirement(row, concern)
 
 
 def require_streams_client(release: Release, role: str) -> None:

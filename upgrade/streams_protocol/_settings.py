@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.application.setting_files import CONSUMER_PREFIXES, setting_of
+from upgrade.application.setting_files import CONSUMER_PREFIXES, is_placeholder
 from upgrade.config_types import invalid_value
-from upgrade.streams_protocol._facts import IGNORED_SETTINGS, GroupConfiguration, replaced_settings
+from upgrade.hazards import Setting, SettingFacts
+from upgrade.streams_protocol._facts import IGNORED_SETTINGS, REPLACED_SETTINGS, GroupConfiguration
 
 _MAX_DIGITS: Final = 10  # int() raises its own error for thousands of digits
 
@@ -21,6 +22,10 @@ class CarriedSetting:
     configuration: GroupConfiguration
     given: int | None
     """The value of the members; None if it is not known."""
+    where: str = ""
+    """Its place in the settings; empty if they are not known."""
+    others: tuple[str, ...] = ()
+    """The places that have another value, under a condition."""
 
     @property
     def applied(self) -> int | None:
@@ -46,6 +51,7 @@ class CarriedSetting:
         return {
             "setting": self.configuration.replaces,
             "value": self.given,
+            "where": self.where or None,
             "group_configuration": self.configuration.name,
             "applied": self.applied,
             "limited_by": self.limit,
@@ -53,40 +59,84 @@ class CarriedSetting:
         }
 
 
-def carried_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...] | None) -> tuple[CarriedSetting, ...]:
+@frozen
+class LostSetting:
+    """A setting of members that has no effect any more, and that nothing replaces."""
+
+    name: str
+    """As it is given."""
+    where: str
+    consequence: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"setting": self.name, "where": self.where, "consequence": self.consequence}
+
+
+def carried_settings(settings: Sequence[SettingFacts] | None) -> tuple[CarriedSetting, ...]:
     """List what ``kafka-configs`` has to set: of unknown settings every row, else those that are set.
 
-    ``broker`` is the oldest release of the brokers, None if it is not known.
+    ``settings`` are those without conditions first, then those under each condition.
 
     Raises:
         ConfigException: A value is not a number that Kafka accepts.
     """
-    replaced = replaced_settings(broker)
     if settings is None:
-        return tuple(CarriedSetting(row, None) for row in replaced.values())
-    stated = ((row, setting_of(settings, name)) for name, row in replaced.items())
-    return tuple(CarriedSetting(row, _number(str(row.replaces), text)) for row, text in stated if text is not None)
+        return tuple(CarriedSetting(row, None) for row in REPLACED_SETTINGS.values())
+    return tuple(_carried(name, row, settings) for name, row in REPLACED_SETTINGS.items() if _stated(name, settings))
 
 
-def ignored_settings(settings: Mapping[str, str] | None, broker: tuple[int, ...] | None) -> tuple[tuple[str, str], ...]:
+def lost_settings(settings: Sequence[SettingFacts] | None) -> tuple[LostSetting, ...]:
     """List the settings that have no effect any more, as they are given, each with what follows."""
-    replaced = replaced_settings(broker)
-    given = {name: _without_prefix(name) for name in sorted(settings or {})}
+    given = {name: setting.where for variant in reversed(settings or ()) for name, setting in variant.values.items()}
     return tuple(
-        (name, row.consequence)
-        for name, plain in given.items()
-        if plain not in replaced
+        LostSetting(name, given[name], row.consequence)
+        for name in sorted(given)
         for row in IGNORED_SETTINGS
-        if row.concerns(plain)
+        if row.concerns(_without_prefix(name))
     )
+
+
+def main_consumer_setting(variant: SettingFacts, name: str) -> Setting | None:
+    """Return the setting with which a main consumer runs, whatever prefix it has; None if it is not set."""
+    names = (prefix + name for prefix in CONSUMER_PREFIXES)
+    return next((variant.values[name] for name in names if name in variant.values), None)
+
+
+def _stated(name: str, settings: Sequence[SettingFacts]) -> list[Setting]:
+    found = (main_consumer_setting(variant, name) for variant in settings)
+    return [setting for setting in found if setting is not None]
+
+
+def _carried(name: str, row: GroupConfiguration, settings: Sequence[SettingFacts]) -> CarriedSetting:
+    first, *others = _stated(name, settings)
+    differing = (setting.where for setting in others if setting.value != first.value)
+    return CarriedSetting(row, _number(name, first), first.where, tuple(dict.fromkeys(differing)))
 
 
 def _without_prefix(name: str) -> str:
     return next(name.removeprefix(prefix) for prefix in CONSUMER_PREFIXES if name.startswith(prefix))
 
 
-def _number(name: str, text: str) -> int:
-    stripped = text.strip()
-    if not (stripped.isascii() and stripped.isdigit() and len(stripped) <= _MAX_DIGITS):
+def _number(name: str, setting: Setting) -> int | None:
+    text = setting.value.strip()
+    if not setting.reaches_kafka or is_placeholder(text):
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
         raise invalid_value(name, text, "expected a number that is not negative")
-    return int(stripped)
+    return int(text)
+
+
+def limits_of(settings: Sequence[CarriedSetting]) -> Iterator[str]:
+    """Say which values brokers do not accept, which are not known, and which differ under conditions."""
+    for setting in settings:
+        row = setting.configuration
+        if setting.limit:
+            yield (
+                f"{row.replaces}={setting.given} is outside what brokers accept of {row.name} unless {setting.limit} "
+                f"is changed: the line sets {setting.applied}"
+            )
+        if setting.where and setting.given is None:
+            yield f"{setting.where} does not tell the value of {row.replaces}: put it into the line"
+        if setting.others:
+            yield f"{row.replaces} is another one in {', '.join(setting.others)}: the group has one value for all"

@@ -11,13 +11,20 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from upgrade.application.setting_files import setting_of
 from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from upgrade.cluster.features.rpc import FeatureMetadata
+from upgrade.hazards import GroupFacts
 from upgrade.releases import Release
-from upgrade.streams_protocol._facts import AVAILABLE, STREAMS_VERSION, STREAMS_VERSION_LEVEL, Protocol
-from upgrade.streams_protocol._requirements import Facts, Reliance, allows_static_members
+from upgrade.streams_protocol._facts import (
+    AVAILABLE,
+    STATIC_MEMBERSHIP,
+    STREAMS_VERSION,
+    STREAMS_VERSION_LEVEL,
+    Protocol,
+)
+from upgrade.streams_protocol._requirements import Facts
+from upgrade.streams_protocol._settings import main_consumer_setting
 from upgrade.upgrade_from import line_number
 
 _EMPTY: Final = "Empty"
@@ -55,7 +62,7 @@ class Check:
 
 
 @frozen(kw_only=True)
-class ObservedGroup:
+class MigratingGroup:
     """What a broker shows of the group."""
 
     type: str
@@ -77,24 +84,25 @@ Brokers = Mapping[int, FeatureMetadata]
 """The features of each broker, by its id."""
 
 
-def refine(facts: Facts, brokers: Brokers, group: ObservedGroup | None) -> Facts:
-    """Return the facts with what the cluster shows; a release that was given stays."""
+def refine(facts: Facts, name: str, brokers: Brokers, group: MigratingGroup | None) -> Facts:
+    """Return the facts with what the cluster shows of the group ``name``; a release that was given stays."""
     lines = [line_of(broker) for broker in brokers.values()]
     levels = [_finalized(broker) for broker in brokers.values()]
     known_levels = [level for level in levels if level is not None]
-    has_members = group is not None and group.members and not group.error
-    static = frozenset({Reliance.STATIC_MEMBERS})
-    return evolve(
-        facts,
-        broker=facts.broker or (min(lines) if lines else None),
-        streams_version=min(known_levels) if known_levels else None,
-        seen=static if group and group.static else frozenset(),
-        absent=facts.absent | (static if group and has_members and not group.static else frozenset()),
+    oldest = facts.broker or (min(lines) if lines else None)
+    members = group is not None and not group.error and bool(group.members)
+    observed = GroupFacts(
+        name,
+        has_static_members=bool(group.static) if group and members else None,
+        has_standbys=bool(group.standbys) if group and members else None,
+        brokers=(oldest, max([oldest, *lines])) if oldest else None,
     )
+    level = min(known_levels) if known_levels else None
+    return evolve(facts, streams_version=level).with_group(observed)
 
 
 def preflight(
-    name: str, brokers: Brokers, group: ObservedGroup | None, target: Release, protocol: Protocol, facts: Facts
+    name: str, brokers: Brokers, group: MigratingGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> tuple[Check, ...]:
     """Judge brokers and group before a change to ``protocol`` with members of ``target``.
 
@@ -127,7 +135,7 @@ def _check_brokers(brokers: Brokers, protocol: Protocol, facts: Facts) -> Iterat
 
 
 def _check_group(
-    name: str, group: ObservedGroup | None, target: Release, protocol: Protocol, facts: Facts
+    name: str, group: MigratingGroup | None, target: Release, protocol: Protocol, facts: Facts
 ) -> Iterator[Check]:
     if group is None:
         text = f"there is no group {name}, so it has no committed offsets: members begin where auto.offset.reset says"
@@ -141,7 +149,7 @@ def _check_group(
     if protocol is Protocol.CLASSIC:
         return
     if group.static:
-        allowed = allows_static_members(target, facts)
+        allowed = min(target.number, facts.broker or ()) >= STATIC_MEMBERSHIP
         why = "clients and brokers of 4.4 have them" if allowed else "they need clients and brokers of 4.4 or later"
         level = Level.OK if allowed else Level.BLOCKED
         yield Check("static-members", level, f"static members: {', '.join(group.static)}; {why}")
@@ -154,7 +162,7 @@ def _check_group(
         yield _check_standbys(group.standbys, facts)
 
 
-def _check_type(name: str, group: ObservedGroup, protocol: Protocol) -> Check:
+def _check_type(name: str, group: MigratingGroup, protocol: Protocol) -> Check:
     if group.type == protocol.value:
         return Check("group-type", Level.WARNING, f"{name} is a {group.type} group already: nothing to change")
     if group.type != protocol.other.value:
@@ -165,7 +173,7 @@ def _check_type(name: str, group: ObservedGroup, protocol: Protocol) -> Check:
     return Check("group-type", Level.OK, f"{name} is a {group.type} group")
 
 
-def _check_state(group: ObservedGroup) -> Check:
+def _check_state(group: MigratingGroup) -> Check:
     if group.state == _EMPTY:
         return Check("group-state", Level.OK, "the group is empty: it can change now")
     text = f"{group.state}, members: {group.members}; all of them have to stop"
@@ -173,9 +181,10 @@ def _check_state(group: ObservedGroup) -> Check:
 
 
 def _check_standbys(standbys: int, facts: Facts) -> Check:
-    carried = facts.settings is not None and setting_of(facts.settings, "num.standby.replicas")
+    name = "num.standby.replicas"
+    carried = any(main_consumer_setting(variant, name) for variant in facts.settings or ())
     if carried:
-        return Check("standbys", Level.OK, f"{standbys} standby tasks now; the printed line keeps num.standby.replicas")
+        return Check("standbys", Level.OK, f"{standbys} standby tasks now; the printed line keeps {name}")
     text = f"{standbys} standby tasks now, and they vanish unless streams.num.standby.replicas is set"
     return Check("standbys", Level.WARNING, f"{text}: give the settings of the members with --config")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ import click
 from click.core import ParameterSource
 
 from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import LocalPath
+from assignor.cli._spark_options import LocalPath, engine_options, log_to_stderr
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
@@ -30,20 +29,18 @@ from assignor.cli.params import (
     output_options,
 )
 from assignor.formats.progress import step
-from assignor.formats.text import sanitize
 from assignor.groups.history.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
 from upgrade.errors import quote_input
 from upgrade.input_values import parse_number
-from upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
     from spark_sim.audit.job import Audit
+    from spark_sim.audit.partition_audit import AuditFilter
     from spark_sim.audit.sources import Source
-    from spark_sim.conformance.bounces import Bounce
+    from spark_sim.engine_choice import EngineOptions
 
 _LAG_SECONDS: Final = 10.0
-_PROCESSES: Final = "processes"
 _LIVE: Final = ("confluent_kafka",)
 """What reads brokers."""
 
@@ -100,7 +97,6 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     help="Skip and count batches that have more bytes uncompressed. The default is ten times that of "
     "max.message.bytes, which limits them compressed.",
 )
-@click.option("--processes", type=click.IntRange(1), help="Partitions that are read at a time. Default: the cores.")
 @click.option(
     "--follow",
     is_flag=True,
@@ -119,13 +115,7 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     is_flag=True,
     help="Compare each rolling bounce with the simulator; end with status 1 if one differs.",
 )
-@click.option(
-    "--master",
-    default=_PROCESSES,
-    show_default=True,
-    help="What compares the bounces of --conform, and where --follow runs: any Spark master. `processes`: without "
-    "Spark; --follow then runs on Spark in this process.",
-)
+@engine_options
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
 @output_options("audit.json instead of the table")
 @click.pass_context
@@ -143,11 +133,10 @@ def audit(
     *,
     commits: bool,
     max_batch_bytes: int,
-    processes: int | None,
+    engine: EngineOptions,
     follow: bool,
     interval: float,
     conform: bool,
-    master: str,
     check: bool,
     output: str,
 ) -> None:
@@ -171,6 +160,7 @@ def audit(
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
     from spark_sim.audit.partition_audit import AuditFilter
+    from spark_sim.engine_choice import EVERY_CORE, PROCESSES
     from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.spark.paths import is_uri
 
@@ -187,12 +177,13 @@ def audit(
             raise WrongUsage("--conform does not go with --follow: audit --records compares what is preserved")
         if is_uri(out):
             raise WrongUsage(f"--follow writes to a folder of this machine, got --out {out}")
-        if master.startswith("sc://"):
-            expected = f"expected a Spark master such as spark://HOST:7077, got --master {master}"
+        if (engine.master or "").startswith("sc://"):
+            expected = f"expected a Spark master such as spark://HOST:7077, got --master {engine.master}"
             raise WrongUsage(f"{expected}: --follow does not run over Spark Connect")
+        if engine.master == PROCESSES:
+            raise WrongUsage(f"--follow runs on Spark: leave out --master {PROCESSES} and --processes")
         step("")
-        engine = f"local[{processes or os.cpu_count() or 1}]" if master == _PROCESSES else master
-        require_engine(engine, *_LIVE)
+        require_engine(engine.master or EVERY_CORE, *_LIVE)
         topic = _offsets_topic(context, bootstrap_servers, command_config)
         _follow(topic, command_config, Path(out), interval, engine)
         return
@@ -206,11 +197,11 @@ def audit(
         max_batch_bytes=max_batch_bytes,
         finds_bounces=conform,
     )
-    require_engine(master if conform else _PROCESSES, *(() if files else _LIVE))
+    require_engine(engine.master or PROCESSES, *(() if files else _LIVE))
     step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
-        result = _run(source, out, kept, processes or os.cpu_count() or 1, master)
+        result = _run(source, out, kept, engine)
     step("writing what was found")
     if output == "text":
         show(result, out)
@@ -254,10 +245,11 @@ def _offsets_topic(context: click.Context, servers: str | None, command_config: 
     return OffsetsTopic.of(*cluster_settings(context, servers, command_config))
 
 
-def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, master: str) -> None:
+def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, engine: EngineOptions) -> None:
     with one_line_errors():
         from spark_sim.audit.follow import follow, open_preserved, report_lag
         from spark_sim.audit.sources.live import live_ranges
+        from spark_sim.engine_choice import EVERY_CORE
         from spark_sim.sweep.spark.session import spark_session
 
         options = {"bootstrap.servers": topic.bootstrap_servers}
@@ -265,11 +257,11 @@ def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds
         with ExitStack() as stack:
             stack.enter_context(open_preserved(out))
             live_ranges(topic)  # before Spark starts: what is wrong with the brokers is one line
-            session = stack.enter_context(spark_session(master, _say))
+            session = stack.enter_context(spark_session(engine.master or EVERY_CORE, log_to_stderr, engine.settings))
             stopped = stack.enter_context(_set_by_interrupt())
             with closing(follow(session, topic, options, out, seconds, stopped)) as lags:
-                report_lag(lags, _say, _LAG_SECONDS)
-            _say(f"stopped; the same command resumes, and audit --records {out} reads what is preserved")
+                report_lag(lags, log_to_stderr, _LAG_SECONDS)
+            log_to_stderr(f"stopped; the same command resumes, and audit --records {out} reads what is preserved")
 
 
 @contextmanager
@@ -291,45 +283,18 @@ def _set_by_interrupt() -> Iterator[Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _say(line: str) -> None:
-    click.echo(sanitize(hide_credentials(line)), err=True)
-
-
-def _run(source: Source, out: str, kept: Any, processes: int, master: str) -> Audit:
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
+def _run(source: Source, out: str, kept: AuditFilter, engine: EngineOptions) -> Audit:
     from assignor.formats.console import SafeConsole
-    from spark_sim.audit.job import results_folder, run_audit
+    from spark_sim.audit.job import chosen_engine, results_folder, run_audit
+    from spark_sim.engine_choice import open_engine
+    from spark_sim.sweep.report.progress import show_progress
 
-    console = SafeConsole(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    with results_folder(out) as folder, Progress(*columns, console=console, transient=True) as progress:
-        total = len(source.partitions)
-        task = progress.add_task("partitions", total=total)
-
-        def on_step(text: str) -> None:
-            progress.update(task, description=text)
-            step("" if console.is_terminal else text)
-
-        def on_partition(done: int, _all: int) -> None:
-            progress.update(task, completed=done)
-            step("" if console.is_terminal else f"{done} of {total} partitions")
-
-        on_partition(0, total)
-        return run_audit(
-            source,
-            folder,
-            kept,
-            processes=processes,
-            on_partition=on_partition,
-            on_step=on_step,
-            compare=None if master == _PROCESSES else lambda bounces: _compare_on_spark(bounces, master),
-        )
-
-
-def _compare_on_spark(bounces: Sequence[Bounce], master: str) -> Sequence[dict[str, Any]]:
-    from spark_sim.audit.conformance import compare_on_spark
-    from spark_sim.sweep.spark.session import spark_session
-
-    with spark_session(master, _say) as session:
-        return compare_on_spark(session, bounces)
+    console = SafeConsole(stderr=True, highlight=False)
+    chosen = chosen_engine(engine, source)
+    step("")
+    with (
+        results_folder(out) as folder,
+        open_engine(chosen, log_to_stderr, "streams-assignor audit") as opened,
+        show_progress(console) as on_progress,
+    ):
+        return run_audit(source, folder, kept, engine=opened, on_progress=on_progress, on_step=step)

@@ -26,7 +26,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     if "verdict" in plain:
         rest = _rest(plain) if plain["verdict"] in {"safe", "safe-if"} else ""
-        scope = " for the metadata" if rest and plain["verdict"] == "safe" else ""
+        scope = " for the metadata" if rest and plain["verdict"] == "safe" and "to_protocol" not in plain else ""
         yield f"Verdict: **{plain['verdict']}**{scope}{_conditions(plain)}{rest and f'; {rest}'}"
         yield ""
     yield from _list(
@@ -39,6 +39,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  - {label}: {step[key]}" for key, label in _STEP_FACTS.items() if step.get(key))
         if back := step.get("way_back"):
             yield f"  - way back: {back['verdict']}: {back['how']}"
+    yield from _section("Settings of the members", _settings_of_protocol(plain))
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("The live group", _live_group(plain.get("live_group")))
     yield from _section("Configuration", _settings(plain.get("configuration", {}).get("settings", ())))
@@ -84,10 +85,7 @@ def _rest(plain: Mapping[str, Any]) -> str:
 def _before(plain: Mapping[str, Any]) -> Iterator[str]:
     """Yield what must hold before a change of the protocol, and what was seen of the live group."""
     required = plain.get("requirements", ())
-    yield from _list(
-        "What must hold",
-        (f"- [{'x' if condition['status'] == 'met' else ' '}] {_need(condition)}" for condition in required),
-    )
+    yield from _list("What must hold", map(_need, required))
     yield from _list("The live group", (f"- {check['level']}: {check['text']}" for check in plain.get("preflight", ())))
 
 
@@ -132,12 +130,22 @@ def _missing(problem: Mapping[str, Any]) -> str:
 
 
 def _need(requirement: Mapping[str, Any]) -> str:
+    because = "; ".join(requirement["because"])
     if requirement["status"] == "met":
-        return f"- [x] {requirement['condition']}"
-    otherwise = f"else {requirement['symptom']}"
-    return (
-        f"- [ ] {requirement['status']}: {requirement['condition']}; {otherwise}\n  - remedy: {requirement['remedy']}"
-    )
+        return sanitize(f"- [x] {requirement['condition']}{because and f' ({because})'}")
+    shown = f"shown by: {because}" if because else f"decided by: {'; '.join(requirement['decided_by'])}"
+    first = f"- [ ] {requirement['status']}: {requirement['condition']}; else {requirement['symptom']}"
+    return "\n".join(map(sanitize, (first, f"  - {shown}", f"  - remedy: {requirement['remedy']}")))
+
+
+def _settings_of_protocol(plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what becomes of the settings that a change of the protocol makes ineffective."""
+    for setting in plain.get("settings", ()):
+        value = "its value" if setting["applied"] is None else setting["applied"]
+        place = setting["where"] and f" ({setting['where']})"
+        yield sanitize(f"- {setting['setting']}{place or ''}: {setting['group_configuration']}={value} replaces it")
+    for setting in plain.get("ignored", ()):
+        yield sanitize(f"- {setting['setting']} ({setting['where']}): nothing replaces it: {setting['consequence']}")
 
 
 def _survival(row: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import click
 from assignor.groups import LOOKUP_TIMEOUT_SECONDS, DescribedGroup, NoSuchGroup, inspect_group
 from assignor.groups.standbys import StandbyKind
 from upgrade.cluster.client.errors import ClusterError
-from upgrade.streams_protocol.preflight import ObservedGroup
+from upgrade.streams_protocol.preflight import MigratingGroup
 
 if TYPE_CHECKING:
     from upgrade.cluster.client.command_config import CommandConfig
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def observe(
     name: str, servers: str, config: CommandConfig
-) -> tuple[Mapping[int, FeatureMetadata], ObservedGroup | None]:
+) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None]:
     """Return the features of all brokers and the group, None if it does not exist; ``ClickException`` if none answers.
 
     Both are only described: nothing changes.
@@ -40,12 +40,12 @@ def observe(
         raise click.ClickException(str(error)) from None
 
 
-def observed_group(described: DescribedGroup) -> ObservedGroup:
+def observed_group(described: DescribedGroup) -> MigratingGroup:
     """Return what a plan looks at."""
     group = inspect_group(described)
     kinds = list(group.standby_kinds.values())
     marked = sum(len(member.assignment.warm_ups) for member in group.members)
-    return ObservedGroup(
+    return MigratingGroup(
         type=described.type,
         state=described.state,
         protocol=described.protocol,

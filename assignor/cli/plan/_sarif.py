@@ -109,11 +109,43 @@ def _findings(plain: Mapping[str, Any]) -> Iterator[_Finding]:
     for setting in configuration["settings"]:
         if setting["status"] in _SETTINGS:
             yield _of_setting(setting, configuration["file"])
+    yield from _of_protocol(plain, file)
     for problem in plain.get("missing", ()):
         yield from _of_code(problem, plain["application"]["paths"])
     for hazard in plain.get("hazards", ()):
         if hazard.get("concerns") == "yes":
             yield _of_hazard(hazard, configuration["file"], file)
+
+
+def _of_protocol(plain: Mapping[str, Any], file: str) -> Iterator[_Finding]:
+    """Yield what stands in the way of a change of the protocol, and the settings that have no effect afterwards."""
+    for requirement in plain.get("requirements", ()):
+        if requirement["status"] == "blocked":
+            because = "; ".join(requirement["because"])
+            text = f"expected: {requirement['condition']}; else {requirement['symptom']}; {because}"
+            about = f"a change of the protocol needs: {requirement['condition']}"
+            rule = f"protocol-{requirement['name']}"
+            yield _Finding(rule, about, _ERROR, text, *_place(because, file), fingerprint=(requirement["name"],))
+    for check in plain.get("preflight", ()):
+        if check["level"] == "blocked":
+            about = "the live group or its brokers block the change of the protocol"
+            yield _Finding("protocol-live-group", about, _ERROR, check["text"], file, fingerprint=(check["name"],))
+    about = "a setting that has no effect after the change of the protocol"
+    for setting in plain.get("settings", ()):
+        if setting["where"]:
+            text = f"{setting['setting']}: {setting['group_configuration']} of the group replaces it"
+            place = _place(setting["where"], file)
+            yield _Finding("protocol-setting-moves", about, _NOTE, text, *place, fingerprint=(setting["setting"],))
+    for setting in plain.get("ignored", ()):
+        text = f"{setting['setting']}: nothing replaces it: {setting['consequence']}"
+        place = _place(setting["where"], file)
+        yield _Finding("protocol-setting-ignored", about, _WARNING, text, *place, fingerprint=(setting["setting"],))
+
+
+def _place(text: str, file: str) -> tuple[str, int]:
+    """Return the file and the line that a text names, else the file that stands for the application."""
+    match = _PLACE.match(text)
+    return (match["file"], int(match["line"])) if match else (file, 1)
 
 
 def _main_file(plain: Mapping[str, Any]) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from assignor.cli.plan.application_code import CodeResult
 from assignor.cli.plan.application_settings import ConfigurationResult
 from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
-from upgrade.application_plan import ApplicationPlan
+from upgrade.application.settings import SettingsReport
+from upgrade.application_plan import ApplicationPlan, PlannedApplication
 
 HINT: Final = (
     "for your application: --config FILE, --app PATH, --topology FILE and --group NAME say which hazards concern it"
@@ -22,9 +23,16 @@ def application_parts(plan: ApplicationPlan, view: DisplayOptions) -> tuple[Iter
     parts: list[Iterable[str]] = []
     if application.group:
         parts.append(view.fact(sanitize(line)) for line in application.group.lines(verbose=view.verbose))
-    if application.settings and plan.settings:
-        parts.append(ConfigurationResult(application.settings_source, application.settings, plan.settings).lines(view))
-    if application.code:
-        parts.append(CodeResult(application.code).lines(view))
+    parts += application_files(application, plan.settings, view)
     has_tables = plan.advice.guides is not None
     return tuple(parts) if application.settings or application.code or not has_tables else (*parts, (HINT,))
+
+
+def application_files(
+    application: PlannedApplication, report: SettingsReport | None, view: DisplayOptions
+) -> Iterator[Iterable[str]]:
+    """Yield what its settings and its code are to the release that the plan leads to."""
+    if application.settings and report:
+        yield ConfigurationResult(application.settings_source, application.settings, report).lines(view)
+    if application.code:
+        yield CodeResult(application.code).lines(view)

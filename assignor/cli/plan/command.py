@@ -44,6 +44,7 @@ from upgrade.cluster.brokers.steps import BrokerAdvice
 from upgrade.hazards import TopologyChange
 from upgrade.patch_levels import is_same_release
 from upgrade.releases import ResolvedRelease, resolve_release
+from upgrade.streams_protocol import Reliance, reliances_named
 from upgrade.verdict import (
     TopologyFeature,
     Verdict,
@@ -171,8 +172,9 @@ def plan(
     With --group the plan looks at the live group and its brokers first. Without FROM it is the release that the members
     run. Exit status 1 if they run several, or not FROM.
 
-    With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back. Exit status 1 if
-    something blocks it.
+    With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back: what blocks, what
+    becomes of each setting, the commands. The same options split what blocks and what else the group meets; --without
+    takes the names of requirements, too. Exit status 1 if something blocks it.
 
     With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
     exists.
@@ -208,8 +210,8 @@ def plan(
         raise click.UsageError("--offline is for a Streams group; brokers are restarted one by one")
     if brokers and topologies:
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
-    if output == "sarif" and (brokers or protocol.to_protocol):
-        raise click.UsageError("-o sarif is for the upgrade of a Streams group, without --brokers and --to-protocol")
+    if output == "sarif" and brokers:
+        raise click.UsageError("-o sarif is for a Streams group, without --brokers")
     if not brokers and (mode or level or persistent):
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
@@ -219,8 +221,8 @@ def plan(
     protocol.check()
     if brokers and protocol.group_name:
         raise click.UsageError("--group is for a Streams group; brokers have none")
-    if protocol.to_protocol and (brokers or about_group or topologies or code):
-        raise click.UsageError("--to-protocol excludes --brokers, --topologies, --app and options about a group's size")
+    if protocol.to_protocol and (brokers or about_group or topologies):
+        raise click.UsageError("--to-protocol excludes --brokers, --topologies and options about a group's size")
     from_release, to_release = _ends(releases, may_be_found=bool(protocol.group_name) and not protocol.to_protocol)
     try:
         if brokers:
@@ -234,22 +236,23 @@ def plan(
         else:
             target = resolve_release(to_release, assume)
             origin = resolve_release(from_release, assume) if from_release else None
-            if protocol.to_protocol and origin:
-                protocol_plan = plan_protocol(
-                    origin, target, protocol, without=without, topology=topology, offline=offline
-                )
-                _print_protocol_plan(protocol_plan, output=output, verbose=verbose)
-                return
             settings = read_settings(protocol.settings_file) if protocol.settings_file else None
+            reliances, features = _absent(without, protocol)
             application = PlannedApplication(
                 settings=settings,
                 settings_source=str(protocol.settings_file),
                 topology=read_topology(topology),
-                group=_live_group(protocol, settings, assume),
+                group=None if protocol.to_protocol else _live_group(protocol, settings, assume),
                 libraries=named_libraries(libraries),
-                absent=features_named(without) if without is not None else frozenset(),
+                absent=features,
                 change=compare_topology_files(*topologies) if topologies else None,
             )
+            if protocol.to_protocol and origin:
+                if code:
+                    application = evolve(application, code=judge_code(code, origin.release, target.release))
+                protocol_plan = plan_protocol(origin, target, protocol, application, absent=reliances, offline=offline)
+                _print_protocol_plan(protocol_plan, output=output, verbose=verbose)
+                return
             ends = origin or _origin(application.group, target), target
             if is_same_release(*ends):
                 if settings or code:
@@ -264,6 +267,13 @@ def plan(
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _absent(without: str | None, options: ProtocolOptions) -> tuple[frozenset[Reliance], frozenset[TopologyFeature]]:
+    """Return what ``--without`` names: of the streams protocol if the plan is about it, and of rolling upgrades."""
+    if without is None:
+        return frozenset(), frozenset()
+    return reliances_named(without) if options.to_protocol else (frozenset(), features_named(without))
 
 
 def _ends(releases: Sequence[str], *, may_be_found: bool) -> tuple[str, str]:

@@ -7,28 +7,20 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from assignor.cli.group._lookup import LOOKUP_LOADERS
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
-from assignor.cli.plan.application_settings import read_settings
-from assignor.cli.plan.text import DisplayOptions, hazard_lines, rest_text, step_lines
-from upgrade import UpgradeError
+from assignor.cli.plan.application import application_files
+from assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
+from assignor.formats.text import sanitize
+from upgrade.application_plan import PlannedApplication
 from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
-from upgrade.input_values import InvalidInput, read_text
-from upgrade.releases import Release, ResolvedRelease, release_named
-from upgrade.streams_protocol import (
-    SURVIVALS,
-    Facts,
-    Migration,
-    Protocol,
-    Target,
-    plan_migration,
-    reliances_named,
-)
+from upgrade.releases import Release, ResolvedRelease, resolve_release
+from upgrade.streams_protocol import SURVIVALS, Facts, Protocol, Reliance, Target
+from upgrade.streams_protocol.planner import Migration, plan_migration
 from upgrade.streams_protocol.preflight import Check, Level, preflight, refine
-from upgrade.topology_description import parse_topology_description
-from upgrade.verdict import UNKNOWN_TOPOLOGY, Verdict, facts_of_topology
+from upgrade.verdict import Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS: Final = (
@@ -122,25 +114,34 @@ class ProtocolPlan:
     @property
     def checked(self) -> CheckedScope:
         """What the plan was checked for, and what it was not."""
-        return scope_of(ReadGuides.between(self.migration.origin, self.migration.target)).assuming(self.assumed)
+        scope = scope_of(ReadGuides.between(self.migration.origin, self.migration.target))
+        return scope.with_application(
+            configuration=self.migration.application.settings is not None,
+            code=self.migration.application.code is not None,
+        ).assuming(self.assumed)
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan as text."""
+        plan = self.migration
         yield self._title()
         if self.checks:
             yield from ("", "the live group:", *(f"- {check}" for check in self.checks))
-        if self.migration.judgements:
+        if plan.judgements:
             yield from ("", "requirements:")
-            yield from (line for judgement in self.migration.judgements for line in judgement.lines())
-        for number, step in enumerate(self.migration.steps, 1):
+            yield from (sanitize(line) for judgement in plan.judgements for line in judgement.lines())
+        for number, step in enumerate(plan.steps, 1):
             yield from ("", *step_lines(number, step, view))
         yield from ("", "what survives:")
         for row in SURVIVALS:
             yield view.fact(f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})")
-        if notes := [*self.notes, *self.migration.warnings]:
-            yield from ("", *(f"note: {note}" for note in notes))
-        if self.migration.hazards:
-            yield from ("", *hazard_lines(self.migration.hazards, view))
+        if notes := [*self.notes, *plan.warnings]:
+            yield from ("", *(sanitize(f"note: {note}") for note in notes))
+        if plan.judged is not None:
+            yield from ("", *judged_lines(plan.judged, view))
+        elif plan.hazards:
+            yield from ("", *hazard_lines(plan.hazards, view))
+        for part in application_files(plan.application, plan.between.settings if plan.between else None, view):
+            yield from ("", *part)
         yield from ("", str(self.checked))
 
     def _title(self) -> str:
@@ -150,39 +151,48 @@ class ProtocolPlan:
             way = "rolling upgrade first, then offline: stop everything, then start everything"
         change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
         names = ", ".join(self.conditions)
-        rest = rest_text(plan.beyond_metadata) if verdict is not Verdict.UNSAFE else ""
-        words = f"{verdict.value} for the metadata" if rest and verdict is Verdict.SAFE else verdict.value
-        reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; blocked by {names}"}
-        parts = (f"{change}: {words}: {way}{reason.get(verdict, '')}", rest, *self.assumed)
+        blocked = "; ".join(filter(None, (names and f"blocked by {names}", *plan.blocked)))
+        reason = {Verdict.SAFE_IF: f", if these hold: {names}", Verdict.UNSAFE: f"; {blocked}"}
+        parts = (f"{change}: {verdict.value}: {way}{reason.get(verdict, '')}", self._rest(), *self.assumed)
         return "; ".join(filter(None, parts))
+
+    def _rest(self) -> str:
+        """Say how many hazards decide besides; nothing if the steps must not be made anyway."""
+        plan = self.migration
+        if self.verdict is Verdict.UNSAFE:
+            return ""
+        if plan.judged is None:
+            return rest_text(plan.beyond_metadata)
+        return split_text((judged.concern.answer.value, judged.hazard.severity.value) for judged in plan.judged)
 
 
 def plan_protocol(
     origin: ResolvedRelease,
     target: ResolvedRelease,
     options: ProtocolOptions,
+    application: PlannedApplication,
     *,
-    without: str | None,
-    topology: Path | None,
+    absent: frozenset[Reliance],
     offline: bool,
 ) -> ProtocolPlan:
     """Return the plan, after a look at the live group if one is named; ``UpgradeError`` for wrong input."""
     protocol = Protocol(options.to_protocol)
-    absent, features = reliances_named(without) if without is not None else (frozenset(), frozenset())
-    settings = read_settings(options.settings_file).values if options.settings_file else None
-    text = _read(topology, "utf-8") if topology else None
-    facts = Facts(
-        absent=absent,
-        nodes=None if text is None else parse_topology_description(text, str(topology)),
-        settings=settings,
-        broker=release_named(options.broker_release).known_number if options.broker_release else None,
-    )
-    facts_of_file = UNKNOWN_TOPOLOGY if text is None else facts_of_topology(text, str(topology))
-    facts_of_file = evolve(facts_of_file, absent=facts_of_file.absent | features)
-    facts, checks, at = _look(target.release, protocol, facts, options, settings or {})
-    plan = plan_migration(origin.release, target.release, protocol, facts, at, offline=offline, topology=facts_of_file)
+    facts = Facts(applications=application.facts(), absent=absent)
+    if options.broker_release:
+        facts = facts.with_brokers(_broker_number(options.broker_release))
+    settings = application.settings.values if application.settings else {}
+    facts, checks, at = _look(target.release, protocol, facts, options, settings)
+    plan = plan_migration(origin, target, protocol, facts, at, offline=offline, application=application)
     assumed = assumptions_of(origin.release, target.release)
-    return ProtocolPlan(plan, checks, (*origin.notes, *target.notes), tuple(dict.fromkeys(assumed)))
+    notes = (*origin.notes, *target.notes)
+    return ProtocolPlan(plan, checks, notes, tuple(dict.fromkeys(assumed)))
+
+
+def _broker_number(name: str) -> tuple[int, ...]:
+    """Return the number of a release, that of its line if the name leaves the patch level open."""
+    release = resolve_release(name)
+    number = release.release.known_number
+    return number[:2] if release.older or release.is_open else number
 
 
 def _look(
@@ -206,13 +216,6 @@ def _look(
     from assignor.cli.plan._preflight import observe  # a plan without a group is made sooner
 
     brokers, group = observe(options.group_name, servers, config)
-    refined = refine(facts, brokers, group)
+    refined = refine(facts, options.group_name, brokers, group)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
     return refined, checks, Target(options.group_name, servers, path, (group.members if group else 0) or None)
-
-
-def _read(path: Path, encoding: str) -> str:
-    try:
-        return read_text(path, encoding)
-    except (OSError, InvalidInput) as error:
-        raise UpgradeError(f"cannot read {path}: {error}") from error

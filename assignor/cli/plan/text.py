@@ -18,7 +18,7 @@ from upgrade.cluster.brokers.protocol_versions import MetadataMode
 from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
 from upgrade.hazards import Answer, CheckedScope, Hazard, JudgedHazard, Severity, WayBack, count_by_severity
 from upgrade.planner import PlanStep
-from upgrade.streams_protocol import MigrationStep
+from upgrade.streams_protocol.planner import MigrationStep
 from upgrade.verdict import TopologyFeature, Verdict
 
 _NUMBERS: Final = ("no", "one", "two", "three", "four")

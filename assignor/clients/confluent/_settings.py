@@ -18,7 +18,7 @@ from assignor.clients._settings_check import check_heartbeat, check_login, hide_
 from assignor.clients.confluent import _security
 from upgrade import ConfigException, StreamsConfig
 from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
-from upgrade.streams_protocol import IGNORED_SETTINGS, replaced_settings
+from upgrade.streams_protocol import IGNORED_SETTINGS, REPLACED_SETTINGS
 
 _MAIN_CONSUMER: Final = "main.consumer."  # as in Kafka Streams: settings of the member alone
 
@@ -65,7 +65,8 @@ STREAMS_PROTOCOL: Final = "streams"
 _PROTOCOLS: Final = ("classic", STREAMS_PROTOCOL)
 
 _IGNORED_BY_STREAMS: Final[Mapping[str, str]] = MappingProxyType(
-    {key: row.name for key, row in replaced_settings(None).items()}
+    {key: row.name for key, row in REPLACED_SETTINGS.items()}
+    | {"upgrade.from": ""}  # in Kafka Streams it also lowers formats that members of ours do not write
     | {key: "" for key in CONFIG_KEYS if any(setting.concerns(key) for setting in IGNORED_SETTINGS)}
 )
 """Keys that have no effect in the streams protocol, with the configuration of the group that takes their place."""

@@ -35,7 +35,7 @@ UNKNOWN_TYPE: Final = "unknown type"
 DROPPED: Final = "dropped transactional commits"
 _GROUP_METADATA: Final = 2
 _COMMIT_MARKER: Final = 1
-_MARKERS: Final = ("abort markers", "commit markers")
+MARKERS: Final = ("abort markers", "commit markers")
 _MARKER_KEY_BYTES: Final = 4
 _MOST_OPEN: Final = 100_000
 """Commits of open transactions that are kept at most; later ones are counted and dropped."""
@@ -64,6 +64,10 @@ class PartitionHistory:
     groups: dict[str, GroupHistory] = field(factory=dict)
     first_time: int | None = None
     last_time: int = 0
+    gone_count: int = 0
+    """How often a group went of which nothing is left."""
+    came_back: bool = False
+    """Whether one of them that is kept came back."""
     _gone: dict[str, None] = field(factory=dict)
     """The names of groups of which nothing is left and which are kept, the last one last."""
     _targets: dict[bytes | tuple[bytes, bytes], _Target] = field(factory=dict)
@@ -162,6 +166,7 @@ class PartitionHistory:
             return
         self._gone.pop(name, None)
         self._gone[name] = None
+        self.gone_count += 1
         if len(self._gone) > MOST_GONE:
             first = next(iter(self._gone))
             del self._gone[first]
@@ -169,7 +174,9 @@ class PartitionHistory:
             yield from self._complete(complete, complete.last_time)
 
     def _group(self, name: str) -> GroupHistory:
-        self._gone.pop(name, None)
+        if name in self._gone:
+            del self._gone[name]
+            self.came_back = True
         history = self.groups.get(name)
         if history is None:
             history = self.groups[name] = GroupHistory(valid_text(name))
@@ -234,10 +241,10 @@ class PartitionHistory:
     def _end_transaction(self, marker: LogRecord) -> None:
         """Apply the commits of a transaction, or drop them: a marker's key has its version and its type."""
         kind = int.from_bytes((marker.key or b"")[2:4], "big", signed=True)
-        if len(marker.key or b"") < _MARKER_KEY_BYTES or kind not in range(len(_MARKERS)):
+        if len(marker.key or b"") < _MARKER_KEY_BYTES or kind not in range(len(MARKERS)):
             self._undecodable(marker.offset, f"a control record with the key {marker.key!r:.40} ends no transaction")
             return
-        self.counts[_MARKERS[kind]] += 1
+        self.counts[MARKERS[kind]] += 1
         commits = self._transactions.pop(marker.producer_id, [])
         self._open -= len(commits)
         for commit in commits if kind == _COMMIT_MARKER else ():

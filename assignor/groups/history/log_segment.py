@@ -33,7 +33,7 @@ _CONTROL: Final = 0x20
 _SMALLEST_RECORD: Final = 7
 _LEGACY_HEADER_BYTES: Final = LOG_OVERHEAD + 6
 """Up to the attributes, in formats 0 and 1."""
-_MAX_PROBLEMS: Final = 100
+MAX_PROBLEMS: Final = 100
 NO_TIMESTAMP: Final = -1
 MAX_TIMESTAMP: Final = 253_402_300_799_999
 """The last millisecond of the year 9999; a larger timestamp, or a negative one, is none."""
@@ -94,7 +94,10 @@ class SegmentReader:
     """One sentence for each damaged place, the first hundred."""
     max_batch_bytes: int = MAX_BATCH_BYTES
     """The most bytes of an uncompressed batch; a larger one is damaged, or is one that is meant to fill the memory."""
-    _next_offset: int = 0
+    first_offset: int | None = None
+    """The offset of the first batch whose checksum is right."""
+    next_offset: int = 0
+    """The offset behind the last such batch."""
 
     def records(self, file: BinaryIO, source: str = "segment", *, is_last: bool = True) -> Iterator[LogRecord]:
         """Yield the records of a segment; the arguments are those of ``frames``."""
@@ -138,18 +141,19 @@ class SegmentReader:
     def _check_order(self, frame: Frame, source: str) -> None:
         """Report an offset that is not behind those before: no checksum includes it, and a copied batch has it, too."""
         first = frame.base_offset
-        if 0 <= first < self._next_offset:
+        self.first_offset = first if self.first_offset is None else self.first_offset
+        if 0 <= first < self.next_offset:
             self.counts["out_of_order"] += 1
-            self._report(f"{source}: {_batch_name(frame)} is behind offset {self._next_offset - 1}: a copy, or damaged")
+            self._report(f"{source}: {_batch_name(frame)} is behind offset {self.next_offset - 1}: a copy, or damaged")
         has_more = frame.magic == 2 and frame.end - frame.at >= HEADER_BYTES
-        self._next_offset = first + 1 + (max(0, _integer(frame.data, frame.at + 23, 4)) if has_more else 0)
+        self.next_offset = first + 1 + (max(0, _integer(frame.data, frame.at + 23, 4)) if has_more else 0)
 
     def _gap(self, gap: Gap, source: str, *, is_last: bool) -> None:
         self.counts["truncated_bytes" if is_last and gap.why == TAIL else "missing_bytes"] += gap.size
         self._report(f"{source}: {gap.size} bytes at {gap.place} {gap.why}")
 
     def _report(self, problem: str) -> None:
-        if len(self.problems) < _MAX_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -28,6 +28,12 @@ class Dump:
     file: Path
     name: str = "dump"
     size: int = 0
+    partition: None = None
+
+    @property
+    def pieces(self) -> Sequence[Dump]:
+        """The dump itself."""
+        return [self]
 
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[tuple[int, LogRecord]]:  # noqa: ARG002  # the interface
         """Yield the records of all lines; ``reader`` counts them."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import repeat
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from assignor.groups.history.frames import LOG_OVERHEAD, checksum_function
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
@@ -40,6 +40,8 @@ class FilePartition:
     partition: int
     files: tuple[Path, ...]
     """Segments in the order of their base offsets."""
+    is_last: bool = True
+    """Whether the partition has no later segment."""
 
     @property
     def name(self) -> str:
@@ -51,10 +53,16 @@ class FilePartition:
         """Bytes of the files."""
         return sum(_size(file) for file in self.files)
 
+    @property
+    def pieces(self) -> Sequence[FilePartition]:
+        """Each segment."""
+        return [evolve(self, files=(file,), is_last=file == self.files[-1]) for file in self.files]
+
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[_Numbered]:
         """Yield the records of all segments."""
         for file in self.files:
-            yield from _segment_records(self.partition, file, reader, file == self.files[-1], reads_commits)
+            is_last = self.is_last and file == self.files[-1]
+            yield from _segment_records(self.partition, file, reader, is_last, reads_commits)
 
 
 @contextmanager
@@ -97,17 +105,26 @@ class ObjectPartition:
     """The paths of the segments in the storage, in the order of their base offsets."""
     size: int
     """Bytes of the segments."""
+    is_last: bool = True
+    """Whether the partition has no later segment."""
 
     @property
     def name(self) -> str:
         """The name of the files with its rows."""
         return f"partition-{self.partition}"
 
+    @property
+    def pieces(self) -> Sequence[ObjectPartition]:
+        """Each segment."""
+        size = self.size // len(self.paths)
+        return [evolve(self, paths=(path,), size=size, is_last=path == self.paths[-1]) for path in self.paths]
+
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[_Numbered]:
         """Yield the records of all segments."""
         for path in self.paths:
             with local_copy(self.uri, path) as file:
-                yield from _segment_records(self.partition, file, reader, path == self.paths[-1], reads_commits)
+                is_last = self.is_last and path == self.paths[-1]
+                yield from _segment_records(self.partition, file, reader, is_last, reads_commits)
 
 
 def segments_source(location: Path | str) -> Source:

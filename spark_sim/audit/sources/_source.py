@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from attrs import define, field, frozen
@@ -10,6 +10,9 @@ from attrs import define, field, frozen
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
 from subscription_codec import StreamsAssignorError
+
+SEGMENT_BYTES_PER_SECOND: Final = 10_000_000.0
+RECORDS_PER_SECOND: Final = 100_000.0
 
 
 class SourceError(StreamsAssignorError, ValueError):
@@ -27,6 +30,16 @@ class PartitionSource(Protocol):
     @property
     def size(self) -> int:
         """How much there is to read, to begin with the largest partition."""
+        ...
+
+    @property
+    def partition(self) -> int | None:
+        """The number of the partition; None of a file with several."""
+        ...
+
+    @property
+    def pieces(self) -> Sequence[PartitionSource]:
+        """Parts that can be read side by side, in the order of their offsets."""
         ...
 
     def records(
@@ -54,6 +67,13 @@ class Source:
     partitions: tuple[PartitionSource, ...]
     unverified: str = ""
     """Why checksums of batches are not verified; empty: they are."""
+    sizes_per_second: float = SEGMENT_BYTES_PER_SECOND
+    """How much of the size of a partition is audited in a second of CPU, about."""
+
+    @property
+    def core_seconds(self) -> float:
+        """The CPU time of an audit, about."""
+        return sum(partition.size for partition in self.partitions) / self.sizes_per_second
 
 
 @define

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from spark_sim.audit.sources._source import Source, SourceError
+from spark_sim.audit.sources._source import RECORDS_PER_SECOND, Source, SourceError
 from upgrade.cluster.client.errors import ClusterError
 
 if TYPE_CHECKING:
     from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 NO_RECORD: Final = "offsets without a record"
+_OFFSETS_PER_PIECE: Final = 500_000
 
 
 @frozen
@@ -35,6 +36,11 @@ class LivePartition:
     def size(self) -> int:
         """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
         return self.end - self.first
+
+    @property
+    def pieces(self) -> Sequence[LivePartition]:
+        """Ranges of offsets."""
+        return [*self.ranges(_OFFSETS_PER_PIECE)]
 
     def ranges(self, size: int) -> Iterator[LivePartition]:
         """Yield ranges of at most ``size`` offsets."""
@@ -63,7 +69,7 @@ def live_source(topic: OffsetsTopic) -> Source:
     partitions = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
     if not any(partition.size for partition in partitions):
         raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
-    return Source(topic.bootstrap_servers, partitions)
+    return Source(topic.bootstrap_servers, partitions, sizes_per_second=RECORDS_PER_SECOND)
 
 
 def live_ranges(topic: OffsetsTopic) -> dict[int, tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from assignor.groups.history.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
-from spark_sim.audit.sources._source import WITHOUT_CHECKSUMS, OffsetOrder, Source, SourceError
+from spark_sim.audit.sources._source import (
+    RECORDS_PER_SECOND,
+    WITHOUT_CHECKSUMS,
+    OffsetOrder,
+    Source,
+    SourceError,
+)
 from spark_sim.sweep.tables.parquet import open_parquet
 from upgrade.input_values import InvalidInput, parse_json, read_text
 
@@ -39,6 +45,11 @@ class PreservedPartition:
     def name(self) -> str:
         """The name of the files with its rows."""
         return f"partition-{self.partition}"
+
+    @property
+    def pieces(self) -> Sequence[PreservedPartition]:
+        """The partition itself: files have records of all partitions."""
+        return [self]
 
     def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[tuple[int, LogRecord]]:  # noqa: ARG002  # the interface
         """Yield the records.
@@ -80,7 +91,7 @@ def preserved_source(folder: Path) -> Source:
     if not counts:
         raise SourceError(f"expected Parquet files with records, as of audit --follow, found none in {folder}")
     partitions = tuple(PreservedPartition(number, files, counts[number]) for number in sorted(counts))
-    return Source(str(folder), partitions, unverified=WITHOUT_CHECKSUMS)
+    return Source(str(folder), partitions, unverified=WITHOUT_CHECKSUMS, sizes_per_second=RECORDS_PER_SECOND)
 
 
 def _committed_files(folder: Path) -> Iterator[str]:

@@ -1,25 +1,27 @@
-"""Shows in a terminal how far a sweep is."""
+"""Shows in a terminal how far a command is that runs on an engine."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from spark_sim.sweep.sweep import Progress
+from spark_sim.engine import WorkProgress
 
 SECONDS_BETWEEN_LINES: Final = 5
 
 
 @contextmanager
-def show_progress(console: Console, draw: Callable[..., RenderableType | None]) -> Iterator[Callable[[Progress], None]]:
-    """Show how far a sweep is: a bar and the results so far on a terminal, and now and then a line elsewhere.
+def show_progress(
+    console: Console, draw: Callable[..., RenderableType | None] = lambda *_, **__: None
+) -> Iterator[Callable[[Any], None]]:
+    """Show how far a command is: a bar and the results so far on a terminal, and now and then a line elsewhere.
 
     Args:
         console: Where to print.
@@ -34,7 +36,7 @@ def show_progress(console: Console, draw: Callable[..., RenderableType | None]) 
     task = bar.add_task("units; starting", total=None)
     with Live(bar, console=console, transient=True) as live:
 
-        def show(progress: Progress) -> None:
+        def show(progress: WorkProgress) -> None:
             bar.update(
                 task,
                 completed=progress.committed_units,
@@ -47,11 +49,11 @@ def show_progress(console: Console, draw: Callable[..., RenderableType | None]) 
         yield show
 
 
-def _line_printer(console: Console) -> Callable[[Progress], None]:
+def _line_printer(console: Console) -> Callable[[WorkProgress], None]:
     """Print a line every few seconds."""
-    next_line = 0.0
+    next_line = time.monotonic() + SECONDS_BETWEEN_LINES
 
-    def show(progress: Progress) -> None:
+    def show(progress: WorkProgress) -> None:
         nonlocal next_line
         if time.monotonic() >= next_line:
             next_line = time.monotonic() + SECONDS_BETWEEN_LINES
@@ -61,11 +63,10 @@ def _line_printer(console: Console) -> Callable[[Progress], None]:
     return show
 
 
-def _progress_text(progress: Progress) -> str:
+def _progress_text(progress: WorkProgress) -> str:
     """Return ``units, 12,345 runs, about 1:20 left``."""
-    runs = f", {progress.runs:,} runs" if progress.runs else ""
     left = f", about {_minutes(progress.seconds_left)} left" if progress.seconds_left else ""
-    return f"units{runs}{left}"
+    return f"units{progress.detail}{left}"
 
 
 def _minutes(seconds: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spark_sim.engine_libraries import SPARK
 from spark_sim.row_filter import PUSH_FILTERS
 from spark_sim.sweep.folder import PARQUET
-from spark_sim.sweep.spark.executor import engine_of
+from spark_sim.sweep.spark.executor import on_session, sweep_on_spark
 from spark_sim.sweep.spark.paths import to_read
 from spark_sim.sweep.spark.session import ship_packages
 from spark_sim.sweep.suites import SUITES, Suite
@@ -44,13 +44,13 @@ def sweep(
         KeyError: There is no such matrix.
         MissingExtraError: A library of Spark is not installed.
         ResultFolderError: ``out`` holds something else.
-        SweepError: A worker failed; the same call resumes.
+        EngineError: A worker failed; the same call resumes.
     """
     require(*SPARK)
     suite = SUITES[matrix]() if isinstance(matrix, str) else matrix
     ship_packages(spark)
-    with engine_of(spark, out.rstrip("/"), storage_format) as engine:
-        sweep_with(engine, suite, None, out, on_progress=on_progress)
+    with on_session(spark) as engine, sweep_on_spark(engine, out.rstrip("/"), storage_format) as job:
+        sweep_with(job, suite, None, out, on_progress=on_progress)
     return {name: spark.read.format(storage_format).load(to_read(f"{out.rstrip('/')}/{name}")) for name in TABLES}
 
 

@@ -1,37 +1,58 @@
-"""Work units on Spark: each batch is one job that appends rows to the table of units, in any storage and format.
+"""The engine of a Spark session: each batch is one job, whose tasks compute some units with ``mapInArrow``.
 
-A task of the job computes some units with ``mapInArrow``. Nothing but DataFrames is used, so it also runs over Spark
-Connect. Spark commits a batch when its job ends, and reschedules the tasks of a lost executor.
+Nothing but DataFrames is used, so it also runs over Spark Connect. Results come back as rows. Those of a sweep are
+appended to the table of units, in any storage and format: Spark commits a batch when its job ends, and reschedules the
+tasks of a lost executor.
 """
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from uuid import uuid4
 
 from attrs import evolve, frozen
 
+from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, error_line
 from spark_sim.sweep.spark.paths import folder_uri, to_read
-from spark_sim.sweep.spark.session import error_line, interrupt_without_cancelling, spark_errors, spark_session
-from spark_sim.sweep.tables.engine import SweepEngine, TableStore
+from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
+from spark_sim.sweep.tables.engine import SweepJob, TableStore
 from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK
 from spark_sim.sweep.tables.publishing import ResultFolderError
 from spark_sim.sweep.tables.rows import KindRows, TablesError
 from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
-from spark_sim.sweep.worker import Log, UnitTask, row_chunks
+from spark_sim.sweep.worker import UnitTask, row_chunks
 from spark_sim.table import Row, Table
+from subscription_codec import StreamsAssignorError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+U = TypeVar("U")
+R = TypeVar("R")
+ArrowFunction: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
+
+JOB: Final = "streams-assignor"
+"""How Spark names jobs."""
+_CALLS: Final = "number BIGINT, piece BINARY"
+_MAPPED: Final = "key BIGINT, place BIGINT, number BIGINT, piece BINARY"
+_NO_ERROR: Final = b"bytes:"
+"""How bytes of a mapper begin; what begins otherwise is its error, pickled."""
+_MAPPED_BYTES: Final = 1 << 20
+_ROWS_PER_BATCH: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_PIECE_BYTES: Final = 1 << 24
+"""A result may be larger than a row of Arrow should be."""
 FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
 _PART: Final = r"/part-[^/]+$"
 MAX_CONCURRENT_JOBS: Final = 8
@@ -41,29 +62,34 @@ MAX_LOOKING_SHARE: Final = 0.01
 
 
 @contextmanager
-def spark_engine(
-    master: str, out: str, storage_format: str, log: Log, settings: Mapping[str, str]
+def open_spark(
+    master: str, log: Log, settings: Mapping[str, str] = NO_SETTINGS, job: str = JOB
 ) -> Iterator[SparkEngine]:
     """Start Spark with settings of the user, or use the active session.
 
     Raises:
         SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).
-        ResultFolderError: Spark cannot read or write ``out``.
     """
-    with spark_session(master, log, settings) as spark, engine_of(spark, out, storage_format) as engine:
+    with spark_session(master, log, settings) as spark, on_session(spark, job) as engine:
         yield engine
 
 
 @contextmanager
-def engine_of(spark: SparkSession, out: str, storage_format: str) -> Iterator[SparkEngine]:
-    """Use a session, whose settings and other jobs stay as they are.
+def on_session(spark: SparkSession, job: str = JOB) -> Iterator[SparkEngine]:
+    """Use a session, whose settings and other jobs stay as they are."""
+    with interrupt_without_cancelling(), ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
+        yield SparkEngine(spark, threads, job)
+
+
+@contextmanager
+def sweep_on_spark(engine: SparkEngine, out: str, storage_format: str) -> Iterator[SparkSweep]:
+    """Sweep into a URI.
 
     Raises:
         ResultFolderError: Spark cannot read or write ``out``.
     """
     try:
-        with interrupt_without_cancelling(), ThreadPoolExecutor(MAX_CONCURRENT_JOBS) as threads:
-            yield SparkEngine(spark, out, storage_format, threads)
+        yield SparkSweep(engine, out, storage_format)
     except spark_errors() as error:
         raise ResultFolderError(f"Spark cannot use {out}: {error_line(str(error))}") from error
 
@@ -286,47 +312,180 @@ def _rows(frame: DataFrame) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
-class SparkEngine(SweepEngine):
-    """Computes batches as Spark jobs. They have a tag, by which they are cancelled, and a description."""
+class SparkEngine(WorkEngine):
+    """Computes batches as jobs of a session. They have a tag, by which they are cancelled, and a description."""
 
     one_task_per_batch = False
 
-    def __init__(self, spark: SparkSession, out: str, storage_format: str, threads: ThreadPoolExecutor) -> None:
-        self.store: SparkTables = SparkTables(spark, out, storage_format)
+    def __init__(self, spark: SparkSession, threads: ThreadPoolExecutor, job: str = JOB) -> None:
+        self.spark = spark
         self.pool = threads
-        self.compute = self._compute
-        self._spark = spark
+        self._job = job
         self._tag = f"streams-assignor-{uuid4().hex}"
         self._cores = 0
+
+    @property
+    def shares_files(self) -> bool:  # type: ignore[override]  # of processes it is always so
+        """Whether workers may write into folders of this process, as those of a local master.
+
+        A cluster repeats the task of a worker that is lost, or only seems to be: then two would write one file.
+        """
+        master = self.spark.conf.get("spark.master", "") or ""
+        return _context(self.spark) is not None and is_local(master) and not master.startswith("local-cluster")
+
+    def cores(self) -> int:
+        """Return the cores that are registered now; over Spark Connect those of the first time."""
+        if (context := _context(self.spark)) is not None:
+            return int(context.defaultParallelism)
+        if not self._cores:
+            from pyspark.sql.functions import count_distinct, spark_partition_id
+
+            partitions = self.spark.range(10_000).select(spark_partition_id().alias("partition"))
+            self._cores = int(partitions.agg(count_distinct("partition")).collect()[0][0])
+        return self._cores
+
+    def cancel(self) -> None:
+        """Cancel the jobs of this engine and no others."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(Exception):  # a Spark that does not answer has nothing left to cancel
+            self.spark.interruptTag(self._tag)
+
+    def frame(self, count: int, compute: ArrowFunction, schema: str, what: str) -> DataFrame:
+        """Return rows that so many tasks compute of their numbers; jobs of this thread have tag and description."""
+        self.spark.addTag(self._tag)
+        if (context := _context(self.spark)) is not None:
+            context.setJobDescription(f"{self._job}: {what}")
+        return self.spark.range(0, count, 1, count).mapInArrow(compute, schema)
+
+    def caller(self, function: Callable[[U], R]) -> Callable[[Sequence[tuple[int, U]]], list[tuple[int, R]]]:
+        """Return what computes a batch as a job."""
+        return partial(self._call_each, function)
+
+    def _call_each(self, function: Callable[[U], R], batch: Sequence[tuple[int, U]]) -> list[tuple[int, R]]:
+        calls = _calls(function, tuple(unit for _, unit in batch))
+        results = _unpickled(self.frame(len(batch), calls, _CALLS, f"{len(batch)} tasks"))
+        return [(place, results[number]) for number, (place, _) in enumerate(batch)]
+
+    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
+        """Return the results by key: one job, in which Spark brings the bytes of a key together."""
+
+        def compute(_batch: object) -> list[R]:
+            what = f"{len(units)} tasks, joined by {keys} keys"
+            mapped = self.frame(len(units), _mapped(mapper, tuple(units)), _MAPPED, what)
+            joined = mapped.repartition(keys, "key").sortWithinPartitions("key", "place", "number")
+            results = _unpickled(joined.mapInArrow(_reduced(reducer), _CALLS))
+            return [results[key] for key in range(keys)]
+
+        with _few_rows_per_batch(self.spark), closing(self.run(compute, [(1.0, None)])) as steps:
+            return [result for batches, _ in steps for results in batches for result in results]
+
+
+def _unpickled(frame: DataFrame) -> dict[int, Any]:
+    """Return results by their numbers; an error that is one of them is raised."""
+    pieces: dict[int, list[bytes]] = {}
+    for row in _rows(frame):
+        pieces.setdefault(row["number"], []).append(row["piece"])
+    results = {number: pickle.loads(b"".join(parts)) for number, parts in pieces.items()}
+    if error := next((result for result in results.values() if isinstance(result, StreamsAssignorError)), None):
+        raise error
+    return results
+
+
+@contextmanager
+def _few_rows_per_batch(spark: SparkSession) -> Iterator[None]:
+    """Make batches of Arrow small meanwhile: a row of bytes has up to a megabyte."""
+    before = spark.conf.get(_ROWS_PER_BATCH)
+    spark.conf.set(_ROWS_PER_BATCH, "16")
+    try:
+        yield
+    finally:
+        spark.conf.set(_ROWS_PER_BATCH, before or "10000")
+
+
+def _mapped(mapper: Mapper[U], units: tuple[U, ...]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from numbers of units to the bytes of each key, in pieces."""
+
+    def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for place in (number for batch in numbers for number in batch.column(0).to_pylist()):
+            try:
+                contents = [_NO_ERROR + content for content in mapper(units[place])]
+            except StreamsAssignorError as error:
+                contents = [pickle.dumps(error)]
+            for key, content in enumerate(contents):
+                for number, piece in enumerate(_pieces(content, _MAPPED_BYTES)):
+                    yield _row(key=key, place=place, number=number, piece=piece)
+
+    return call
+
+
+def _reduced(reducer: Reducer[Any]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from the bytes of keys, in order, to their results."""
+
+    def contents(rows: Iterator[Row]) -> Iterator[bytes]:
+        for _, pieces in groupby(rows, itemgetter("place")):
+            content = b"".join(row["piece"] for row in pieces)
+            if not content.startswith(_NO_ERROR):
+                raise pickle.loads(content)
+            yield content.removeprefix(_NO_ERROR)
+
+    def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for key, of_key in groupby(rows, itemgetter("key")):
+            try:
+                result = reducer(key, contents(of_key))
+            except StreamsAssignorError as error:
+                result = error
+            for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):
+                yield _row(number=key, piece=piece)
+
+    return call
+
+
+def _pieces(content: bytes, size: int) -> Iterator[bytes]:
+    for begin in range(0, len(content), size):
+        yield content[begin : begin + size]
+
+
+def _row(**values: int | bytes) -> pa.RecordBatch:
+    import pyarrow
+
+    types = {int: pyarrow.int64(), bytes: pyarrow.binary()}
+    columns = [pyarrow.array([value], types[type(value)]) for value in values.values()]
+    return pyarrow.RecordBatch.from_arrays(columns, names=[*values])
+
+
+def _calls(function: Callable[[U], Any], units: tuple[U, ...]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from numbers of units to their results, pickled, in pieces."""
+
+    def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
+            try:
+                result = function(units[number])
+            except StreamsAssignorError as error:  # as a value: Spark would repeat the task, and print the traceback
+                result = error
+            for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):
+                yield _row(number=number, piece=piece)
+
+    return call
+
+
+class SparkSweep(SweepJob):
+    """A sweep on Spark: a batch is a job that appends rows to the table of units."""
+
+    def __init__(self, engine: SparkEngine, out: str, storage_format: str) -> None:
+        self.engine: SparkEngine = engine
+        self.store: SparkTables = SparkTables(engine.spark, out, storage_format)
+        self.compute = self._compute
         self._driver = Driver.new()
         self._creating = Lock()
         self._submitted = 0
         self._next_look = 0.0
 
-    def cores(self) -> int:
-        """Return the cores that are registered now; over Spark Connect those of the first time."""
-        if (context := _context(self._spark)) is not None:
-            return int(context.defaultParallelism)
-        if not self._cores:
-            from pyspark.sql.functions import count_distinct, spark_partition_id
-
-            partitions = self._spark.range(10_000).select(spark_partition_id().alias("partition"))
-            self._cores = int(partitions.agg(count_distinct("partition")).collect()[0][0])
-        return self._cores
-
-    def cancel(self) -> None:
-        """Cancel the jobs of this sweep and no others."""
-        self.pool.shutdown(wait=False, cancel_futures=True)
-        with suppress(Exception):  # a Spark that does not answer has nothing left to cancel
-            self._spark.interruptTag(self._tag)
-
     def _compute(self, tasks: Sequence[UnitTask]) -> list[tuple[str, str]]:
         """Compute a batch: one Spark task for each task."""
         batch, units = self._new_batch(), sum(len(task.units) for task in tasks)
-        self._spark.addTag(self._tag)  # tag and description belong to this thread
-        if (context := _context(self._spark)) is not None:
-            context.setJobDescription(f"streams-assignor sweep: {units} units, batch {batch}")
-        rows = self._spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(_row_batches(tuple(tasks)), UNITS.ddl())
+        what = f"{units} units, batch {batch}"
+        rows = self.engine.frame(len(tasks), _row_batches(tuple(tasks)), UNITS.ddl(), what)
         with self._creating:
             self.store.create_log()
         self.store.append(rows, batch)
@@ -357,7 +516,7 @@ class SparkEngine(SweepEngine):
             self._next_look = time.monotonic() + (time.monotonic() - began) / MAX_LOOKING_SHARE
 
 
-def _row_batches(tasks: tuple[UnitTask, ...]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _row_batches(tasks: tuple[UnitTask, ...]) -> ArrowFunction:
     """Return the function of ``mapInArrow``: from numbers of tasks to the rows of their units."""
 
     def compute(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -21,14 +21,13 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from spark_sim.engine import NO_SETTINGS, Log, error_line
 from spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
 from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
-from spark_sim.sweep.worker import Log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +40,7 @@ REMOTE: Final = "sc://"
 _PORT: Final = 15002
 """The port of a Spark Connect server whose address has none."""
 _CONNECT_SECONDS: Final = 30
+_SPARK_CORE: Final = re.compile(r"spark-core_[\d.]+-(\d.*)\.jar")
 
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS: Final = {
@@ -94,7 +94,7 @@ def describe(java: JavaRuntime, master: str) -> str:
 
 
 @contextmanager
-def spark_session(master: str, log: Log, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[SparkSession]:
+def spark_session(master: str, log: Log, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[SparkSession]:
     """Open a session on any Spark master, and close it; an active session is used as it is, and stays open.
 
     The JVM and the workers print into a file instead of the terminal.
@@ -126,6 +126,7 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = MappingPr
                 ship_packages(session)
                 yield session
             return
+        require_own_spark_home()
         java = find_java()
         log(describe(java, master))
         with _environment(_variables(master, java)):
@@ -133,6 +134,32 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = MappingPr
         with stack:
             ship_packages(session)
             yield session
+
+
+def require_own_spark_home() -> None:
+    """Refuse a ``SPARK_HOME`` that is not the Spark of this PySpark: PySpark would start that one.
+
+    Raises:
+        SparkNotStarted: It names what is there instead.
+    """
+    import pyspark
+
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return
+    jars = (_SPARK_CORE.fullmatch(path.name) for path in Path(home, "jars").glob("spark-core_*.jar"))
+    versions = [jar[1] for jar in jars if jar]
+    expected = f"expected SPARK_HOME to be unset, or to be Spark {pyspark.__version__} as this PySpark"
+    if not versions and not Path(home, "bin", "spark-submit").exists():
+        exists = "has no jars of Spark" if Path(home).is_dir() else "does not exist"
+        raise SparkNotStarted(f"{expected}; got {home}, which {exists}")
+    if versions and _line(versions[0]) != _line(pyspark.__version__):
+        raise SparkNotStarted(f"{expected}; got {home}, which is Spark {versions[0]}")
+
+
+def _line(version: str) -> list[str]:
+    """Return the first two numbers: releases of one line work together."""
+    return version.split(".")[:2]
 
 
 @contextmanager
@@ -191,7 +218,7 @@ def _start(master: str, folder: Path, own: Mapping[str, str]) -> tuple[SparkSess
                 context = SparkContext(gateway=gateway, conf=conf)
             stack.callback(_stop_context, context, gateway)
             session = SparkSession(context)  # fails if no master answered: then Spark has stopped its context by itself
-        except (PySparkException, Py4JError) as error:
+        except (PySparkException, Py4JError, OSError) as error:
             raise SparkNotStarted(f"Spark did not start on {master}: {_last_error_line(log) or error}") from error
         return session, stack.pop_all()
 
@@ -233,7 +260,7 @@ def _is_foreign_record(record: logging.LogRecord) -> bool:
 
 
 def _settings(master: str, folder: Path) -> dict[str, str]:
-    settings = {"spark.app.name": "streams-assignor sweep"}
+    settings = {"spark.app.name": "streams-assignor"}
     if is_this_machine(master):
         settings |= LOOPBACK_SETTINGS | {"spark.local.dir": str(folder)}
     if is_local(master):
@@ -324,22 +351,6 @@ def _archive() -> Path:
 
 def _last_error_line(log: Path) -> str:
     return error_line(log.read_text(encoding="utf-8", errors="replace"))
-
-
-def error_line(text: str) -> str:
-    r"""Return the last line of a text that names an error, without lines of stack traces.
-
-    >>> error_line("An error occurred\n: java.io.IOException: no\n\tat org.example.NoError(x.java:1)\n\t... 3 more")
-    'java.io.IOException: no'
-    """
-    lines = (line.strip().removeprefix(": ").removeprefix("Caused by: ") for line in text.splitlines())
-    errors = [line for line in lines if re.search(r"Exception|Error|error:", line) and not line.startswith("at ")]
-    return errors[-1] if errors else ""
-
-
-def failure_reason(error: object) -> str:
-    """Return the line of an error that says most: the one that names an error, or else the first one."""
-    return error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Executor
 from pathlib import Path
 
+from spark_sim.engine import WorkEngine
 from spark_sim.sweep.tables.rows import KindRows
 from spark_sim.sweep.worker import UnitTask
 from spark_sim.table import Row
@@ -48,24 +48,14 @@ class TableStore(ABC):
         """
 
 
-class SweepEngine(ABC):
-    """Computes batches of tasks and commits them to its store."""
+class SweepJob(ABC):
+    """What a sweep runs on: an engine that computes batches, and the store to which they are committed."""
 
+    engine: WorkEngine
     store: TableStore
-    pool: Executor
-    """The executor in which ``compute`` runs."""
     compute: Callable[[Sequence[UnitTask]], list[tuple[str, str]]]
     """Computes a batch and commits it; returns the key and the result of each unit, as JSON."""
-    one_task_per_batch: bool
-
-    @abstractmethod
-    def cores(self) -> int:
-        """Return the cores that are available now: those of a cluster arrive one after the other."""
 
     @abstractmethod
     def refuse_earlier_driver(self) -> None:
         """Raise ``TablesError`` if a driver that began earlier writes to the store."""
-
-    @abstractmethod
-    def cancel(self) -> None:
-        """Make all running batches fail soon."""

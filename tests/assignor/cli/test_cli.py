@@ -116,10 +116,10 @@ def test_yaml_has_the_content_of_json(arguments):
     """JSON is YAML, so the forms of numbers and texts are those of the YAML of `group`."""
     as_json, as_yaml = run(*arguments, "-o", "json"), run(*arguments, "-o", "yaml")
 
-    assert run(*arguments, "--json").output == as_json.output
-    assert (as_json.exit_code, to_yaml(json.loads(as_json.output))) == (
+    assert run(*arguments, "--json").stdout == as_json.stdout
+    assert (as_json.exit_code, to_yaml(json.loads(as_json.stdout))) == (
         as_yaml.exit_code,
-        as_yaml.output.removeprefix("---\n"),
+        as_yaml.stdout.removeprefix("---\n"),
     )
 
 

@@ -16,11 +16,11 @@ from assignor.cli.replay import replay
 from assignor.cli.report import report
 from assignor.cli.sweep import PRESET_NAMES, _upgrades, sweep
 from assignor.formats.block_yaml import to_yaml
+from spark_sim.engine import EngineError
 from spark_sim.search.cell_result import UpgradeResult
 from spark_sim.sweep.folder import open_folder
 from spark_sim.sweep.presets import PRESETS
 from spark_sim.sweep.suites import FinishedSweep
-from spark_sim.sweep.sweep import SweepError
 from spark_sim.sweep.tables.rows import UPGRADE_SUITE
 from spark_sim.sweep.tables.schema import TABLES
 from upgrade.extras import MissingExtraError
@@ -315,7 +315,7 @@ def fixture_expensive(monkeypatch):
 
     def record(suite, *_arguments, **_keywords):
         started.append(suite)
-        raise SweepError("that is enough")
+        raise EngineError("that is enough")
 
     monkeypatch.setattr("spark_sim.sweep.presets.predicted_core_seconds", lambda _suite: 1_003_000)
     monkeypatch.setattr("spark_sim.sweep.sweep.run_sweep", record)
@@ -405,7 +405,7 @@ def test_sweep_says_what_it_does_not_see(tmp_path):
 @pytest.mark.parametrize(
     ("error", "named"),
     [
-        (SweepError("a worker failed: OutOfMemoryError"), "Error; what is finished is in "),
+        (EngineError("a worker failed: OutOfMemoryError"), "Error; what is finished is in "),
         (MissingExtraError("pyspark is not installed: pip install 'streams-assignor[spark]'"), "pyspark is not"),
         (OSError(28, "No space left on device"), "No space left"),
     ],
@@ -423,7 +423,7 @@ def test_what_ends_a_sweep_is_one_line_and_status_1(tmp_path, monkeypatch, error
 
 def test_a_sweep_of_which_nothing_is_kept_does_not_say_so(tmp_path, monkeypatch):
     def fail(*_arguments, **_keywords):
-        raise SweepError("a worker failed: [Errno 28] No space left on device")
+        raise EngineError("a worker failed: [Errno 28] No space left on device")
 
     monkeypatch.setattr("spark_sim.sweep.sweep.run_sweep", fail)
     result = run(sweep, "--matrix", "kip-268", "--out", tmp_path / "out")

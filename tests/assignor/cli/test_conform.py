@@ -14,8 +14,16 @@ CAPTURES = ROOT / "tests/captures"
 AGREES = CAPTURES / "2.0.1-to-2.3.1.json"
 
 
+ENGINE = "in this process, without Spark\n"
+"""What says where captures are compared, on standard error."""
+
+
 def run(*arguments):
     return CliRunner().invoke(cli, ["conform", *map(str, arguments)])
+
+
+def errors(done):
+    return done.stderr.removeprefix(ENGINE)
 
 
 @pytest.fixture
@@ -28,7 +36,7 @@ def differs(tmp_path):
 
 def test_captures_that_agree_are_rows_of_a_table():
     result = run(AGREES, CAPTURES / "1.1.1-to-2.0.1-without-upgrade-from-leader-last.json")
-    head, one, other, _, last = result.output.splitlines()
+    head, one, other, _, last = result.stdout.splitlines()
 
     assert 0 == result.exit_code
     assert ["capture", "generations"] == head.split()[:2]
@@ -44,7 +52,7 @@ def test_what_a_newer_release_behaves_like_may_be_assumed(tmp_path):
 
     assert 2 == run(path).exit_code
     done = run("--json", "--assume", "4.3", path)
-    assert (0, "note: 4.9.1 is assumed to behave like 4.3.1\n") == (done.exit_code, done.stderr)
+    assert (0, "note: 4.9.1 is assumed to behave like 4.3.1\n") == (done.exit_code, errors(done))
     assert ["4.9.1 is assumed to behave like 4.3.1"] == json.loads(done.stdout)["assumed"]
 
 
@@ -70,7 +78,7 @@ def test_the_first_generation_that_differs_is_explained(differs):
         "    peer-2           2.0.1  3/3    3/3   3/3       3/4   0_2,0_5       0_2,0_5",
         "1 of 2 agree",
     ):
-        assert line in result.output.splitlines()
+        assert line in result.stdout.splitlines()
 
 
 def test_verbose_shows_every_generation():
@@ -95,7 +103,7 @@ def test_a_failure_of_a_known_bug_names_the_bug():
 
 def test_json_is_a_line_for_each_file(differs):
     result = run("--json", AGREES, differs)
-    good, bad = map(json.loads, result.output.splitlines())
+    good, bad = map(json.loads, result.stdout.splitlines())
 
     assert 1 == result.exit_code
     assert ["2.0.1-to-2.3.1", "agrees", 9, 24, 24] == [
@@ -124,8 +132,9 @@ def test_a_file_that_is_no_capture_is_one_line(tmp_path, text):
     result = run(path)
 
     assert 2 == result.exit_code
-    assert result.output.startswith(f"Error: {path} is not a capture: ")
-    assert 1 == len(result.output.splitlines())
+    assert "" == result.stdout
+    assert errors(result).startswith(f"Error: {path} is not a capture: ")
+    assert 1 == len(errors(result).splitlines())
 
 
 def test_a_file_that_is_no_capture_does_not_take_the_others_with_it(tmp_path, differs):
@@ -142,7 +151,7 @@ def test_a_file_that_is_no_capture_does_not_take_the_others_with_it(tmp_path, di
         f"Error: {broken} is not a capture: expected JSON (Expecting value) at line 2 column 18, got '}}]'",
         f"{tmp_path / 'nowhere.json'} cannot be read: expected a file, got: No such file or directory",
         f"{tmp_path} cannot be read: expected a file, got: Is a directory",
-    ] == result.stderr.splitlines()
+    ] == errors(result).splitlines()
 
 
 def test_json_has_a_line_for_a_file_that_is_no_capture(tmp_path):
@@ -159,15 +168,15 @@ def test_inferred_steps_are_shown(tmp_path):
     path = tmp_path / "bare.json"
     path.write_text(json.dumps({"generations": json.loads(AGREES.read_text())["generations"]}))
     result = run(path)
-    (row,) = map(json.loads, run("--json", path).output.splitlines())
+    (row,) = map(json.loads, run("--json", path).stdout.splitlines())
 
     assert 0 == result.exit_code
     assert (
-        'bare: it has no steps; it agrees with the steps inferred from its messages: "2.0.1", "2.3.1".' in result.output
+        'bare: it has no steps; it agrees with the steps inferred from its messages: "2.0.1", "2.3.1".' in result.stdout
     )
     assert ["2.0.1", "2.3.1"] == row["inferred_steps"]
     assert 'add "steps"' in row["hint"]
-    assert json.loads(run("--json", AGREES).output)["hint"] is None
+    assert json.loads(run("--json", AGREES).stdout)["hint"] is None
 
 
 def test_a_capture_without_steps_that_nothing_explains_is_incomplete(tmp_path):
@@ -177,14 +186,14 @@ def test_a_capture_without_steps_that_nothing_explains_is_incomplete(tmp_path):
     path = tmp_path / "bare.json"
     path.write_text(json.dumps({"generations": capture["generations"]}))
     result = run(AGREES, path)
-    (row,) = map(json.loads, run("--json", path).output.splitlines())
+    (row,) = map(json.loads, run("--json", path).stdout.splitlines())
 
     assert 1 == result.exit_code
     assert "bare is incomplete: no inferred steps explain the difference in generation 4, step by step:" in (
-        result.output
+        result.stdout
     )
-    assert "bare: it has no steps, and differs with all steps that were tried" in result.output
-    assert "1 of 2 agree, 1 incomplete" == result.output.splitlines()[-1]
+    assert "bare: it has no steps, and differs with all steps that were tried" in result.stdout
+    assert "1 of 2 agree, 1 incomplete" == result.stdout.splitlines()[-1]
     assert "incomplete" == row["verdict"] == row["step_by_step"]["verdict"]
 
 
@@ -192,8 +201,8 @@ def test_a_capture_comes_from_standard_input():
     result = CliRunner().invoke(cli, ["conform", "-"], input=AGREES.read_bytes())
     wrong = CliRunner().invoke(cli, ["conform", "-"], input=b"")
 
-    assert result.output.splitlines()[1].startswith("stdin ")
-    assert "1 of 1 agree" == result.output.splitlines()[-1]
+    assert result.stdout.splitlines()[1].startswith("stdin ")
+    assert "1 of 1 agree" == result.stdout.splitlines()[-1]
     assert wrong.output.startswith("Error: stdin is not a capture: ")
 
 
@@ -210,7 +219,7 @@ def test_an_unknown_release_is_wrong_input(tmp_path):
     result = run(path)
 
     assert 2 == result.exit_code
-    assert f"step '9.9.9': unknown release '9.9.9': newer than this version knows ({NEWEST})" in result.output
+    assert f"step '9.9.9': unknown release '9.9.9': newer than this version knows ({NEWEST})" in result.stderr
 
 
 def test_control_characters_of_a_name_are_escaped(differs):

@@ -170,7 +170,6 @@ def test_code_without_kafka_loses_nothing(run):
     [
         (("2.8", "4.3"), "expected a jar, a class file or a folder"),
         (("--brokers", "2.8", "4.3"), "--app are for a Streams group"),
-        (("4.2", "4.3", "--to-protocol", "streams"), "--to-protocol excludes --brokers, --topologies, --app"),
         (("4.3", "4.3"), "--config and --app need two releases"),
     ],
 )

@@ -121,4 +121,4 @@ def test_without_files_there_is_nothing_to_annotate(run):
 def test_other_plans_have_no_such_form():
     done = CliRunner().invoke(plan, ["--brokers", "2.8", "4.3", "-o", "sarif"])
 
-    assert (2, True) == (done.exit_code, "-o sarif is for the upgrade of a Streams group" in done.output)
+    assert (2, True) == (done.exit_code, "-o sarif is for a Streams group, without --brokers" in done.output)

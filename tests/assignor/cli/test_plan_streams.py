@@ -11,6 +11,8 @@ from assignor.cli.plan.command import plan
 from assignor.groups import Assigned, BrokerAssignment, DescribedGroup, DescribedGroupMember, NoSuchGroup
 from assignor.groups.describe.kafka_python import group_lookup
 from subscription_codec import TaskId
+from tests.upgrade.application.class_bytes import ClassBytes
+from tests.upgrade.application.test_archive import jar
 from upgrade.cluster.client import feature_client
 from upgrade.cluster.client.errors import Unreachable
 from upgrade.cluster.features.rpc import FeatureMetadata, Listener
@@ -62,7 +64,7 @@ def test_the_first_line_has_the_verdict():
 
     assert (
         "4.3.1 to 4.3.1, classic to streams protocol: safe-if: offline: stop everything, then start everything, "
-        "if these hold: streams-version"
+        "if these hold: streams-version; of 9 the files cannot tell"
     ) == run(*STREAMS, *known).output.splitlines()[0]
     assert (
         "2.8.2 to 4.3.1, classic to streams protocol: unsafe: rolling upgrade first, then offline: stop everything, "
@@ -74,6 +76,15 @@ def test_the_first_line_has_the_verdict():
 @pytest.mark.parametrize(("broker", "status"), [("4.2.0", 1), ("4.2.1", 0)])
 def test_the_exit_status_is_1_if_something_blocks(broker, status):
     assert status == run(*STREAMS, "--broker-release", broker).exit_code
+
+
+def test_a_line_of_brokers_does_not_rule_the_bug_of_4_2_0_out():
+    """Its newest release does not have it, and nobody said that all brokers run that one."""
+    found = plain(*STREAMS, "--broker-release", "4.2")
+    named = plain(*STREAMS, "--broker-release", "4.2.x")
+
+    assert ["open", "open"] == [row["status"] for row in (found["requirements"][2], named["requirements"][2])]
+    assert ["which patch release the brokers have"] == found["requirements"][2]["decided_by"]
 
 
 def test_commands_have_the_names_and_values_of_the_members(settings):
@@ -167,6 +178,109 @@ def test_warm_ups_of_streams_groups_are_not_standbys():
     found = observed_group(DescribedGroup(name="g", state="Stable", type="streams", members=(member,)))
 
     assert (1, 1, 1) == (found.members, found.standbys, found.warm_ups)
+
+
+@pytest.fixture(name="app")
+def fixture_app(tmp_path):
+    """A class that reads topics by a pattern, with its settings and a library."""
+    pattern = "(Ljava/util/regex/Pattern;)Lorg/apache/kafka/streams/kstream/KStream;"
+    own = ClassBytes("com/example/Orders").calls("org/apache/kafka/streams/StreamsBuilder", "stream", pattern)
+    path = tmp_path / "orders.jar"
+    path.write_bytes(jar({"com/example/Orders.class": own.bytes()}))
+    return path
+
+
+@pytest.fixture(name="static")
+def fixture_static(tmp_path):
+    path = tmp_path / "static.properties"
+    path.write_text("num.standby.replicas=1\nconsumer.group.instance.id=one\nmax.warmup.replicas=4\n")
+    return path
+
+
+def test_files_show_what_blocks_and_what_concerns(app, static):
+    lines = run(*STREAMS, "--config", static, "--app", app, "--broker-release", "4.3").output.splitlines()
+
+    assert lines[0].endswith("blocked by static-members, pattern-subscriptions")
+    for line in (
+        f"    shown by: {static} line 2 sets group.instance.id",
+        "    shown by: your class com.example.Orders refers to org.apache.kafka.streams.StreamsBuilder#stream(Pattern)",
+        "hazards that concern you: 1; -v: what to do",
+        "- waits: standby tasks, and brokers of 4.3: standby tasks move to processes that have more tasks than others",
+        f"    shown by: {static} line 1 sets num.standby.replicas above 0; the brokers are of 4.3",
+    ):
+        assert line in lines
+    assert any(line.startswith("cannot be told: ") for line in lines)
+    assert any(f"note: max.warmup.replicas ({static} line 3) has no effect" in line for line in lines)
+    assert any(line.startswith(f"code in {app}: 1 classes") for line in lines)
+    assert ", your configuration, the references of your code; not checked: " in lines[-1]
+
+
+def test_json_has_the_split_and_the_settings(static):
+    found = plain(*STREAMS, "--config", static, "--broker-release", "4.3")
+    blocked = [row for row in found["requirements"] if row["status"] == "blocked"]
+
+    assert ([f"{static} line 2 sets group.instance.id"], []) == (blocked[0]["because"], blocked[0]["decided_by"])
+    assert sum(found["concerns"].values()) == len(found["hazards"])
+    assert {"concerns", "because", "decided_by"} <= found["hazards"][0].keys()
+    assert [("num.standby.replicas", f"{static} line 1")] == [
+        (row["setting"], row["where"]) for row in found["settings"]
+    ]
+    assert [("max.warmup.replicas", f"{static} line 3")] == [(row["setting"], row["where"]) for row in found["ignored"]]
+
+
+def test_the_runbook_has_the_split(static):
+    text = run(*STREAMS, "--config", static, "-o", "markdown").output
+
+    assert "- [ ] blocked: the application has no static members" in text
+    assert f"\n  - shown by: {static} line 2 sets group.instance.id\n" in text
+    assert "\n  - decided by: --broker-release or --group (the release of the brokers)\n" in text
+    assert f"- num.standby.replicas ({static} line 1): streams.num.standby.replicas=1 replaces it" in text
+    assert f"- max.warmup.replicas ({static} line 3): nothing replaces it: " in text
+    assert "## Hazards of which the files cannot tell" in text
+    assert "- [x] - [x]" not in text
+
+
+def test_a_runbook_without_settings_names_the_configurations():
+    text = run(*STREAMS, "-o", "markdown").output
+
+    assert "- num.standby.replicas: streams.num.standby.replicas=its value replaces it" in text
+    assert "## Hazards beyond the metadata" in text
+
+
+@pytest.mark.usefixtures("cluster")
+def test_sarif_has_what_blocks_and_the_settings_without_effect(cluster, static):
+    cluster["group"] = DescribedGroup(name="billing", state="Stable", type="share")
+    done = run(*STREAMS, *LIVE, "--config", static, "-o", "sarif")
+    results = json.loads(done.output)["runs"][0]["results"]
+    lines = {row["ruleId"]: row["locations"][0]["physicalLocation"]["region"]["startLine"] for row in results}
+
+    assert 1 == done.exit_code
+    assert {
+        "protocol-static-members": 2,
+        "protocol-live-group": 1,
+        "protocol-setting-moves": 1,
+        "protocol-setting-ignored": 3,
+        "hazard-standbys-of-4.3": 1,
+    } == lines
+
+
+def test_settings_of_another_release_block(tmp_path):
+    """Members of 4.4.0 refuse an end point that those of 4.3.1 take."""
+    path = tmp_path / "members.properties"
+    path.write_text("application.server=no-port\n")
+    done = run("4.3", "4.4", *STREAMS[2:], "--config", path)
+
+    assert (1, True) == (done.exit_code, "; members of 4.4.0 do not start with the configuration" in done.output)
+    assert f"configuration {path}: 1 refused" in done.output
+
+
+def test_the_upgrade_before_is_judged_too(tmp_path):
+    path = tmp_path / "members.properties"
+    path.write_text("processing.guarantee=exactly_once\n")
+    found = plain("2.8", *STREAMS[1:], "--config", path)
+
+    assert ["members of 4.3.1 do not start with the configuration, see below"] == found["blocked"]
+    assert "refused" in {setting["status"] for setting in found["configuration"]["settings"]}
 
 
 @pytest.mark.parametrize(

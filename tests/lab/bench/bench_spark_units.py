@@ -17,9 +17,10 @@ import time
 from pathlib import Path
 from unittest.mock import patch
 
+from spark_sim.engine_choice import PROCESSES
 from spark_sim.sweep.spark.session import spark_session
 from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import PROCESSES, run_sweep
+from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.work_units import SweepConfig
 from tests.lab.bench.bench_sweep import measured
 from tests.lab.bench.synthetic_units import SyntheticUnit, compute
@@ -42,7 +43,7 @@ def synthetic(count, seconds, thousands):
 
 
 def swept(suite, master, cores):
-    with tempfile.TemporaryDirectory() as folder, patch("spark_sim.sweep._local._available_cores", lambda: cores):
+    with tempfile.TemporaryDirectory() as folder, patch("spark_sim.engine.available_cores", lambda: cores):
         return measured(lambda: run_sweep(suite, Path(folder), master=master))[:2]
 
 

@@ -79,6 +79,10 @@ class Cluster:
         """Bootstrap addresses of the voters."""
         return ",".join(self.controller(node) for node in self._voters)
 
+    def node(self, node: int) -> Subprocess:
+        """A node that runs."""
+        return self._running[node]
+
     def broker(self, node: int) -> str:
         return f"127.0.0.1:{self._ports[node][0]}"
 

@@ -75,7 +75,7 @@ def observe(release: str, seconds: float, folder: Path, stack: ExitStack) -> tup
     time.sleep(seconds * 3 / 4)
     for group in groups:
         group.settle()
-    audit = run_audit(segments_source(folder / "1" / "data"), folder / "audit", AuditFilter(), processes=1)
+    audit = run_audit(segments_source(folder / "1" / "data"), folder / "audit", AuditFilter())
     found = [f"{group['group']} {each['code']}: {each['text']}" for group in audit.groups for each in group["findings"]]
     for group in audit.groups:
         print(group["group"], group["type"], group["members"], group["causes"], flush=True)

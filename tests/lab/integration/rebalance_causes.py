@@ -243,7 +243,7 @@ def play(release: str, folder: Path, only: str = "") -> list[dict[str, Any]]:
         ):
             for played in [pool.submit(lane) for lane in lanes]:
                 played.result()
-        run_audit(segments_source(folder / "1" / "data"), folder / "audit", AuditFilter(), processes=1)
+        run_audit(segments_source(folder / "1" / "data"), folder / "audit", AuditFilter())
         rows = pq.read_table(folder / "audit" / "generations").to_pylist()
         return compare(rows, list(driver.log), driver.played)
 

@@ -95,7 +95,7 @@ def fixture_played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]
             for name in names:
                 groups.until(name, lambda found: found["state"] == "Stable" and len(found["members"]) == 1)
         segments = folder / "cluster" / "1" / "data"
-        run_audit(segments_source(segments), folder / "audit", AuditFilter(), processes=1)
+        run_audit(segments_source(segments), folder / "audit", AuditFilter())
         if KEPT:
             for part in segments.glob("__consumer_offsets-*"):
                 shutil.copytree(part, Path(KEPT, part.name))

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import shlex
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
-from assignor.cli.plan._preflight import observed_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-from tests.lab.integration.applications import PARTITIONS, Application, settle
+from tests.lab.integration.applications import PARTITIONS
 from tests.lab.integration.clusters import NEWEST, Cluster
-from tests.lab.integration.kafka_jars import Unavailable, class_path, counting, jvm
-from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, wait_until
+from tests.lab.integration.kafka_jars import Unavailable, counting
+from tests.lab.integration.migrations import RELEASES, STREAMS, Site
+from tests.lab.integration.subprocesses import JavaMember, wait_until
 from tests.matrix import with_matrix
 from upgrade.cluster.client.feature_client import FeatureClient
 from upgrade.cluster.features.rpc import FeatureUpdate, UpgradeType
@@ -30,108 +23,7 @@ from upgrade.streams_protocol._requirements import RELIANCES, STREAMS_VERSION_RA
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
-SETTINGS = {"num.standby.replicas": "1", "session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
-"""Two of them are outside what brokers accept of a streams group."""
-STREAMS = {"group.protocol": "streams"}
-KEYS = {str(number) for number in range(PARTITIONS)}
 ASSERTED = ("--without", "pattern-subscriptions,named-topologies,warm-ups")
-SCRIPT = "from assignor.cli.main import main; main()"
-
-
-class Site:
-    """One application on one cluster; brokers and members are of one release."""
-
-    def __init__(self, cluster: Cluster, release: str, folder: Path) -> None:
-        self.cluster, self.release, self.folder = cluster, release, folder
-        self.application = Application(cluster.brokers)
-        self.lookup = GroupLookup(cluster.brokers, {}, TIMEOUT_SECONDS)
-        self.file = folder / "members.properties"
-        self.file.write_text("".join(f"{key}={value}\n" for key, value in SETTINGS.items()))
-        self.sent = 0
-
-    @contextmanager
-    def members(self, name: str, **settings: str) -> Iterator[list[JavaMember]]:
-        """Two processes that have all tasks and have counted what was sent before and after they started."""
-        with ExitStack() as stack:
-            found = [stack.enter_context(self.member(f"{name}{number}", **settings)) for number in (1, 2)]
-            settle(*found)
-            self.count(5)
-            yield found
-
-    def member(self, name: str, **more: str) -> JavaMember:
-        usual = {
-            "bootstrap.servers": self.cluster.brokers,
-            "application.id": self.application.name,
-            "client.id": name,
-            "state.dir": str(self.folder / name),
-            "statestore.cache.max.bytes": "0",
-            "commit.interval.ms": "200",
-        }
-        settings = [f"{key}={value}" for key, value in {**usual, **SETTINGS, **more}.items()]
-        return JavaMember(name, [*counting(self.release), self.application.source, self.application.output, *settings])
-
-    def count(self, records: int) -> None:
-        """Send records and wait until they are counted and committed; none may be lost or counted twice."""
-        self.sent += records
-        self.application.send(records)
-        counts = self.application.counts(KEYS, self.sent)
-        assert set(counts.values()) == {self.sent}
-        wait_until(lambda: set(self.committed()) == {self.sent})
-
-    def committed(self) -> list[int]:
-        reader = Consumer({"bootstrap.servers": self.cluster.brokers, "group.id": self.application.name})
-        try:
-            wanted = [TopicPartition(self.application.source, number) for number in range(PARTITIONS)]
-            return [each.offset for each in reader.committed(wanted, timeout=TIMEOUT_SECONDS)]
-        finally:
-            reader.close()
-
-    def plan(self, protocol: str, *more: str) -> tuple[int, Any]:
-        """Exit status and object of the plan for this group."""
-        at = ("--group", self.application.name, "--bootstrap-servers", self.cluster.brokers)
-        ends = (self.release, self.release, "--to-protocol", protocol, "--config", str(self.file))
-        done = command("plan", *ends, *at, "--broker-release", self.release, "--json", *more)
-        assert done.stdout, done.stderr
-        return done.returncode, json.loads(done.stdout)
-
-    def execute(self, line: str) -> str:
-        """Run a printed line with the tool that it names; return what the tool wrote."""
-        tool, *words = shlex.split(line)
-        done = command(*words) if tool == "streams-assignor" else self._kafka_tool(tool, words)
-        assert 0 == done.returncode, done.stdout + done.stderr
-        return done.stdout
-
-    def _kafka_tool(self, tool: str, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        artifact, main = TOOLS[tool]
-        release = self.release if artifact == "kafka_2.13" else NEWEST
-        start = [*jvm(class_path(f"org.apache.kafka:{artifact}:{release}"), "128m", "warn"), main, *words]
-        deadline = time.monotonic() + TIMEOUT_SECONDS
-        while True:
-            done = subprocess.run(start, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
-            # The tools wait for half a minute only.
-            if "TimeoutException" not in done.stdout + done.stderr or time.monotonic() > deadline:
-                return done
-
-    def standbys(self) -> int:
-        return observed_group(self.lookup.group(self.application.name)).standbys
-
-    def failure(self, name: str, **settings: str) -> str:
-        """Start a member that fails and return what it wrote."""
-        with self.member(name, **settings) as member:
-            wait_until(lambda: member.ended)
-            return "\n".join(member.lines)
-
-
-TOOLS = {
-    "kafka-configs": ("kafka_2.13", "kafka.admin.ConfigCommand"),
-    "kafka-features": ("kafka-tools", "org.apache.kafka.tools.FeatureCommand"),
-    "kafka-streams-groups": ("kafka-tools", "org.apache.kafka.tools.streams.StreamsGroupCommand"),
-    "kafka-consumer-groups": ("kafka-tools", "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"),
-}
-
-
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", SCRIPT, *words], capture_output=True, text=True, timeout=600)
 
 
 def commands(plan: Any, beginning: str) -> list[str]:
@@ -151,7 +43,7 @@ def checks(plan: Any) -> dict[str, str]:
 
 @pytest.fixture(
     name="site",
-    params=with_matrix([NEWEST, "4.2.2"], [NEWEST], "the same with an older release of brokers and members"),
+    params=with_matrix(RELEASES, [NEWEST], "the same with an older release of brokers and members"),
 )
 def fixture_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
@@ -210,7 +102,7 @@ def test_a_group_changes_to_the_streams_protocol_and_back(site: Site) -> None:
             site.execute(each)
 
 
-@pytest.mark.parametrize("release", with_matrix([NEWEST, "4.2.2"], [NEWEST], "the same with an older release"))
+@pytest.mark.parametrize("release", with_matrix(RELEASES, [NEWEST], "the same with an older release"))
 def test_members_of_a_cluster_without_streams_version_fail(release: str, tmp_path: Path) -> None:
     with Cluster(tmp_path, metadata="4.3-IV0") as cluster:
         try:
@@ -230,14 +122,24 @@ def test_members_of_a_cluster_without_streams_version_fail(release: str, tmp_pat
     assert quoted(STREAMS_VERSION_RAISED.symptom) in written
 
 
-@pytest.mark.parametrize("release", with_matrix([NEWEST, "4.2.2"], [NEWEST], "the same with an older release"))
 @pytest.mark.parametrize(
-    ("reliance", "settings"),
-    [
-        (Reliance.STATIC_MEMBERS, {"group.instance.id": "one"}),
-        (Reliance.PATTERN_SUBSCRIPTIONS, {"shape": "pattern"}),
-    ],
-    ids=lambda value: value.value if isinstance(value, Reliance) else "",
+    ("reliance", "settings", "release"),
+    with_matrix(
+        [
+            (reliance, settings, release)
+            for reliance, settings in {
+                Reliance.STATIC_MEMBERS: {"group.instance.id": "one"},
+                Reliance.PATTERN_SUBSCRIPTIONS: {"shape": "pattern"},
+            }.items()
+            for release in RELIANCES[reliance].seen
+        ],
+        [
+            (Reliance.STATIC_MEMBERS, {"group.instance.id": "one"}, NEWEST),
+            (Reliance.PATTERN_SUBSCRIPTIONS, {"shape": "pattern"}, NEWEST),
+        ],
+        "the same with another release",
+    ),
+    ids=lambda value: value.value if isinstance(value, Reliance) else value if isinstance(value, str) else "",
 )
 def test_members_do_not_start_with_what_the_protocol_lacks(
     reliance: Reliance, settings: dict[str, str], release: str, tmp_path: Path
@@ -254,7 +156,6 @@ def test_members_do_not_start_with_what_the_protocol_lacks(
     row = RELIANCES[reliance]
     exception = row.symptom.partition(": ")[2].partition(" ")[0]
     assert any(f"{exception}: {quoted(row.symptom)}" in line for line in member.lines), member.lines
-    assert release in row.seen
 
 
 def quoted(symptom: str) -> str:

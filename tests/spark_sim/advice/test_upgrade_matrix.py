@@ -7,10 +7,11 @@ from random import Random
 import pytest
 
 from spark_sim.advice.upgrade_guide import DifferenceReason, derive_guide
+from spark_sim.engine_choice import PROCESSES
 from spark_sim.packed import FaultBudget
 from spark_sim.sweep.report._guide_tables import guide_summary
 from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import PROCESSES, run_sweep
+from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.work_units import SweepConfig
 from upgrade.plans import all_plans, all_upgrades
 from upgrade.releases import RELEASES

@@ -26,6 +26,7 @@ from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import SourceError, _dump, dump_source, segments_source
 from spark_sim.audit.sources._dump import read_dump
+from spark_sim.engine import EngineError, open_processes
 from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.groups.history.segments import GZIP, Pair, batch, message_set
 from tests.assignor.groups.history.test_history import hostile
@@ -427,7 +428,7 @@ def test_each_line_of_a_dump_is_decoded_once(tmp_path, monkeypatch):
     (tmp_path / "dump").write_text("\n".join(lines))
     decoded = []
     monkeypatch.setattr(_dump, "_dump_record", lambda line: decoded.append(line) or DUMP_RECORD(line))
-    audit = run_audit(dump_source(tmp_path / "dump"), tmp_path / "out", AuditFilter(), processes=2)
+    audit = run_audit(dump_source(tmp_path / "dump"), tmp_path / "out", AuditFilter())
 
     assert len(decoded) == audit.records["records"] == 200
 
@@ -526,24 +527,26 @@ def test_what_a_history_makes_of_any_record_can_be_written(tmp_path, monkeypatch
     for number in range(4):
         pairs = [Pair(*hostile(random), random.choice((0, NOW, NOW + 5))) for _ in range(200)]
         segment(tmp_path / "copied", number, *pairs)
-    audit = run_audit(segments_source(tmp_path / "copied"), tmp_path / "out", AuditFilter(), processes=1)
+    audit = run_audit(segments_source(tmp_path / "copied"), tmp_path / "out", AuditFilter())
 
     assert audit.rows["generations"] == len(rows(tmp_path / "out", "generations"))
     assert audit.records["undecodable"] > 0
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr("spark_sim.audit.job.audit_partition", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        run_audit(segments_source(REAL), tmp_path / "out", AuditFilter(), processes=1)
+    monkeypatch.setattr("spark_sim.audit.partition_audit.audit_partition", lambda *_: 1 / 0)
+    with pytest.raises(EngineError, match="a worker failed: division by zero"):
+        run_audit(segments_source(REAL), tmp_path / "out", AuditFilter())
 
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
 def test_a_failure_in_one_of_several_processes_ends_the_others(tmp_path):
-    with pytest.raises(ZeroDivisionError):
-        run_audit(segments_source(REAL), tmp_path / "out", AuditFilter(), processes=2, on_partition=lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError), open_processes(2) as engine:
+        run_audit(
+            segments_source(REAL), tmp_path / "out", AuditFilter(), engine=engine, on_progress=lambda _progress: 1 / 0
+        )
 
     assert list(tmp_path.iterdir()) == []
 
@@ -572,10 +575,17 @@ from pathlib import Path
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import segments_source
+from spark_sim.engine import open_processes
 
 if __name__ == "__main__":
     source, out = segments_source(sys.argv[1]), Path(sys.argv[2])
-    run_audit(source, out, AuditFilter(), processes=2, on_partition=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+
+    def kill(progress):
+        if progress.committed_units:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with open_processes(2) as engine:
+        run_audit(source, out, AuditFilter(), engine=engine, on_progress=kill)
 """
 
 
@@ -618,5 +628,5 @@ def test_a_batch_above_the_limit_is_skipped_and_the_option_is_named(made_up, tmp
     file.write_bytes(batch([commit(each) for each in range(50)], 0, GZIP))
     result = run("--segments", made_up, "--out", tmp_path / "out", "--max-batch-bytes", "1000", "--json")
 
-    assert 1 == json.loads(result.output)["records"]["damaged_batches"]
+    assert 1 == json.loads(result.stdout)["records"]["damaged_batches"]
     assert "more than 1000 bytes uncompressed; --max-batch-bytes raises the limit" in result.output

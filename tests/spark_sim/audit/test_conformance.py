@@ -15,13 +15,14 @@ from spark_sim.audit.conformance import (
     CONFORMANCE,
     TOO_LARGE,
     compare_bounce,
-    compare_in_processes,
-    compare_on_spark,
+    compare_bounces,
     conformance_summary,
 )
 from spark_sim.conformance import bounces as bounces_module
 from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
 from spark_sim.conformance.excerpt import NOTHING_COMPARED
+from spark_sim.engine import IN_THIS_PROCESS, open_processes
+from spark_sim.sweep.spark.executor import on_session
 from tests.spark_sim.audit.captured_records import CAPTURES, SECOND_MS, capture_of, named, value_of, write_segment
 
 UPGRADE = "2.3.1-to-2.4.1-two-bounces"
@@ -228,9 +229,10 @@ def test_follow_does_not_compare(tmp_path):
 class TestOnSpark:
     def test_processes_and_spark_find_the_same(self, spark):
         bounces = [bounce for path in CAPTURES[:4] for bounce in found(swapped(capture_of(path), 3), group=path.stem)]
-        rows = compare_in_processes(bounces, 1)
+        rows = compare_bounces(IN_THIS_PROCESS, bounces)
 
         assert rows
-        assert rows == compare_in_processes(bounces, 2)
-        assert rows == compare_on_spark(spark, bounces)
-        assert compare_on_spark(spark, []) == []
+        with open_processes(2) as processes, on_session(spark) as on_spark:
+            assert rows == compare_bounces(processes, bounces)
+            assert rows == compare_bounces(on_spark, bounces)
+            assert compare_bounces(on_spark, []) == []

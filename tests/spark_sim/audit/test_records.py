@@ -82,14 +82,14 @@ def test_a_partition_is_read_in_ranges_of_its_offsets():
 def test_brokers_with_offsets_and_without_a_record_are_an_error(tmp_path):
     """Spark's own source gives no rows of this topic by default: no rows may not mean no groups."""
     with pytest.raises(SourceError, match=r"expected records at broker:9092, .* 35 offsets, got none"):
-        run_audit(live_source(Topic()), tmp_path / "out", AuditFilter(), processes=1)
+        run_audit(live_source(Topic()), tmp_path / "out", AuditFilter())
     assert not (tmp_path / "out").exists()
 
 
 def test_a_partition_whose_records_were_all_compacted_is_no_error(tmp_path):
     """All groups of a partition were deleted, or it has only markers of transactions."""
     source = live_source(Topic({0: (LogRecord(3, 2, b"\0\1\0\5", None),)}))
-    audit = run_audit(source, tmp_path / "out", AuditFilter(), processes=1)
+    audit = run_audit(source, tmp_path / "out", AuditFilter())
 
     assert audit.records["records"] == 1
     assert audit.records["offsets without a record"] == 34

@@ -25,7 +25,8 @@ SEGMENTS = Path(__file__).parent / "segments"
 
 
 def audit(*arguments):
-    return CliRunner().invoke(cli, ["audit", *map(str, arguments), "--processes", "1"])
+    processes = () if "--master" in arguments else ("--processes", "1")
+    return CliRunner().invoke(cli, ["audit", *map(str, arguments), *processes])
 
 
 @pytest.fixture(scope="module")

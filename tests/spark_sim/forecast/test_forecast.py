@@ -165,8 +165,9 @@ def test_a_name_of_several_instances_is_refused():
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"state": "PreparingRebalance"}, "expected a stable"),
-        ({"protocol": "range"}, "expected a stable classic group of Kafka Streams, got Stable, classic range"),
+        ({"state": "PreparingRebalance", "protocol": ""}, "got PreparingRebalance: look again later"),
+        ({"state": "Empty", "members": ()}, "got Empty classic stream"),
+        ({"protocol": "range"}, "expected a stable classic group of Kafka Streams, got Stable classic range"),
         ({"members": ()}, "expected a stable"),
     ],
 )

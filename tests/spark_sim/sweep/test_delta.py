@@ -4,9 +4,10 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.cli.report import report
+from spark_sim.engine_choice import PROCESSES
 from spark_sim.sweep.spark.session import spark_session
 from spark_sim.sweep.suites import broker_suite
-from spark_sim.sweep.sweep import PROCESSES, run_sweep
+from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.tables.local import LocalTables
 from spark_sim.sweep.tables.schema import TABLES
 from tests.lab.integration.kafka_jars import Unavailable, class_path

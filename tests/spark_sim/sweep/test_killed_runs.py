@@ -32,17 +32,18 @@ from spark_sim.audit import partition_audit
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import segments_source
+from spark_sim.engine import open_processes
 
-def on_partition(done, _):
-    if done == int(sys.argv[3]):
+def on_progress(progress):
+    if progress.committed_units >= int(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
 
 if __name__ == "__main__":
     if sys.argv[3] == "0":
-        partition_audit.parquet_writer = lambda *_: on_partition(0, 0)
-    processes = 1 if sys.argv[3] == "0" else 2
+        partition_audit.parquet_writer = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     kept = AuditFilter(finds_bounces=True)
-    run_audit(segments_source(sys.argv[1]), Path(sys.argv[2]), kept, processes=processes, on_partition=on_partition)
+    with open_processes(1 if sys.argv[3] == "0" else 2) as engine:
+        run_audit(segments_source(sys.argv[1]), Path(sys.argv[2]), kept, engine=engine, on_progress=on_progress)
 """
 
 

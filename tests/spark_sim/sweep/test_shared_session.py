@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from spark_sim.sweep import sweep
-from spark_sim.sweep.spark.executor import Driver, SparkEngine, SparkTables, engine_of
+from spark_sim.sweep.spark.executor import Driver, SparkEngine, SparkSweep, SparkTables, on_session, sweep_on_spark
 from spark_sim.sweep.spark.java import find_java
 from spark_sim.sweep.spark.session import LOOPBACK
 from spark_sim.sweep.suites import ResultFolderError, broker_suite, read_sweep
@@ -25,10 +26,16 @@ PAIR = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
 OTHER = broker_suite([("4.0", "4.1")], nodes=1, faults=0)
 
 
+@contextmanager
+def job_of(spark, uri):
+    with on_session(spark) as engine, sweep_on_spark(engine, uri, "parquet") as job:
+        yield job
+
+
 def sweep_to(spark, uri, suite=PAIR, **how):
     """Run a sweep as into any URI, without the lock and the exports of a local folder."""
-    with engine_of(spark, uri, "parquet") as engine:
-        return sweep_with(engine, suite, None, uri, **how)
+    with job_of(spark, uri) as job:
+        return sweep_with(job, suite, None, uri, **how)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +166,7 @@ def test_a_damaged_page_is_an_error_of_spark_and_never_another_table(spark, tmp_
     (file.parent / f".{file.name}.crc").unlink()  # Hadoop's own checksum, which object stores do not have
 
     assert changed.decode() in {row["kind_id"] for row in spark.read.parquet(f"{uri}/kinds").collect()}
-    with pytest.raises(ResultFolderError, match="Spark cannot use"), engine_of(spark, uri, "parquet") as engine:
+    with pytest.raises(ResultFolderError, match="Spark cannot use"), job_of(spark, uri) as engine:
         engine.store.read("kinds")
 
 
@@ -176,16 +183,16 @@ def tasks(monkeypatch):
     return [task for _, task in work.tasks()]
 
 
-def compute(engine, task):
-    return engine.pool.submit(engine.compute, [task]).result()
+def compute(job, task):
+    return job.engine.pool.submit(job.compute, [task]).result()
 
 
 def test_of_two_drivers_on_one_uri_the_one_that_began_later_stops(spark, tmp_path, by_processes, tasks):
     """Without a lock both would replace the tables at the same time, which can leave the rows of both."""
     uri = (tmp_path / "out").as_uri()
-    with engine_of(spark, uri, "parquet") as first:
+    with job_of(spark, uri) as first:
         compute(first, tasks[0])
-        with engine_of(spark, uri, "parquet") as later:
+        with job_of(spark, uri) as later:
             compute(later, tasks[1])
             compute(first, tasks[2])
             later._next_look = 0.0  # it looks now and then
@@ -202,7 +209,7 @@ def test_batches_of_a_killed_driver_that_still_run_are_no_reason_to_stop(spark, 
     uri = (tmp_path / "out").as_uri()
     killed = Driver(Driver.new().begun - 1, "killed")
     left_running = killed.batch(killed.begun)
-    with engine_of(spark, uri, "parquet") as engine:
+    with job_of(spark, uri) as engine:
         compute(engine, tasks[0])
         units = spark.read.parquet(f"{uri}/units").drop("batch")
         SparkTables(spark, uri, "parquet").append(units, left_running)
@@ -214,7 +221,7 @@ def test_batches_of_a_killed_driver_that_still_run_are_no_reason_to_stop(spark, 
 def test_batches_that_begin_in_the_same_millisecond_have_different_names(monkeypatch):
     """Two batches of one name were one folder, and units of one of them were lost."""
     monkeypatch.setattr("spark_sim.sweep.spark.executor._now", lambda: 1_795_409_944_416)
-    engine = SparkEngine(None, "out", "parquet", None)
+    engine = SparkSweep(SparkEngine(None, None), "out", "parquet")
     names = [engine._new_batch() for _ in range(3)]
 
     assert sorted(set(names)) == names

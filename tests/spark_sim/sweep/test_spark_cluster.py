@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim.sweep import sweep
+from spark_sim import engine
+from spark_sim.engine_choice import PROCESSES
 from spark_sim.sweep.spark.session import spark_session
 from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import PROCESSES, run_sweep
+from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.tables.local import LocalTables
 from spark_sim.sweep.tables.schema import TABLES
 from spark_sim.sweep.work_units import SweepConfig
@@ -38,8 +39,8 @@ def _small_slices():
     """Slices of one job and small waves, so that there are some."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
-        patch.setattr(sweep, "TASKS_PER_CORE", 1)
-        patch.setattr(sweep, "MOST_TASKS_PER_CORE", 1)
+        patch.setattr(engine, "TASKS_PER_CORE", 1)
+        patch.setattr(engine, "MOST_TASKS_PER_CORE", 1)
         yield
 
 

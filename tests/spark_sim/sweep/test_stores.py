@@ -5,9 +5,10 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from assignor.cli.report import report
+from spark_sim.engine_choice import PROCESSES
 from spark_sim.sweep.spark.session import spark_session
 from spark_sim.sweep.suites import ResultFolderError, broker_suite, upgrade_suite
-from spark_sim.sweep.sweep import PROCESSES, run_sweep
+from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.work_units import MATRIX_CONFIGS
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix

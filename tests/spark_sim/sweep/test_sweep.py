@@ -6,6 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,9 @@ from attrs import evolve, frozen
 from click.testing import CliRunner
 
 from assignor.cli.main import cli
+from spark_sim import engine as engines
+from spark_sim.engine import EngineError, WorkEngine
+from spark_sim.engine_choice import PROCESSES
 from spark_sim.model.scenario import Scenario, ScenarioError, make_step
 from spark_sim.packed import FaultBudget
 from spark_sim.search.cell_result import ERROR, SIMULATION_FAILS, UpgradeResult
@@ -24,8 +28,7 @@ from spark_sim.sweep.equivalence import merge_results, representatives
 from spark_sim.sweep.folder import is_page, open_folder
 from spark_sim.sweep.spark import executor
 from spark_sim.sweep.suites import ResultFolderError, read_sweep, upgrade_suite
-from spark_sim.sweep.sweep import PROCESSES, SweepError, run_sweep
-from spark_sim.sweep.tables.engine import SweepEngine
+from spark_sim.sweep.sweep import run_sweep
 from spark_sim.sweep.tables.local import LocalTables
 from spark_sim.sweep.tables.publishing import write_page
 from spark_sim.sweep.tables.schema import TABLES, UNITS
@@ -390,24 +393,22 @@ def test_upgrades_that_behave_alike_share_a_result_under_their_own_names():
 # -- batches ---------------------------------------------------------------------------------------------------------
 
 
-class CountingEngine(SweepEngine):
+class CountingEngine(WorkEngine):
     """Commits nothing, and records the sizes of its batches."""
 
     one_task_per_batch = False
+    caller = None
 
     def __init__(self, pool, counts):
-        self.pool, self.counts, self.sizes, self.compute = pool, iter(counts), [], self._compute
+        self.pool, self.counts, self.sizes = pool, iter(counts), []
 
     def cores(self):
         return next(self.counts, 12)
 
-    def refuse_earlier_driver(self):
-        pass
-
     def cancel(self):
         pass
 
-    def _compute(self, tasks):
+    def compute(self, tasks):
         self.sizes.append(len(tasks))
         return [(key, unit.result_type(unit.cell).to_json()) for task in tasks for key, unit in task.units]
 
@@ -417,10 +418,10 @@ def test_batches_grow_with_the_cores_that_turn_up():
     work = sweep._Work(OFFLINE, units)
     with ThreadPoolExecutor(2) as pool:
         engine = CountingEngine(pool, [2, 2, 2])
-        sweep._run_tasks(engine, work, lambda _progress: None)
+        sweep._run_tasks(SimpleNamespace(engine=engine, compute=engine.compute), work, lambda _progress: None)
 
     assert [] == work.pending
-    assert (2 * sweep.TASKS_PER_CORE, 12 * sweep.TASKS_PER_CORE) == (engine.sizes[0], max(engine.sizes))
+    assert (2 * engines.TASKS_PER_CORE, 12 * engines.TASKS_PER_CORE) == (engine.sizes[0], max(engine.sizes))
     assert 100 == sum(engine.sizes)
 
 
@@ -429,11 +430,11 @@ def test_batches_grow_with_the_finished_tasks():
     with ThreadPoolExecutor(2) as pool:
         engine = CountingEngine(pool, [])
         engine.cores = lambda: 2
-        sweep._run_tasks(engine, work, lambda _progress: None)
+        sweep._run_tasks(SimpleNamespace(engine=engine, compute=engine.compute), work, lambda _progress: None)
 
     begun = [sum(engine.sizes[:place]) for place in range(len(engine.sizes))]
-    assert 2 * sweep.MOST_TASKS_PER_CORE == max(engine.sizes)
-    assert all(size <= max(4, done * sweep.MAX_BATCH_SHARE) for size, done in zip(engine.sizes, begun, strict=True))
+    assert 2 * engines.MOST_TASKS_PER_CORE == max(engine.sizes)
+    assert all(size <= max(4, done * engines.MAX_BATCH_SHARE) for size, done in zip(engine.sizes, begun, strict=True))
     assert 1_000 == sum(engine.sizes)
 
 
@@ -491,7 +492,7 @@ class TestOnSpark:
     def test_a_lost_worker_ends_the_sweep_with_one_error(self, tmp_path, monkeypatch):
         monkeypatch.setattr(executor, "row_chunks", lambda _task: os._exit(1))
 
-        with pytest.raises(SweepError, match="worker"):
+        with pytest.raises(EngineError, match="worker"):
             run_sweep(OFFLINE, tmp_path, master="local[2]")
         assert [] == batches(tmp_path)
 
@@ -499,12 +500,13 @@ class TestOnSpark:
 # A sweep in tasks of one unit, each of which takes a moment longer than it takes to see its batch.
 KILL_ME = """
 import sys
+from spark_sim import engine
 from spark_sim.sweep import sweep, work_units
 from spark_sim.sweep.suites import upgrade_suite
 from upgrade.plans import Plan, kip_268_upgrades
 
 if __name__ == "__main__":
-    work_units.COST_OF_A_TASK = sweep.TASKS_PER_CORE = sweep.MOST_TASKS_PER_CORE = 1
+    work_units.COST_OF_A_TASK = engine.TASKS_PER_CORE = engine.MOST_TASKS_PER_CORE = 1
     upgrades = tuple(upgrade for upgrade in kip_268_upgrades() if upgrade.plan is Plan.OFFLINE)
     swept = upgrade_suite("offline", upgrades, work_units.SweepConfig(wait_for_quiescence=True, runs=7))
     sweep.run_sweep(swept, sys.argv[1], master=sys.argv[2])

@@ -2,10 +2,11 @@
 
 import pytest
 
+from spark_sim.engine import EngineError
 from spark_sim.sweep.spark import executor
 from spark_sim.sweep.spark.session import spark_session
 from spark_sim.sweep.suites import broker_suite
-from spark_sim.sweep.sweep import SweepError, run_sweep
+from spark_sim.sweep.sweep import run_sweep
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -30,7 +31,7 @@ def test_a_unit_that_needs_more_memory_than_a_worker_has_ends_the_sweep_with_one
     with monkeypatch.context() as patch:
         patch.setattr(executor, "row_chunks", chunks_of_a_hungry_unit)
         with pytest.raises(
-            SweepError, match=r"^a worker failed: MemoryError: the unit \S+ needs more memory"
+            EngineError, match=r"^a worker failed: MemoryError: the unit \S+ needs more memory"
         ) as raised:
             run_sweep(suite, tmp_path / "out", master="local[2]")
 

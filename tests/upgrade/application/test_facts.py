@@ -57,6 +57,10 @@ def called(owner, name, descriptor="()V"):
             "(Ljava/lang/Thread$UncaughtExceptionHandler;)V",
             "old-uncaught-exception-handler",
         ),
+        (STREAMS + "StreamsBuilder", "stream", "(Ljava/util/regex/Pattern;)V", "streams-dsl pattern-sources"),
+        (STREAMS + "StreamsBuilder", "stream", "(Ljava/lang/String;)V", "streams-dsl"),
+        (STREAMS + "Topology", "addSource", "(Ljava/lang/String;Ljava/util/regex/Pattern;)V", "pattern-sources"),
+        (STREAMS + "processor/internals/namedtopology/NamedTopology", "name", "()V", "named-topologies"),
         ("java/util/Map", "suppress", "()V", ""),
     ],
 )

@@ -3,6 +3,7 @@
 from itertools import product
 
 import pytest
+from attrs import evolve
 
 from upgrade.hazards import (
     HAZARDS,
@@ -34,12 +35,14 @@ from upgrade.hazards._usual_conditions import (
     GLOBAL_TABLES,
     ON_DISK,
     OUTER_JOINS,
+    PATTERN_SOURCES,
     REPARTITION_TOPICS,
     REPARTITIONED_TABLES,
     SASL,
     SEVERAL_INPUTS,
     SEVERAL_THREADS,
     STANDBYS,
+    STATIC_AFTERWARDS,
     STATIC_MEMBERS,
     STORES,
     STREAM_JOINS,
@@ -302,6 +305,15 @@ def test_a_group_shows_its_static_members_and_standbys():
     assert NO is answer(STANDBYS, settings(num_standby_replicas="0"))
 
 
+def test_members_that_all_start_again_are_static_if_their_settings_or_the_group_say_so():
+    given = settings(group_instance_id="one")
+
+    assert YES is answer(STATIC_AFTERWARDS, evolve(given, group=GroupFacts("orders", has_static_members=False)))
+    assert NO is answer(STATIC_MEMBERS, evolve(given, group=GroupFacts("orders", has_static_members=False)))
+    assert NO is answer(STATIC_AFTERWARDS, group(has_static_members=False))
+    assert UNKNOWN is answer(STATIC_AFTERWARDS, NOBODY)
+
+
 # -- the topology
 
 COUNT = """
@@ -389,6 +401,8 @@ PATTERN = PLAIN.replace("[a]", "a.*")
         (SEVERAL_INPUTS, PLAIN, (NO, "topology.txt has no sub-topologies with several topics")),
         (SEVERAL_INPUTS, GLOBAL, (NO, "topology.txt has no sub-topologies with several topics")),
         (SEVERAL_INPUTS, PATTERN, (YES, "topology.txt has sub-topology 0 with a.*, more")),
+        (PATTERN_SOURCES, PATTERN, (YES, "topology.txt has source source with a pattern of topics")),
+        (PATTERN_SOURCES, PLAIN, (NO, "topology.txt has no pattern of source topics")),
         (GLOBAL_TABLES, GLOBAL, (YES, "topology.txt has global store prices-store")),
         (GLOBAL_TABLES, COUNT, (NO, "topology.txt has no global tables")),
         (TABLES, TABLE, (YES, "topology.txt has t-table-source")),

@@ -4,13 +4,14 @@ import pytest
 from attrs import evolve
 
 from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from upgrade.hazards import Application, Setting, SettingFacts
 from upgrade.releases import resolve_release
-from upgrade.streams_protocol import Facts, Protocol, Reliance
+from upgrade.streams_protocol import Facts, Protocol
 from upgrade.streams_protocol._requirements import judge
-from upgrade.streams_protocol.preflight import Level, ObservedGroup, preflight, refine
+from upgrade.streams_protocol.preflight import Level, MigratingGroup, preflight, refine
 
 NOTHING = Facts()
-STABLE = ObservedGroup(type="classic", state="Stable", protocol="stream", members=2)
+STABLE = MigratingGroup(type="classic", state="Stable", protocol="stream", members=2)
 
 
 def of(release):
@@ -24,8 +25,13 @@ def broker(metadata=30, streams=1, epoch=7):
 
 def looked(group=STABLE, brokers=None, protocol=Protocol.STREAMS, facts=NOTHING, target="4.3"):
     found = {1: broker()} if brokers is None else brokers
-    refined = refine(facts, found, group)
+    refined = refine(facts, "billing", found, group)
     return {each.name: each for each in preflight("billing", found, group, of(target), protocol, refined)}
+
+
+def settings(**given):
+    values = {key: Setting(value, "m line 1") for key, value in given.items()}
+    return Facts(applications=(Application(settings=SettingFacts("m", values)),))
 
 
 def level(name, **how):
@@ -61,9 +67,10 @@ def test_brokers_of_4_2_have_to_name_their_patch():
     found = {1: broker(29), 2: broker(30)}
 
     assert Level.WARNING is level("kafka-20254", brokers=found)
-    assert "kafka-20254" not in looked(brokers=found, facts=Facts(broker=(4, 2, 1)))
-    assert (4, 2) == refine(Facts(), found, None).broker
-    assert (4, 2, 1) == refine(Facts(broker=(4, 2, 1)), found, None).broker
+    given = Facts().with_brokers((4, 2, 1))
+    assert "kafka-20254" not in looked(brokers=found, facts=given)
+    assert ((4, 2), (4, 3)) == refine(Facts(), "billing", found, None).group.brokers
+    assert ((4, 2, 1), (4, 3)) == refine(given, "billing", found, None).group.brokers
 
 
 @pytest.mark.parametrize(
@@ -77,7 +84,7 @@ def test_the_finalized_level(streams, epoch, expected):
 
 
 def test_without_brokers_nothing_is_known_of_them():
-    assert (None, None) == ((found := refine(Facts(), {}, None)).broker, found.streams_version)
+    assert (None, None) == ((found := refine(Facts(), "billing", {}, None)).broker, found.streams_version)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +118,11 @@ def test_static_members_block():
     group = evolve(STABLE, static=("one", "two"))
 
     assert Level.BLOCKED is level("static-members", group=group)
-    assert {Reliance.STATIC_MEMBERS} == refine(Facts(), {}, group).present
-    assert {Reliance.STATIC_MEMBERS} == refine(Facts(), {}, STABLE).excluded
-    assert "static-members" not in looked(evolve(STABLE, members=0, state="Empty"))
-    assert not refine(Facts(), {}, evolve(STABLE, members=0)).excluded
+    empty = evolve(STABLE, members=0, state="Empty")
+    assert [True, False, None] == [
+        refine(Facts(), "billing", {}, observed).group.has_static_members for observed in (group, STABLE, empty)
+    ]
+    assert "static-members" not in looked(empty)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +134,7 @@ def test_static_members_are_judged_as_the_plan_judges_them(target, metadata, exp
     found = looked(group, brokers, target=target)["static-members"]
     (row,) = (
         each
-        for each in judge(of(target), Protocol.STREAMS, refine(Facts(), brokers, group))
+        for each in judge(of(target), Protocol.STREAMS, refine(Facts(), "billing", brokers, group))
         if each.requirement.name == "static-members"
     )
 
@@ -139,12 +147,12 @@ def test_warm_ups_and_standbys_are_named():
 
     assert Level.WARNING is level("warm-ups", group=group)
     assert Level.WARNING is level("standbys", group=group)
-    assert Level.WARNING is level("standbys", group=group, facts=Facts(settings={}))
-    assert Level.OK is level("standbys", group=group, facts=Facts(settings={"num.standby.replicas": "1"}))
+    assert Level.WARNING is level("standbys", group=group, facts=settings())
+    assert Level.OK is level("standbys", group=group, facts=settings(**{"num.standby.replicas": "1"}))
 
 
 def test_the_way_back_asks_less():
-    group = ObservedGroup(type="streams", state="Stable", members=2, static=("one",), standbys=3)
+    group = MigratingGroup(type="streams", state="Stable", members=2, static=("one",), standbys=3)
     found = looked(group, {1: broker(27, 0)}, Protocol.CLASSIC)
 
     assert {"broker-release": Level.WARNING, "group-type": Level.OK, "group-state": Level.OK} == {

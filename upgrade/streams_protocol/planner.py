@@ -1,33 +1,42 @@
 """The steps with which a group changes its protocol: offline, in either direction.
 
-Sources: KIP-1071, the upgrade guides and the developer guide of 4.2 and 4.3, and what real groups did
-(docs/how-to/streams-protocol.md lists what was run).
+Sources: KIP-1071, the upgrade guides and the developer guide of 4.2 to 4.4, and what real groups did
+(docs/reference/streams-groups.md lists what was run).
 """
 
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 from upgrade.errors import UpgradeError
 from upgrade.hazards import (
+    Answer,
+    Application,
     Hazard,
+    JudgedHazard,
+    Setting,
     StepKind,
     WayBack,
     WayBackVerdict,
     count_by_severity,
-    hazards_between,
+    judge_hazards,
     order_hazards,
     way_back,
 )
-from upgrade.planner import Advice, advise
+from upgrade.patch_levels import is_same_release
+from upgrade.planner import Advice
 from upgrade.plans import Plan, Upgrade
-from upgrade.releases import Release
+from upgrade.release_behaviour import UPGRADE_FROM
+from upgrade.releases import Release, ResolvedRelease
 from upgrade.streams_protocol._commands import Target
 from upgrade.streams_protocol._facts import AVAILABLE, EARLY_ACCESS, GROUP_PROTOCOL, SURVIVALS, Protocol
+from upgrade.streams_protocol._hazards import hazards_of_change
 from upgrade.streams_protocol._requirements import (
     Facts,
     JudgedRequirement,
@@ -35,12 +44,22 @@ from upgrade.streams_protocol._requirements import (
     judge,
     require_streams_client,
 )
-from upgrade.streams_protocol._settings import CarriedSetting, carried_settings, ignored_settings
-from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict
+from upgrade.streams_protocol._settings import (
+    CarriedSetting,
+    LostSetting,
+    carried_settings,
+    limits_of,
+    lost_settings,
+    main_consumer_setting,
+)
+from upgrade.upgrade_from import format_effects
+from upgrade.verdict import Verdict
 
 _SOURCE: Final = "KIP-1071, upgrade guide of 4.2"
-_COVERED_HAZARD: Final = "streams-groups-of-4.2.0"
-"""A requirement says the same."""
+_COVERED_HAZARDS: Final = frozenset(
+    {"streams-groups-of-4.2.0", "static-members-of-streams-groups", "streams-members-leave"}
+)
+"""A requirement, or a hazard of the change, says the same."""
 
 
 class _Text(enum.StrEnum):
@@ -54,6 +73,9 @@ class _Text(enum.StrEnum):
     CONFIGURE_BACK = "remove the configurations, or leave them: a classic group ignores them"
     STOP = "stop every member of {origin}, and wait until the group is empty"
     STOP_WHY = "a group has one protocol, and only an empty group changes it: there is no online migration"
+    STOP_STREAMS_WHY = STOP_WHY + (
+        "; members that are closed leave, except static ones, which are gone when their sessions have timed out"
+    )
     STOP_CLASSIC_WHY = STOP_WHY + (
         "; a classic member that is closed does not leave, so the group is empty when the last session has timed out"
     )
@@ -82,14 +104,14 @@ class _Text(enum.StrEnum):
     REMOVE_BACK = "set them again"
 
     NO_SETTINGS = "give the settings of the members with --config, and the printed kafka-configs line has their values"
-    LIMITED = (
-        "{setting}={given} is outside what brokers accept of {configuration} unless {limit} is changed: the line sets "
-        "{applied}"
+    NO_EFFECT = "{setting} ({where}) has no effect with the streams protocol, and nothing replaces it: {consequence}"
+    UPGRADE_FROM = (
+        "upgrade.from={value} ({where}) lowers no metadata with the streams protocol, but a member of {target} "
+        "{effects}"
     )
-    NO_EFFECT = "{setting} has no effect with the streams protocol: {consequence}"
-    TOPOLOGY = (
-        "a streams group accepts no other topology while it exists (KAFKA-20170): deploy a changed topology with the "
-        "classic protocol, before or after"
+    HEARTBEATS = (
+        "heartbeat.interval.ms is not set, and has another default: members of a streams group send heartbeats every "
+        "5 s (streams.heartbeat.interval.ms), classic ones every 3 s"
     )
     EARLIER = "the release changes first, under the classic protocol: {origin} has no streams protocol"
 
@@ -128,24 +150,47 @@ class Migration:
     judgements: tuple[JudgedRequirement, ...]
     steps: tuple[MigrationStep, ...]
     settings: tuple[CarriedSetting, ...]
+    lost: tuple[LostSetting, ...]
     warnings: tuple[str, ...]
     hazards: tuple[Hazard, ...]
-    first: Advice | None = field(default=None)
-    """The rolling upgrade under the classic protocol that comes before; None if there is none."""
+    judged: tuple[JudgedHazard, ...] | None
+    """The hazards, compared with what is known of the application; None if nothing is."""
+    between: ApplicationPlan | None = field(default=None)
+    """The plan from one release to the other; None if they are the same."""
+    application: PlannedApplication = field(factory=PlannedApplication)
+    """Its files."""
+    is_upgraded_first: bool = False
+    """Whether that is a rolling upgrade before, under the classic protocol; else it is part of the change."""
+
+    @property
+    def first(self) -> Advice | None:
+        """The rolling upgrade that comes before; None if there is none."""
+        return self.between.advice if self.between and self.is_upgraded_first else None
+
+    @property
+    def blocked(self) -> tuple[str, ...]:
+        """Why the steps must not be made, beside the requirements."""
+        stopping = next((judged.hazard for judged in self.judged or () if judged.stops_members), None)
+        reasons = self.between.reasons if self.between else ()
+        if stopping and not reasons:
+            return (f"members of {self.target} stop ({stopping.applies_to}), see below",)
+        return reasons
 
     @property
     def verdict(self) -> Verdict:
         """``UNSAFE`` if something blocks; ``SAFE_IF`` if a requirement, or the rolling upgrade, is open."""
         statuses = {judgement.status for judgement in self.judgements}
         before = self.first.guidance.verdict if self.first else Verdict.SAFE
-        if RequirementStatus.BLOCKED in statuses or before is Verdict.UNSAFE:
+        if RequirementStatus.BLOCKED in statuses or self.blocked or before is Verdict.UNSAFE:
             return Verdict.UNSAFE
         return Verdict.SAFE_IF if RequirementStatus.OPEN in statuses or before is Verdict.SAFE_IF else Verdict.SAFE
 
     @property
     def beyond_metadata(self) -> dict[str, int]:
-        """How many hazards there are of each severity: the verdict says nothing of them."""
-        return count_by_severity(self.hazards)
+        """How many hazards concern the application, or may, of each severity: the verdict says nothing of them."""
+        if self.judged is None:
+            return count_by_severity(self.hazards)
+        return count_by_severity(judged.hazard for judged in self.judged if judged.concern.answer is not Answer.NO)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -156,19 +201,21 @@ class Migration:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, with the keys of other plans and those of this one."""
-        return {
+        plain: dict[str, Any] = {
             "from": self.origin.name,
             "to": self.target.name,
             "from_protocol": self.protocol.other.value,
             "to_protocol": self.protocol.value,
             "verdict": self.verdict.value,
             "conditions": list(self.conditions),
+            "blocked": list(self.blocked),
             "plan": Plan.OFFLINE.value,
             "upgrade_from": self.first.upgrade_from if self.first else None,
             "first": self.first.plan.value if self.first else None,
             "requirements": [judgement.as_json() for judgement in self.judgements],
             "steps": [step.as_json() for step in self.steps],
             "settings": [setting.as_json() for setting in self.settings],
+            "ignored": [setting.as_json() for setting in self.lost],
             "survives": [
                 {
                     "what": survival.what,
@@ -179,58 +226,111 @@ class Migration:
                 for survival in SURVIVALS
             ],
             "warnings": list(self.warnings),
-            "hazards": [hazard.as_json() for hazard in self.hazards],
+            "hazards": [hazard.as_json() for hazard in self.judged or self.hazards],
             "beyond_metadata": self.beyond_metadata,
+            **self._files_as_json(),
         }
+        if self.judged is None:
+            return plain
+        counted = Counter(judged.concern.answer for judged in self.judged)
+        return plain | {"concerns": {answer.value: counted[answer] for answer in Answer}}
+
+    def _files_as_json(self) -> dict[str, Any]:
+        """Return what the files are to the releases, with the keys of the plan between these."""
+        shown = self.between.as_json() if self.between else {}
+        settings, code = self.application.settings, self.application.code
+        if settings and not self.between:  # nothing of Kafka differs
+            shown["configuration"] = {
+                "file": self.application.settings_source,
+                "framework": settings.framework,
+                "left_out": settings.left_out,
+                "settings": [],
+            }
+        shown |= code.as_json() if code else {}
+        return {key: shown[key] for key in ("configuration", "application", "missing", "features") if key in shown}
 
 
 def plan_migration(
-    origin: Release,
-    target: Release,
+    origin: ResolvedRelease,
+    target: ResolvedRelease,
     protocol: Protocol,
     facts: Facts,
     at: Target,
     *,
     offline: bool = False,
-    topology: TopologyFacts = UNKNOWN_TOPOLOGY,
+    application: PlannedApplication = PlannedApplication(),  # noqa: B008 - it is frozen
 ) -> Migration:
     """Return the plan with which a group changes to ``protocol``, and from one release to the other if they differ.
 
     A group of a release without streams protocol is first upgraded under the classic one, except ``offline``.
 
+    Args:
+        origin: The release of the group now.
+        target: The release afterwards; it may be the same.
+        protocol: The protocol afterwards.
+        facts: What is known of the application and its brokers.
+        at: The group and the cluster that the commands name.
+        offline: Whether the release changes while the group is stopped for the protocol, even if it need not.
+        application: The files of the application, for what the releases have to do with them.
+
     Raises:
         UpgradeError: The release that has to run the streams protocol does not have it, or a setting is no number.
 
-    >>> from upgrade.releases import release_named
-    >>> new = release_named("4.3.1")
+    >>> from upgrade.releases import resolve_release
+    >>> new = resolve_release("4.3.1")
     >>> str(plan_migration(new, new, Protocol.CLASSIC, Facts(), Target()).steps[1].do)
     'start every member as 4.3.1 with group.protocol=classic'
     """
-    to_streams = protocol is Protocol.STREAMS
-    require_streams_client(*((target, "TO") if to_streams else (origin, "FROM")))
-    if not target.kafka_name or not origin.kafka_name:
-        raise UpgradeError(f"a change of the protocol is planned for releases of Kafka, got {origin} and {target}")
-    needs_upgrade = to_streams and origin.number < AVAILABLE and not offline
-    first = advise(origin, target, facts=topology) if needs_upgrade else None
-    start = target if first else origin
-    settings = carried_settings(facts.settings, facts.broker)
-    change = _Change(start, target, protocol, at, settings, facts)
-    hazards = first.hazards if first else hazards_between(start, target, Plan.OFFLINE) if start != target else ()
-    before = tuple(
-        MigrationStep(str(step.do), str(step.why), str(step.if_skipped), step.way_back, step.source)
-        for step in (first.steps if first else ())
+    to_streams, first, last = protocol is Protocol.STREAMS, origin.release, target.release
+    require_streams_client(*((last, "TO") if to_streams else (first, "FROM")))
+    if not last.kafka_name or not first.kafka_name:
+        raise UpgradeError(f"a change of the protocol is planned for releases of Kafka, got {first} and {last}")
+    is_upgraded_first = to_streams and first.number < AVAILABLE and not offline
+    is_same = is_same_release(origin, target)
+    between = (
+        None if is_same else plan_for(application, origin, target, offline=not is_upgraded_first, changes_protocol=True)
     )
+    start = last if is_upgraded_first or is_same else first
+    settings = carried_settings(facts.settings)
+    lost = lost_settings(facts.settings) if to_streams else ()
+    change = _Change(start, last, protocol, at, settings, lost, facts)
+    advice = between.advice if between else None
+    of_releases = (hazard for hazard in (advice.hazards if advice else ()) if hazard.name not in _COVERED_HAZARDS)
+    hazards = order_hazards((*of_releases, *hazards_of_change(protocol, last)))
+    applications = tuple(_afterwards(known, protocol) for known in facts.applications)
+    is_known = any(facts.applications)
+    before = advice if advice and is_upgraded_first else None
+    read = {*origin.notes, *target.notes}
+    notes = [note for note in (advice.notes if advice else ()) if note not in read]
+    notes += map(str, before.warnings if before else ())
     return Migration(
-        origin=origin,
-        target=target,
+        origin=first,
+        target=last,
         protocol=protocol,
-        judgements=judge(target, protocol, facts),
-        steps=(*before, *change.steps()),
+        judgements=judge(last, protocol, facts),
+        steps=(
+            *(
+                MigrationStep(str(step.do), str(step.why), str(step.if_skipped), step.way_back, step.source)
+                for step in (before.steps if before else ())
+            ),
+            *change.steps(),
+        ),
         settings=settings if to_streams else (),
-        warnings=(*(map(str, first.warnings) if first else ()), *change.notes(after=origin if first else None)),
-        hazards=order_hazards(hazard for hazard in hazards if hazard.name != _COVERED_HAZARD),
-        first=first,
+        lost=lost,
+        warnings=(*notes, *change.notes(after=first if before else None)),
+        hazards=hazards,
+        judged=judge_hazards(hazards, applications, None if is_same else last) if is_known else None,
+        between=between,
+        application=application,
+        is_upgraded_first=is_upgraded_first,
     )
+
+
+def _afterwards(application: Application, protocol: Protocol) -> Application:
+    """Return an application with the protocol that it will have, whatever its settings say now."""
+    chosen = {GROUP_PROTOCOL: Setting(protocol.value, f"--to-protocol {protocol.value}")}
+    settings = application.settings and evolve(application.settings, values={**application.settings.values, **chosen})
+    return evolve(application, settings=settings, wrapped=chosen)
 
 
 @frozen
@@ -242,6 +342,7 @@ class _Change:
     protocol: Protocol
     at: Target
     settings: tuple[CarriedSetting, ...]
+    lost: tuple[LostSetting, ...]
     facts: Facts
 
     def steps(self) -> Iterator[MigrationStep]:
@@ -253,7 +354,7 @@ class _Change:
             yield self._start(_Text.START_WHY)
             yield self._check("kafka-streams-groups", self.at.show_configurations())
         else:
-            yield self._stop(_Text.STOP_WHY, _Text.STOP_SKIPPED_CLASSIC)
+            yield self._stop(_Text.STOP_STREAMS_WHY, _Text.STOP_SKIPPED_CLASSIC)
             yield self._start(_Text.START_CLASSIC_WHY)
             yield self._check("kafka-consumer-groups")
             if self.settings:
@@ -267,10 +368,28 @@ class _Change:
             yield _Text.EARLIER.format(origin=after)
         if self.facts.settings is None:
             yield _Text.NO_SETTINGS.value
-        yield from (_limited(setting) for setting in self.settings if setting.limit)
-        for name, consequence in ignored_settings(self.facts.settings, self.facts.broker):
-            yield _Text.NO_EFFECT.format(setting=name, consequence=consequence)
-        yield _Text.TOPOLOGY.value
+        yield from limits_of(self.settings)
+        for setting in self.lost:
+            yield _Text.NO_EFFECT.format(setting=setting.name, where=setting.where, consequence=setting.consequence)
+        if not after:
+            yield from self._upgrade_from()
+        if self.facts.settings is not None and "heartbeat.interval.ms" not in {
+            setting.configuration.replaces for setting in self.settings
+        }:
+            yield _Text.HEARTBEATS.value
+
+    def _upgrade_from(self) -> Iterator[str]:
+        """Say what ``upgrade.from`` does nevertheless; before a rolling upgrade its own plan says it."""
+        for variant in (self.facts.settings or ())[:1]:
+            setting = main_consumer_setting(variant, "upgrade.from")
+            if setting and setting.value in UPGRADE_FROM:
+                effects = format_effects(setting.value, self.target.known_number)
+                yield _Text.UPGRADE_FROM.format(
+                    value=setting.value,
+                    where=setting.where,
+                    target=self.target,
+                    effects=" and ".join(effect.value for effect in effects) or "does nothing else with it",
+                )
 
     def _configure(self) -> MigrationStep:
         lost = "; ".join(
@@ -313,17 +432,6 @@ class _Change:
             words += of_release.how.split("; ")[1:]  # its first part says how members are restarted
             sources.append(of_release.source)
         return WayBack(WayBackVerdict.OFFLINE, "; ".join(words), ", ".join(sources))
-
-
-def _limited(setting: CarriedSetting) -> str:
-    row = setting.configuration
-    return _Text.LIMITED.format(
-        setting=row.replaces,
-        given=setting.given,
-        configuration=row.name,
-        limit=setting.limit,
-        applied=setting.applied,
-    )
 
 
 def _option(release: Release, protocol: Protocol) -> str:
