@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from types import SimpleNamespace as Answer
-from uuid import UUID
 
 import pytest
 
@@ -335,36 +334,6 @@ def with_member(answer):
     """The same description, with one member of any type."""
     member = Answer(**vars(member_of("orders")), member_epoch=3, rack_id=None, subscribed_topic_names=["orders"])
     return Answer(**{**vars(answer), "members": [Answer(**vars(member), assignment=Answer(topic_partitions=[]))]})
-
-
-ORDERS, GONE = UUID(int=7), UUID(int=8)
-
-
-@pytest.mark.parametrize(("topic", "shown"), [(ORDERS, "orders-1"), (GONE, f"{GONE}-1")], ids=["known", "gone"])
-@pytest.mark.parametrize(("request_name", "target"), [("ConsumerGroupDescribe", True), ("ShareGroupDescribe", False)])
-def test_topics_that_a_broker_describes_by_their_ids_alone_get_their_names(cluster, request_name, target, topic, shown):
-    """franz-go's kfake leaves the names empty: the partitions were "-1", and those of the topic had no owner."""
-    answer = with_member(consumer_answer("x"))
-    (member,) = answer.members
-    member.assignment = Answer(topic_partitions=[Answer(topic_id=topic, topic_name="", partitions=[1])])
-    if target:
-        member.target_assignment = Answer(topic_partitions=[Answer(topic_id=topic, topic_name="", partitions=[1])])
-    metadata = [
-        Answer(topics=[Answer(topic_id=ORDERS, name="orders"), Answer(topic_id=GONE, name=None)]),
-        Answer(topics=[]),
-    ]
-    broker(
-        cluster,
-        "a:1",
-        FindCoordinator=[Answer(coordinators=[Answer(error_code=0, host="a", port=1)])],
-        ListGroups=[groups_of("x", group_type=request_name.removesuffix("GroupDescribe"))],
-        **{request_name: [of_class(answer)]},
-        Metadata=metadata,
-    )
-    (found,) = [each.broker_assignment for each in GroupLookup("a:1").group("x").members]
-
-    assert [shown] == [*map(str, found.current.partitions)]
-    assert ([shown] if target else None) == (found.target and [*map(str, found.target.partitions)])
 
 
 @pytest.mark.parametrize("classic", OTHER_TYPE, ids=["without members", "dead", "unknown"])
