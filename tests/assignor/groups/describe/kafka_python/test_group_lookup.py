@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from types import SimpleNamespace as Answer
-from uuid import UUID
 
 import pytest
 
