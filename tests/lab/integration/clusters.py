@@ -79,7 +79,7 @@ class Cluster:
         """Bootstrap addresses of the voters."""
         return ",".join(self.controller(node) for node in self._voters)
 
-    def node(self, node: int) -> Subprocess:
+    def node(self, node: int) -> Node:
         """A node that runs."""
         return self._running[node]
 
