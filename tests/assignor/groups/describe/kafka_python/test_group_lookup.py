@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from types import SimpleNamespace as Answer
+from uuid import UUID
 
 import pytest
 
