@@ -42,7 +42,6 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "3.9.2 static": ("3.9.2", {"group.instance.id": "{}"}),
     "4.3.1 with two threads": ("4.3.1", {"num.stream.threads": "2", "num.standby.replicas": "1"}),
     "4.4.0": ("4.4.0", {}),
-    "python": ("streams-assignor", {"num.standby.replicas": "1"}),
 }
 """Name -> the release of the members and their settings."""
 
@@ -103,14 +102,12 @@ def predictions(found: Forecast) -> list[dict[str, str]]:
 
 def play(name: str, brokers: str, folder: Path) -> Iterator[Row]:
     release, given = GROUPS[name]
-    prefix = "python-" if release == "streams-assignor" else ""
-    a, b, c, d = (f"{prefix}{letter}" for letter in "abcd")
+    a, b, c, d = "abcd"
     with Group(brokers, "persistent", folder, 12) as group:
 
         def start(instance: str) -> None:
             settings = {key: value.format(instance) for key, value in given.items()}
-            directory = {} if prefix else {"state.dir": str(folder / name / instance)}
-            group.start(instance, release, **directory | _SOON | settings)
+            group.start(instance, release, **{"state.dir": str(folder / name / instance)} | _SOON | settings)
 
         def rest() -> None:
             group.settle(all_members=False)
