@@ -74,7 +74,7 @@ COMMANDS: Final = {
         "The history of every group, from __consumer_offsets.",
         _INSPECT,
         "a batch expands to at most --max-batch-bytes, a line of a dump has at most 64 MiB, and the page shows a "
-        "million rebalances. Each process takes up to 64 KiB for each group of its partition that is not gone. A "
+        "million rebalances. Each process takes up to 72 KiB for each group of its partition that is not gone. A "
         "group that is deleted takes up to 1.2 KB in the main process: a million need about 1.4 GB.",
     ),
     "replay": LazyCommand(
