@@ -63,7 +63,7 @@ def examples():
                     yield pytest.param(page.stem, line, *expected, marks=[pytest.mark.slow] * (" audit " in line))
 
 
-PROGRESS = re.compile(r"^.+ \(\d+ s\)\n", re.MULTILINE)
+PROGRESS = re.compile(r"^(?:.+ \(\d+ s\)|[\d,]+ of [\d,]+ units.*)\n", re.MULTILINE)
 
 
 @pytest.mark.parametrize(("_page", "line", "status", "output"), list(examples()))
