@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby, starmap
+from itertools import groupby
 from typing import Any, BinaryIO, Final
 
 from attrs import frozen
@@ -215,7 +215,7 @@ class _ScannedColumns(RecordColumns):
     def split(self, bucket_of: Callable[[bytes], int]) -> Mapping[int, RecordColumns]:
         import numpy as np
 
-        keys = _slices(self.data, self.rows[:, [self.kernel.KEY, self.kernel.KEY_END]])
+        keys = _slices(self.data, self.rows[:, self.kernel.KEY], self.rows[:, self.kernel.KEY_END])
         buckets = np.fromiter(map(bucket_of, keys), np.int64, len(self.rows))
         return {bucket: self._packed(self.rows[buckets == bucket]) for bucket in np.unique(buckets).tolist()}
 
@@ -224,20 +224,20 @@ class _ScannedColumns(RecordColumns):
         import numpy as np
 
         kernel = self.kernel
-        records = rows[:, [kernel.KEY, kernel.VALUE_END]]
-        sizes = records[:, 1] - records[:, 0]
-        moved = records[:, :1] - (np.cumsum(sizes) - sizes)[:, None]
+        begins, ends = rows[:, kernel.KEY].copy(), rows[:, kernel.VALUE_END].copy()
+        moved = (ends - np.cumsum(ends - begins))[:, None]
         columns = [kernel.KEY, kernel.KEY_END, kernel.VALUE, kernel.VALUE_END, kernel.TOPIC_ID]
         places = rows[:, columns]
         rows[:, columns] = np.where(places < 0, places, places - moved)
-        return _ScannedColumns(b"".join(_slices(self.data, records)), self.first_time, self.last_time, rows, kernel)
+        data = b"".join(_slices(self.data, begins, ends))
+        return _ScannedColumns(data, self.first_time, self.last_time, rows, kernel)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.data, self.first_time, self.last_time, self.rows)
 
 
-def _slices(data: bytes, places: Any) -> Iterator[bytes]:
-    return map(data.__getitem__, starmap(slice, places.tolist()))
+def _slices(data: bytes, begins: Any, ends: Any) -> Iterator[bytes]:
+    return map(data.__getitem__, map(slice, begins.tolist(), ends.tolist()))
 
 
 def _unpickled(data: bytes, first_time: int, last_time: int, rows: Any) -> RecordColumns:
