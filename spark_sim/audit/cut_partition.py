@@ -12,6 +12,7 @@ import pickle
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Final
 
 from attrs import define, field, frozen
@@ -73,20 +74,17 @@ class ReadPiece:
     def __call__(self, piece: PartitionSource) -> list[bytes]:
         """Return the header and the records of each bucket."""
         reader, header = SegmentReader(max_batch_bytes=self.kept.max_batch_bytes), PieceHeader()
-        buckets: list[list[LogRecord]] = [[] for _ in range(self.buckets)]
-        cache: dict[bytes, int] = {}
+        buckets: list[list[Item]] = [[] for _ in range(self.buckets)]
+        bucket_of = cache(partial(_bucket, buckets=self.buckets))
         for _, item in piece.records(reader, reads_commits=self.kept.reads_commits):
             if isinstance(item, RecordColumns):
                 header.add_times(item.first_time, item.last_time)
-                for record in item.records():
-                    key = record.key or b""
-                    if (bucket := cache.get(key)) is None:
-                        bucket = cache[key] = _bucket(key, self.buckets)
-                    buckets[bucket].append(record)
+                for bucket, columns in item.split(bucket_of).items():
+                    buckets[bucket].append(columns)
             else:
                 header.add_times(item.timestamp, item.timestamp)
                 # A marker ends a transaction, which may have commits of any group.
-                for bucket in range(self.buckets) if item.is_control else (_bucket(item.key or b"", self.buckets),):
+                for bucket in range(self.buckets) if item.is_control else (bucket_of(item.key or b""),):
                     buckets[bucket].append(item)
         header.counts, header.problems = reader.counts, reader.problems
         header.first_offset, header.next_offset = reader.first_offset, reader.next_offset

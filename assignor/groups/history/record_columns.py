@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from attrs import frozen
@@ -71,6 +71,10 @@ class RecordColumns(ABC):
     @abstractmethod
     def parts(self) -> Iterator[LogRecord | Commits]:
         """Yield all records in order, consecutive commits together."""
+
+    @abstractmethod
+    def split(self, bucket_of: Callable[[bytes], int]) -> Mapping[int, RecordColumns]:
+        """Return the records of each bucket, which their keys say; they can be pickled, and have no other bytes."""
 
     def records(self) -> Iterator[LogRecord]:
         """Yield all records."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any, BinaryIO, Final
@@ -55,7 +55,7 @@ def scan_segment(
         return
     import numpy as np
 
-    rows, summary = np.zeros((ROWS, kernel.COLUMNS), np.int64), _Summary.of(kernel)
+    rows = np.zeros((ROWS, kernel.COLUMNS), np.int64)
     for run in _runs(reader.frames(file, source, is_last=is_last)):
         data, at, end = run[0].data, run[0].at, run[-1].end
         array = np.frombuffer(data, np.uint8)
@@ -63,7 +63,7 @@ def scan_segment(
         while at < end:
             following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0]) else (at, 0)
             if row_count:
-                yield _columns(data, rows[:row_count], summary, None if reads_commits else reader.counts)
+                yield _columns(data, rows[:row_count], kernel, None if reads_commits else reader.counts)
             if following == at:
                 unusual = next(frame for frame in waiting if frame.at == at)
                 yield from reader.frame_records(unusual, source)
@@ -123,6 +123,22 @@ class _PlainColumns(RecordColumns):
             else:
                 yield from (_record(self.data, row) for row in rows)
 
+    def split(self, bucket_of: Callable[[bytes], int]) -> Mapping[int, RecordColumns]:
+        rows_of: defaultdict[int, list[Row]] = defaultdict(list)
+        for row in self.rows:
+            rows_of[bucket_of(self.data[row[2] : row[3]])].append(row)
+        return {bucket: self._packed(rows) for bucket, rows in rows_of.items()}
+
+    def _packed(self, rows: list[Row]) -> RecordColumns:
+        """Return rows with only the bytes of their keys and values."""
+        data, packed = bytearray(), list[Row]()
+        for offset, time, key, key_end, value, value_end, commit, topic_id in rows:
+            moved = key - len(data)
+            data += self.data[key:value_end]
+            value_at, id_at = (place if place < 0 else place - moved for place in (value, topic_id))
+            packed.append((offset, time, key - moved, key_end - moved, value_at, value_end - moved, commit, id_at))
+        return _PlainColumns(bytes(data), self.first_time, self.last_time, packed)
+
 
 def _placed(run: Sequence[int]) -> PlacedRun:
     return PlacedRun._make([*run[:_PLACES], CommitRun._make(run[_PLACES:])])
@@ -152,36 +168,20 @@ def _is_plain(frame: Frame) -> bool:
 
 
 @frozen
-class _Summary:
-    """The kernel, and where it sums up commits."""
-
-    kernel: Any
-    slots: Any
-    runs: Any
-
-    @classmethod
-    def of(cls, kernel: Any) -> _Summary:
-        import numpy as np
-
-        return cls(kernel, np.empty(2 * ROWS, np.int64), np.empty((ROWS, kernel.RUN_COLUMNS), np.int64))
-
-
-@frozen
 class _ScannedCommits(Commits):
     """Rows of the kernel that are commits."""
 
     data: bytes
     rows: Any
-    summary: _Summary
+    kernel: Any
 
     def runs(self) -> Sequence[PlacedRun] | None:
         import numpy as np
 
-        runs = self.summary.runs
+        runs = np.empty((len(self.rows), self.kernel.RUN_COLUMNS), np.int64)
         bits = (2 * len(self.rows) - 1).bit_length()  # a table that is not half full
-        count = self.summary.kernel.sum_up(
-            np.frombuffer(self.data, np.uint8), self.rows, self.summary.slots[: 1 << bits], runs
-        )
+        slots = np.empty(1 << bits, np.int64)
+        count = self.kernel.sum_up(np.frombuffer(self.data, np.uint8), self.rows, slots, runs)
         if count < 0:
             return None
         return list(map(_placed, runs[:count].tolist()))
@@ -195,12 +195,12 @@ class _ScannedColumns(RecordColumns):
     """Rows of the kernel."""
 
     rows: Any
-    summary: _Summary
+    kernel: Any
 
     def parts(self) -> Iterator[LogRecord | Commits]:
         import numpy as np
 
-        rows, kernel, begin = self.rows, self.summary.kernel, 0
+        rows, kernel, begin = self.rows, self.kernel, 0
         is_single = (rows[:, kernel.COMMIT] == kernel.NO_COMMIT) | (rows[:, kernel.VALUE] < 0)
         for place in [*np.flatnonzero(is_single).tolist(), len(rows)]:
             if place > begin:
@@ -210,7 +210,42 @@ class _ScannedColumns(RecordColumns):
             begin = place + 1
 
     def _commits(self, rows: Any) -> Commits:
-        return _ScannedCommits(_kinds(rows, self.summary.kernel), self.data, rows, self.summary)
+        return _ScannedCommits(_kinds(rows, self.kernel), self.data, rows, self.kernel)
+
+    def split(self, bucket_of: Callable[[bytes], int]) -> Mapping[int, RecordColumns]:
+        import numpy as np
+
+        keys = _slices(self.data, self.rows[:, self.kernel.KEY], self.rows[:, self.kernel.KEY_END])
+        buckets = np.fromiter(map(bucket_of, keys), np.int64, len(self.rows))
+        return {bucket: self._packed(self.rows[buckets == bucket]) for bucket in np.unique(buckets).tolist()}
+
+    def _packed(self, rows: Any) -> RecordColumns:
+        """Return rows with only the bytes of their keys and values."""
+        import numpy as np
+
+        kernel = self.kernel
+        begins, ends = rows[:, kernel.KEY].copy(), rows[:, kernel.VALUE_END].copy()
+        moved = (ends - np.cumsum(ends - begins))[:, None]
+        columns = [kernel.KEY, kernel.KEY_END, kernel.VALUE, kernel.VALUE_END, kernel.TOPIC_ID]
+        places = rows[:, columns]
+        rows[:, columns] = np.where(places < 0, places, places - moved)
+        data = b"".join(_slices(self.data, begins, ends))
+        return _ScannedColumns(data, self.first_time, self.last_time, rows, kernel)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.data, self.first_time, self.last_time, self.rows)
+
+
+def _slices(data: bytes, begins: Any, ends: Any) -> Iterator[bytes]:
+    return map(data.__getitem__, map(slice, begins.tolist(), ends.tolist()))
+
+
+def _unpickled(data: bytes, first_time: int, last_time: int, rows: Any) -> RecordColumns:
+    """Return the rows of another process; this one may be without numba."""
+    kernel = compiled_kernel()
+    if kernel is None:
+        return _PlainColumns(data, first_time, last_time, [(*row,) for row in rows.tolist()])
+    return _ScannedColumns(data, first_time, last_time, rows, kernel)
 
 
 def _kinds(rows: Any, kernel: Any) -> dict[str, int]:
@@ -224,9 +259,8 @@ def _record(data: bytes, row: Sequence[int]) -> LogRecord:
     return LogRecord(offset, time, data[key:key_end], None if value < 0 else data[value:value_end])
 
 
-def _columns(data: bytes, rows: Any, summary: _Summary, commits: Counter[str] | None) -> RecordColumns:
+def _columns(data: bytes, rows: Any, kernel: Any, commits: Counter[str] | None) -> RecordColumns:
     """Return rows as columns; without the usual offset commits, if those are to be counted."""
-    kernel = summary.kernel
     first_time, last_time = int(rows[0, kernel.TIME]), int(rows[:, kernel.TIME].max())
     if commits is None:
         rows = rows.copy()
@@ -235,4 +269,4 @@ def _columns(data: bytes, rows: Any, summary: _Summary, commits: Counter[str] | 
         commits.update(_kinds(rows, kernel))
         commits["tombstones"] += int((is_commit & (rows[:, kernel.VALUE] < 0)).sum())
         rows = rows[~is_commit]
-    return _ScannedColumns(data, first_time, last_time, rows, summary)
+    return _ScannedColumns(data, first_time, last_time, rows, kernel)

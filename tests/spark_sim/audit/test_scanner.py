@@ -1,6 +1,7 @@
 """Both readers of columns yield what the plain one yields, on real and on damaged segments, with every compression."""
 
 import os
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -185,6 +186,27 @@ def test_most_commits_are_summed_up(kernel):
     (commits,) = block.parts()
 
     assert [500, 500] == [placed.run.commits for placed in commits.runs()]
+
+
+@with_each_kernel
+@pytest.mark.parametrize("unpickled_with", [KERNEL, None])
+def test_columns_that_are_split_have_the_records_of_each_bucket_and_no_other_bytes(kernel, unpickled_with, monkeypatch):
+    """Also in a process without the compiled loop."""
+    monkeypatch.setattr("spark_sim.audit.sources._scanner.compiled_kernel", lambda: unpickled_with)
+    pairs = list(commits_of_all_kinds(Random(1), 300, (1, 3, 4)))
+    data = b"".join(batch(pairs[at : at + 7], at) for at in range(0, len(pairs), 7))
+    bucket_of = lambda key: key[5] % 3  # noqa: E731  # a digit of the group's name
+    (block,) = columns(kernel, SegmentReader(), data)
+    split = {bucket: pickle.loads(pickle.dumps(each)) for bucket, each in block.split(bucket_of).items()}
+
+    records = list(block.records())
+    assert {0, 1, 2} == {*split}
+    for bucket, each in split.items():
+        expected = [record for record in records if bucket_of(record.key) == bucket]
+        assert expected == list(each.records())
+        assert (each.first_time, each.last_time) == (block.first_time, block.last_time)
+        assert history([each]) == history([*block.split(bucket_of)[bucket].records()])[:2] + history([block])[2:]
+    assert sum(len(each.data) for each in split.values()) < len(data)
 
 
 @with_each_kernel

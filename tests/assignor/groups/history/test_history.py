@@ -748,6 +748,9 @@ class Columns(RecordColumns):
             part = SummedCommits({"OffsetCommit": len(kept := list(numbered))}, self.data, kept)
             yield from [part] if commits else part.records()
 
+    def split(self, bucket_of):
+        return {bucket_of(b""): self}
+
 
 def columns_of(pairs):
     data = b"".join(one.key + (one.value or b"") for one in pairs)
