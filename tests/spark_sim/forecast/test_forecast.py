@@ -108,6 +108,13 @@ def test_tasks_wait_for_the_session_of_a_member_that_is_gone():
     assert {10.0} == {*look_ahead(seen(run("2.8.2")), "stop B").outcomes[0].unowned_s.values()}
 
 
+def test_the_last_instance_leaves_an_empty_group():
+    alive = Simulation(Scenario.parse("A@3.9.2 | with partitions=2")).run()
+    (outcome,) = look_ahead(seen(alive), "stop A").outcomes
+
+    assert {None} == {row.target for row in outcome.moved}
+
+
 def test_an_upgrade_without_upgrade_from_fails_where_the_plan_says_so():
     group = seen(run("1.1.1"))
 
