@@ -56,7 +56,7 @@ def main():
     with ExitStack() as stack:
         settings, topic, output, _ = cluster(stack, SimpleNamespace(mock=False, broker=options.broker))
         fill(settings, topic, MILLION)
-        found = samples(Target(settings, topic, output), options.millions)
+        found = samples(Target(settings, topic, output, "classic"), options.millions)
     slope = statistics.linear_regression(*zip(*((n, mb) for n, mb in found if n > 1), strict=True)).slope
     print(f"growth after the first million: {slope:.2f} MB per million records")
     plot(found, slope, options.path)

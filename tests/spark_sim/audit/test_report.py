@@ -439,7 +439,7 @@ class TestInABrowser:
     def test_a_group_whose_broker_assigns_shows_who_waited_and_how_long(self, browser, tmp_path):
         """A member waits two minutes for two tasks of a frozen one."""
         segments = Path(__file__).parent / "streams_segments"
-        run_audit(segments_source(segments), tmp_path / "audit", AuditFilter(), processes=1)
+        run_audit(segments_source(segments), tmp_path / "audit", AuditFilter())
         browser.get("about:blank")
         browser.get((tmp_path / "audit" / "report.html").as_uri() + "#group=%3Dfrozen-d354d3da")
 
