@@ -83,7 +83,9 @@ def keys(release):
 @pytest.mark.parametrize("release", with_matrix(RELEASES, ["4.4.0"], "the same classes of another release"))
 def test_the_rows_are_the_settings_that_only_the_classic_protocol_reads(release):
     only_classic = {
-        key for key in keys(release) - NOT_ONLY_CLASSIC - GONE if (found := readers(release, key)) and found <= CLASSIC.keys()
+        key
+        for key in keys(release) - NOT_ONLY_CLASSIC - GONE
+        if (found := readers(release, key)) and found <= CLASSIC.keys()
     }
 
     assert only_classic == {
