@@ -88,15 +88,8 @@ def left(cluster: Cluster, site: Site) -> bool:
 
 
 def test_a_static_streams_member_ends_when_its_broker_goes_back_before_4_4(tmp_path: Path) -> None:
-    """A static member of 4.4.0 ends with ``INVALID_REQUEST``; without its instance id it starts again.
-
-    It was a static member of the classic group before, which is empty when its session has timed out.
-    """
+    """A static member of 4.4.0 ends with ``INVALID_REQUEST``; without its instance id it starts again."""
     with site_of("4.4.0", tmp_path, OLDEST_LEVEL) as (site, cluster):
-        with site.member("classic", **{"group.instance.id": "one"}) as member:
-            settle(member)
-            site.count(5)
-        wait_until(lambda: site.lookup.group(site.application.name).state == "Empty")
         with site.member("static", **STATIC) as member:
             settle(member)
             site.count(5)
