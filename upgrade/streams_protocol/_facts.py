@@ -222,6 +222,11 @@ SURVIVALS: Final = (
     ),
     Survival("group configurations", True, "they stay on the brokers; classic groups ignore them", _SEEN),
     Survival("members, epochs or generations, and the assignment", False, "the group starts anew", _SEEN),
-    Survival("static members", False, "they join anew; streams groups of brokers before 4.4 refuse them", _SEEN),
+    Survival(
+        "static members",
+        False,
+        "they join anew; streams groups of brokers before 4.4 refuse them",
+        "read, not run; the refusal seen with 4.2.2 and 4.3.1",
+    ),
     Survival("warm-up tasks", False, "streams groups have none, those of 4.4.0 neither", "read in the jars of 4.4.0"),
 )

@@ -33,8 +33,8 @@ TO_STREAMS: Final = (
         applies_to="brokers whose group.coordinator.rebalance.protocols lacks streams, which it has by default",
         when=Ask("whether group.coordinator.rebalance.protocols is set on a broker, and lacks streams"),
         symptom="every member fails: UnsupportedVersionException",
-        remedy="remove the configuration, or add streams to it, on every broker (brokers restart)",
-        source="GroupCoordinatorConfig, KIP-848",
+        remedy="remove the configuration (deprecated from 4.3 on) or add streams to it on all brokers (they restart)",
+        source="GroupCoordinatorConfig, KIP-848, KIP-1237",
         seen=("4.2.2", "4.3.1", "4.4.0"),
     ),
     Hazard(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -32,6 +33,7 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.streams.max.session.timeout.ms": "600000",
+    "group.consumer.max.session.timeout.ms": "600000",
 }
 PREVIOUS = "4.2.2"
 LATER = "4.4.0"
@@ -596,6 +598,57 @@ def test_a_consumer_group_as_java_describes_it(groups: Groups, tmp_path: Path) -
     assert [[each[key] for key in kept] for each in found["members"]] == [
         [each[key] for key in kept] for each in shown["members"]
     ]
+
+
+def test_consumers_change_their_protocol_one_by_one(groups: Groups) -> None:
+    """Online, there and back, so the group has members of both. One that is closed leaves; a static one stays."""
+    name = f"online-{uuid4().hex[:8]}"
+    groups.topics(**{name: 3})
+    assert {} == groups.java.ask("config", name, "consumer.session.timeout.ms", "600000")  # longer than any wait
+    with ExitStack() as stack:
+
+        def joined(client: str, protocol: str, **more: str) -> Consumer:
+            settings = {"bootstrap.servers": groups.brokers, "group.id": name, "group.protocol": protocol}
+            consumer = Consumer({**settings, "client.id": client, **more})
+            stack.callback(consumer.close)
+            consumer.subscribe([name])
+            return consumer
+
+        def share(*consumers: Consumer) -> bool:
+            for consumer in consumers:
+                consumer.poll(0.2)
+            owned = [[each.partition for each in consumer.assignment()] for consumer in consumers]
+            return all(owned) and [0, 1, 2] == sorted(chain.from_iterable(owned))
+
+        def members() -> tuple[str, dict[str, bool | None]]:
+            """The type of the group, and whether each member has its protocol (``None``: it has no other)."""
+            found = groups.java.ask("consumer", name)
+            return found["type"], {each["clientId"]: each["upgraded"] for each in found["members"]}
+
+        a = joined("a", "classic")
+        wait_until(lambda: share(a))
+        assert ("Classic", {"a": None}) == members()
+        b = joined("b", "consumer")
+        wait_until(lambda: share(a, b))
+        assert ("Consumer", {"a": False, "b": True}) == members()
+        assert {"a": True, "b": False} == {
+            each["client_id"]: each["is_classic"] for each in groups.group(name)["members"]
+        }
+        a.close()
+        wait_until(lambda: share(b))
+        assert ("Consumer", {"b": True}) == members()
+        c = joined("c", "classic")
+        wait_until(lambda: share(b, c))
+        assert ("Consumer", {"b": True, "c": False}) == members()
+        b.close()
+        wait_until(lambda: share(c))
+        assert ("Classic", {"c": None}) == members()
+        c.close()
+        static = joined("static", "consumer", **{"group.instance.id": "one"})
+        wait_until(lambda: share(static))
+        static.close()
+        wait_until(lambda: [-2] == [each["memberEpoch"] for each in groups.java.ask("consumer", name)["members"]])
+        assert ["static-member-away"] == [code for code in codes(groups.group(name)) if code.startswith("static")]
 
 
 def test_a_release_cannot_be_waited_for(groups: Groups) -> None:
