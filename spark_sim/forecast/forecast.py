@@ -7,8 +7,8 @@ forecast.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count, pairwise
 from random import Random
 from typing import Any, Final
 from uuid import UUID
@@ -152,6 +152,7 @@ def forecast(
     now_ms: int,
     session_timeout_s: float | None = None,
     ephemeral: bool = False,
+    on_played: Callable[[int], object] = lambda _number: None,
 ) -> Forecast:
     """Play a step on a group.
 
@@ -161,6 +162,7 @@ def forecast(
         now_ms: The time, in milliseconds since 1970.
         session_timeout_s: ``session.timeout.ms`` of the members, in seconds; None: the default of their release.
         ephemeral: Whether a process that starts has no state of before.
+        on_played: Called with the number of possibilities that are played, after each.
 
     Raises:
         ForecastError: The step does not fit the group, or no possibility repeats its last decision.
@@ -169,6 +171,7 @@ def forecast(
     observed = evolve(observed, config=evolve(observed.config, num_standby_replicas=_standbys(observed)))
     workload = ObservedWorkload.of(observed, ephemeral=ephemeral)
     outcomes: dict[Outcome, list[Possibility]] = {}
+    played = count(1)
     for leader, instances in _possibilities(observed, process, now_ms):
         for elected in _next_leaders(observed, operation, leader, process):
             name = _process_of(observed, leader)
@@ -178,6 +181,7 @@ def forecast(
                 simulation.elect(elected)
                 outcome = _play(simulation, operation, process, instances, session_timeout_s)
                 outcomes.setdefault(outcome, []).append(possibility)
+                on_played(next(played))
     return Forecast(
         group=observed.group.described.name,
         operation=operation,
@@ -236,7 +240,8 @@ def _next_leaders(
 ) -> Iterator[str | None]:
     """Yield the processes that may lead when the leader has gone; None if it stays. A static leader comes back."""
     goes = operation.verb != ADD and _process_of(observed, leader) == process
-    if not goes or (leader.described.group_instance_id and operation.verb != STOP):
+    is_empty = operation.verb == STOP and len(observed.processes) == 1
+    if not goes or is_empty or (leader.described.group_instance_id and operation.verb != STOP):
         yield None
         return
     for candidate in _representatives(observed, process):

@@ -149,18 +149,20 @@ class LiveSimulation(MeasuredSimulation):
 
     def start(self, process: str, instance: Instance) -> Self:
         """Start a process, again before its sessions time out if it runs, and settle."""
-        if self.is_process_running(process):
-            self._stop(process)
+        if self.is_process_running(process) and self._stop(process):
+            settle(self)  # the others do not wait for it
         start_process(self, process, instance)
         for name in self.workload.member_names(process):
             self._configure(self.members[name], self._threads.get(name))
         settle(self)
         return self
 
-    def _stop(self, process: str) -> None:
+    def _stop(self, process: str) -> bool:
+        """Stop a process; return whether its members leave the group."""
         members = [member for member in self.running_members if member.process == process]
         leaves = any(member.instance.release.leaves_on_close for member in members)
         stop_process(self, process, "stopped", leave=leaves)
+        return leaves
 
     def on_sync(self, member: SimulatedMember, assignment: bytes, received: ReceivedAssignment) -> None:
         """Note what a member has to restore."""

@@ -12,6 +12,7 @@ import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless
 from assignor.formats.block_yaml import to_yaml
+from assignor.formats.progress import step
 from assignor.formats.text import count, format_seconds, sanitize
 from assignor.groups import InspectedGroup
 from upgrade.config_keys import CONFIG_KEYS
@@ -73,6 +74,7 @@ def show_forecast(
             now_ms=int(1000 * time.time()),
             ephemeral=ephemeral,
             session_timeout_s=session_timeout_s,
+            on_played=lambda number: step(f"playing what the group does not show ({number:,} possibilities)"),
         )
     except UpgradeError as error:
         raise CommandFailed(f"no forecast: {error}") from error

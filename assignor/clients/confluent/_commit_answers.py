@@ -12,8 +12,6 @@ from assignor.clients.confluent._errors import as_kafka_error
 from assignor.clients.confluent._fetcher import partition_key
 from assignor.clients.confluent._record_buffer import Offsets
 
-OnCommit = Callable[[KafkaError | None, list[TopicPartition]], Any]
-
 
 class CommitAnswers:
     """Calls ``on_commit`` for each answered commit, on the user's thread.
@@ -23,7 +21,11 @@ class CommitAnswers:
         callbacks: the calls that the next poll runs, in order.
     """
 
-    def __init__(self, on_commit: OnCommit, callbacks: deque[Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        on_commit: Callable[[KafkaError | None, list[TopicPartition]], Any],
+        callbacks: deque[Callable[[], None]],
+    ) -> None:
         self._on_commit = on_commit
         self._callbacks = callbacks
         self._answers: deque[tuple[Iterator[Offsets], KafkaError | None]] = deque()

@@ -21,12 +21,18 @@ def members_of(simulation):
         member = by_id[member_id]
         yield DescribedGroupMember(
             member_id=member_id,
-            client_id=f"{member.process}-StreamThread-{member.name.partition('.')[2] or 1}-consumer",
+            client_id=client_id(member),
             host=f"/{member.process}.local",
             group_instance_id=member.group_instance_id,
             subscription=subscription,
             assignment=group._assignments[member_id],
         )
+
+
+def client_id(member):
+    """Kafka Streams adds the thread."""
+    thread = f"-StreamThread-{member.name.partition('.')[2] or 1}-consumer"
+    return f"{member.process}{thread if member.instance.release.kafka_name else ''}"
 
 
 def seen(simulation):
