@@ -43,8 +43,8 @@ function step(each) {
 
 function setting(each) {
   const client = each.config && each.config !== "streams" ? ` (${each.config})` : "";
-  const line = each.line ? `, line ${each.line}` : "";
-  return [el("b", {}, each.status), ": ", el("code", {}, each.key), `${client}${line}: ${each.text}`];
+  const place = [...(each.line ? [`line ${each.line}`] : []), ...each.conditions].map((text) => `, ${text}`).join("");
+  return [el("b", {}, each.status), ": ", el("code", {}, each.key), `${client}${place}: ${each.text}`];
 }
 
 function missing(each) {
@@ -56,7 +56,7 @@ function missing(each) {
 function hazard(each) {
   return el("details", {},
     el("summary", {}, el("span", { class: `sign ${each.severity}` }, each.severity), ` ${each.applies_to}: ${each.symptom}`),
-    el("div", { class: "facts" }, fact("because", (each.because ?? []).join("; ")), fact("decided by", (each.decided_by ?? []).join("; ")), fact("remedy", each.remedy), fact("from, to", `${each.from}; ${each.to}`), fact("source", each.source), fact("evidence", each.evidence)));
+    el("div", { class: "facts" }, fact("shown by", (each.because ?? []).join("; ")), fact("decided by", (each.decided_by ?? []).join("; ")), fact("remedy", each.remedy), fact("from, to", `${each.from}; ${each.to}`), fact("source", each.source), fact("evidence", each.evidence)));
 }
 
 /** Return the hazards: those of this application, those that no file decides, and those that do not concern it. */
@@ -65,7 +65,7 @@ function hazards(plan) {
   const no = those("no");
   return [
     part("Hazards that concern this application", list(those("yes"), "ul", { class: "plain" })),
-    part("Hazards beyond the metadata", list(those("unknown"), "ul", { class: "plain" })),
+    part(plan.concerns ? "Hazards of which the files cannot tell" : "Hazards beyond the metadata", list(those("unknown"), "ul", { class: "plain" })),
     no.length > 0 && part("Hazards that do not concern it", el("details", {}, el("summary", {}, `${no.length} of the table`), list(no, "ul", { class: "plain" }))),
   ];
 }
@@ -84,9 +84,18 @@ const STATUSES = { met: "safe", open: "if", blocked: "unsafe" };
 
 function requirement(row) {
   const status = el("span", { class: `sign ${STATUSES[row.status] ?? "unsafe"}` }, row.status);
-  if (row.status === "met") return [status, ` ${row.condition}`];
+  const because = row.because.join("; ");
+  if (row.status === "met") return [status, ` ${row.condition}${because && ` (${because})`}`];
   return el("details", {}, el("summary", {}, status, ` ${row.condition}`),
-    el("div", { class: "facts" }, fact("else", row.symptom), fact("remedy", row.remedy), fact("source", `${row.source}; ${row.evidence}`)));
+    el("div", { class: "facts" }, fact("else", row.symptom), fact("shown by", because), fact("decided by", row.decided_by.join("; ")), fact("remedy", row.remedy), fact("source", `${row.source}; ${row.evidence}`)));
+}
+
+/** Return what becomes of the settings that a change of the protocol makes ineffective. */
+function settingsOfProtocol({ settings = [], ignored = [] }) {
+  return list([
+    ...settings.map((row) => `${row.setting}${row.where ? ` (${row.where})` : ""}: ${row.group_configuration}=${row.applied ?? "its value"} replaces it`),
+    ...ignored.map((row) => `${row.setting} (${row.where}): nothing replaces it: ${row.consequence}`),
+  ]);
 }
 
 function liveGroup(group) {
@@ -124,6 +133,7 @@ export function planParts(answer, args) {
     part("The live group", list((plan.preflight ?? []).map((check) => `${check.level}: ${check.text}`)), liveGroup(plan.live_group)),
     part("Steps", list(steps.map(step), "ol", { class: "steps" })),
     part("Your group", ownGroup(plan.group)),
+    part("Settings of the members", settingsOfProtocol(plan)),
     part("What survives", list((plan.survives ?? []).map((row) => `${row.what}: ${row.survives ? "yes" : "no"}: ${row.how} (${row.evidence})`))),
     part("Configuration", plan.configuration && [
       list(concern.map(setting)) ?? el("p", {}, "Nothing in the configuration changes its meaning."),

@@ -52,6 +52,9 @@ LASTING_MS: Final[Mapping[str, int]] = {
 }
 """The least duration of a lasting state, by code. A check is either here or in ``NOT_LASTING``."""
 
+_BRIEF: Final = frozenset(code for code, duration in LASTING_MS.items() if duration < _HOUR_MS)
+"""The states for which it matters within a minute when they end."""
+
 NOT_LASTING: Final = frozenset(
     {
         # A rebalance has them on its way.
@@ -105,8 +108,8 @@ MESSAGES: Final[Mapping[str, tuple[FindingSeverity, str]]] = {
 """Severity and text of each finding that ``assignor.groups`` does not have, by code: the only place of the wording."""
 
 CHECK_INTERVAL_MS: Final = _MINUTE_MS
-"""Of generations within a minute one is checked: no state that lasts less is a finding, except a large record,
-for which every generation is checked."""
+"""Of generations within a minute one is checked: no state that lasts less is a finding, except a large record.
+Every generation is checked that may have a large record, or end a state that counts after minutes."""
 SLOW_MS: Final = _MINUTE_MS
 """So long a broker waits for a member to come to its target assignment: several heartbeats, if it has little to
 revoke."""
@@ -182,10 +185,10 @@ class GroupFindings:
             yield from self._check(self._unchecked, after.time)
         self._unchecked = after
 
-    def _check(self, generation: Generation, until: int) -> Iterator[Row]:
+    def _check(self, generation: Generation, until: int, *, is_last: bool = False) -> Iterator[Row]:
         """Compare a generation with the open states, unless it was short, small and just after the last check."""
         short = until - generation.time < CHECK_INTERVAL_MS and generation.time - self._checked < CHECK_INTERVAL_MS
-        may_end = bool(self._open) and generation.progress is not None  # it is not ready for a moment when it starts
+        may_end = bool(self._open) if is_last else not _BRIEF.isdisjoint(self._open)
         if short and not may_end and not _may_be_large(generation):
             return
         self._checked = generation.time
@@ -198,7 +201,7 @@ class GroupFindings:
     def close(self, time: int) -> Iterator[Row]:
         """Yield the states that last until the last record."""
         if self._unchecked is not None:
-            yield from self._check(self._unchecked, time)
+            yield from self._check(self._unchecked, time, is_last=True)
         for code in list(self._open):
             yield from self._ended(code, time, until=None)
 

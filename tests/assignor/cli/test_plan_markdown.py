@@ -1,6 +1,7 @@
 """``plan -o markdown``: the runbook says what the other forms say."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -38,3 +39,25 @@ def test_hazards_and_what_was_not_checked_are_boxes():
 
 def test_a_release_needs_no_steps_to_itself():
     assert "- already there" in run("3.9", "3.9", "-o", "markdown")
+
+
+SETTINGS = "num.standby.replicas=1\ngroup.instance.id=a\nmax.warmup.replicas=4\nprocessing.guarantee=exactly_once\n"
+
+
+@pytest.mark.parametrize("config", [False, True])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("2.8", "4.3"),
+        ("4.2", "4.3", "--to-protocol", "streams"),
+        ("4.2", "4.3", "--to-protocol", "streams", "--broker-release", "4.2.0", "--without", "warm-ups"),
+        ("4.4", "4.3", "--to-protocol", "classic"),
+    ],
+)
+def test_a_line_has_one_check_box_at_most(tmp_path, arguments, config):
+    (tmp_path / "a.properties").write_text(SETTINGS)
+    text = run(*arguments, "-o", "markdown", *(["--config", str(tmp_path / "a.properties")] if config else []))
+    boxes = [line for line in text.splitlines() if re.search(r"\[[ x]\]", line)]
+
+    assert boxes
+    assert [] == [line for line in boxes if not re.fullmatch(r"- \[[ x]\] (?!-|.*\[[ x]\]).*", line)]

@@ -249,6 +249,36 @@ def test_a_large_record_of_a_short_generation_just_after_a_check():
     assert "large" in Played(*generations, generation(4, *pair(), at=HOUR)).codes
 
 
+def seconds(*states):
+    """Generations of one member, each with what differs in its userdata, by the second in which it begins."""
+    return [generation(1 + number, alone(**facts), at=1000 * at) for number, (at, facts) in enumerate(states)]
+
+
+@pytest.mark.parametrize("states", [[(0, {}), (57, {})], [(0, {}), (5, {}), (20, {}), (59, {})]])
+def test_a_state_of_seconds_is_no_finding_though_generations_follow_within_a_minute(states):
+    broken = seconds((0, {"error": 2}), *((each + 5, facts) for each, facts in states), (130, {}))
+
+    assert [] == Played(*broken).codes
+    assert [] == Played(*broken[:2], commit(0, at=62_000)).codes
+
+
+def test_a_state_of_a_minute_ends_with_the_first_generation_without_it():
+    states = [(at, {"error": 2}) for at in range(0, 60, 20)]
+    played = Played(*seconds(*states, (61, {}), (62, {}), (200, {})))
+
+    assert [("error-code", NOW, NOW + 61_000)] == [
+        (row["code"], row["from_time"], row["until_time"]) for row in played.rows["findings"]
+    ]
+
+
+def test_the_last_generation_decides_whether_a_state_lasts_until_the_last_record():
+    idle = [generation(1 + each, alone(), member("B"), at=each * HOUR // 2) for each in range(4)]
+    end = 3 * HOUR // 2 + 10_000
+    played = Played(*idle, generation(5, alone(), at=end), commit(0, at=end + 1000))
+
+    assert [NOW + end] == [row["until_time"] for row in played.rows["findings"]]
+
+
 def test_a_state_that_lasts_until_the_last_record_has_no_end():
     played = Played(generation(1, alone(), member("B")), commit(0, at=2 * HOUR))
     (row,) = played.rows["findings"]

@@ -1,6 +1,7 @@
 """Every page of one file, in a real browser: screen readers, widths, colours, hostile names."""
 
 import io
+import re
 import tarfile
 import tempfile
 from pathlib import Path
@@ -139,3 +140,29 @@ def test_axe_finds_no_violation_and_the_window_never_scrolls_sideways(browser, a
     assert "owned" not in browser.title
     assert [] == browser.find_elements("css selector", "main img, main script, header img")
     assert [] == [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        (("2.8", "4.3"), "processing.guarantee=exactly_once\nrocksdb.config.setter=com.example.Setter\n"),
+        (("4.2", "4.3", "--to-protocol", "streams"), "group.instance.id=a\nmax.warmup.replicas=4\n"),
+        (("4.2", "4.3", "--to-protocol", "streams"), None),
+        (("2.3", "4.3"), None),
+    ],
+)
+def test_the_page_of_a_plan_says_what_its_runbook_says(browser, tmp_path, arguments, settings):
+    if settings is not None:
+        (tmp_path / "a.properties").write_text(settings)
+        arguments = (*arguments, "--config", str(tmp_path / "a.properties"))
+    runbook = CliRunner().invoke(cli, ["plan", *arguments, "-o", "markdown"]).stdout
+    (tmp_path / "page.html").write_text(CliRunner().invoke(cli, ["plan", *arguments, "-o", "html"]).stdout)
+    browser.get((tmp_path / "page.html").as_uri())
+    drawn(browser, "plan")
+    browser.execute_script("for (const each of document.querySelectorAll('script, #runbook, #json')) each.remove()")
+    text = browser.execute_script("return document.body.textContent")
+    items = re.findall(
+        r"^ *- (?:\[.\] )?(?:\*\*\d+\.\*\* )?(?:severity: )?(.*)$", runbook.replace("`", ""), re.MULTILINE
+    )
+
+    assert [] == [part for item in items for part in re.split(r": |[;,] | \(|\)", item) if part not in text]
