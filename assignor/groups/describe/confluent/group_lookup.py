@@ -378,7 +378,7 @@ def _of_its_type(
     if listed is not None and listed.type == CONSUMER:
         return evolve(listed, error=as_consumer.error) if as_consumer else listed
     if as_classic.error or as_classic.state not in ("", DEAD):
-        return as_classic
+        return evolve(as_classic, state=as_classic.state or (listed.state if listed else ""))
     return listed or evolve(as_classic, state="", type=UNKNOWN_TYPE, error=_OTHER_TYPE)
 
 
