@@ -258,6 +258,12 @@ def test_members_without_the_tags_of_the_group_are_named(configured, texts):
     assert texts == [text[: len(begin)] for text, begin in zip(problems(found), texts, strict=True)]
 
 
+def test_a_number_of_standbys_that_is_none_says_nothing():
+    found = seen(broker_assigned("a", ALL), configs={"streams.num.standby.replicas": "many"})
+
+    assert "too-few-standbys" not in {each.code for each in found.findings}
+
+
 def test_members_that_send_offsets_of_tasks_are_of_4_4():
     found = seen(broker_assigned("a", ALL), broker_assigned("b", end_offset_sums={TaskId(1, 0): 1}))
 
