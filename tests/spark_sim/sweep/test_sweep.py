@@ -397,7 +397,7 @@ class CountingEngine(WorkEngine):
     """Commits nothing, and records the sizes of its batches."""
 
     one_task_per_batch = False
-    caller = None
+    caller = map_reduce = None
 
     def __init__(self, pool, counts):
         self.pool, self.counts, self.sizes = pool, iter(counts), []
