@@ -16,8 +16,10 @@ NO_FORECAST = {
     "0.10.0.1-to-1.1.1-two-bounces": 4
 }
 DIFFERENT = {
+    # The leader fails, and the next one: who leads after the first failure is not played. Its forecast is unsafe.
+    "1.1.1-to-2.0.1-without-upgrade-from-leader-last": 1,
     # Two instances end, as their store files cannot be read: nothing of the group shows that they will.
-    "2.3.1-to-3.9.2-two-bounces-corrupt-stores": 2
+    "2.3.1-to-3.9.2-two-bounces-corrupt-stores": 2,
 }
 IN_THE_GATE = {"2.8.2-to-3.9.2-standby-hosts", "2.0.1-to-2.3.1"}
 
