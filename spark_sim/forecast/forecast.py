@@ -21,7 +21,7 @@ from assignor.groups._release_detection import format_ranges
 from assignor.groups.decoded import assignment_seen
 from assignor.groups.standbys import StandbyKind
 from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, ObservedWorkload, keeps_process_id
-from spark_sim.forecast.observation import ContinuedGroup, ForecastError, ObservedProcess, possible_releases
+from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess, possible_releases
 from spark_sim.forecast.operations import ADD, STOP, Operation
 from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.model.scenario import Instance
@@ -146,7 +146,7 @@ class Forecast:
 
 
 def forecast(
-    observed: ContinuedGroup,
+    observed: ObservedGroup,
     operation: Operation,
     *,
     now_ms: int,
@@ -171,15 +171,16 @@ def forecast(
     observed = evolve(observed, config=evolve(observed.config, num_standby_replicas=_standbys(observed)))
     workload = ObservedWorkload.of(observed, ephemeral=ephemeral)
     outcomes: dict[Outcome, list[Possibility]] = {}
+    session_s = session_timeout_s or _default_session_s(observed)
     played = count(1)
     for leader, instances in _possibilities(observed, process, now_ms):
         for elected in _next_leaders(observed, operation, leader, process):
             name = _process_of(observed, leader)
             possibility = Possibility(name, elected, _releases_like(leader, instances[name]))
             for new_id in _new_process_ids(workload, operation, process, instances):
-                simulation = LiveSimulation(workload, instances, leader, now_ms, new_id)
+                simulation = _continued(workload, instances, leader, now_ms, new_id)
                 simulation.elect(elected)
-                outcome = _play(simulation, operation, process, instances, session_timeout_s)
+                outcome = _play(simulation, operation, process, instances, session_s)
                 outcomes.setdefault(outcome, []).append(possibility)
                 on_played(next(played))
     return Forecast(
@@ -189,7 +190,11 @@ def forecast(
         tasks=len(observed.tasks),
         processes=len(observed.processes),
         outcomes=tuple(evolve(outcome, when=tuple(_join(when))) for outcome, when in outcomes.items()),
-        assumptions=(*ASSUMPTIONS, *_state_assumptions(observed, ephemeral=ephemeral)),
+        assumptions=(
+            *ASSUMPTIONS,
+            *(() if session_timeout_s else (f"session.timeout.ms is {session_s:.0f} s, the default of the release",)),
+            *_state_assumptions(observed, ephemeral=ephemeral),
+        ),
     )
 
 
@@ -197,7 +202,7 @@ def forecast(
 
 
 def _possibilities(
-    observed: ContinuedGroup, process: str, now_ms: int
+    observed: ObservedGroup, process: str, now_ms: int
 ) -> Iterator[tuple[InspectedMember, Mapping[str, Instance]]]:
     """Yield the possible leaders with what the processes run: those that repeat the last decision of the group."""
     tried: list[str | None] = []
@@ -219,7 +224,7 @@ def _possibilities(
     )
 
 
-def _possible_leaders(observed: ContinuedGroup, process: str) -> Iterator[InspectedMember]:
+def _possible_leaders(observed: ObservedGroup, process: str) -> Iterator[InspectedMember]:
     """Yield one member of each process that may lead: the process that schedules a rebalance, or each."""
     leading = observed.group.leading_process
     for candidate in _representatives(observed, process):
@@ -227,7 +232,7 @@ def _possible_leaders(observed: ContinuedGroup, process: str) -> Iterator[Inspec
             yield candidate.threads[0]
 
 
-def _representatives(observed: ContinuedGroup, process: str) -> Sequence[ObservedProcess]:
+def _representatives(observed: ObservedGroup, process: str) -> Sequence[ObservedProcess]:
     """Return all processes of a small group; of a large one the process of a step and one other."""
     if len(observed.processes) <= MOST_LEADERS:
         return observed.processes
@@ -236,7 +241,7 @@ def _representatives(observed: ContinuedGroup, process: str) -> Sequence[Observe
 
 
 def _next_leaders(
-    observed: ContinuedGroup, operation: Operation, leader: InspectedMember, process: str
+    observed: ObservedGroup, operation: Operation, leader: InspectedMember, process: str
 ) -> Iterator[str | None]:
     """Yield the processes that may lead when the leader has gone; None if it stays. A static leader comes back."""
     goes = operation.verb != ADD and _process_of(observed, leader) == process
@@ -275,7 +280,7 @@ def _instance(member: InspectedMember, behaviour: ReleaseBehaviour) -> Instance:
     return Instance(release, next(value for value in release.upgrade_from if release.pinned_version(value) == used))
 
 
-def _difference(observed: ContinuedGroup, leader: InspectedMember, instance: Instance, now_ms: int) -> str | None:
+def _difference(observed: ObservedGroup, leader: InspectedMember, instance: Instance, now_ms: int) -> str | None:
     """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal."""
     config = evolve(observed.config, upgrade_from=instance.upgrade_from)
     assignor = StreamsAssignor(
@@ -298,7 +303,7 @@ def _difference(observed: ContinuedGroup, leader: InspectedMember, instance: Ins
     return f"{instance} gives {differing} of {len(members)} members other tasks" if differing else None
 
 
-def _standbys(observed: ContinuedGroup) -> int:
+def _standbys(observed: ObservedGroup) -> int:
     """Return ``num.standby.replicas``: as configured, or as many as the tasks with standbys have."""
     configured = observed.config.num_standby_replicas
     kinds = observed.group.standby_kinds
@@ -310,7 +315,7 @@ def _standbys(observed: ContinuedGroup) -> int:
     return configured or max(replicas.values(), default=0)
 
 
-def _process_of(observed: ContinuedGroup, member: InspectedMember) -> str:
+def _process_of(observed: ObservedGroup, member: InspectedMember) -> str:
     return next(process.name for process in observed.processes if member in process.threads)
 
 
@@ -346,12 +351,26 @@ def _as_number(process_id: UUID) -> int:
     return process_id.int - 2 * _HALF if process_id.int >= _HALF else process_id.int
 
 
+def _continued(
+    workload: ObservedWorkload,
+    instances: Mapping[str, Instance],
+    leader: InspectedMember,
+    now_ms: int,
+    new_process_id: UUID,
+) -> LiveSimulation:
+    try:
+        return LiveSimulation(workload, instances, leader, now_ms, new_process_id)
+    except FatalError as error:
+        name = workload.observed.group.described.name
+        raise ForecastError(f"group {name}: a member fails on its assignment: {error}") from error
+
+
 def _play(
     simulation: LiveSimulation,
     operation: Operation,
     process: str,
     instances: Mapping[str, Instance],
-    session_timeout_s: float | None,
+    session_s: float,
 ) -> Outcome:
     before, generation = dict(simulation.owner_by_task), simulation.coordinator.generation
     if operation.verb == STOP:
@@ -361,7 +380,6 @@ def _play(
         simulation.start(process, operation.instance or instances.get(process, first))
     simulation.finish()
     after = simulation.owner_by_task
-    session_s = session_timeout_s or _default_session_s(instances.values())
     return Outcome(
         rebalances=simulation.coordinator.generation - generation,
         moved=tuple(
@@ -379,13 +397,14 @@ def _play(
     )
 
 
-def _default_session_s(instances: Iterable[Instance]) -> float:
-    """Return the longest default of ``session.timeout.ms``."""
-    longer = any(instance.release.number >= _LONGER_SESSION_SINCE for instance in instances)
+def _default_session_s(observed: ObservedGroup) -> float:
+    """Return the longest default of ``session.timeout.ms`` that a member may have."""
+    releases = (release for member in observed.group.members for release in possible_releases(member))
+    longer = any(release.number >= _LONGER_SESSION_SINCE for release in releases)
     return _SESSION_S if longer else _SESSION_S_BEFORE_3_0
 
 
-def _state_assumptions(observed: ContinuedGroup, *, ephemeral: bool) -> Iterator[str]:
+def _state_assumptions(observed: ObservedGroup, *, ephemeral: bool) -> Iterator[str]:
     stateful = [
         str(number) for number, subtopology in enumerate(observed.topology.subtopologies) if subtopology.stateful
     ]

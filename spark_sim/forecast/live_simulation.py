@@ -12,7 +12,7 @@ from assignor import ReceivedAssignment, Topology
 from assignor.groups import InspectedMember
 from assignor.protocol.member import Member
 from probing.model import MemberState
-from spark_sim.forecast.observation import ContinuedGroup, ObservedProcess
+from spark_sim.forecast.observation import ObservedGroup, ObservedProcess
 from spark_sim.model.member import SimulatedMember
 from spark_sim.model.metrics import MeasuredSimulation
 from spark_sim.model.processes import start_process, stop_process
@@ -30,13 +30,13 @@ NEW_PROCESS: Final = "(new)"
 class ObservedWorkload(Workload):
     """What the members of a live group run."""
 
-    observed: ContinuedGroup
+    observed: ObservedGroup
     lag: bool = field(default=True, init=False)
     threads_by_process: Mapping[str, tuple[str, ...]] = field(hash=False)
     """The names of the members of each process, also of one that is added."""
 
     @classmethod
-    def of(cls, observed: ContinuedGroup, *, ephemeral: bool) -> ObservedWorkload:
+    def of(cls, observed: ObservedGroup, *, ephemeral: bool) -> ObservedWorkload:
         """Return the workload of a group; a process that is added has as many threads as the first one."""
         names = {
             process.name: tuple(f"{process.name}.{number + 1}" for number in range(len(process.threads)))

@@ -24,6 +24,9 @@ from upgrade.errors import UpgradeError
 from upgrade.releases import OURS, Release
 from upgrade.streams_config import StreamsConfig
 
+MOST_PARTITIONS: Final = 100_000
+"""Of a topic whose size is not known."""
+MOST_SUBTOPOLOGIES: Final = 1_000
 _THREAD: Final = re.compile(r"-StreamThread-\d+")
 _THREAD_CLIENT: Final = re.compile(r"-StreamThread-\d+(-consumer)?$")
 _NUMBER: Final = re.compile(r"-\d+$")
@@ -51,7 +54,7 @@ class ObservedProcess:
 
 
 @frozen(eq=False, kw_only=True)
-class ContinuedGroup:
+class ObservedGroup:
     """A stable classic group of Kafka Streams. Two are equal only if they are the same object."""
 
     group: InspectedGroup
@@ -100,7 +103,7 @@ def possible_releases(member: InspectedMember) -> Sequence[Release]:
     return [release for release in releases if (release != OURS) == of_kafka] or releases
 
 
-def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int] | None = None) -> ContinuedGroup:
+def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int] | None = None) -> ObservedGroup:
     """Return what a group shows of itself.
 
     Args:
@@ -111,7 +114,9 @@ def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int
     Raises:
         ForecastError: The group is none that the simulation can continue.
     """
-    _check(group)
+    _check_readable(group)
+    _check_partitions(group)
+    _check_at_rest(group)
     sources = _sources(group.members)
     with_state = set(_reported(group.members)) if stateful is None else {*stateful}
     tasks = max(sources) + 1
@@ -124,7 +129,7 @@ def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int
     known = {
         topic: group.described.partition_counts.get(topic, count) for topic, count in _partitions(group.members).items()
     }
-    return ContinuedGroup(
+    return ObservedGroup(
         group=group,
         processes=tuple(_processes(group.members)),
         topology=topology,
@@ -134,7 +139,7 @@ def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int
     )
 
 
-def _check(group: InspectedGroup) -> None:
+def _check_readable(group: InspectedGroup) -> None:
     described = group.described
     if described.state in REBALANCING:
         raise ForecastError(f"group {described.name}: expected a stable group, got {described.state}: look again later")
@@ -148,6 +153,13 @@ def _check(group: InspectedGroup) -> None:
             raise ForecastError(f"group {described.name}: no release is known that sends what {member.label} sent")
         if any(task.topology for task in member.assignment.active):
             raise ForecastError(f"group {described.name}: it has named topologies, which the simulation does not have")
+
+
+def _check_at_rest(group: InspectedGroup) -> None:
+    described = group.described
+    for member in group.members:
+        if code := member.assignment.error_code:
+            raise ForecastError(f"group {described.name}: the leader sent {member.label} the error {code}")
         if member.is_about_to_rejoin:
             why = " and ".join(cause.value for cause in member.rejoin_causes)
             raise ForecastError(f"group {described.name}: {member.label} is about to rejoin ({why}): look again later")
@@ -157,6 +169,21 @@ def _check(group: InspectedGroup) -> None:
                 f"group {described.name}: tasks warm up, and {member.label} is to rejoin for it: look again after its "
                 "probing rebalance (probing.rebalance.interval.ms)"
             )
+
+
+def _check_partitions(group: InspectedGroup) -> None:
+    """Refuse what no leader assigns: the simulation would take it for topics of that size."""
+    name = group.described.name
+    for member in group.members:
+        tasks, partitions = member.assignment.tasks_of_partitions, member.assignment.partitions
+        if len(tasks) != len(partitions):
+            what = f"{len(partitions)} partitions and {len(tasks)} tasks"
+            raise ForecastError(f"group {name}: {member.label} was assigned {what}: expected a task for each partition")
+    for task, partition in _inputs(group.members):
+        count = group.described.partition_counts.get(partition.topic, MOST_PARTITIONS)
+        if not (0 <= partition.partition < count and 0 <= task.subtopology < MOST_SUBTOPOLOGIES):
+            limits = f"a partition below {count} and a subtopology below {MOST_SUBTOPOLOGIES}"
+            raise ForecastError(f"group {name}: task {task} reads {partition}: expected {limits}")
 
 
 def _inputs(members: Iterable[InspectedMember]) -> Iterator[tuple[TaskId, TopicPartition]]:

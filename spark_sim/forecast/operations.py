@@ -7,7 +7,7 @@ from typing import Final
 from attrs import frozen
 
 from assignor.groups import matches
-from spark_sim.forecast.observation import ContinuedGroup, ForecastError, ObservedProcess
+from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess
 from spark_sim.model.scenario import Instance
 from upgrade.releases import release_named
 
@@ -31,7 +31,7 @@ class Operation:
         instance = str(self.instance).replace(",", " ") if self.instance else ""
         return " ".join(filter(None, (self.verb, self.which, instance)))
 
-    def process(self, observed: ContinuedGroup) -> ObservedProcess:
+    def process(self, observed: ObservedGroup) -> ObservedProcess:
         """Return the process that is meant; ``ForecastError`` if there is none, or several are."""
         meant = [
             process

@@ -24,6 +24,10 @@ from upgrade.streams_protocol._facts import STATIC_MEMBERSHIP, Protocol
 
 _BEFORE_4_4: Final = ReleaseRange(before=STATIC_MEMBERSHIP)
 _SINCE_4_4: Final = ReleaseRange(STATIC_MEMBERSHIP)
+_LEAVES: Final = (
+    "a member that is closed leaves the group, so each restart moves its tasks at once; a classic member stays until "
+    "its session has timed out"
+)
 
 TO_STREAMS: Final = (
     Hazard(
@@ -77,8 +81,7 @@ TO_STREAMS: Final = (
         targets=_BEFORE_4_4,
         applies_to="stores",
         when=STORES,
-        symptom="a member that is closed leaves the group, so each restart moves its tasks at once; a classic member "
-        "stays until its session has timed out",
+        symptom=_LEAVES,
         remedy="set streams.num.standby.replicas, so that a member with a standby task takes over",
         source="KIP-1071",
         seen=("4.2.2", "4.3.1"),
@@ -90,8 +93,7 @@ TO_STREAMS: Final = (
         targets=_SINCE_4_4,
         applies_to="stores, and members that are not static",
         when=STORES & ~STATIC_AFTERWARDS,
-        symptom="a member that is closed leaves the group, so each restart moves its tasks at once; a classic member "
-        "stays until its session has timed out",
+        symptom=_LEAVES,
         remedy="static members with brokers of 4.4, CloseOptions of REMAIN_IN_GROUP, or streams.num.standby.replicas",
         source="KIP-1284, upgrade guide of 4.4",
         seen=("4.4.0",),

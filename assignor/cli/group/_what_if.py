@@ -79,7 +79,8 @@ def show_forecast(
     except UpgradeError as error:
         raise CommandFailed(f"no forecast: {error}") from error
     if form == "table":
-        click.echo(sanitize("\n".join(forecast_lines(found))))
+        for line in forecast_lines(found):
+            click.echo(sanitize(line))
     else:
         click.echo(_WRITERS[form](found.as_json()), nl=False)
     exit_unless(found.is_safe)
@@ -103,7 +104,7 @@ def forecast_lines(found: Forecast) -> Iterator[str]:
     for outcome in found.outcomes:
         yield ""
         if several:
-            yield f"{_when(outcome)}:"
+            yield f"{_when(outcome)}{_by_process_id(outcome, found.outcomes)}:"
         yield _summary(outcome)
         yield from _details(outcome)
     yield ""
@@ -124,7 +125,7 @@ def _summary(outcome: Outcome) -> str:
     if outcome.moves > len(outcome.moved):
         parts.append(f"{outcome.moves} movements on the way")
     if outcome.restored:
-        offsets = [row.offsets for row in outcome.restored if row.offsets is not None]
+        offsets = [row.offsets for row in outcome.restored if row.offsets]
         known = f"at least {sum(offsets)} offsets" if offsets else "how far is not known"
         parts.append(f"{count(len(outcome.restored), 'store')} to restore ({known})")
     if outcome.unowned_s:
@@ -138,7 +139,7 @@ def _details(outcome: Outcome) -> Iterator[str]:
     moved = [f"- {row.task} moves from {row.origin} to {row.target or 'nobody'}" for row in outcome.moved]
     yield from _first(moved)
     restored = [
-        f"- {row.process} restores {row.task}" + ("" if row.offsets is None else f" (at least {row.offsets} offsets)")
+        f"- {row.process} restores {row.task}" + (f" (at least {row.offsets} offsets)" if row.offsets else "")
         for row in outcome.restored
     ]
     yield from _first(restored)
@@ -162,6 +163,12 @@ def _when(outcome: Outcome) -> str:
         *(f"{leader} leads and then {_any(then)}" for leader, then in following.items()),
     ]
     return f"if {_any(parts)}"
+
+
+def _by_process_id(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """Say that something else decides, too, if a possibility ends in several ways."""
+    others = {possibility for other in outcomes if other is not outcome for possibility in other.when}
+    return ", by the order of the new process id" if others.intersection(outcome.when) else ""
 
 
 def _any(names: Iterable[str]) -> str:

@@ -52,6 +52,22 @@ def test_it_names_what_outcomes_depend_on(run):
     assert "if A (A.local) or C (C.local) leads or B (B.local) leads and then A (A.local) or C (C.local):" == lines[2]
 
 
+def test_a_long_forecast_is_not_cut(run):
+    """Its text was shortened in the middle, like a message."""
+    lines = run("--what-if", "add", "--state", "ephemeral").stdout.splitlines()
+
+    assert sum(line.startswith(("1 rebalance", "2 rebalances")) for line in lines) == int(
+        lines[0].rpartition(": ")[2].split()[0]
+    )
+    assert [] == [line for line in lines if " ... " in line]
+
+
+def test_outcomes_that_the_process_id_decides_say_so(run):
+    lines = run("--what-if", "add").stdout.splitlines()
+
+    assert "if A (A.local), B (B.local) or C (C.local) leads, by the order of the new process id:" in lines
+
+
 def test_moved_tasks_are_lines(run):
     lines = run("--what-if", "stop C").stdout.splitlines()
 

@@ -7,6 +7,12 @@ from assignor.groups import inspect_group
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
 from spark_sim.model.scenario import Instance, Scenario, make_step
 from spark_sim.model.simulation import Simulation
+from subscription_codec import TaskId, decode_assignment, encode_assignment
+from subscription_codec.consumer_protocol import (
+    TopicPartitions,
+    decode_consumer_assignment,
+    encode_consumer_assignment,
+)
 from tests.spark_sim.forecast.live import described, members_of, seen
 from upgrade import UpgradeError, release_named
 from upgrade.streams_config import StreamsConfig
@@ -193,3 +199,43 @@ def test_a_member_that_cannot_be_read_is_named():
 
     with pytest.raises(ForecastError, match="cannot be read"):
         look_ahead(inspect_group(described("app", [damaged, *others])), "restart B")
+
+
+def assigned(member, partitions, tasks):
+    """A member whose assignment has these partitions of "data" and these tasks."""
+    envelope = decode_consumer_assignment(member.assignment)
+    userdata = decode_assignment(envelope.user_data)._replace(active_tasks=tuple(tasks))
+    groups = (TopicPartitions("data", tuple(partitions)),)
+    changed = envelope._replace(assigned_partitions=groups, user_data=encode_assignment(userdata))
+    return evolve(member, assignment=encode_consumer_assignment(changed))
+
+
+@pytest.mark.parametrize(
+    ("partitions", "tasks", "why"),
+    [
+        ([0, 1], [TaskId(0, 0)], "2 partitions and 1 tasks"),
+        ([2_000_000_000], [TaskId(0, 2_000_000_000)], "expected a partition below 6"),
+        ([0], [TaskId(2_000_000_000, 0)], "task 2000000000_0 reads data-0"),
+    ],
+)
+def test_an_assignment_that_no_leader_makes_is_refused(partitions, tasks, why):
+    """The simulation would have made a topic of two billion partitions of it."""
+    first, *others = members_of(run("3.9.2"))
+
+    with pytest.raises(ForecastError, match=why):
+        look_ahead(inspect_group(described("app", [assigned(first, partitions, tasks), *others], data=6)), "restart B")
+
+
+def test_the_size_of_an_unknown_topic_has_a_limit():
+    first, *others = members_of(run("3.9.2"))
+    damaged = assigned(first, [2_000_000_000], [TaskId(0, 2_000_000_000)])
+
+    with pytest.raises(ForecastError, match="expected a partition below 100000"):
+        look_ahead(inspect_group(described("app", [damaged, *others])), "restart B")
+
+
+def test_a_session_timeout_that_nobody_named_is_said():
+    group = seen(run("2.8.2"))
+
+    assert "session.timeout.ms is 10 s, the default of the release" in look_ahead(group, "add").assumptions
+    assert not [text for text in look_ahead(group, "add", session_timeout_s=9).assumptions if "session.timeout" in text]
