@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
-from spark_sim.sweep.spark.executor import FILE_FORMATS
+from spark_sim.sweep.spark.tables import FILE_FORMATS
 from spark_sim.sweep.suites import GUIDE, HISTORY, MATRIX
 from spark_sim.sweep.tables.parquet import is_file_of
 from spark_sim.sweep.tables.publishing import (

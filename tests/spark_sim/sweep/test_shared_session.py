@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_sim.sweep import sweep
-from spark_sim.sweep.spark.executor import Driver, SparkEngine, SparkSweep, SparkTables, on_session, sweep_on_spark
+from spark_sim.sweep.spark.executor import SparkEngine, SparkSweep, on_session, sweep_on_spark
 from spark_sim.sweep.spark.java import find_java
 from spark_sim.sweep.spark.session import LOOPBACK
+from spark_sim.sweep.spark.tables import Driver, SparkTables
 from spark_sim.sweep.suites import ResultFolderError, broker_suite, read_sweep
 from spark_sim.sweep.sweep import run_sweep, sweep_with
 from spark_sim.sweep.tables.rows import TablesError
@@ -220,7 +221,7 @@ def test_batches_of_a_killed_driver_that_still_run_are_no_reason_to_stop(spark, 
 
 def test_batches_that_begin_in_the_same_millisecond_have_different_names(monkeypatch):
     """Two batches of one name were one folder, and units of one of them were lost."""
-    monkeypatch.setattr("spark_sim.sweep.spark.executor._now", lambda: 1_795_409_944_416)
+    monkeypatch.setattr("spark_sim.sweep.spark.executor.now_ms", lambda: 1_795_409_944_416)
     engine = SparkSweep(SparkEngine(None, None), "out", "parquet")
     names = [engine._new_batch() for _ in range(3)]
 
