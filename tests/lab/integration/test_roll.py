@@ -1,4 +1,4 @@
-"""Upgrades of real groups of Java Streams by ``streams-assignor roll``, under load, with crashes and what goes wrong."""
+"""Upgrades of real groups of Java Streams by ``streams-assignor roll``: under load, with crashes and with mistakes."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_an_instance_that_does_not_return_is_said_and_started_again(start):
 def test_the_old_release_is_said_and_the_way_back_is_short(start):
     rolled = start("2.8.2", "ab")
     told = rolled.operator.restart_as_told
-    rolled.operator.restart = lambda name, release, value: told(name, "2.8.2" if name == "b" else release, "")
+    rolled.operator.restart = lambda name, release, _value: told(name, "2.8.2" if name == "b" else release, "")
     process = rolled.roll("4.3.1")
 
     assert 3 == process.wait(), process.lines
