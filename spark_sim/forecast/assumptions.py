@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from spark_sim.forecast.observation import ObservedGroup, possible_releases
+from upgrade.releases import OURS
 
 _SESSION_S_BEFORE_3_0: Final = 10.0
 _SESSION_S: Final = 45.0
 _LONGER_SESSION_SINCE: Final = (3, 0)
+_OURS: Final = "members of this project keep their tasks while they rejoin, as all do but those on aiokafka"
 ASSUMPTIONS: Final = (
     "members that stop are back before their sessions time out, unless they are stopped for good",
     "stores of active tasks, and of standbys while no probing rebalance is scheduled, are caught up",
@@ -24,6 +26,7 @@ def assumptions(observed: ObservedGroup, session_timeout_s: float | None, *, eph
     return (
         *ASSUMPTIONS,
         *(() if session_timeout_s else (default,)),
+        *([_OURS] if any(OURS in possible_releases(member) for member in observed.group.members) else []),
         *_about_state(observed, ephemeral=ephemeral),
     )
 

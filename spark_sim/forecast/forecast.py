@@ -15,18 +15,10 @@ from attrs import evolve, field, frozen
 
 from assignor.groups._release_detection import format_ranges
 from spark_sim.forecast.assumptions import assumptions, default_session_s
-from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, ObservedWorkload, RestoredStore
+from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, RestoredStore
 from spark_sim.forecast.observation import ObservedGroup
 from spark_sim.forecast.operations import ADD, STOP, Operation
-from spark_sim.forecast.possibilities import (
-    continued,
-    new_process_ids,
-    next_leaders,
-    possibilities,
-    process_of,
-    releases_like,
-    with_standbys,
-)
+from spark_sim.forecast.possibilities import new_process_ids, next_leaders, possible_groups, with_standbys
 from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.model.scenario import Instance
 from subscription_codec import TaskId
@@ -43,10 +35,17 @@ class Possibility:
     """The process whose member leads when the leader has gone; None if it stays."""
     releases: tuple[Release, ...]
     """Those that the leader can be."""
+    task_assignor: str | None = None
+    """What our own leaders use; None if the leader is Kafka's."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"leader": self.leader, "next_leader": self.next_leader, "releases": format_ranges(self.releases)}
+        return {
+            "leader": self.leader,
+            "next_leader": self.next_leader,
+            "releases": format_ranges(self.releases),
+            "task_assignor": self.task_assignor,
+        }
 
 
 @frozen
@@ -149,18 +148,16 @@ def forecast(
     """
     process = NEW_PROCESS if operation.verb == ADD else operation.process(observed).name
     observed = with_standbys(observed)
-    workload = ObservedWorkload.of(observed, ephemeral=ephemeral)
     outcomes: dict[Outcome, list[Possibility]] = {}
     session_s = session_timeout_s or default_session_s(observed)
     played = count(1)
-    for leader, instances in possibilities(observed, process, now_ms):
-        for elected in next_leaders(observed, operation, leader, process):
-            name = process_of(observed, leader)
-            possibility = Possibility(name, elected, releases_like(leader, instances[name]))
-            for new_id in new_process_ids(workload, operation, process, instances):
-                simulation = continued(workload, instances, leader, now_ms, {process: new_id})
+    for group in possible_groups(observed, process, now_ms):
+        for elected in next_leaders(group, operation, process):
+            possibility = Possibility(group.leading, elected, group.releases, group.task_assignor)
+            for new_id in new_process_ids(group, operation, process, ephemeral=ephemeral):
+                simulation = group.continued(now_ms, {process: new_id}, ephemeral=ephemeral)
                 simulation.elect(elected)
-                outcome = _play(simulation, operation, process, instances, session_s)
+                outcome = _play(simulation, operation, process, group.instances, session_s)
                 outcomes.setdefault(outcome, []).append(possibility)
                 on_played(next(played))
     return Forecast(
@@ -176,12 +173,13 @@ def forecast(
 
 def _join(when: Iterable[Possibility]) -> Iterator[Possibility]:
     """Join the possibilities that differ in the release of the leader only."""
-    releases: dict[tuple[str, str | None], dict[Release, None]] = {}
+    releases: dict[tuple[str, str | None, str | None], dict[Release, None]] = {}
     for possibility in when:
-        place = possibility.leader, possibility.next_leader
+        place = possibility.leader, possibility.next_leader, possibility.task_assignor
         releases.setdefault(place, {}).update(dict.fromkeys(possibility.releases))
-    for (leader, next_leader), alike in releases.items():
-        yield Possibility(leader, next_leader, tuple(sorted(alike, key=lambda release: release.number)))
+    for (leader, next_leader, task_assignor), alike in releases.items():
+        in_order = tuple(sorted(alike, key=lambda release: release.number))
+        yield Possibility(leader, next_leader, in_order, task_assignor)
 
 
 # -- playing ---------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from assignor import ReceivedAssignment, Topology
 from assignor.groups import InspectedMember
 from assignor.protocol.member import Member
+from assignor.task_assignor import BUILT_IN, TaskAssignor
 from probing.model import MemberState
 from spark_sim.forecast.observation import ObservedGroup, ObservedProcess
 from spark_sim.model.member import SimulatedMember
@@ -43,12 +44,14 @@ class ObservedWorkload(Workload):
     """What the members of a live group run."""
 
     observed: ObservedGroup
+    task_assignor_name: str | None = None
+    """A key of ``task_assignor.BUILT_IN``: what leaders of our own use; None for the default of the release."""
     lag: bool = field(default=True, init=False)
     threads_by_process: Mapping[str, tuple[str, ...]] = field(hash=False)
     """The names of the members of each process, also of one that is added."""
 
     @classmethod
-    def of(cls, observed: ObservedGroup, *, ephemeral: bool) -> ObservedWorkload:
+    def of(cls, observed: ObservedGroup, *, ephemeral: bool, task_assignor_name: str | None = None) -> ObservedWorkload:
         """Return the workload of a group; a process that is added has as many threads as the first one."""
         names = {
             process.name: tuple(f"{process.name}.{number + 1}" for number in range(len(process.threads)))
@@ -64,6 +67,7 @@ class ObservedWorkload(Workload):
             threads=max(map(len, names.values())),
             standbys=observed.config.num_standby_replicas,
             ephemeral=ephemeral,
+            task_assignor_name=task_assignor_name,
         )
 
     def member_names(self, process: str) -> tuple[str, ...]:
@@ -89,6 +93,10 @@ class ObservedWorkload(Workload):
     def partitions_by_task(self) -> Mapping[TaskId, frozenset[TopicPartition]]:
         """Task => the partitions that it reads."""
         return {task: frozenset(partitions) for task, partitions in self.observed.tasks.items()}
+
+    def task_assignor(self, release: Release) -> TaskAssignor | None:
+        """Return what our own leaders use; the bytes of a group do not show it."""
+        return BUILT_IN[self.task_assignor_name] if self.task_assignor_name and release == OURS else None
 
     def streams_config(self, upgrade_from: str | None) -> StreamsConfig:
         """Return the configuration of the group, with another ``upgrade.from``."""

@@ -12,19 +12,20 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from assignor import FatalError, StreamsAssignor
 from assignor.groups import InspectedMember
 from assignor.groups.decoded import assignment_seen
 from assignor.groups.standbys import StandbyKind
+from assignor.task_assignor import BUILT_IN
 from spark_sim.forecast.live_simulation import LiveSimulation, ObservedWorkload, keeps_process_id
 from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess, possible_releases
 from spark_sim.forecast.operations import ADD, STOP, Operation
 from spark_sim.model.scenario import Instance
 from subscription_codec import TaskId
 from upgrade.release_behaviour import ReleaseBehaviour
-from upgrade.releases import Release
+from upgrade.releases import OURS, Release
 
 MOST_LEADERS: Final = 8
 """The processes up to which each of them is played as the leader."""
@@ -33,19 +34,59 @@ DRAWS: Final = 3
 _HALF: Final = 1 << 127
 
 
-def possibilities(
-    observed: ObservedGroup, process: str, now_ms: int
-) -> Iterator[tuple[InspectedMember, Mapping[str, Instance]]]:
-    """Yield the possible leaders with what the processes run: those that repeat the last decision of the group."""
+@frozen(kw_only=True, eq=False)
+class PossibleGroup:
+    """The group as it may be: it repeats its last decision."""
+
+    observed: ObservedGroup
+    leader: InspectedMember
+    instances: Mapping[str, Instance]
+    """Process => what it runs."""
+    task_assignor: str | None
+    """What our own leaders use, a key of ``task_assignor.BUILT_IN``; None if the leader is Kafka's."""
+
+    @property
+    def leading(self) -> str:
+        """The process of the leader."""
+        return process_of(self.observed, self.leader)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The releases that the leader can be, which behave alike."""
+        behaviour = self.instances[self.leading].release.behaviour
+        return tuple(release for release in possible_releases(self.leader) if release.behaviour == behaviour)
+
+    def continued(self, now_ms: int, new_process_ids: Mapping[str, UUID], *, ephemeral: bool) -> LiveSimulation:
+        """Return a simulation that continues it; ``ForecastError`` if a member fails on what it was sent."""
+        workload = ObservedWorkload.of(self.observed, ephemeral=ephemeral, task_assignor_name=self.task_assignor)
+        try:
+            return LiveSimulation(workload, self.instances, self.leader, now_ms, new_process_ids)
+        except FatalError as error:
+            name = self.observed.group.described.name
+            raise ForecastError(f"group {name}: a member fails on its assignment: {error}") from error
+
+
+def possible_groups(observed: ObservedGroup, process: str, now_ms: int) -> Iterator[PossibleGroup]:
+    """Yield the group as it may be: with the leaders that repeat its last decision, and what the processes run.
+
+    Args:
+        observed: The group, with its standbys.
+        process: The process of a step: in a large group it is among the leaders that are tried.
+        now_ms: The time, in milliseconds since 1970.
+
+    Raises:
+        ForecastError: There is none.
+    """
     tried: list[str | None] = []
     for leader in _possible_leaders(observed, process):
         for release in _by_behaviour(possible_releases(leader)):
             instances = {
                 process.name: _instance(process.threads[0], release.behaviour) for process in observed.processes
             }
-            tried.append(_difference(observed, leader, instances[process_of(observed, leader)], now_ms))
-            if tried[-1] is None:
-                yield leader, instances
+            for name in BUILT_IN if release == OURS else (None,):
+                tried.append(_difference(observed, leader, instances[process_of(observed, leader)], name, now_ms))
+                if tried[-1] is None:
+                    yield PossibleGroup(observed=observed, leader=leader, instances=instances, task_assignor=name)
     if None in tried:
         return
     raise ForecastError(
@@ -72,16 +113,14 @@ def _representatives(observed: ObservedGroup, process: str) -> Sequence[Observed
     return [*(other for other in observed.processes if other.name == process), next(others)]
 
 
-def next_leaders(
-    observed: ObservedGroup, operation: Operation, leader: InspectedMember, process: str
-) -> Iterator[str | None]:
+def next_leaders(group: PossibleGroup, operation: Operation, process: str) -> Iterator[str | None]:
     """Yield the processes that may lead when the leader has gone; None if it stays. A static leader comes back."""
-    goes = operation.verb != ADD and process_of(observed, leader) == process
-    is_empty = operation.verb == STOP and len(observed.processes) == 1
-    if not goes or is_empty or (leader.described.group_instance_id and operation.verb != STOP):
+    goes = operation.verb != ADD and group.leading == process
+    is_empty = operation.verb == STOP and len(group.observed.processes) == 1
+    if not goes or is_empty or (group.leader.described.group_instance_id and operation.verb != STOP):
         yield None
         return
-    for candidate in _representatives(observed, process):
+    for candidate in _representatives(group.observed, process):
         if operation.verb != STOP or candidate.name != process:
             yield candidate.name
 
@@ -102,18 +141,25 @@ def _instance(member: InspectedMember, behaviour: ReleaseBehaviour) -> Instance:
     return Instance(release, next(value for value in release.upgrade_from if release.pinned_version(value) == used))
 
 
-def _difference(observed: ObservedGroup, leader: InspectedMember, instance: Instance, now_ms: int) -> str | None:
+def _difference(
+    observed: ObservedGroup, leader: InspectedMember, instance: Instance, task_assignor: str | None, now_ms: int
+) -> str | None:
     """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal."""
     config = evolve(observed.config, upgrade_from=instance.upgrade_from)
+    name = f"{instance} ({task_assignor})" if task_assignor else str(instance)
     assignor = StreamsAssignor(
-        observed.topology, config, process_id=leader.subscription.process_id, release=instance.release
+        observed.topology,
+        config,
+        process_id=leader.subscription.process_id,
+        release=instance.release,
+        task_assignor=BUILT_IN[task_assignor] if task_assignor else None,
     )
     members = observed.group.members
     subscriptions = {member.described.member_id: member.described.subscription for member in members}
     try:
         assignments = assignor.assign(observed.cluster(now_ms), subscriptions)
     except FatalError as error:
-        return f"{instance} fails: {error}"
+        return f"{name} fails: {error}"
     differing = 0
     for member in members:
         ours, theirs = assignment_seen(assignments[member.described.member_id], streams=True), member.assignment
@@ -122,7 +168,7 @@ def _difference(observed: ObservedGroup, leader: InspectedMember, instance: Inst
             theirs.standbys,
             theirs.used_version,
         )
-    return f"{instance} gives {differing} of {len(members)} members other tasks" if differing else None
+    return f"{name} gives {differing} of {len(members)} members other tasks" if differing else None
 
 
 def with_standbys(observed: ObservedGroup) -> ObservedGroup:
@@ -143,24 +189,18 @@ def process_of(observed: ObservedGroup, member: InspectedMember) -> str:
     return next(process.name for process in observed.processes if member in process.threads)
 
 
-def releases_like(member: InspectedMember, instance: Instance) -> tuple[Release, ...]:
-    """Return the releases that a member can be and that behave alike."""
-    return tuple(release for release in possible_releases(member) if release.behaviour == instance.release.behaviour)
-
-
-def new_process_ids(
-    workload: ObservedWorkload, operation: Operation, process: str, instances: Mapping[str, Instance]
-) -> Sequence[UUID]:
+def new_process_ids(group: PossibleGroup, operation: Operation, process: str, *, ephemeral: bool) -> Sequence[UUID]:
     """Return process ids of which one is like the one that a step makes: assignors go by their order.
 
     There is one for each place among those of the group; in a large group, some of them. Up to 2.8 the order of hash
     codes counts, too, so others are drawn.
     """
-    started = operation.instance or instances.get(process)
-    keeps = started is not None and keeps_process_id(started.release) and workload.has_persistent_state
+    started = operation.instance or group.instances.get(process)
+    has_state = not ephemeral and any(subtopology.stateful for subtopology in group.observed.topology.subtopologies)
+    keeps = started is not None and keeps_process_id(started.release) and has_state
     if operation.verb == STOP or (keeps and operation.verb != ADD):
         return [UUID(int=0)]
-    taken = sorted(_as_number(process.process_id) for process in workload.observed.processes)
+    taken = sorted(_as_number(process.process_id) for process in group.observed.processes)
     places = [(below + above) // 2 for below, above in pairwise([-_HALF, *taken, _HALF])]
     step = max(1, len(places) // MOST_LEADERS)
     drawn = (Random(number).getrandbits(128) for number in range(DRAWS))
@@ -170,18 +210,3 @@ def new_process_ids(
 def _as_number(process_id: UUID) -> int:
     """Return the number by which Java orders ids: one with a sign."""
     return process_id.int - 2 * _HALF if process_id.int >= _HALF else process_id.int
-
-
-def continued(
-    workload: ObservedWorkload,
-    instances: Mapping[str, Instance],
-    leader: InspectedMember,
-    now_ms: int,
-    new_process_ids: Mapping[str, UUID],
-) -> LiveSimulation:
-    """Return a simulation that continues the group; ``ForecastError`` if a member fails on what it was sent."""
-    try:
-        return LiveSimulation(workload, instances, leader, now_ms, new_process_ids)
-    except FatalError as error:
-        name = workload.observed.group.described.name
-        raise ForecastError(f"group {name}: a member fails on its assignment: {error}") from error

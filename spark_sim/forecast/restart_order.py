@@ -6,12 +6,12 @@ leader.
 
 How it is found. A group does not show which member leads, nor which one would next. So the order is sought for one of
 the possible leaders, as members of one release decide alike, and then played for each, with each next leader. If that
-leader can be of releases that behave differently, the costs with each are added. Up to ``MOST_EXACT`` instances the
-search is A*: it begins with the cheapest beginnings, takes beginnings that leave the group in one state as one, and
-ends with the first whole order that it takes, so that no other is cheaper. The estimate of the rest is what cannot be
-avoided: a rebalance for each instance that is not static, and a change of the leader if that has still to restart. With
-more instances, or after ``MOST_PLAYS`` restarts played, the next restart is one that costs no more than that, else the
-cheapest of a few.
+leader can be of releases that behave differently, or have several task assignors, the costs with each are added. Up to
+``MOST_EXACT`` instances the search is A*: it begins with the cheapest beginnings, takes beginnings that leave the group
+in one state as one, and ends with the first whole order that it takes, so that no other is cheaper. The estimate of the
+rest is what cannot be avoided: a rebalance for each instance that is not static, and a change of the leader if that has
+still to restart. With more instances, or after ``MOST_PLAYS`` restarts played, the next restart is one that costs no
+more than that, else the cheapest of a few.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from uuid import UUID
 from attrs import asdict, astuple, define, evolve, frozen
 
 from spark_sim.forecast.assumptions import assumptions
-from spark_sim.forecast.live_simulation import LiveSimulation, ObservedWorkload
+from spark_sim.forecast.live_simulation import LiveSimulation
 from spark_sim.forecast.observation import ObservedGroup
 from spark_sim.forecast.operations import Operation
-from spark_sim.forecast.possibilities import MOST_LEADERS, continued, possibilities, process_of, with_standbys
+from spark_sim.forecast.possibilities import MOST_LEADERS, possible_groups, with_standbys
 from spark_sim.model.scenario import Instance
 
 MOST_EXACT: Final = 8
@@ -169,14 +169,13 @@ def restart_order(
         ForecastError: No possibility repeats the last decision of the group.
     """
     observed = with_standbys(observed)
-    workload = ObservedWorkload.of(observed, ephemeral=ephemeral)
     names = sorted(process.name for process in observed.processes)
     ids = {name: new_process_id(name) for name in names}
     starts: dict[str, list[_Group]] = {}
-    for leader, instances in possibilities(observed, names[0], now_ms):
-        group = continued(workload, instances, leader, now_ms, ids)
-        started = {name: operation.instance or instances[name] for name in names}
-        starts.setdefault(process_of(observed, leader), []).append((group, started))
+    for possible in possible_groups(observed, names[0], now_ms):
+        started = {name: operation.instance or possible.instances[name] for name in names}
+        group = possible.continued(now_ms, ids, ephemeral=ephemeral)
+        starts.setdefault(possible.leading, []).append((group, started))
     beginnings = [_Beginning((), tuple(names), tuple(groups)) for groups in starts.values()]
     search = _Search(frozenset(process.name for process in observed.processes if process.is_static), on_played)
     order, is_exact = search.order(beginnings[0], most_plays)

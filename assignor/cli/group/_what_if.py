@@ -111,6 +111,7 @@ FORMS: Final = ("table", *_WRITERS)
 def forecast_lines(found: Forecast) -> Iterator[str]:
     """Write a forecast: each outcome with what it depends on, and what was assumed."""
     several = len(found.outcomes) > 1
+    assignors = {possibility.task_assignor for outcome in found.outcomes for possibility in outcome.when}
     size = f"{count(found.processes, 'instance')}, {count(found.tasks, 'task')}"
     yield f"{found.group}: {found.operation} ({size})" + (
         f": {len(found.outcomes)} outcomes are possible" if several else ""
@@ -118,7 +119,7 @@ def forecast_lines(found: Forecast) -> Iterator[str]:
     for outcome in found.outcomes:
         yield ""
         if several:
-            yield f"{_when(outcome)}{_by_process_id(outcome, found.outcomes)}:"
+            yield f"{_when(outcome, with_assignors=len(assignors) > 1)}{_by_process_id(outcome, found.outcomes)}:"
         yield _summary(outcome)
         yield from _details(outcome)
     yield ""
@@ -216,15 +217,20 @@ def _first(lines: Sequence[str]) -> Iterator[str]:
         yield f"- ... and {len(lines) - _ROWS} more (-o json has all)"
 
 
-def _when(outcome: Outcome) -> str:
-    """Write on what an outcome depends: who leads before and afterwards."""
-    staying = [possibility.leader for possibility in outcome.when if possibility.next_leader is None]
+def _when(outcome: Outcome, *, with_assignors: bool) -> str:
+    """Write on what an outcome depends: who leads before and afterwards, and with which task assignor."""
+    staying: dict[str, None] = {}
     following: dict[str, list[str]] = {}
     for possibility in outcome.when:
-        if possibility.next_leader is not None:
-            following.setdefault(possibility.leader, []).append(possibility.next_leader)
+        leader = possibility.leader
+        if with_assignors and possibility.task_assignor:
+            leader = f"{leader} with the task assignor {possibility.task_assignor}"
+        if possibility.next_leader is None:
+            staying[leader] = None
+        else:
+            following.setdefault(leader, []).append(possibility.next_leader)
     parts = [
-        *([f"{_any(staying)} leads"] if staying else []),
+        *([f"{_any([*staying])} leads"] if staying else []),
         *(f"{leader} leads and then {_any(then)}" for leader, then in following.items()),
     ]
     return f"if {_any(parts)}"
