@@ -40,6 +40,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "2.8.2": ("2.8.2", {}),
     "3.9.2 with standbys": ("3.9.2", {"num.standby.replicas": "1"}),
     "3.9.2 static": ("3.9.2", {"group.instance.id": "{}"}),
+    "3.9.2 eager": ("3.9.2", {"upgrade.from": "2.3"}),
     "4.3.1 with two threads": ("4.3.1", {"num.stream.threads": "2", "num.standby.replicas": "1"}),
     "4.4.0": ("4.4.0", {}),
 }
