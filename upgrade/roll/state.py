@@ -47,11 +47,13 @@ class StepInProgress:
     """Instance and verb of each command that was intended -> how it ended; None: that is not known."""
     unchecked: bool = False
     """Whether an operator goes on though the forecast is unsafe."""
+    touched: frozenset[str] = frozenset()
+    """The instances for which a command was intended, also those whose commands are run again."""
 
     @property
     def is_untouched(self) -> bool:
         """Whether no command was intended."""
-        return not self.ended
+        return not self.touched
 
 
 @frozen(kw_only=True)
@@ -191,7 +193,8 @@ def _intended(record: CommandIntended, state: RollState) -> RollState:
     configs = state.configs
     if record.verb != STOP and state.round:
         configs = {**configs, record.instance: state.round.config}
-    return evolve(state, configs=configs, step=evolve(step, ended={**step.ended, (record.instance, record.verb): None}))
+    ended = {**step.ended, (record.instance, record.verb): None}
+    return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
 
 
 @_after.register
