@@ -26,7 +26,7 @@ from upgrade.roll.deviations import SafeOption
 from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES, GroupMemory, judge_member
 from upgrade.roll.journal import CommandEnded, CommandIntended, QuestionAnswered, RollResumed
-from upgrade.roll.plan import InstanceConfig, RollPlan, RoundAction
+from upgrade.roll.plan import STOP, InstanceConfig, RollPlan, RoundAction
 from upgrade.roll.state import ABOUT_FORECAST, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin
 
 FORESEEN: Final = "always: a roll enters no unsafe state that it could foresee"
@@ -53,7 +53,7 @@ class CommandFault(enum.Enum):
 
 
 @frozen
-class Budget:
+class RollBudget:
     """How much more may happen in a schedule."""
 
     faults: int = 1
@@ -81,7 +81,7 @@ class RollModelState:
     roll: RollState
     watch: RollWatch = field(factory=RollWatch)
     seconds: float = 0.0
-    budget: Budget = field(factory=Budget)
+    budget: RollBudget = field(factory=RollBudget)
     ran: frozenset[tuple[int, str, str]] = frozenset()
     """The commands that were run: step, instance and verb."""
     excused: bool = False
@@ -99,7 +99,7 @@ class RollModel:
     """The model of one roll (``spark_sim.search.model.Model``)."""
 
     plan: RollPlan
-    budget: Budget
+    budget: RollBudget
     sees_leader: bool
     """Whether a look shows which instance leads."""
     workload: Workload = DEFAULT_WORKLOAD
@@ -271,7 +271,7 @@ def _faulty(state: RollModelState, command: engine.RunCommand) -> Iterator[tuple
     yield CommandFault.ROLL_ENDS_AFTER, _resumed(done)
     yield CommandFault.COMMAND_FAILED, _noted(state, command, status=1)
     yield CommandFault.UNTOUCHED, _noted(state, command)
-    if command.round.action is RoundAction.STOP:
+    if command.verb == STOP:
         return
     yield CommandFault.NOT_RETURNED, _noted(_at(state, group.after("stop", process, config)), command)
     others = {

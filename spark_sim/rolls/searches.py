@@ -12,23 +12,39 @@ from attrs import field, frozen
 
 from spark_sim.model.violations import Violation
 from spark_sim.model.workload import Workload
-from spark_sim.rolls.model import Budget, RollAction, RollModel, RollModelState
+from spark_sim.rolls.model import RollAction, RollBudget, RollModel, RollModelState
 from spark_sim.search.bfs import bfs
 from spark_sim.search.graph import StateGraph, StateViolation, path_to
 from spark_sim.search.path_counting import count_paths
 from upgrade.planner import advise
 from upgrade.releases import release_named
-from upgrade.roll.plan import RollInstance, RollLimits, RollPlan, group_rounds
+from upgrade.roll.plan import RESTART, START, STOP, RollInstance, RollLimits, RollPlan, group_rounds
 
-ROLLS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "one bounce": ("2.4.1", "2.8.2", "counts"),
-    "two bounces": ("2.3.1", "2.8.2", "counts"),
-    "two bounces, version pinned": ("1.1.1", "2.0.1", "counts"),
-    "bridge release": ("2.3.1", "4.3.1", "counts"),
-    "leader last": ("2.0.1", "2.3.0", "counts"),
-    "leader last, without state": ("2.3.1", "3.0.2", "stateless"),
+
+@frozen(kw_only=True)
+class RollKind:
+    """A kind of plan, with a pair of releases that needs it."""
+
+    origin: str
+    target: str
+    topology: str = "counts"
+    verbs: tuple[str, ...] = (RESTART,)
+    """The commands that restart an instance."""
+    offline: bool = False
+    """Whether all instances are stopped at once."""
+
+
+ROLLS: Final[Mapping[str, RollKind]] = {
+    "one bounce": RollKind(origin="2.4.1", target="2.8.2"),
+    "two bounces": RollKind(origin="2.3.1", target="2.8.2"),
+    "two bounces, stop and start": RollKind(origin="2.3.1", target="2.8.2", verbs=(STOP, START)),
+    "two bounces, version pinned": RollKind(origin="1.1.1", target="2.0.1"),
+    "bridge release": RollKind(origin="2.3.1", target="4.3.1"),
+    "leader last": RollKind(origin="2.0.1", target="2.3.0"),
+    "leader last, without state": RollKind(origin="2.3.1", target="3.0.2", topology="stateless"),
+    "offline": RollKind(origin="2.3.1", target="2.8.2", verbs=(STOP, START), offline=True),
 }
-"""Plans by name, each with a pair of releases that needs it, and a topology."""
+"""Plans by name."""
 ROLL: Final = "roll:"
 """The beginning of the names of searches."""
 SIZES: Final = (2, 3)
@@ -62,13 +78,15 @@ class RollSearch:
     """One roll with all that can happen to it."""
 
     title: str
-    """The kind of plan."""
-    origin: str
-    target: str
-    topology: str
+    """A key of ``ROLLS``."""
     members: int
     sees_leader: bool
-    budget: Budget = field(factory=Budget)
+    budget: RollBudget = field(factory=RollBudget)
+
+    @property
+    def kind(self) -> RollKind:
+        """The kind of plan."""
+        return ROLLS[self.title]
 
     @property
     def name(self) -> str:
@@ -77,16 +95,18 @@ class RollSearch:
         return f"{ROLL} {self.title}, {self.members} members, leader {seen}"
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.origin} to {self.target}"
+        return f"{self.name}: {self.kind.origin} to {self.kind.target}"
 
     @property
     def plan(self) -> RollPlan:
         """The plan of ``advise``."""
-        advice = advise(release_named(self.origin), release_named(self.target))
+        kind = self.kind
+        advice = advise(release_named(kind.origin), release_named(kind.target), offline=kind.offline)
         return RollPlan(
             name="app",
-            origin=self.origin,
-            target=self.target,
+            origin=kind.origin,
+            target=kind.target,
+            verbs=kind.verbs,
             rounds=group_rounds(advice),
             instances=tuple(map(RollInstance, ascii_uppercase[: self.members])),
             limits=LIMITS,
@@ -94,7 +114,7 @@ class RollSearch:
 
     def explore(self) -> RollExploration:
         """Explore every schedule."""
-        graph = bfs(RollModel(self.plan, self.budget, self.sees_leader, Workload(topology=self.topology)))
+        graph = bfs(RollModel(self.plan, self.budget, self.sees_leader, Workload(topology=self.kind.topology)))
         kinds: dict[str, StateViolation[RollAction]] = {}
         for found in graph.violations:
             kinds.setdefault(found.violation.property, found)
@@ -118,5 +138,5 @@ def _end(state: RollModelState) -> str:
 
 def roll_searches() -> Iterator[RollSearch]:
     """Yield the searches of a sweep."""
-    for (title, roll), members, sees_leader in product(ROLLS.items(), SIZES, (True, False)):
-        yield RollSearch(title, *roll, members, sees_leader)
+    for title, members, sees_leader in product(ROLLS, SIZES, (True, False)):
+        yield RollSearch(title, members, sees_leader)

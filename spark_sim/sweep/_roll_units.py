@@ -28,7 +28,7 @@ class RollUnit(WorkUnit):
     @property
     def cell(self) -> RegressionKey:
         """The search by names: the plan and the group, and what each instance runs, one after the other."""
-        configs = [self.search.origin, *(roll_round.config for roll_round in self.search.plan.rounds)]
+        configs = [self.search.kind.origin, *(roll_round.config for roll_round in self.search.plan.rounds)]
         return RegressionKey(self.search.name, tuple(map(str, configs)), affected=False)
 
     @property

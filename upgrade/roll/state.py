@@ -191,7 +191,8 @@ def _step(state: RollState, number: int, instance: str | None = None) -> StepInP
 def _intended(record: CommandIntended, state: RollState) -> RollState:
     step = _step(state, record.step, record.instance)
     configs = state.configs
-    if record.verb != STOP and state.round:
+    # An instance that was stopped to be restarted is no longer what it was.
+    if state.round and (record.verb != STOP or state.round.action is RoundAction.RESTART):
         configs = {**configs, record.instance: state.round.config}
     ended = {**step.ended, (record.instance, record.verb): None}
     return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from assignor.cli.sweep import sweep
 from spark_sim.rolls import ROLL, roll_searches
 from spark_sim.rolls import model as rolls
-from spark_sim.rolls.model import ENDS, FORESEEN, ONCE, OUTCOME, WORKS, Budget
+from spark_sim.rolls.model import ENDS, FORESEEN, ONCE, OUTCOME, WORKS, RollBudget
 from spark_sim.search.bfs import bfs
 from spark_sim.sweep._roll_units import RollUnit, roll_units
 from spark_sim.sweep.report._regression_lines import judge
@@ -20,13 +20,13 @@ from upgrade.roll.gates import GateStatus
 from upgrade.roll.state import ABOUT_FORECAST
 
 SEARCHES = {search.name: search for search in roll_searches()}
-SMALL = Budget(faults=1, answers=1, backs=1)
+SMALL = RollBudget(faults=1, answers=1, backs=1)
 
 
 def search_of(title, members=2, *, sees_leader=True, **budget):
     seen = "seen" if sees_leader else "not seen"
     found = SEARCHES[f"{ROLL} {title}, {members} members, leader {seen}"]
-    return evolve(found, budget=Budget(**budget) if budget else SMALL)
+    return evolve(found, budget=RollBudget(**budget) if budget else SMALL)
 
 
 def properties(search):
@@ -90,7 +90,7 @@ def test_a_roll_that_takes_no_notice_of_its_forecast_is_found(monkeypatch):
 
     plan = search_of("two bounces, version pinned").plan
     first = evolve(plan.rounds[0], config=evolve(plan.rounds[0].config, upgrade_from=None))
-    model = rolls.RollModel(evolve(plan, rounds=(first,)), Budget(0, 0, 0), sees_leader=True)
+    model = rolls.RollModel(evolve(plan, rounds=(first,)), RollBudget(0, 0, 0), sees_leader=True)
 
     assert [] == bfs(model).violations
     decides(monkeypatch, change)
