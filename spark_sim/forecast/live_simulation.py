@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Final, Self
 from uuid import UUID
 
@@ -158,34 +158,9 @@ class LiveSimulation(MeasuredSimulation):
         return {task: member.process for member in self.running_members for task in member.owned_tasks}
 
     @property
-    def leader(self) -> str:
-        """The process of the member that leads."""
-        name = (self.coordinator.leader or "").rpartition("-")[0]
-        return self.members[name].process if name in self.members else ""
-
-    @property
     def violation_texts(self) -> tuple[str, ...]:
         """What has gone wrong."""
         return tuple(f"{violation.property} ({violation.text})" for violation in self.violations)
-
-    @property
-    def state(self) -> Hashable:
-        """What decides how the group goes on. Two groups are alike whose members have joined in the same order."""
-        members = tuple(
-            (
-                name,
-                member.running,
-                member.instance,
-                evolve(member.assignor.member, join_count=0),
-                member.assigned_tasks,
-                member.received_version,
-                member.next_probing_rebalance_ms is None,
-            )
-            for name, member in sorted(self.members.items())
-        )
-        joined = tuple(member_id.rpartition("-")[0] for member_id in self.coordinator.members)
-        caught_up = frozenset(self.caught_up_by_process.items())
-        return joined, self.leader, members, caught_up, frozenset(self.process_ids_on_disk.items())
 
     def elect(self, process: str | None) -> None:
         """Let a process lead when the leader has gone; None: the one that is longest in the group."""

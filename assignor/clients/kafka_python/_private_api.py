@@ -30,7 +30,14 @@ from kafka.protocol.admin import (
     ListGroupsRequest,
 )
 from kafka.protocol.api_message import ApiMessage
-from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
+from kafka.protocol.consumer import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListOffsetsRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from assignor.clients._library_names import missing_names, unsupported_library
@@ -49,12 +56,16 @@ __all__ = [
     "DescribeGroupsRequest",
     "DescribeLogDirsRequest",
     "FindCoordinatorRequest",
+    "HeartbeatRequest",
+    "JoinGroupRequest",
     "JoiningMember",
+    "LeaveGroupRequest",
     "ListGroupsRequest",
     "ListOffsetsRequest",
     "MetadataRequest",
     "OffsetFetchRequest",
     "RebalanceProtocol",
+    "SyncGroupRequest",
     "call_later",
     "call_soon",
     "check_private_names",

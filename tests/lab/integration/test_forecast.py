@@ -23,6 +23,7 @@ from assignor import ClusterSnapshot, StreamsAssignor
 from assignor.groups import InspectedGroup, NoSuchGroup, inspect_group
 from assignor.groups.decoded import assignment_seen, subscription_seen
 from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from assignor.task_assignor import HIGH_AVAILABILITY
 from spark_sim.forecast import Forecast, forecast, observe, parse_operation
 from subscription_codec import TaskId
 from tests.lab.integration.clusters import OLDER
@@ -32,7 +33,7 @@ from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.integration.peers import Group, is_python_member
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 from tests.lab.integration.topologies import topology
-from upgrade.releases import release_named
+from upgrade.releases import OURS, release_named
 from upgrade.streams_config import StreamsConfig
 
 pytestmark = [
@@ -237,6 +238,7 @@ class Played:
             StreamsConfig.of(given),
             process_id=subscription_seen(leader.subscription, streams=True).process_id,
             release=release_named(release),
+            task_assignor=HIGH_AVAILABILITY if release == OURS.name else None,  # as theirs have an admin
         )
         partitions = {topics.source: topics.partitions, topics.changelog: topics.partitions}
         cluster = ClusterSnapshot(partitions=partitions, end_offsets=ends)
