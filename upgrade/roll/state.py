@@ -47,11 +47,13 @@ class StepInProgress:
     """Instance and verb of each command that was intended -> how it ended; None: that is not known."""
     unchecked: bool = False
     """Whether an operator goes on though the forecast is unsafe."""
+    touched: frozenset[str] = frozenset()
+    """The instances for which a command was intended, also those whose commands are run again."""
 
     @property
     def is_untouched(self) -> bool:
         """Whether no command was intended."""
-        return not self.ended
+        return not self.touched
 
 
 @frozen(kw_only=True)
@@ -200,9 +202,11 @@ def _step(state: RollState, number: int, instance: str | None = None) -> StepInP
 def _intended(record: CommandIntended, state: RollState) -> RollState:
     step = _step(state, record.step, record.instance)
     configs = state.configs
-    if record.verb != STOP and state.round:
+    # An instance that was stopped to be restarted is no longer what it was.
+    if state.round and (record.verb != STOP or state.round.action is RoundAction.RESTART):
         configs = {**configs, record.instance: state.round.config}
-    return evolve(state, configs=configs, step=evolve(step, ended={**step.ended, (record.instance, record.verb): None}))
+    ended = {**step.ended, (record.instance, record.verb): None}
+    return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
 
 
 @_after.register
