@@ -259,8 +259,11 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:
         return evolve(state, wants_back=not state.is_going_back)
-    if record.option is SafeOption.AGAIN and state.step:
-        return evolve(state, step=_again(state.step, record.instances))
+    if record.option is SafeOption.AGAIN:
+        if state.step:
+            return evolve(state, step=_again(state.step, record.instances))
+        again = frozenset(record.instances)
+        return evolve(state, done=state.done - again, suspects=state.suspects | again)
     if record.kind is not None:
         key = (record.step, record.kind)
         if record.option is SafeOption.WAIT:
@@ -297,7 +300,7 @@ def _taken_as_ended(step: StepInProgress) -> StepInProgress:
 
 @_after.register
 def _back(record: BackPlanned, state: RollState) -> RollState:
-    touched = frozenset(instance for instance, _ in state.step.ended) if state.step else frozenset[str]()
+    touched = state.step.touched if state.step else frozenset[str]()
     stopping = state.round is not None and state.round.action is not RoundAction.RESTART
     # An instance whose stop or start has begun may be either: it counts as stopped, and is started.
     stopped = state.stopped | touched if stopping else state.stopped
