@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 
 from assignor.cli.group._lookup import Lookup
-from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.client.errors import ApiError, ClusterError
 from upgrade.input_values import InvalidInput, parse_json
 
 LOCKED: Final = 5
@@ -65,6 +65,9 @@ def cluster_lock(
             yield lock.check
     except LockHeld as error:
         raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
+    except ApiError as error:
+        needs = f"the lock of a roll needs READ on group {name}, or --no-lock"
+        raise click.ClickException(f"{error.name}: {error.message} ({needs})") from error
 
 
 def _holder(lookup: Lookup, name: str) -> str:
