@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 import click
@@ -59,15 +59,15 @@ def cluster_lock(
             told = True
         time.sleep(_LOOK_SECONDS)
     this = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": user_name()}).encode()
-    try:
-        lock = GroupLock(servers, settings, name, this)
-        with lock:
-            yield lock.check
-    except LockHeld as error:
-        raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
-    except ApiError as error:
-        needs = f"the lock of a roll needs READ on group {name}, or --no-lock"
-        raise click.ClickException(f"{error.name}: {error.message} ({needs})") from error
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(GroupLock(servers, settings, name, this))
+        except LockHeld as error:
+            raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
+        except ApiError as error:
+            needs = f"the lock of a roll needs READ on group {name}, or --no-lock"
+            raise click.ClickException(f"{error.name}: {error.message} ({needs})") from error
+        yield lock.check
 
 
 def _holder(lookup: Lookup, name: str) -> str:

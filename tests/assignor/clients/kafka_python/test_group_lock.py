@@ -57,7 +57,7 @@ class Coordinator:
 @pytest.fixture(name="coordinator")
 def fixture_coordinator(monkeypatch):
     coordinator = Coordinator()
-    monkeypatch.setattr(GroupLock, "_send", lambda self, kind, _deadline, **fields: coordinator.send(kind, **fields))
+    monkeypatch.setattr(GroupLock, "_send", lambda _self, kind, _deadline, **fields: coordinator.send(kind, **fields))
     for name in ("_HEARTBEAT_SECONDS", "_RETRY_SECONDS"):
         monkeypatch.setattr(group_lock, name, 0.01)
     return coordinator
