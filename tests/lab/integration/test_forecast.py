@@ -71,6 +71,7 @@ GROUPS: Mapping[str, Case] = {
     "2.8.2": Case("2.8.2"),
     "3.9.2 with standbys": Case("3.9.2", STANDBYS),
     "3.9.2 static": Case("3.9.2", {"group.instance.id": "{}"}),
+    "3.9.2 eager": Case("3.9.2", {"upgrade.from": "2.3"}),
     "4.3.1 with two threads": Case("4.3.1", {"num.stream.threads": "2", **STANDBYS}),
     "4.4.0": Case("4.4.0"),
     "python": Case("streams-assignor", {}, PYTHON_RESTARTS, ("python-a", "python-b", "python-c", "python-d")),
