@@ -393,6 +393,7 @@ def _roll_key(roll: RollState) -> Hashable:
         roll.at,
         frozenset(roll.configs.items()),
         roll.stopped,
+        roll.suspects,
         roll.done,
         None
         if step is None

@@ -25,7 +25,7 @@ from upgrade.roll.gates import (
     RollWatch,
 )
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RoundAction
-from upgrade.roll.state import RollState
+from upgrade.roll.state import RollState, StepInProgress
 from upgrade.upgrade_from import PINNED_VERSIONS
 
 STABLE: Final = "Stable"
@@ -147,8 +147,7 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
         owned = _live_tasks(state, seen)
         known = {*unowned, *(state.step.owners if state.step else ()), *seen.owners()}
         unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
-    ended = state.step is not None and None not in state.step.ended.values()
-    first = seen.offsets if ended and memory.offsets is None else memory.offsets
+    first = seen.offsets if state.commands_ended and memory.offsets is None else memory.offsets
     return GroupMemory(
         last=seen.seconds,
         joined=joined,
@@ -163,8 +162,13 @@ def _touched_tasks(state: RollState) -> frozenset[str]:
     """Return the tasks of the instances that a command has touched."""
     if state.step is None:
         return frozenset()
-    touched = {instance for instance, _ in state.step.ended}
+    touched = _touched(state.step)
     return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
+
+
+def _touched(step: StepInProgress) -> frozenset[str]:
+    """Return the instances that a command has touched; when an operator does is not known."""
+    return frozenset(instance for instance, verb in step.ended if verb != BY_HAND)
 
 
 def _live_tasks(state: RollState, seen: GroupObservation) -> frozenset[str]:
@@ -177,7 +181,7 @@ def _gone(state: RollState) -> frozenset[str]:
     """Return the member ids of before of instances that a command has touched."""
     if state.step is None:
         return frozenset()
-    touched = {instance for instance, _ in state.step.ended}
+    touched = _touched(state.step)
     return frozenset(one for name, ids in state.step.before.items() if name in touched for one in ids)
 
 
@@ -332,11 +336,10 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> 
 
 def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     """Whether the instances that are not touched are there as they were."""
-    touched = {*(state.step.instances if state.step else ())}
-    if state.is_going_back:
-        # What is still to be restarted may be the reason to go back: it is gone, or not what it was to be.
-        touched.update(state.remaining)
-    wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
+    touched = state.step.instances if state.step else ()
+    # What is still to be restarted on the way back may be the reason for it: it is gone, or not what it was to be.
+    exempt = {*touched, *state.suspects, *(state.remaining if state.is_going_back else ())}
+    wanted = [name for name in _running(state) if name not in exempt and not _is_stopping(state)]
     for name in wanted:
         expected, there = state.plan.members_of(name), len(seen.of(name))
         if there < expected:
@@ -403,13 +406,15 @@ def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> 
     if scheduled:
         text = f"a probing rebalance of {_listed(scheduled)} is scheduled"
         return _waiting("probing", DeviationKind.PROBING, text, "no probing rebalance")
-    return _passed("probing", "no probing rebalance is scheduled") if seen.is_stable else None
+    return _passed("probing", "no probing rebalance is scheduled")
 
 
 def _lag(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     if _has_nobody(state):
         return None
     limit = state.plan.limits.max_lag
+    if not seen.is_stable:
+        return _waiting("lag", None, _AT_REST)
     if seen.offsets is None:
         return _waiting("lag", DeviationKind.LAG, "offsets are not known", f"a lag of at most {limit:,}")
     lags = {partition: offsets.lag for partition, offsets in seen.offsets.items()}
@@ -461,14 +466,6 @@ GROUP_GATES: Final = (
         _two_owners,
     ),
     RollGate(
-        "unowned",
-        "the time since a task's owner was stopped, with the limit",
-        "nobody processes its records",
-        "--max-unowned",
-        _AT_BOTH,
-        _unowned,
-    ),
-    RollGate(
         "returned",
         "member ids of the instance, with those before the step",
         "a stopped member is counted until its session times out, so that a stable group shows nothing",
@@ -499,6 +496,14 @@ GROUP_GATES: Final = (
         "--timeout",
         EVERY_PHASE,
         _others,
+    ),
+    RollGate(
+        "unowned",
+        "the time since a task's owner was stopped, with the limit",
+        "nobody processes its records",
+        "--max-unowned",
+        _AT_BOTH,
+        _unowned,
     ),
     RollGate(
         "stable",
