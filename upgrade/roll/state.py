@@ -259,8 +259,11 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:
         return evolve(state, wants_back=not state.is_going_back)
-    if record.option is SafeOption.AGAIN and state.step:
-        return evolve(state, step=_again(state.step, record.instances))
+    if record.option is SafeOption.AGAIN:
+        if state.step:
+            return evolve(state, step=_again(state.step, record.instances))
+        again = frozenset(record.instances)
+        return evolve(state, done=state.done - again, suspects=state.suspects | again)
     if record.kind is not None:
         key = (record.step, record.kind)
         if record.option is SafeOption.WAIT:

@@ -223,6 +223,7 @@ def roll(
     """  # noqa: D301 - click reads the backspace character
     options = RollOptions(group=group, **given)
     commands, verbs = options.commands()
+    options.check_releases()
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     step("")
@@ -287,6 +288,15 @@ class RollOptions:
             raise click.UsageError(str(error)) from error
         return templates, tuple(given) or (BY_HAND,)
 
+    def check_releases(self) -> None:
+        """Refuse names that are no releases, before anything is looked at."""
+        for option, name in {"--to": self.target, "--from": self.origin}.items():
+            try:
+                if name is not None:
+                    resolve_release(name, self.assume)
+            except UpgradeError as error:
+                raise click.BadParameter(str(error), param_hint=option) from error
+
     @property
     def limits(self) -> RollLimits:
         """How long is waited, and for what."""
@@ -319,31 +329,32 @@ def _roll(
 ) -> int:
     write = partial(click.echo)
     view: RollView = RollJson(write) if options.as_json else RollLines(write)
+    interrupts = Interrupts(view.note)
+    if options.dry_run:
+        _plan(options, target, verbs, view)
+        return 0
     exists = options.journal.exists() and options.journal.stat().st_size > 0
-    if options.dry_run or not exists:
-        if options.back:
-            raise CommandFailed(f"{options.journal}: expected the journal of what is to be rolled back, got no file")
-        planned = _plan(options, target, verbs, view)
-        if planned is None or options.dry_run:
-            return 0
-    else:
-        planned = None
+    if options.back and not exists:
+        raise CommandFailed(f"{options.journal}: expected the journal of what is to be rolled back, got no file")
     lock: Any = nullcontext(lambda: None)
     if not options.no_lock:
         lock = cluster_lock(options.group, target.servers, target.config.settings, target.lookup, view.note)
-    interrupts = Interrupts(view.note)
-    with open_journal(options.journal) as journal, lock as check_lock, interrupts.caught():
-        try:
-            state = _state(options, journal, planned, verbs, view)
-            for template in commands.values():
-                template.check(state.plan.names)
-            state = drive(journal, state, _settings(options, target, state, commands, check_lock, view, interrupts))
-        except KeyboardInterrupt:
-            view.note(_unknown(replay(journal.records)))
-            raise
-        finally:
-            if options.report_path and journal.lines:
-                options.report_path.write_text("\n".join(report_lines(journal.lines)) + "\n", "utf-8")
+    with lock as check_lock:
+        planned = None if exists else _plan(options, target, verbs, view)
+        if not exists and planned is None:
+            return 0
+        with open_journal(options.journal) as journal, interrupts.caught():
+            try:
+                state = _state(options, journal, planned, verbs, view)
+                for template in commands.values():
+                    template.check(state.plan.names)
+                state = drive(journal, state, _settings(options, target, state, commands, check_lock, view, interrupts))
+            except KeyboardInterrupt:
+                view.note(_unknown(replay(journal.records)))
+                raise
+            finally:
+                if options.report_path and journal.lines:
+                    options.report_path.write_text("\n".join(report_lines(journal.lines)) + "\n", "utf-8")
     return _status(options, state, interrupts, view)
 
 
