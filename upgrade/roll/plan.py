@@ -20,8 +20,11 @@ START: Final = "start"
 BY_HAND: Final = "by-hand"
 _OPEN: Final = WayBackVerdict.OPEN.value
 _OFFLINE: Final = WayBackVerdict.OFFLINE.value
-VERBS: Final = (RESTART, STOP, START, BY_HAND)
-"""What is done to one instance; ``by-hand``: an operator does it."""
+ONCE: Final = "once"
+VERBS: Final = (RESTART, STOP, START, BY_HAND, ONCE)
+"""What is done to one instance, or once to all of them; ``by-hand``: an operator does it."""
+ALL_INSTANCES: Final = "cluster"
+"""In the place of an instance, where something is done once for all of them."""
 
 DEFAULT_TIMEOUT_S: Final = 900.0
 DEFAULT_MAX_UNOWNED_S: Final = 300.0
@@ -37,6 +40,8 @@ class RoundAction(enum.Enum):
     RESTART = "restart"
     STOP = "stop"
     START = "start"
+    ONCE = "once"
+    """Nothing: something is done once for all of them."""
 
 
 @frozen
@@ -74,7 +79,7 @@ class RollRound:
     @property
     def has_way_back(self) -> bool:
         """Whether the instances can return one by one."""
-        return self.way_back != _OFFLINE
+        return self.way_back != _OFFLINE and self.action is not RoundAction.ONCE
 
 
 @frozen

@@ -25,7 +25,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
+from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
 
 ABOUT_PLAN: Final = "plan"
 ABOUT_WAY_BACK: Final = "no-way-back"
@@ -97,13 +97,20 @@ class RollState:
     @property
     def remaining(self) -> tuple[str, ...]:
         """The instances that this round has not touched, in order."""
-        return tuple(name for name in self.plan.names if name not in self.done)
+        is_once = self.round is not None and self.round.action is RoundAction.ONCE
+        names = (ALL_INSTANCES,) if is_once else self.plan.names
+        return tuple(name for name in names if name not in self.done)
 
     @property
     def begun_rounds(self) -> tuple[RollRound, ...]:
         """The rounds of which something was done, in order."""
         has_begun = bool(self.done) or bool(self.step and not self.step.is_untouched)
         return self.rounds[: self.at + has_begun]
+
+    @property
+    def can_return(self) -> bool:
+        """Whether the instances can be what they were: what was done once for all of them stays."""
+        return all(begun.action is not RoundAction.ONCE for begun in self.begun_rounds)
 
     def after(self, record: RollRecord) -> RollState:
         """Return the state after a record."""
@@ -189,7 +196,7 @@ def _step(state: RollState, number: int, instance: str | None = None) -> StepInP
 def _intended(record: CommandIntended, state: RollState) -> RollState:
     step = _step(state, record.step, record.instance)
     configs = state.configs
-    if record.verb != STOP and state.round:
+    if record.verb != STOP and state.round and record.instance in configs:
         configs = {**configs, record.instance: state.round.config}
     return evolve(state, configs=configs, step=evolve(step, ended={**step.ended, (record.instance, record.verb): None}))
 
