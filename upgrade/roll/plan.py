@@ -89,6 +89,8 @@ class RollInstance:
     name: str
     members: int = 1
     """How many members it has: its threads."""
+    shown: str = ""
+    """What the group shows of it, if that is not its name."""
 
 
 @frozen(kw_only=True)

@@ -25,7 +25,14 @@ from kafka.errors import (
 )
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.api_message import ApiMessage
-from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
+from kafka.protocol.consumer import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListOffsetsRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from assignor.clients._library_names import missing_names, unsupported_library
@@ -43,12 +50,16 @@ __all__ = [
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
     "FindCoordinatorRequest",
+    "HeartbeatRequest",
+    "JoinGroupRequest",
     "JoiningMember",
+    "LeaveGroupRequest",
     "ListGroupsRequest",
     "ListOffsetsRequest",
     "MetadataRequest",
     "OffsetFetchRequest",
     "RebalanceProtocol",
+    "SyncGroupRequest",
     "call_later",
     "call_soon",
     "check_private_names",
