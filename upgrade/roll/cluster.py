@@ -203,12 +203,12 @@ def _release(state: RollState, watch: RollWatch, seen: ClusterObservation) -> Ga
     for name in state.step.instances if state.step else state.plan.names:
         node = seen.of(name)
         if node is None or not seen.is_there(name) or (node.is_broker and node.metadata_levels is None):
-            return waiting("release", None, f"{name} does not answer")
+            return waiting("config", None, f"{name} does not answer")
         if node.metadata_levels is None:
             notes.append(f"{name}, a controller without a broker, does not show its release")
         elif node.metadata_levels[1] != wanted.newest.level:
             return _other_release(state, watch, seen, name, _supported_text(node), wanted, old)
-    return passed("release", "; ".join([f"up to {wanted.newest}", *notes]))
+    return passed("config", "; ".join([f"as {wanted}, which supports up to {wanted.newest}", *notes]))
 
 
 def _other_release(
@@ -227,8 +227,8 @@ def _other_release(
     text = f"{name} {shown}"
     has_returned = bool(watch.memory.returns.get(name))
     if is_old and not has_returned and watch.waited(seen) < state.plan.limits.session_timeout_s:
-        return waiting("release", kind, text, expected, instances=(name,))
-    return failed("release", kind, text, expected, name)
+        return waiting("config", kind, text, expected, instances=(name,))
+    return failed("config", kind, text, expected, name)
 
 
 def _others(state: RollState, _watch: RollWatch, seen: ClusterObservation) -> GateResult | None:
@@ -311,7 +311,7 @@ CLUSTER_GATES: Final = (
         _returned,
     ),
     RollGate(
-        "release",
+        "config",
         "the levels that a node supports, with those of the release",
         "the old release was started again; after a round, of every node",
         "",

@@ -27,7 +27,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, RollPlan, RollRound
+from upgrade.roll.plan import BY_HAND, RollPlan, RollRound, RoundAction
 from upgrade.roll.state import RollState
 
 _OUTCOMES_SHOWN: Final = 3
@@ -147,8 +147,9 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
             yield f"step {step}: {expectation_text(expectation)}"
         case CommandIntended(step=step, instance=instance, verb=verb):
             if verb == BY_HAND and state.round:
-                doing = {"restart": "restart", "stop": "stop", "start": "start"}[state.round.action.value]
-                yield f"step {step}: please {doing} {instance} as {state.round.config}"
+                action = state.round.action
+                doing = f"{action.value} {instance} as {state.round.config}"
+                yield f"step {step}: please {state.round.text if action is RoundAction.ONCE else doing}"
             else:
                 yield f"step {step}: {verb} {instance}"
         case CommandEnded(step=step, instance=instance, verb=verb) as end:
@@ -159,7 +160,9 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
             if hidden:
                 yield f"step {step}: note: {hidden}"
         case RoundVerified(round=number, gates=gates):
-            yield f"round {number}: verified: every instance runs {gates.get('config', 'nothing').removeprefix('as ')}"
+            config = gates.get("config", "")
+            runs = f"every instance runs {config.removeprefix('as ')}" if config else gates.get("levels", "")
+            yield f"round {number}: verified: {runs}"
         case DeviationFound() as found:
             yield f"step {found.step}: DEVIATION {found.kind.value}"
             yield f"  expected: {found.expected}"
@@ -184,6 +187,9 @@ def _end_lines(step: int, instance: str, verb: str, end: CommandEnded) -> Iterat
 
 
 def _observed_text(observed: Any) -> str:
+    if "controller" in observed:
+        most = count(observed["most_under_replicated"], "under-replicated partition")
+        return f"at most {most} meanwhile, controller {observed['controller']} active"
     moved, as_forecast = observed.get("moved", {}), observed.get("as_forecast")
     parts = [
         f"version {', '.join(map(str, observed.get('versions', ())))}",

@@ -211,19 +211,19 @@ CHECKS = {
     ),
     "a node whose release is not known yet": (
         {"node": 2, "metadata_levels": None},
-        "release",
+        "config",
         GateStatus.WAITING,
         "node-2 does not answer",
     ),
     "the old release": (
         {"node": 2, "metadata_levels": supported(OLD)},
-        "release",
+        "config",
         GateStatus.WAITING,
         "node-2 supports up to 3.9-IV0",
     ),
     "another release": (
         {"node": 2, "metadata_levels": supported("4.1.2")},
-        "release",
+        "config",
         GateStatus.FAILED,
         "node-2 supports up to 4.1-IV1",
     ),
@@ -280,16 +280,16 @@ def test_a_node_that_nobody_knows_is_no_instance():
 @pytest.mark.parametrize("reason", ["it has returned", "time"])
 def test_the_old_release_is_a_deviation_once_the_node_has_returned_or_is_there_for_long(reason):
     operator = in_first_step()
-    result(operator, "release")
+    result(operator, "config")
     if reason == "time":
         operator.change(2, metadata_levels=supported(OLD), seconds=45)
     else:
         operator.change(2, is_broker=False)
-        result(operator, "release")
+        result(operator, "config")
         operator.change(2, is_broker=True, metadata_levels=supported(OLD))
 
     assert (DeviationKind.OLD_RELEASE, GateStatus.FAILED) == (
-        (said := result(operator, "release")).kind,
+        (said := result(operator, "config")).kind,
         said.status,
     )
 
@@ -318,15 +318,17 @@ def test_a_controller_without_a_broker_does_not_show_its_release():
     in_first_step(operator)
     operator.change(2, is_broker=False, metadata_levels=None)
 
-    text = "up to 4.3-IV0; node-2, a controller without a broker, does not show its release"
-    assert text == result(operator, "release").text
+    text = "as 4.3.1, which supports up to 4.3-IV0; node-2, a controller without a broker, does not show its release"
+    assert text == result(operator, "config").text
     assert {"does not show what it supports"} == operator.seen.incarnations("node-2")
 
 
 def test_a_patch_release_cannot_be_told():
     operator = in_first_step(ClusterOperator("4.3.0", "4.3.1"))
 
-    assert "up to 4.3-IV0; no request tells 4.3.1 from 4.3.0" == result(operator, "release").text
+    assert (
+        "as 4.3.1, which supports up to 4.3-IV0; no request tells 4.3.1 from 4.3.0" == result(operator, "config").text
+    )
 
 
 def test_a_node_that_is_not_there_has_no_incarnation_and_nobody_owns_partitions():
