@@ -232,6 +232,8 @@ def _enter(state: RollState) -> RollState:
 
 
 def _is_there(state: RollState, roll_round: RollRound, name: str) -> bool:
+    if roll_round.action is RoundAction.ONCE:
+        return False  # instances do not show whether it was done
     if roll_round.action is RoundAction.STOP:
         return name in state.stopped
     return name not in state.stopped and state.configs[name] == roll_round.config

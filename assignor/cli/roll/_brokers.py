@@ -29,8 +29,6 @@ from upgrade.errors import UpgradeError
 from upgrade.roll.cluster import ClusterObservation, NodeSeen
 from upgrade.roll.plan import RollInstance
 
-BROKERS: Final = "brokers"
-"""In the place of the name of a group."""
 _TRAILING_NUMBER: Final = re.compile(r"(\d+)$")
 LOOK_SECONDS: Final = 10.0
 """How long a look at the cluster may take."""

@@ -27,7 +27,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, RollPlan, RollRound, RoundAction
+from upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
 from upgrade.roll.state import RollState
 
 _OUTCOMES_SHOWN: Final = 3
@@ -94,7 +94,7 @@ def plan_lines(plan: RollPlan) -> Iterator[str]:
     yield f"{plan.name}: {plan.origin} to {plan.target}, {count(len(plan.instances), 'instance')}"
     yield from round_lines(plan.rounds)
     sizes = {instance.members for instance in plan.instances}
-    threads = f", {count(sizes.pop(), 'member')} each" if len(sizes) == 1 else ""
+    threads = f", {count(sizes.pop(), 'member')} each" if plan.kind == GROUP and len(sizes) == 1 else ""
     yield f"order: {join_names(plan.names, limit=20)}{threads}; {plan.batch} at a time"
     yield from (f"note: {note}" for note in plan.notes)
 
@@ -155,7 +155,7 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
         case CommandEnded(step=step, instance=instance, verb=verb) as end:
             yield from _end_lines(step, instance, verb, end)
         case StepPassed(step=step, gates=gates, observed=observed):
-            yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {_observed_text(observed)}"
+            yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {observed_text(observed)}"
             hidden = gates.get("config", "").partition("; ")[2]
             if hidden:
                 yield f"step {step}: note: {hidden}"
@@ -186,7 +186,8 @@ def _end_lines(step: int, instance: str, verb: str, end: CommandEnded) -> Iterat
             yield from (f"  | {text}" for text in end.output.splitlines())
 
 
-def _observed_text(observed: Any) -> str:
+def observed_text(observed: Any) -> str:
+    """Write what came of a step, of members or of nodes."""
     if "controller" in observed:
         most = count(observed["most_under_replicated"], "under-replicated partition")
         return f"at most {most} meanwhile, controller {observed['controller']} active"

@@ -30,7 +30,6 @@ from assignor.cli.params import (
 from assignor.cli.plan._live_group import read_group
 from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
 from assignor.cli.roll._brokers import (
-    BROKERS,
     LOOK_SECONDS,
     NO_FORECAST_OF_NODES,
     finalize_command,
@@ -69,6 +68,7 @@ from upgrade.roll.gates import RollRules
 from upgrade.roll.group import GROUP_RULES
 from upgrade.roll.journal import PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import (
+    BROKERS,
     BY_HAND,
     DEFAULT_MAX_LAG,
     DEFAULT_MAX_UNOWNED_S,
@@ -425,6 +425,7 @@ def _planned_cluster(
         target=found.advice.target,
         rounds=cluster_rounds(found.advice),
         instances=instances_of(found.node_ids),
+        kind=BROKERS,
         verbs=verbs,
         canary=options.canary,
         limits=options.limits,

@@ -1,5 +1,6 @@
 """`roll --brokers`: what it derives from a live cluster, the levels it raises, and the lock that it takes again."""
 
+import shlex
 import sys
 from contextlib import contextmanager
 
@@ -7,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.cli.roll._brokers import (
-    BROKERS,
     finalize_command,
     ids_of,
     instances_of,
@@ -16,6 +16,7 @@ from assignor.cli.roll._brokers import (
     node_ids,
     plan_cluster,
 )
+from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll.command import roll
 from assignor.clients.kafka_python.group_lock import LockLost
 from upgrade import UpgradeError
@@ -24,6 +25,7 @@ from upgrade.cluster.client.errors import Unreachable
 from upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
 from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 from upgrade.roll.cluster import NodeSeen
+from upgrade.roll.plan import BROKERS
 
 OLD, NEW = 21, 30
 """The newest metadata.version of 3.9 and of 4.3."""
@@ -227,3 +229,63 @@ def test_wrong_usage_says_what_is_expected(arguments, why):
     done = run("--to", "4.3.1", *arguments)
 
     assert (2, True) == (done.exit_code, why in done.output), done.output
+
+
+# -- the whole command on a cluster of files ---------------------------------------------------------------------------
+
+
+@pytest.fixture(name="files")
+def fixture_files(tmp_path, monkeypatch):
+    """Three brokers of 3.9, each of 4.3 as soon as its file is there; the file `cluster` raises the levels."""
+
+    def describe(_client):
+        supported = [NEW if (tmp_path / str(node)).exists() else OLD for node in (1, 2, 3)]
+        return health(*supported, level=NEW if (tmp_path / "cluster").exists() else OLD)
+
+    monkeypatch.setattr(FeatureClient, "describe_health", describe)
+    monkeypatch.setattr(
+        "assignor.cli.roll.command.finalize_command", lambda *_: CommandTemplate(("touch", f"{tmp_path}/cluster"))
+    )
+    return tmp_path
+
+
+def of_files(folder, *more):
+    made = 'case $ROLL_RELEASE in 4*) touch "$0/$ROLL_INSTANCE" ;; *) rm "$0/$ROLL_INSTANCE" ;; esac'
+    template = shlex.join(["sh", "-c", made, str(folder)])
+    return run(
+        *("--brokers", "--to", "4.3.1", "--restart", template, "--no-lock", "--interval", "0.1s", "--yes"),
+        *("--journal", str(folder / "j"), "--report", str(folder / "r.md"), *more),
+    )
+
+
+def test_it_restarts_the_nodes_and_raises_the_levels_when_somebody_has_agreed(files):
+    stopped = of_files(files)
+    assert 3 == stopped.exit_code, stopped.output
+    assert {"1", "2", "3"} <= {path.name for path in files.iterdir()}
+    assert not (files / "cluster").exists()
+    assert "there is no way back instance by instance afterwards: metadata.version cannot be lowered" in stopped.output
+
+    done = of_files(files, "--accept-no-way-back")
+    assert 0 == done.exit_code, done.output
+    assert "step 4: once cluster: status 0" in done.output
+    assert "round 2: verified: metadata.version 4.3-IV0" in done.output
+    report = (files / "r.md").read_text()
+    assert "# brokers: 3.9 to 4.3.1: finished" in report
+    assert "controller 1 active" in report
+
+
+def test_it_leads_back_until_the_levels_are_raised(files):
+    of_files(files)
+    back = of_files(files, "--back")
+
+    assert 0 == back.exit_code, back.output
+    assert "rolled back" in back.output
+    assert not {"1", "2", "3"} & {path.name for path in files.iterdir()}
+
+
+def test_there_is_no_way_back_afterwards(files):
+    of_files(files, "--accept-no-way-back")
+    back = of_files(files, "--back")
+
+    assert 1 == back.exit_code, back.output
+    assert "no way back" in back.output
