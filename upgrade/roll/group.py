@@ -29,7 +29,7 @@ from upgrade.roll.gates import (
     waiting,
 )
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RoundAction
-from upgrade.roll.state import RollState
+from upgrade.roll.state import RollState, StepInProgress
 from upgrade.upgrade_from import PINNED_VERSIONS
 
 STABLE: Final = "Stable"
@@ -150,8 +150,7 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
         owned = _live_tasks(state, seen)
         known = {*unowned, *(state.step.owners if state.step else ()), *seen.owners()}
         unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
-    ended = state.step is not None and None not in state.step.ended.values()
-    first = seen.offsets if ended and memory.offsets is None else memory.offsets
+    first = seen.offsets if state.commands_ended and memory.offsets is None else memory.offsets
     return GroupMemory(
         last=seen.seconds,
         joined=joined,
@@ -166,8 +165,13 @@ def _touched_tasks(state: RollState) -> frozenset[str]:
     """Return the tasks of the instances that a command has touched."""
     if state.step is None:
         return frozenset()
-    touched = {instance for instance, _ in state.step.ended}
+    touched = _touched(state.step)
     return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
+
+
+def _touched(step: StepInProgress) -> frozenset[str]:
+    """Return the instances that a command has touched; when an operator does is not known."""
+    return frozenset(instance for instance, verb in step.ended if verb != BY_HAND)
 
 
 def _live_tasks(state: RollState, seen: GroupObservation) -> frozenset[str]:
@@ -180,7 +184,7 @@ def _gone(state: RollState) -> frozenset[str]:
     """Return the member ids of before of instances that a command has touched."""
     if state.step is None:
         return frozenset()
-    touched = {instance for instance, _ in state.step.ended}
+    touched = _touched(state.step)
     return frozenset(one for name, ids in state.step.before.items() if name in touched for one in ids)
 
 
@@ -324,7 +328,8 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> 
 def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     """Whether the instances that are not touched are there as they were."""
     touched = state.step.instances if state.step else ()
-    wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
+    exempt = {*touched, *state.suspects}
+    wanted = [name for name in _running(state) if name not in exempt and not _is_stopping(state)]
     for name in wanted:
         expected, there = state.plan.members_of(name), len(seen.of(name))
         if there < expected:
@@ -389,13 +394,15 @@ def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> 
     if scheduled:
         text = f"a probing rebalance of {shortened(scheduled)} is scheduled"
         return waiting("probing", DeviationKind.PROBING, text, "no probing rebalance")
-    return passed("probing", "no probing rebalance is scheduled") if seen.is_stable else None
+    return passed("probing", "no probing rebalance is scheduled")
 
 
 def _lag(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     if _has_nobody(state):
         return None
     limit = state.plan.limits.max_lag
+    if not seen.is_stable:
+        return waiting("lag", None, _AT_REST)
     if seen.offsets is None:
         return waiting("lag", DeviationKind.LAG, "offsets are not known", f"a lag of at most {limit:,}")
     lags = {partition: offsets.lag for partition, offsets in seen.offsets.items()}
@@ -447,14 +454,6 @@ GROUP_GATES: Final = (
         _two_owners,
     ),
     RollGate(
-        "unowned",
-        "the time since a task's owner was stopped, with the limit",
-        "nobody processes its records",
-        "--max-unowned",
-        _AT_BOTH,
-        _unowned,
-    ),
-    RollGate(
         "returned",
         "member ids of the instance, with those before the step",
         "a stopped member is counted until its session times out, so that a stable group shows nothing",
@@ -485,6 +484,14 @@ GROUP_GATES: Final = (
         "--timeout",
         EVERY_PHASE,
         _others,
+    ),
+    RollGate(
+        "unowned",
+        "the time since a task's owner was stopped, with the limit",
+        "nobody processes its records",
+        "--max-unowned",
+        _AT_BOTH,
+        _unowned,
     ),
     RollGate(
         "stable",

@@ -83,6 +83,8 @@ class RollState:
     """What an operator waits for."""
     waits: int = 0
     """How often looking began anew."""
+    suspects: frozenset[str] = frozenset()
+    """The instances of a step that was given up: they may run anything, or nothing, and return first."""
     wants_back: bool = False
     is_going_back: bool = False
     is_paused: bool = False
@@ -96,10 +98,19 @@ class RollState:
 
     @property
     def remaining(self) -> tuple[str, ...]:
-        """The instances that this round has not touched, in order."""
+        """The instances that this round has not touched, in order; those of a step that was given up come first."""
         is_once = self.round is not None and self.round.action is RoundAction.ONCE
         names = (ALL_INSTANCES,) if is_once else self.plan.names
-        return tuple(name for name in names if name not in self.done)
+        left = [name for name in names if name not in self.done]
+        return tuple(sorted(left, key=lambda name: name not in self.suspects))
+
+    @property
+    def commands_ended(self) -> bool:
+        """Whether all commands of the step that is under way have ended."""
+        if self.step is None or self.round is None:
+            return False
+        commands = [(name, verb) for name in self.step.instances for verb in self.plan.verbs_of(self.round)]
+        return all(self.step.ended.get(command) for command in commands)
 
     @property
     def begun_rounds(self) -> tuple[RollRound, ...]:
@@ -215,7 +226,14 @@ def _passed(record: StepPassed, state: RollState) -> RollState:
     passed = frozenset(step.instances)
     is_stop = state.round is not None and state.round.action is RoundAction.STOP
     stopped = state.stopped | passed if is_stop else state.stopped - passed
-    return evolve(state, step=None, done=state.done | passed, stopped=stopped, waits=state.waits + 1)
+    return evolve(
+        state,
+        step=None,
+        done=state.done | passed,
+        stopped=stopped,
+        suspects=state.suspects - passed,
+        waits=state.waits + 1,
+    )
 
 
 @_after.register
@@ -284,16 +302,17 @@ def _taken_as_ended(step: StepInProgress) -> StepInProgress:
 
 @_after.register
 def _back(record: BackPlanned, state: RollState) -> RollState:
-    touched = state.step.instances if state.step and not state.step.is_untouched else ()
+    touched = frozenset(instance for instance, _ in state.step.ended) if state.step else frozenset[str]()
     stopping = state.round is not None and state.round.action is not RoundAction.RESTART
     # An instance whose stop or start has begun may be either: it counts as stopped, and is started.
-    stopped = state.stopped | frozenset(touched) if stopping else state.stopped
+    stopped = state.stopped | touched if stopping else state.stopped
     going_back = evolve(
         state,
         rounds=record.rounds,
         at=0,
         step=None,
         stopped=stopped,
+        suspects=touched,
         wants_back=False,
         is_going_back=True,
         consents=frozenset(),

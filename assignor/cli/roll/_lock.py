@@ -14,7 +14,6 @@ from typing import Any, Final
 import click
 
 from assignor.cli.group._lookup import Lookup
-from assignor.groups import NoSuchGroup
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.input_values import InvalidInput, parse_json
 
@@ -59,7 +58,7 @@ def cluster_lock(
             report(f"waiting for the lock {name}: {holder}")
             told = True
         time.sleep(_LOOK_SECONDS)
-    this = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": _user()}).encode()
+    this = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": user_name()}).encode()
     try:
         lock = GroupLock(servers, settings, name, this)
         with lock:
@@ -72,10 +71,8 @@ def _holder(lookup: Lookup, name: str) -> str:
     """Return who holds a lock, as far as the cluster says; empty if nobody is known to."""
     try:
         described = lookup.group(name)
-    except NoSuchGroup:
-        return ""
     except ClusterError:
-        return ""  # joining says what is wrong
+        return ""  # there is no such group, or joining it says what is wrong
     if described.state not in _HELD_STATES or not described.members:
         return ""
     member = described.members[0]
@@ -86,7 +83,8 @@ def _holder(lookup: Lookup, name: str) -> str:
         return f"{member.client_id} at {member.host.removeprefix('/')} holds it"
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Return the name of the user, or the number of one without a name, as in some containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +27,7 @@ from assignor.cli.params import (
     silence_client_logs,
 )
 from assignor.cli.plan._live_group import read_group
+from assignor.cli.plan.application_settings import read_settings
 from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
 from assignor.cli.roll._brokers import (
     LOOK_SECONDS,
@@ -45,7 +45,7 @@ from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, RollVie
 from assignor.cli.roll._forecast import expectation_of
 from assignor.cli.roll._instances import InstanceNames, names_of, read_instances, seen_instances
 from assignor.cli.roll._journal_file import JournalFile, open_journal
-from assignor.cli.roll._lock import cluster_lock
+from assignor.cli.roll._lock import cluster_lock, user_name
 from assignor.cli.roll._look import LiveLook, look_at
 from assignor.cli.roll._output import RollJson, RollLines, expectation_text, plan_lines, question_lines
 from assignor.cli.roll._report import report_lines
@@ -53,6 +53,7 @@ from assignor.formats.console import SafeConsole
 from assignor.formats.progress import step
 from assignor.formats.text import printable, sanitize
 from assignor.groups import LOOKUP_TIMEOUT_SECONDS
+from assignor.groups.described_group import WITHOUT_METADATA
 from subscription_codec import StreamsAssignorError
 from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 from upgrade.cluster.brokers.protocol_versions import broker_release
@@ -160,7 +161,7 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
     "settings_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The settings of the members, for forecasts.",
+    help="The settings of the members, for the plan and for forecasts.",
 )
 @click.option(
     "--state",
@@ -513,6 +514,9 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     found = _look(options, target, InstanceNames({}))
     if found.group is None:
         raise CommandFailed(f"group {printable(options.group)}: {found.seen.problem or 'it does not exist'}")
+    if not found.group.is_streams and found.group.described.state not in WITHOUT_METADATA:
+        shown = " ".join(filter(None, (found.seen.state, found.group.described.type, found.group.described.protocol)))
+        raise CommandFailed(f"group {printable(options.group)}: expected a classic group of Kafka Streams, got {shown}")
     live = read_group(options.group, target.servers, target.config, options.client, target.assume)
     wanted = resolve_release(options.target, options.assume)
     origin = resolve_release(options.origin, options.assume) if options.origin else live.origin(wanted)
@@ -520,7 +524,13 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         view.note(f"{options.group} runs {wanted.release} already: nothing to do")
         return None
     absent = features_named(options.without) if options.without else frozenset()
-    planned = plan_for(PlannedApplication(group=live, absent=absent), origin, wanted, offline=options.offline)
+    application = PlannedApplication(
+        group=live,
+        absent=absent,
+        settings=read_settings(options.settings_file) if options.settings_file else None,
+        settings_source=str(options.settings_file),
+    )
+    planned = plan_for(application, origin, wanted, offline=options.offline)
     if not options.as_json:
         for line in _plan_text(planned):
             view.note(line)
@@ -641,10 +651,7 @@ def _check_same(
 
 
 def _by(option: str) -> str:
-    try:
-        return f"{option}, {getpass.getuser()}"
-    except (KeyError, OSError):
-        return option
+    return f"{option}, {user_name()}"
 
 
 # -- executing -------------------------------------------------------------------------------------------------------
@@ -665,7 +672,7 @@ def _settings(
         look=look,
         expect=expect,
         commands=commands,
-        ask=_Answers(options, view).ask,
+        ask=_Answers(options, view, interrupts).ask,
         check_lock=check_lock,
         view=view,
         interrupts=interrupts,
@@ -677,8 +684,9 @@ def _settings(
 class _Answers:
     """Answers questions: by options, or by asking at a terminal."""
 
-    def __init__(self, options: RollOptions, view: RollView) -> None:
+    def __init__(self, options: RollOptions, view: RollView, interrupts: Interrupts) -> None:
         self._options = options
+        self._interrupts = interrupts
         self._view = view
         self._answer = SafeOption(options.answer) if options.answer else None
 
@@ -697,4 +705,5 @@ class _Answers:
         if not sys.stdin.isatty() or options.as_json:
             return None
         choices = click.Choice([option.value for option in question.options])
-        return Decided(SafeOption(click.prompt("decision", type=choices, err=True)), _by("at the terminal"))
+        with self._interrupts.at_once():
+            return Decided(SafeOption(click.prompt("decision", type=choices, err=True)), _by("at the terminal"))

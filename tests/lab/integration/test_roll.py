@@ -1,4 +1,4 @@
-"""Upgrades of real groups of Java Streams by ``streams-assignor roll``, under load, with crashes and what goes wrong."""
+"""Upgrades of real groups of Java Streams by ``streams-assignor roll``: under load, with crashes and with mistakes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def fixture_brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 class Rolled:
     """A group of three instances, and what is asked of it."""
 
-    def __init__(self, group: Group, operator: Operator, folder: Path) -> None:
+    def __init__(self, group: Group, operator: Operator, folder: Path, origin: str) -> None:
+        self.origin = origin
         self.group = group
         self.operator = operator
         self.journal = folder / "journal"
@@ -76,7 +77,15 @@ class Rolled:
 
     def roll(self, target: str, *more: str, patch: str = "") -> RollProcess:
         return RollProcess(
-            *(self.group.topics.application, "--to", target, "--bootstrap-servers", self.group.brokers),
+            *(
+                self.group.topics.application,
+                "--from",
+                self.origin,
+                "--to",
+                target,
+                "--bootstrap-servers",
+                self.group.brokers,
+            ),
             *("--restart", self.operator.template, "--yes", "--journal", str(self.journal)),
             *("--report", str(self.report), "--session-timeout", str(SESSION_S), "--interval", "0.5", *more),
             patch=patch,
@@ -103,16 +112,19 @@ def fixture_start(brokers: str, tmp_path: Path) -> Iterator[object]:
                 group.settle(all_members=False)
             group.check_that_no_member_rejoins()
             group.count()
-            return Rolled(group, operator, tmp_path)
+            return Rolled(group, operator, tmp_path, release)
 
         yield start
 
 
-@pytest.mark.parametrize(("origin", "target", "value"), [("2.8.2", "4.3.1", "2.8"), ("2.3.1", "3.9.2", "2.3")])
-def test_two_bounces_under_load_lose_nothing_and_end_on_the_release(start, origin, target, value):
+@pytest.mark.parametrize(
+    ("origin", "target", "value", "client"),
+    [("2.8.2", "4.3.1", "2.8", "kafka-python"), ("2.3.1", "3.9.2", "2.3", "confluent-kafka")],
+)
+def test_two_bounces_under_load_lose_nothing_and_end_on_the_release(start, origin, target, value, client):
     rolled = start(origin)
     with Load(rolled.group):
-        process = rolled.roll(target, "--canary", "b")
+        process = rolled.roll(target, "--canary", "b", "--client", client)
         status = process.wait()
     print(*process.lines, sep="\n")
 
@@ -185,7 +197,7 @@ def test_an_instance_that_does_not_return_is_said_and_started_again(start):
 def test_the_old_release_is_said_and_the_way_back_is_short(start):
     rolled = start("2.8.2", "ab")
     told = rolled.operator.restart_as_told
-    rolled.operator.restart = lambda name, release, value: told(name, "2.8.2" if name == "b" else release, "")
+    rolled.operator.restart = lambda name, release, _value: told(name, "2.8.2" if name == "b" else release, "")
     process = rolled.roll("4.3.1")
 
     assert 3 == process.wait(), process.lines
@@ -193,7 +205,7 @@ def test_the_old_release_is_said_and_the_way_back_is_short(start):
     rolled.operator.restart = told
     back = rolled.roll("4.3.1", "--back")
     assert 0 == back.wait(), back.lines
-    assert [("a", "2.8.0", ""), ("b", "2.8.0", "")] == [tuple(call[1:]) for call in rolled.operator.calls[2:]]
+    assert [("b", "2.8.2", ""), ("a", "2.8.2", "")] == [tuple(call[1:]) for call in rolled.operator.calls[2:]]
     assert 1 == len(rolled.releases())
 
 
