@@ -292,7 +292,7 @@ def _deviation(
 ) -> RollDecision:
     meaning = DEVIATIONS[kind]
     options = _options(state, meaning.options)
-    if state.step is None:
+    if state.step is None and not (instances and state.done.issuperset(instances)):
         options = tuple(option for option in options if option is not SafeOption.AGAIN)
     return WriteRecord(
         DeviationFound(

@@ -327,9 +327,11 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> 
 
 def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     """Whether the instances that are not touched are there as they were."""
-    touched = state.step.instances if state.step else ()
-    exempt = {*touched, *state.suspects}
-    wanted = [name for name in _running(state) if name not in exempt and not _is_stopping(state)]
+    touched = {*(state.step.instances if state.step else ())}
+    if state.is_going_back:
+        # What is still to be restarted may be the reason to go back: it is gone, or not what it was to be.
+        touched.update(state.remaining)
+    wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
     for name in wanted:
         expected, there = state.plan.members_of(name), len(seen.of(name))
         if there < expected:

@@ -47,11 +47,13 @@ class StepInProgress:
     """Instance and verb of each command that was intended -> how it ended; None: that is not known."""
     unchecked: bool = False
     """Whether an operator goes on though the forecast is unsafe."""
+    touched: frozenset[str] = frozenset()
+    """The instances for which a command was intended, also those whose commands are run again."""
 
     @property
     def is_untouched(self) -> bool:
         """Whether no command was intended."""
-        return not self.ended
+        return not self.touched
 
 
 @frozen(kw_only=True)
@@ -207,9 +209,12 @@ def _step(state: RollState, number: int, instance: str | None = None) -> StepInP
 def _intended(record: CommandIntended, state: RollState) -> RollState:
     step = _step(state, record.step, record.instance)
     configs = state.configs
-    if record.verb != STOP and state.round and record.instance in configs:
+    # An instance that was stopped to be restarted is no longer what it was.
+    makes = record.verb != STOP or (state.round is not None and state.round.action is RoundAction.RESTART)
+    if state.round and makes and record.instance in configs:
         configs = {**configs, record.instance: state.round.config}
-    return evolve(state, configs=configs, step=evolve(step, ended={**step.ended, (record.instance, record.verb): None}))
+    ended = {**step.ended, (record.instance, record.verb): None}
+    return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
 
 
 @_after.register
@@ -264,8 +269,11 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:
         return evolve(state, wants_back=not state.is_going_back)
-    if record.option is SafeOption.AGAIN and state.step:
-        return evolve(state, step=_again(state.step, record.instances))
+    if record.option is SafeOption.AGAIN:
+        if state.step:
+            return evolve(state, step=_again(state.step, record.instances))
+        again = frozenset(record.instances)
+        return evolve(state, done=state.done - again, suspects=state.suspects | again)
     if record.kind is not None:
         key = (record.step, record.kind)
         if record.option is SafeOption.WAIT:
@@ -302,7 +310,7 @@ def _taken_as_ended(step: StepInProgress) -> StepInProgress:
 
 @_after.register
 def _back(record: BackPlanned, state: RollState) -> RollState:
-    touched = frozenset(instance for instance, _ in state.step.ended) if state.step else frozenset[str]()
+    touched = state.step.touched if state.step else frozenset[str]()
     stopping = state.round is not None and state.round.action is not RoundAction.RESTART
     # An instance whose stop or start has begun may be either: it counts as stopped, and is started.
     stopped = state.stopped | touched if stopping else state.stopped

@@ -6,7 +6,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +14,7 @@ from attrs import frozen
 from click.core import ParameterSource
 
 from assignor.cli.roll._commands import CommandTemplate
-from assignor.cli.roll._driver import RollView
 from assignor.cli.roll._instances import InstancesError, read_instances
-from assignor.clients.kafka_python.group_lock import LockLost
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
@@ -37,7 +34,6 @@ _OF_GROUPS: Final = (
     *("batch", "offline", "without", "max_unowned", "max_lag", "settings_file", "state", "no_forecast"),
 )
 _FIRST_OF_4: Final = (4,)
-LockTaker = Callable[[RollView], AbstractContextManager[Callable[[], None]]]
 
 
 @frozen
@@ -129,23 +125,6 @@ def finalize_command(
     config = ("--command-config", str(command_config)) if command_config else ()
     program = (sys.executable, "-m", "assignor", "features", "--bootstrap-server", servers, *config)
     return CommandTemplate((*program, "upgrade", flag, target.line))
-
-
-@contextmanager
-def lasting_lock(take: LockTaker, view: RollView) -> Iterator[Callable[[], None]]:
-    """Hold a lock, and take it again if it was lost: the node that holds it is one of those that are restarted."""
-    with ExitStack() as stack:
-        checks = [stack.enter_context(take(view))]
-
-        def check() -> None:
-            try:
-                checks[-1]()
-            except LockLost as lost:
-                view.note(f"{lost}; taking it again")
-                stack.close()
-                checks[:] = [stack.enter_context(take(view))]
-
-        yield check
 
 
 def look_at_cluster(

@@ -35,7 +35,6 @@ from assignor.cli.roll._brokers import (
     finalize_command,
     ids_of,
     instances_of,
-    lasting_lock,
     look_at_cluster,
     plan_cluster,
     refuse_group_options,
@@ -404,8 +403,7 @@ def _of_brokers(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]
         return _planned_cluster(options, client, verbs, view)
 
     targets = frozenset({broker_release(options.target, options.assume).name})
-    lock = partial(lasting_lock, partial(_lock, options, target))
-    return RollKind(targets, plan, CLUSTER_RULES, looking, lock)
+    return RollKind(targets, plan, CLUSTER_RULES, looking, partial(_lock, options, target))
 
 
 def _planned_cluster(

@@ -23,7 +23,12 @@ from kafka.errors import (
     KafkaProtocolError,
     RebalanceInProgressError,
 )
-from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
+from kafka.protocol.admin import (
+    DescribeConfigsRequest,
+    DescribeGroupsRequest,
+    DescribeLogDirsRequest,
+    ListGroupsRequest,
+)
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.consumer import (
     HeartbeatRequest,
@@ -49,6 +54,7 @@ __all__ = [
     "ApiMessage",
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
+    "DescribeLogDirsRequest",
     "FindCoordinatorRequest",
     "HeartbeatRequest",
     "JoinGroupRequest",

@@ -1,8 +1,7 @@
-"""`roll --brokers`: what it derives from a live cluster, the levels it raises, and the lock that it takes again."""
+"""`roll --brokers`: what it derives from a live cluster, and the levels it raises."""
 
 import shlex
 import sys
-from contextlib import contextmanager
 
 import pytest
 from click.testing import CliRunner
@@ -11,14 +10,12 @@ from assignor.cli.roll._brokers import (
     finalize_command,
     ids_of,
     instances_of,
-    lasting_lock,
     look_at_cluster,
     node_ids,
     plan_cluster,
 )
 from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll.command import roll
-from assignor.clients.kafka_python.group_lock import LockLost
 from upgrade import UpgradeError
 from upgrade.cluster.client.connection import QuorumState, ReplicaState
 from upgrade.cluster.client.errors import Unreachable
@@ -161,38 +158,6 @@ def test_a_stale_broker_does_not_decide_about_levels():
     seen = look_at_cluster(Client(ClusterHealth(described.quorum, described.replicas, newer)), {})
 
     assert {"metadata.version": NEW} == seen.levels
-
-
-class Notes:
-    def __init__(self):
-        self.texts = []
-
-    def note(self, text):
-        self.texts.append(text)
-
-
-def test_a_lock_that_was_lost_is_taken_again():
-    taken = []
-
-    @contextmanager
-    def take(_view):
-        taken.append("taken")
-        number = len(taken)
-
-        def check():
-            if number == 1:
-                raise LockLost("no coordinator has answered")
-
-        yield check
-        taken.append("released")
-
-    notes = Notes()
-    with lasting_lock(take, notes) as check:
-        check()
-        check()
-
-    assert ["taken", "released", "taken", "released"] == taken
-    assert ["no coordinator has answered; taking it again"] == notes.texts
 
 
 def run(*arguments):

@@ -603,3 +603,25 @@ def test_decisions_about_a_deviation_are_records():
         operator.act(decision)
         decision = operator.decide()
     assert isinstance(operator.records[-1], DeviationFound)
+
+
+def test_what_a_round_finds_can_be_restarted_again():
+    """Also on the way back, where there is no way back and no step."""
+    operator = Operator()
+    while operator.state.remaining:
+        operator.act(operator.decide())
+    operator.members["b"] = member("b", InstanceConfig("3.9.2"), 77)
+    found = operator.found()
+
+    assert (DeviationKind.MISSING_UPGRADE_FROM, ("b",)) == (found.kind, found.instances)
+    assert SafeOption.AGAIN in found.options
+    operator.answer(operator.decide(), SafeOption.AGAIN)
+    assert RollFinished("finished") == operator.go()
+    assert f"restart b {NEW}" == operator.commands[3]
+
+
+def test_an_instance_that_a_step_has_not_reached_cannot_be_restarted_again():
+    operator = Operator()
+    operator.members["c"] = member("c", InstanceConfig("2.8.2"))
+
+    assert SafeOption.AGAIN not in operator.found().options
