@@ -355,7 +355,7 @@ class LiveTarget:
 
 
 @frozen
-class RollKind:
+class RollSubject:
     """What a roll of a group and a roll of brokers do differently."""
 
     targets: frozenset[str]
@@ -368,7 +368,7 @@ class RollKind:
     lock: Callable[[RollView], AbstractContextManager[Callable[[], None]]]
 
 
-def _of_group(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollKind:
+def _of_group(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
     def looking(state: RollState) -> tuple[Callable[[], Any], Callable[[BeginStep], Expectation]]:
         names = names_of(state.plan.instances)
         last: list[LiveLook] = []
@@ -381,7 +381,7 @@ def _of_group(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) 
 
     wanted = resolve_release(options.target, options.assume)
     targets = frozenset(release.name for release in wanted.candidates)
-    return RollKind(
+    return RollSubject(
         targets, partial(_plan, options, target, verbs), GROUP_RULES, looking, partial(_lock, options, target)
     )
 
@@ -390,7 +390,7 @@ def _lock(options: RollOptions, target: LiveTarget, view: RollView) -> AbstractC
     return cluster_lock(options.group, target.servers, target.config.settings, target.lookup, view.note)
 
 
-def _of_brokers(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollKind:
+def _of_brokers(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
     from upgrade.cluster.client.feature_client import FeatureClient
 
     client = FeatureClient(target.servers, settings=target.config.settings, timeout_seconds=LOOK_SECONDS)
@@ -403,7 +403,7 @@ def _of_brokers(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]
         return _planned_cluster(options, client, verbs, view)
 
     targets = frozenset({broker_release(options.target, options.assume).name})
-    return RollKind(targets, plan, CLUSTER_RULES, looking, partial(_lock, options, target))
+    return RollSubject(targets, plan, CLUSTER_RULES, looking, partial(_lock, options, target))
 
 
 def _planned_cluster(
@@ -448,7 +448,9 @@ def _view(*, as_json: bool) -> RollView:
     return RollLines(click.echo)
 
 
-def _roll(options: RollOptions, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...], kind: RollKind) -> int:
+def _roll(
+    options: RollOptions, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...], kind: RollSubject
+) -> int:
     view = _view(as_json=options.as_json)
     exists = options.journal.exists() and options.journal.stat().st_size > 0
     if options.dry_run or not exists:
@@ -594,7 +596,7 @@ def _state(
     planned: RollPlan | None,
     verbs: tuple[str, ...],
     view: RollView,
-    kind: RollKind,
+    kind: RollSubject,
 ) -> RollState:
     """Return the state of a journal: a new one, or one that is continued."""
     if not journal.lines:
@@ -657,7 +659,7 @@ def _by(option: str) -> str:
 
 def _settings(
     options: RollOptions,
-    kind: RollKind,
+    kind: RollSubject,
     state: RollState,
     commands: Mapping[str, CommandTemplate],
     check_lock: Callable[[], None],
