@@ -62,7 +62,7 @@ from upgrade.patch_levels import is_same_release
 from upgrade.releases import Release, resolve_release
 from upgrade.roll.cluster import CLUSTER_RULES, cluster_rounds
 from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import FINISHED, ROLLED_BACK, AskOperator, BeginStep, next_instances
+from upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, AskOperator, BeginStep, next_instances
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.gates import RollRules
 from upgrade.roll.group import GROUP_RULES
@@ -265,11 +265,11 @@ def roll(
     target = LiveTarget(servers, config, lookup, resolve_release(options.assume).release if options.assume else None)
     try:
         if brokers:
-            kind = _of_brokers(options, target, verbs)
+            subject = _of_brokers(options, target, verbs)
             commands = {**commands, ONCE: finalize_command(servers, command_config, options.target, options.assume)}
         else:
-            kind = _of_group(options, target, verbs)
-        status = _roll(options, commands, verbs, kind)
+            subject = _of_group(options, target, verbs)
+        status = _roll(options, commands, verbs, subject)
     except click.ClickException:
         raise
     except StreamsAssignorError as error:
@@ -449,40 +449,43 @@ def _view(*, as_json: bool) -> RollView:
 
 
 def _roll(
-    options: RollOptions, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...], kind: RollSubject
+    options: RollOptions, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...], subject: RollSubject
 ) -> int:
     view = _view(as_json=options.as_json)
+    interrupts = Interrupts(view.note)
+    if options.dry_run:
+        subject.plan(view)
+        return 0
     exists = options.journal.exists() and options.journal.stat().st_size > 0
-    if options.dry_run or not exists:
-        if options.back:
-            raise CommandFailed(f"{options.journal}: expected the journal of what is to be rolled back, got no file")
-        planned = kind.plan(view)
-        if planned is None or options.dry_run:
-            return 0
-    else:
-        planned = None
+    if options.back and not exists:
+        raise CommandFailed(f"{options.journal}: expected the journal of what is to be rolled back, got no file")
     lock: Any = nullcontext(lambda: None)
     if not options.no_lock:
-        lock = kind.lock(view)
-    interrupts = Interrupts(view.note)
-    with open_journal(options.journal) as journal, lock as check_lock, interrupts.caught():
-        try:
-            state = _state(options, journal, planned, verbs, view, kind)
-            for template in commands.values():
-                template.check(state.plan.names)
-            state = drive(journal, state, _settings(options, kind, state, commands, check_lock, view, interrupts))
-        except KeyboardInterrupt:
-            view.note(_unknown(replay(journal.records)))
-            raise
-        finally:
-            if options.report_path and journal.lines:
-                options.report_path.write_text("\n".join(report_lines(journal.lines)) + "\n", "utf-8")
+        lock = subject.lock(view)
+    with lock as check_lock:
+        planned = None if exists else subject.plan(view)
+        if not exists and planned is None:
+            return 0
+        with open_journal(options.journal) as journal, interrupts.caught():
+            try:
+                state = _state(options, journal, planned, verbs, view, subject)
+                for template in commands.values():
+                    template.check(state.plan.names)
+                state = drive(
+                    journal, state, _settings(options, subject, state, commands, check_lock, view, interrupts)
+                )
+            except KeyboardInterrupt:
+                view.note(_unknown(replay(journal.records)))
+                raise
+            finally:
+                if options.report_path and journal.lines:
+                    options.report_path.write_text("\n".join(report_lines(journal.lines)) + "\n", "utf-8")
     return _status(options, state, interrupts, view)
 
 
 def _status(options: RollOptions, state: RollState, interrupts: Interrupts, view: RollView) -> int:
     if state.outcome:
-        if options.back:
+        if options.back or state.outcome == NO_WAY_BACK:
             return 0 if state.outcome == ROLLED_BACK else 1
         return 0 if state.outcome == FINISHED else ROLLED_BACK_INSTEAD
     if interrupts.is_asked:
@@ -596,7 +599,7 @@ def _state(
     planned: RollPlan | None,
     verbs: tuple[str, ...],
     view: RollView,
-    kind: RollSubject,
+    subject: RollSubject,
 ) -> RollState:
     """Return the state of a journal: a new one, or one that is continued."""
     if not journal.lines:
@@ -607,7 +610,7 @@ def _state(
         view.record(journal.append(record), state)
         return state
     state = replay(journal.records, str(journal.path))
-    _check_same(options, state.plan, verbs, journal.path, kind.targets)
+    _check_same(options, state.plan, verbs, journal.path, subject.targets)
     state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits))
 
     def write(record: Any) -> None:
@@ -659,16 +662,16 @@ def _by(option: str) -> str:
 
 def _settings(
     options: RollOptions,
-    kind: RollSubject,
+    subject: RollSubject,
     state: RollState,
     commands: Mapping[str, CommandTemplate],
     check_lock: Callable[[], None],
     view: RollView,
     interrupts: Interrupts,
 ) -> RollSettings:
-    look, expect = kind.looking(state)
+    look, expect = subject.looking(state)
     return RollSettings(
-        rules=kind.rules,
+        rules=subject.rules,
         look=look,
         expect=expect,
         commands=commands,

@@ -168,7 +168,7 @@ def test_a_killed_roll_continues_at_each_of_its_places_and_repeats_no_restart(st
 def test_a_second_roll_is_kept_out_and_names_the_first(start):
     rolled = start("3.9.2", "ab")
     first = rolled.roll("4.3.1", "--interval", "1")
-    first.until("step 1: restart a")
+    first.until("step 1: restart a:")
     second = rolled.roll("4.3.1", "--journal", str(rolled.journal.with_name("other")))
 
     assert 5 == second.wait(), second.lines
