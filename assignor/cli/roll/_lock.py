@@ -8,13 +8,13 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 import click
 
 from assignor.cli.group._lookup import Lookup
-from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.client.errors import ApiError, ClusterError
 from upgrade.input_values import InvalidInput, parse_json
 
 LOCKED: Final = 5
@@ -59,12 +59,15 @@ def cluster_lock(
             told = True
         time.sleep(_LOOK_SECONDS)
     this = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": user_name()}).encode()
-    try:
-        lock = GroupLock(servers, settings, name, this)
-        with lock:
-            yield lock.check
-    except LockHeld as error:
-        raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(GroupLock(servers, settings, name, this))
+        except LockHeld as error:
+            raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
+        except ApiError as error:
+            needs = f"the lock of a roll needs READ on group {name}, or --no-lock"
+            raise click.ClickException(f"{error.name}: {error.message} ({needs})") from error
+        yield lock.check
 
 
 def _holder(lookup: Lookup, name: str) -> str:

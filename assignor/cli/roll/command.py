@@ -258,6 +258,7 @@ def roll(
         refuse_group_options(context)
     options = RollOptions(group=group or BROKERS, **given)
     commands, verbs = options.commands()
+    options.check_releases()
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     step("")
@@ -326,6 +327,15 @@ class RollOptions:
         except UpgradeError as error:
             raise click.UsageError(str(error)) from error
         return templates, tuple(given) or (BY_HAND,)
+
+    def check_releases(self) -> None:
+        """Refuse names that are no releases, before anything is looked at."""
+        for option, name in {"--to": self.target, "--from": self.origin}.items():
+            try:
+                if name is not None:
+                    resolve_release(name, self.assume)
+            except UpgradeError as error:
+                raise click.BadParameter(str(error), param_hint=option) from error
 
     @property
     def limits(self) -> RollLimits:
