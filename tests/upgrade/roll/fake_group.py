@@ -129,7 +129,7 @@ class Operator:
     def run(self, instance, verb, config):
         self.starts += 1
         if verb == "stop":
-            self.members.pop(instance)
+            self.members.pop(instance, None)
         elif instance in self.broken:
             made = self.broken[instance]
             if made is None:
