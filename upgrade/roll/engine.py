@@ -33,6 +33,7 @@ from upgrade.roll.state import (
 
 FINISHED = "finished"
 ROLLED_BACK = "rolled back"
+NO_WAY_BACK = "no way back"
 
 
 @frozen
@@ -145,6 +146,8 @@ def began(decision: BeginStep, seen: O, expectation: Expectation = NO_FORECAST) 
 
 
 def _going_back(state: RollState) -> RollDecision:
+    if not state.can_return:
+        return WriteRecord(RollEnded(outcome=NO_WAY_BACK))
     rounds = () if state.is_going_back else back_rounds(state.begun_rounds, state.configs)
     return WriteRecord(BackPlanned(rounds=rounds)) if rounds else WriteRecord(RollEnded(outcome=ROLLED_BACK))
 
@@ -306,7 +309,7 @@ def _deviation(
 
 def _options(state: RollState, options: tuple[SafeOption, ...]) -> tuple[SafeOption, ...]:
     """Return the options that there are: back only if something was done and it is not the way back already."""
-    can_return = not state.is_going_back and bool(state.begun_rounds)
+    can_return = not state.is_going_back and bool(state.begun_rounds) and state.can_return
     return tuple(option for option in options if option is not SafeOption.BACK or can_return)
 
 

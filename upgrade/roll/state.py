@@ -25,7 +25,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
+from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
 
 ABOUT_PLAN: Final = "plan"
 ABOUT_WAY_BACK: Final = "no-way-back"
@@ -101,7 +101,9 @@ class RollState:
     @property
     def remaining(self) -> tuple[str, ...]:
         """The instances that this round has not touched, in order; those of a step that was given up come first."""
-        left = [name for name in self.plan.names if name not in self.done]
+        is_once = self.round is not None and self.round.action is RoundAction.ONCE
+        names = (ALL_INSTANCES,) if is_once else self.plan.names
+        left = [name for name in names if name not in self.done]
         return tuple(sorted(left, key=lambda name: name not in self.suspects))
 
     @property
@@ -117,6 +119,11 @@ class RollState:
         """The rounds of which something was done, in order."""
         has_begun = bool(self.done) or bool(self.step and not self.step.is_untouched)
         return self.rounds[: self.at + has_begun]
+
+    @property
+    def can_return(self) -> bool:
+        """Whether the instances can be what they were: what was done once for all of them stays."""
+        return all(begun.action is not RoundAction.ONCE for begun in self.begun_rounds)
 
     def after(self, record: RollRecord) -> RollState:
         """Return the state after a record."""
@@ -203,7 +210,8 @@ def _intended(record: CommandIntended, state: RollState) -> RollState:
     step = _step(state, record.step, record.instance)
     configs = state.configs
     # An instance that was stopped to be restarted is no longer what it was.
-    if state.round and (record.verb != STOP or state.round.action is RoundAction.RESTART):
+    makes = record.verb != STOP or (state.round is not None and state.round.action is RoundAction.RESTART)
+    if state.round and makes and record.instance in configs:
         configs = {**configs, record.instance: state.round.config}
     ended = {**step.ended, (record.instance, record.verb): None}
     return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
@@ -247,6 +255,8 @@ def _enter(state: RollState) -> RollState:
 
 
 def _is_there(state: RollState, roll_round: RollRound, name: str) -> bool:
+    if roll_round.action is RoundAction.ONCE:
+        return False  # instances do not show whether it was done
     if roll_round.action is RoundAction.STOP:
         return name in state.stopped
     return name not in state.stopped and state.configs[name] == roll_round.config
