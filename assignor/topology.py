@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import repeat, zip_longest
+from itertools import zip_longest
 from typing import Final
 
 from attrs import field, frozen
 
 from assignor.errors import UsageError
 from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import make_records, partitions_of
+from subscription_codec.columns import partitions_of, task_of
 
 InputPartitionsByTask = Mapping[TaskId, tuple[TopicPartition, ...]]
 """Each task with the partitions it reads, sorted."""
@@ -243,7 +243,7 @@ class Topology:
         for number, size in self._task_counts(counts).items():
             topics = self.subtopologies[number].inputs
             inputs = zip_longest(*(partitions_of(topic, range(counts[topic])) for topic in topics))
-            ids = make_records(TaskId, repeat(number), range(size), repeat(None))
+            ids = map(task_of, range(number << 32, (number << 32) + size))  # the objects that subscriptions decode to
             tasks.update(zip(ids, (tuple(filter(None, row)) for row in inputs), strict=True))
         return tasks
 

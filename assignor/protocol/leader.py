@@ -229,7 +229,9 @@ def _assign_to_members(
             active=assigned[process.process_id].active,
             standby=assigned[process.process_id].standby,
             stateful=stateful,
-            previous_tasks_by_lag=process.previous_tasks_by_lag() if lag_based else NO_PREVIOUS_TASKS,
+            previous_tasks_by_lag=process.previous_tasks_by_lag()
+            if lag_based and len(process.members) > 1
+            else NO_PREVIOUS_TASKS,
             owners={}
             if lag_based
             else group.owners_within_process(process, assigned[process.process_id].active, tasks, owners),

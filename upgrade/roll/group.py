@@ -35,6 +35,9 @@ from upgrade.upgrade_from import PINNED_VERSIONS
 STABLE: Final = "Stable"
 NO_MEMBERS: Final = ("Empty", "Dead")
 _LOOP_JOINS: Final = 3
+_MARKER: Final = 1
+_PROCESSED: Final = (0, _MARKER)
+"""Lags of a partition of which all is processed."""
 _AT_REST: Final = "the group is not stable yet"
 
 
@@ -421,11 +424,12 @@ def _commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> Gate
     if _has_nobody(state) or seen.offsets is None or watch.memory.offsets is None:
         return None
     begun, now = watch.memory.offsets, seen.offsets
-    had_some = [partition for partition, first in begun.items() if first.lag and partition in now]
+    # The last offset of a topic that is written in transactions is a marker, which nobody reads.
+    had_some = [partition for partition, first in begun.items() if (first.lag or 0) > _MARKER and partition in now]
     stuck = sorted(
         partition
         for partition in had_some
-        if now[partition].lag != 0 and (now[partition].committed or 0) <= (begun[partition].committed or 0)
+        if now[partition].lag not in _PROCESSED and (now[partition].committed or 0) <= (begun[partition].committed or 0)
     )
     if stuck:
         text = f"nothing is committed of {shortened(stuck)}"

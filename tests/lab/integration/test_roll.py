@@ -55,15 +55,23 @@ _journal_file.JournalFile.append, _driver.run_command, _driver._Drive._pause = a
 """Kills the process at one of its places: before and after each record, after each command, at each wait."""
 
 
-@pytest.fixture(scope="module", name="brokers")
-def fixture_brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+AT_ONCE = {"group.initial.rebalance.delay.ms": "0"}
+
+
+@pytest.fixture(scope="module", name="cluster")
+def fixture_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         class_path(f"org.apache.kafka:kafka_2.13:{OLDER}")
     except Unavailable as missing:
         pytest.skip(f"no broker: {missing}")
     with Cluster(tmp_path_factory.mktemp("broker")) as cluster:
-        cluster.start(1, OLDER, settings={"group.initial.rebalance.delay.ms": "0"})
-        yield cluster.brokers
+        cluster.start(1, OLDER, settings=AT_ONCE)
+        yield cluster
+
+
+@pytest.fixture(name="brokers")
+def fixture_brokers(cluster: Cluster) -> str:
+    return cluster.brokers
 
 
 class Rolled:
@@ -107,7 +115,8 @@ class Rolled:
 def fixture_start(brokers: str, tmp_path: Path) -> Iterator[object]:
     with Group(brokers, "stateful", tmp_path) as group, Operator(group, tmp_path) as operator:
 
-        def start(release: str, names: str = "abc") -> Rolled:
+        def start(release: str, names: str = "abc", **settings: str) -> Rolled:
+            operator.settings.update(settings)
             for name in names:
                 operator.start(name, release)
                 group.settle(all_members=False)
@@ -232,3 +241,34 @@ def test_ctrl_c_finishes_the_step_and_the_same_command_continues(start):
     again = rolled.roll("4.3.1")
     assert 0 == again.wait(), again.lines
     assert ["a", "b"] == [instance for _, instance, *_ in rolled.operator.calls]
+
+
+def test_static_members_with_two_threads_are_one_instance_each(start):
+    settings = {"group.instance.id": "{}", "num.stream.threads": "2"}
+    rolled = start("3.9.2", "ab", **settings)
+    with Load(rolled.group):
+        process = rolled.roll("4.3.1")
+        status = process.wait()
+    print(*process.lines, sep="\n")
+
+    assert 0 == status, process.lines
+    assert "order: a and b, 2 members each; 1 at a time" in process.lines
+    assert [("restart", name, "4.3.1", "") for name in "ab"] == rolled.operator.calls
+    rolled.check_nothing_is_lost()
+
+
+def test_a_broker_that_restarts_in_the_middle_is_waited_for(start, cluster):
+    """The only one: no look, no offset and no heartbeat of the lock is answered for a while."""
+    rolled = start("3.9.2", "ab")
+    with Load(rolled.group):
+        process = rolled.roll("4.3.1")
+        process.until("step 1: restart a:")
+        cluster.stop(1)
+        process.until("not described: ")
+        cluster.start(1, OLDER, settings=AT_ONCE)
+        status = process.wait()
+    print(*process.lines, sep="\n")
+
+    assert 0 == status, process.lines
+    assert ["a", "b"] == [instance for _, instance, *_ in rolled.operator.calls]
+    rolled.check_nothing_is_lost()

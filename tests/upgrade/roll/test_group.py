@@ -71,6 +71,23 @@ def test_commits_have_to_advance_where_there_is_something_to_commit():
     assert "1 partitions with records advance" == passed.gates["commits"]
 
 
+def test_a_topic_that_ends_with_the_marker_of_a_transaction_has_nothing_to_commit():
+    """An idle input that is written with exactly-once has a lag of one for ever."""
+    operator = in_step()
+    operator.offsets = {"in-0": PartitionOffsets(committed=5, end=6)}
+
+    assert RunCommand is type(operator.until(RunCommand))
+
+
+def test_what_is_processed_up_to_the_marker_is_processed():
+    operator = in_step()
+    operator.offsets = {"in-0": PartitionOffsets(committed=5, end=9)}
+    gate(operator, "commits")
+    operator.offsets = {"in-0": PartitionOffsets(committed=5, end=6)}
+
+    operator.until(BeginStep)
+
+
 def test_a_step_passes_if_all_is_committed_already():
     operator = in_step()
     operator.until(RunCommand)

@@ -7,8 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.cli.group import _lookup
+from assignor.cli.roll._output import RollLines
 from assignor.cli.roll.command import roll
 from tests.assignor.cli.roll.simulated import SimulatedCluster
+from upgrade.roll.journal import CommandIntended
 
 FIRST = "expected --restart, or --stop and --start, or --by-hand"
 
@@ -183,6 +185,32 @@ def test_another_roll_is_not_continued(cluster, arguments, to, message):
 
     assert 1 == done.exit_code
     assert message in done.output
+
+
+def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, monkeypatch):
+    show = RollLines.record
+
+    def record(view, line, state):
+        show(view, line, state)
+        if isinstance(line.record, CommandIntended):  # the operator has read it
+            with cluster.called.open("a") as called:
+                called.write(f"{line.record.instance}>{state.round.config}\n")
+
+    monkeypatch.setattr(RollLines, "record", record)
+    words = ["app", "--from", "3.9.2", "--to", "4.3.1", "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--by-hand"]
+    done = CliRunner().invoke(roll, [*words, "--yes", "--no-forecast", "--journal", str(cluster.journal)])
+
+    assert 0 == done.exit_code, done.output
+    assert "step 1: please restart A as 4.3.1" in done.stdout.splitlines()
+    assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
+
+
+def test_a_batch_has_no_forecast_and_says_why(cluster):
+    done = cluster.roll("--yes", "--batch", 2, forecast=True)
+
+    assert 0 == done.exit_code, done.output
+    expected = "step 1: no forecast (a batch of 2 instances is restarted at a time): the rules of the releases decide"
+    assert expected in done.stdout.splitlines()
 
 
 def test_back_without_a_journal_is_refused(cluster):
