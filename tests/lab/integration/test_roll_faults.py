@@ -30,6 +30,7 @@ OFFSETS = "__consumer_offsets"
 """It has one partition, whose leader is the coordinator of all groups."""
 THREE_NODES = {**REPLICATED, "min.insync.replicas": "1"}  # the topics of the group have one replica
 PODS = ("pod-1", "pod-2", "pod-3")
+PYTHON = "python-1"
 EXACTLY_ONCE = {"processing.guarantee": "exactly_once_v2"}
 
 
@@ -182,6 +183,32 @@ def test_a_clock_that_jumps_changes_no_outcome(scene: SceneMaker, monkeypatch: p
         assert 0 == process.wait(), process.lines
     made.check_records()
     assert [] == made.deviations()
+
+
+def test_a_group_with_a_python_member_is_upgraded(scene: SceneMaker) -> None:
+    # Without forecasts: for this group one of them is a leader under which rebalancing does not end, and roll asks.
+    made = scene("2.8.2", names=PODS[:2])
+
+    def start(name: str, release: str, upgrade_from: str = "") -> None:
+        made.group.start(name, release, **({"upgrade.from": upgrade_from} if upgrade_from else {}))
+
+    def restart(name: str, release: str, upgrade_from: str) -> None:
+        if name != PYTHON:
+            made.operator.restart_as_told(name, release, upgrade_from)
+            return
+        made.group.stop(name)
+        start(name, release, upgrade_from)
+
+    made.operator.restart = restart
+    start(PYTHON, "2.8.2")
+    made.group.settle()
+    with Load(made.group):
+        process = made.roll("4.3.1", "--no-forecast")
+        assert 0 == process.wait(), process.lines
+    made.check_records()
+    assert 2 * sorted([*PODS[:2], PYTHON]) == [
+        name for half in (0, 3) for name in sorted(made.restarted()[half : half + 3])
+    ]
 
 
 def test_a_crash_loop_is_reported_and_the_roll_goes_on_when_it_is_over(scene: SceneMaker) -> None:
