@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from attrs import define, field
 
 from spark_sim.sweep.tables.publishing import (
     DRAFT_MARK,
@@ -33,6 +36,7 @@ _SCHEMES: Final = {
 """Schemes of storages, with PyArrow's name. PyArrow has others, such as ``mock``, which keeps nothing."""
 _REQUESTS: Final = 8
 """Files that are looked at at a time."""
+_PIECE_BYTES: Final = 1 << 22
 
 
 class StorageError(StreamsAssignorError, ValueError):
@@ -87,6 +91,56 @@ def local_copy(uri: str, path: str) -> Iterator[Path]:
         with _one_line(f"{path} of {uri} cannot be read"):
             copy_files(path, str(copy), storage, LocalFileSystem())
         yield copy
+
+
+@define
+class StoredResults:
+    """Results at a URI."""
+
+    uri: str
+    _sizes: dict[str, int] = field(init=False)
+    """The sizes of the files that were there at first, by path."""
+
+    def __attrs_post_init__(self) -> None:
+        _, root = open_storage(self.uri)
+        self._sizes = {file.path.removeprefix(f"{root}/"): file.size for file in list_files(self.uri)}
+
+    def size(self, path: str) -> int | None:
+        """Return the bytes of a file; None if there was none."""
+        return self._sizes.get(path)
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """Yield a file in pieces."""
+        storage, root = open_storage(self.uri)
+        with _one_line(f"{path} of {self.uri} cannot be read"), storage.open_input_stream(f"{root}/{path}") as stream:
+            while piece := stream.read(_PIECE_BYTES):
+                yield piece
+
+    def download(self, name: str, folder: Path) -> None:
+        """Copy the files of a table into a folder."""
+        for path in [path for path in self._sizes if path.startswith(f"{name}/")]:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / path).open("wb") as file:
+                file.writelines(self.pieces(path))
+
+    def add(self, file: Path, folder: Path) -> None:
+        """Copy a file of the folder; it is there as a whole or not at all."""
+        storage, root = open_storage(self.uri)
+        path = file.relative_to(folder)
+        draft = f"{root}/{path.parent.as_posix()}/.{uuid4().hex}"
+        with _one_line(f"{self.uri} cannot be written"):
+            storage.create_dir(f"{root}/{path.parent.as_posix()}")
+            with storage.open_output_stream(draft) as stream:
+                stream.write(file.read_bytes())
+            storage.move(draft, f"{root}/{path.as_posix()}")
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove results, the main one first."""
+        storage, root = open_storage(self.uri)
+        with _one_line(f"{self.uri} cannot be written"):
+            for name in reversed(names):
+                _remove(storage, f"{root}/{name}")
+        self._sizes = {path: size for path, size in self._sizes.items() if path.partition("/")[0] not in names}
 
 
 def require_own(uri: str, results: Results) -> None:

@@ -17,7 +17,7 @@ import click
 from click.core import ParameterSource
 
 from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import LocalPath, engine_options, log_to_stderr
+from assignor.cli._spark_options import LocalPath, engine_options, fresh_option, log_to_stderr, resumable
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
@@ -116,6 +116,7 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     help="Compare each rolling bounce with the simulator; end with status 1 if one differs.",
 )
 @engine_options
+@fresh_option("audit")
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
 @output_options("audit.json instead of the table")
 @click.pass_context
@@ -134,6 +135,7 @@ def audit(
     commits: bool,
     max_batch_bytes: int,
     engine: EngineOptions,
+    fresh: bool,
     follow: bool,
     interval: float,
     conform: bool,
@@ -146,7 +148,7 @@ def audit(
     members, tasks, commits and findings as Parquet, audit.json and report.html. Compaction removes history: audit, or
     copy the segments, soon after an incident. From brokers it reads up to the end offsets of the start; the user needs
     READ and DESCRIBE on the topic __consumer_offsets. Exit status 1: a part of the source is damaged or missing; the
-    results have the rest.
+    results have the rest. If interrupted, rerun the same command to resume.
 
     \b
     Examples:
@@ -201,7 +203,7 @@ def audit(
     step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
-        result = _run(source, out, kept, engine)
+        result = _run(source, out, kept, engine, fresh=fresh)
     step("writing what was found")
     if output == "text":
         show(result, out)
@@ -283,9 +285,10 @@ def _set_by_interrupt() -> Iterator[Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _run(source: Source, out: str, kept: AuditFilter, engine: EngineOptions) -> Audit:
+def _run(source: Source, out: str, kept: AuditFilter, engine: EngineOptions, *, fresh: bool) -> Audit:
     from assignor.formats.console import SafeConsole
-    from spark_sim.audit.job import chosen_engine, results_folder, run_audit
+    from spark_sim.audit.job import RESULTS, chosen_engine, run_audit
+    from spark_sim.destination import open_destination
     from spark_sim.engine_choice import open_engine
     from spark_sim.sweep.report.progress import show_progress
 
@@ -293,8 +296,10 @@ def _run(source: Source, out: str, kept: AuditFilter, engine: EngineOptions) -> 
     chosen = chosen_engine(engine, source)
     step("")
     with (
-        results_folder(out) as folder,
+        resumable(out),
+        open_destination(out, RESULTS, fresh=fresh) as destination,
         open_engine(chosen, log_to_stderr, "streams-assignor audit") as opened,
         show_progress(console) as on_progress,
     ):
-        return run_audit(source, folder, kept, engine=opened, on_progress=on_progress, on_step=step)
+        how: Any = {"on_progress": on_progress, "on_step": step, "log": log_to_stderr}
+        return run_audit(source, destination, kept, engine=opened, **how)

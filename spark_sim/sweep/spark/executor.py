@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -19,12 +19,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from uuid import uuid4
 
-from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, error_line
+from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, error_line
 from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
 from spark_sim.sweep.spark.tables import Driver, SparkTables, now_ms, rows_of
 from spark_sim.sweep.tables.engine import SweepJob
+from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.tables.publishing import ResultFolderError
-from spark_sim.sweep.tables.rows import TablesError
 from spark_sim.sweep.tables.schema import UNITS
 from spark_sim.sweep.worker import UnitTask, row_chunks
 from spark_sim.table import Row
@@ -129,7 +129,7 @@ class SparkEngine(WorkEngine):
         """Return rows that so many tasks compute of their numbers; jobs of this thread have tag and description."""
         self.spark.addTag(self._tag)
         if (context := _context(self.spark)) is not None:
-            context.setJobDescription(f"{self._job}: {what}")
+            context.setJobGroup(self._tag, f"{self._job}: {what}")
         return self.spark.range(0, count, 1, count).mapInArrow(compute, schema)
 
     def caller(self, function: Callable[[U], R]) -> Callable[[Sequence[tuple[int, U]]], list[tuple[int, R]]]:
@@ -141,18 +141,63 @@ class SparkEngine(WorkEngine):
         results = _unpickled(self.frame(len(batch), calls, _CALLS, f"{len(batch)} tasks"))
         return [(place, results[number]) for number, (place, _) in enumerate(batch)]
 
-    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
-        """Return the results by key: one job, in which Spark brings the bytes of a key together."""
+    def map_reduce(
+        self,
+        mapper: Mapper[U],
+        reducer: Reducer[R],
+        units: Sequence[U],
+        keys: Sequence[int],
+        on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the results with their keys at the end of one job, in which Spark joins the bytes of each key."""
+        count = len(units) + len(keys)
 
-        def compute(_batch: object) -> list[R]:
-            what = f"{len(units)} tasks, joined by {keys} keys"
-            mapped = self.frame(len(units), _mapped(mapper, tuple(units)), _MAPPED, what)
-            joined = mapped.repartition(keys, "key").sortWithinPartitions("key", "place", "number")
-            results = _unpickled(joined.mapInArrow(_reduced(reducer), _CALLS))
-            return [results[key] for key in range(keys)]
+        def compute(_batch: object) -> dict[int, R]:
+            what = f"{len(units)} tasks, joined by {len(keys)} keys"
+            mapped = self.frame(len(units), _mapped(mapper, tuple(units), tuple(keys)), _MAPPED, what)
+            joined = mapped.repartition(len(keys), "key").sortWithinPartitions("key", "place", "number")
+            return _unpickled(joined.mapInArrow(_reduced(reducer), _CALLS))
 
-        with _few_rows_per_batch(self.spark), closing(self.run(compute, [(1.0, None)])) as steps:
-            return [result for batches, _ in steps for results in batches for result in results]
+        with (
+            _few_rows_per_batch(self.spark),
+            self._finished_tasks() as finished,
+            closing(self.run(compute, [(1.0, None)])) as steps,
+        ):
+            for batches, schedule in steps:
+                for results in batches:
+                    yield from results.items()
+                on_progress(WorkProgress(count, count if schedule.is_finished else min(finished(), count - 1), None))
+
+    @contextmanager
+    def _finished_tasks(self) -> Iterator[Callable[[], int]]:
+        """Provide a function that returns how many tasks of jobs that begin meanwhile are finished."""
+        if (context := _context(self.spark)) is None:
+            handler: Any = _FinishedTasks()
+            self.spark.registerProgressHandler(handler)
+            try:
+                yield lambda: handler.count
+            finally:
+                self.spark.removeProgressHandler(handler)
+            return
+        tracker = context.statusTracker()
+        earlier = {*tracker.getJobIdsForGroup(self._tag)}
+
+        def count() -> int:
+            jobs = map(tracker.getJobInfo, {*tracker.getJobIdsForGroup(self._tag)} - earlier)
+            stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+            return sum(info.numCompletedTasks for info in map(tracker.getStageInfo, stages) if info is not None)
+
+        yield count
+
+
+class _FinishedTasks:
+    """Counts the finished tasks of a session of Spark Connect, which calls it."""
+
+    count = 0
+
+    def __call__(self, stages: Iterable[Any] | None, *_: object, **__: object) -> None:
+        """Take the stages of the operation that runs."""
+        self.count = sum(stage.num_completed_tasks for stage in stages or ())
 
 
 def _unpickled(frame: DataFrame) -> dict[int, Any]:
@@ -177,16 +222,16 @@ def _few_rows_per_batch(spark: SparkSession) -> Iterator[None]:
         spark.conf.set(_ROWS_PER_BATCH, before or "10000")
 
 
-def _mapped(mapper: Mapper[U], units: tuple[U, ...]) -> ArrowFunction:
+def _mapped(mapper: Mapper[U], units: tuple[U, ...], keys: tuple[int, ...]) -> ArrowFunction:
     """Return the function of ``mapInArrow``: from numbers of units to the bytes of each key, in pieces."""
 
     def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for place in (number for batch in numbers for number in batch.column(0).to_pylist()):
             try:
-                contents = [_NO_ERROR + content for content in mapper(units[place])]
+                contents = {key: _NO_ERROR + content for key, content in mapper(units[place]).items()}
             except StreamsAssignorError as error:
-                contents = [pickle.dumps(error)]
-            for key, content in enumerate(contents):
+                contents = {keys[0]: pickle.dumps(error)}
+            for key, content in contents.items():
                 for number, piece in enumerate(_pieces(content, _MAPPED_BYTES)):
                     yield _row(key=key, place=place, number=number, piece=piece)
 

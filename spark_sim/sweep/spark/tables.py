@@ -14,8 +14,8 @@ from attrs import evolve, frozen
 from spark_sim.sweep.spark.paths import folder_uri, to_read
 from spark_sim.sweep.spark.session import spark_errors
 from spark_sim.sweep.tables.engine import TableStore
-from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK
-from spark_sim.sweep.tables.rows import KindRows, TablesError
+from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK, TablesError
+from spark_sim.sweep.tables.rows import KindRows
 from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
 from spark_sim.table import Row, Table
 

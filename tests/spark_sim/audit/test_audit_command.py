@@ -74,7 +74,7 @@ def test_the_results_are_tables_a_summary_and_a_page(made_up, tmp_path):
         "bytes": summary["records"]["bytes"],
     }
     assert {table: len(rows(out, table)) for table in AUDIT_TABLES} == summary["rows"]
-    assert {path.name for path in out.iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+    assert {path.name for path in out.iterdir()} == {*AUDIT_TABLES, "units", "audit.json", "report.html"}
     assert "2 groups, 3 rebalances, 2023-11-14 22:13:20 to 2023-11-15 00:13:20 UTC" in result.output
 
 

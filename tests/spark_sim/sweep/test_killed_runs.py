@@ -40,7 +40,7 @@ def on_progress(progress):
 
 if __name__ == "__main__":
     if sys.argv[3] == "0":
-        partition_audit.parquet_writer = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        partition_audit.TableWriter = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     kept = AuditFilter(finds_bounces=True)
     with open_processes(1 if sys.argv[3] == "0" else 2) as engine:
         run_audit(segments_source(sys.argv[1]), Path(sys.argv[2]), kept, engine=engine, on_progress=on_progress)
