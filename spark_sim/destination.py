@@ -10,16 +10,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
 from spark_sim.audit.storage import StoredResults, require_own, upload
-from spark_sim.engine import Log
+from spark_sim.engine import Log, WorkEngine
 from spark_sim.finished_units import UNITS, FinishedUnits, InFolder
 from spark_sim.sweep.spark.paths import is_uri
-from spark_sim.sweep.tables.parquet import TablesError
+from spark_sim.sweep.tables.formats import FILE_FORMATS
+from spark_sim.sweep.tables.parquet import PARQUET, TablesError
 from spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError, Results, open_results
+from spark_sim.table import Table
 from upgrade.redaction import hide_credentials
+
+if TYPE_CHECKING:
+    from spark_sim.sweep.spark.target import SparkTarget
 
 
 @frozen
@@ -41,15 +47,59 @@ class Destination:
     opened: OpenFolder
     units: FinishedUnits
     has_results: bool
-    is_replaced: bool = False
+    storage_format: str
+    stored: StoredResults | None = None
+    """What is at the URI, if it is one."""
+
+    @property
+    def _results(self) -> Results:
+        return self.opened.results
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of the results."""
+        return [table for table in self._results.tables.values() if table is not UNITS]
 
     @contextmanager
-    def replace(self) -> Iterator[Draft]:
-        """Yield a draft, which replaces the results at the end unless it is empty."""
-        with self.opened.replace(self.opened.results.names) as new:
+    def replace(self, engine: WorkEngine) -> Iterator[Draft]:
+        """Yield a draft, whose tables are Parquet; it replaces the results at the end unless it is empty.
+
+        Raises:
+            ResultFolderError: It cannot be written, or Spark does not know the format.
+        """
+        target = None if self.storage_format == PARQUET else _spark_target(self, engine)
+        is_new = False
+        with self.opened.replace(self._results.names if target is None else target.moved) as new:
             scratch = self.opened.scratch_of(new)
             yield Draft(new, scratch)
-            self.is_replaced = any(new.iterdir())
+            is_new = any(new.iterdir())
+            if is_new and target is not None:
+                if target.moved != self._results.names:  # who requires the main file sees none until all are written
+                    self.remove_main()
+                target.write(new, scratch)
+        if is_new and self.stored is not None:
+            names = self._results.names if target is None else target.moved
+            upload(self.opened.path, self.stored.uri, self._results, names)
+
+    def is_beside(self, path: str) -> bool:
+        """Whether a file of a unit is in the results as it is: as Parquet that has not gone through Spark."""
+        return self.storage_format == PARQUET and path.partition("/")[0] in self._results.tables
+
+    def keep(self, keys: Sequence[str], draft: Draft, dropped: str = "") -> None:
+        """Write what is kept of units into the draft."""
+        self.units.keep(keys, draft.new, self.is_beside, self._marker, dropped)
+
+    @property
+    def _marker(self) -> str:
+        return f"tables in {self.storage_format}"
+
+    def remove_main(self) -> None:
+        """Remove the main file."""
+        main = self._results.names[-1]
+        if self.stored is None:
+            self.opened.remove([main])
+        else:
+            self.stored.remove([main])
 
     def read(self, path: str) -> bytes:
         """Return a file of the results that are there; empty if there is none."""
@@ -63,20 +113,34 @@ class Destination:
 
     def has_results_of(self, keys: Sequence[str], log: Log) -> bool:
         """Whether the results of exactly these units are there already; then it says so."""
-        has_them = self.has_results and self.units.are_kept(keys)
+        has_them = self.has_results and self.units.are_kept(keys, self._marker)
         if has_them:
             log(f"{self.out} has these results already, of the same inputs and options: they stay; --fresh begins anew")
         return has_them
 
 
+def _spark_target(destination: Destination, engine: WorkEngine) -> SparkTarget:
+    from spark_sim.sweep.spark.target import SparkTarget
+
+    results, tables = destination.opened.results, destination.tables
+    in_draft = destination.stored is None and destination.storage_format in FILE_FORMATS
+    own = tuple(name for name in results.names if name not in {table.name for table in tables})
+    out = None if destination.stored is None else destination.stored.uri.rstrip("/")
+    moved = results.names if in_draft else own
+    return SparkTarget(engine, destination.out, out, destination.opened.path, destination.storage_format, tables, moved)
+
+
 @contextmanager
-def open_destination(out: str | Path, results: Results, *, fresh: bool = False) -> Iterator[Destination]:
+def open_destination(
+    out: str | Path, results: Results, *, fresh: bool = False, storage_format: str = PARQUET
+) -> Iterator[Destination]:
     """Open a folder or a URI for results.
 
     Args:
         out: The folder or URI.
         results: What may be in it.
         fresh: First remove the results of an earlier command, and what it has finished.
+        storage_format: The format of the tables, as Spark's DataFrame writer knows it.
 
     Raises:
         ResultFolderError: It has something else, or cannot be written.
@@ -84,7 +148,7 @@ def open_destination(out: str | Path, results: Results, *, fresh: bool = False) 
     """
     try:
         if is_uri(str(out)):
-            with _open_uri(str(out), results, fresh=fresh) as destination:
+            with _open_uri(str(out), results, storage_format, fresh=fresh) as destination:
                 yield destination
             return
         with open_results(Path(out), results) as opened:
@@ -92,13 +156,13 @@ def open_destination(out: str | Path, results: Results, *, fresh: bool = False) 
                 opened.remove(results.names)
             units = FinishedUnits(opened.path, InFolder(opened.path))
             has_results = (opened.path / results.names[-1]).exists()
-            yield Destination(str(out), opened, units, has_results)
+            yield Destination(str(out), opened, units, has_results, storage_format)
     except TablesError as error:
         raise ResultFolderError(f"{error}; --fresh begins anew") from error
 
 
 @contextmanager
-def _open_uri(uri: str, results: Results, *, fresh: bool) -> Iterator[Destination]:
+def _open_uri(uri: str, results: Results, storage_format: str, *, fresh: bool) -> Iterator[Destination]:
     require_own(uri, results)
     stored = StoredResults(uri)
     if fresh:
@@ -109,7 +173,4 @@ def _open_uri(uri: str, results: Results, *, fresh: bool) -> Iterator[Destinatio
             stored.download(UNITS.name, folder)
             units = FinishedUnits(folder, stored, lambda file: stored.add(file, folder))
             has_results = stored.size(results.names[-1]) is not None
-            destination = Destination(hide_credentials(uri), opened, units, has_results)
-            yield destination
-        if destination.is_replaced:
-            upload(folder, uri, results)
+            yield Destination(hide_credentials(uri), opened, units, has_results, storage_format, stored)

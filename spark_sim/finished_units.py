@@ -17,6 +17,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -28,8 +29,6 @@ from spark_sim.engine import WorkEngine, WorkProgress
 from spark_sim.sweep.tables.parquet import (
     TablesError,
     commit_batch,
-    is_draft_file,
-    is_file_of,
     read_file,
     remove_drafts,
     table_files,
@@ -46,7 +45,12 @@ UNITS: Final = Table(
     "command has ended, files that are beside the table are not in it.",
     ("unit_key", "path", "piece"),
     columns_of(
-        ("unit_key", "string", "the unit: its name, and the digest of the computing code, of its inputs and options"),
+        (
+            "unit_key",
+            "string",
+            "the unit: its name, and the digest of the computing code, of its inputs and options; one "
+            "row has the format of the tables instead",
+        ),
         ("path", "string", "a file of the unit"),
         ("size", "bigint", "its bytes"),
         ("piece", "bigint", "the number of a piece of it, from 0; -1: it is beside the table, under this path"),
@@ -68,14 +72,6 @@ _ROWS: Final = 16
 def unit_key(name: str, *given: object) -> str:
     """Return the key of a unit: its name, and the digest of the computing code and of everything it is given."""
     return f"{name}-{digest_of([code_digest(), *map(repr, given)])}"
-
-
-def is_own_unit(table: Table, path: str, file: Any) -> bool:
-    """Whether a file below the folder of a table of results belongs to it; of units, finished or not."""
-    name = path.rpartition("/")[2]
-    if table is UNITS and is_draft_file(name):
-        return b"PAR1".startswith(file.read(4))
-    return is_file_of(table, file)
 
 
 # -- what a worker does ----------------------------------------------------------------------------------------------
@@ -292,16 +288,19 @@ class FinishedUnits:
             with (folder / path).open("ab") as file:
                 file.write(content)
 
-    def keep(self, keys: Sequence[str], folder: Path, is_beside: Callable[[str], bool], dropped: str = "") -> None:
+    def keep(
+        self, keys: Sequence[str], folder: Path, is_beside: Callable[[str], bool], marker: str, dropped: str
+    ) -> None:
         """Write the units of a finished command below a folder.
 
         Args:
             keys: Their keys.
             folder: The folder.
             is_beside: Whether a file is a result, and so beside the table.
+            marker: A further key, which says what the results are.
             dropped: A file that is not kept.
         """
-        rows = self._kept(keys, is_beside, dropped)
+        rows = chain([dict(zip(_NAMES, (marker, "", 0, 0, b""), strict=True))], self._kept(keys, is_beside, dropped))
         write_parquet(folder / KEPT, UNITS, _chunks(rows))
 
     def _kept(self, keys: Sequence[str], is_beside: Callable[[str], bool], dropped: str) -> Iterator[Row]:
@@ -317,9 +316,9 @@ class FinishedUnits:
                 yield dict(zip(_NAMES, (key, path, unit.sizes[path], numbers[path], content), strict=True))
                 numbers[path] += 1
 
-    def are_kept(self, keys: Sequence[str]) -> bool:
-        """Whether an earlier command has kept these units and no others."""
-        return {*keys} == {key for key, unit in self._units.items() if unit.file == self.out / KEPT}
+    def are_kept(self, keys: Sequence[str], marker: str) -> bool:
+        """Whether an earlier command has kept these units and no others, with this marker."""
+        return {*keys, marker} == {key for key, unit in self._units.items() if unit.file == self.out / KEPT}
 
     @staticmethod
     def _rows(file: Path) -> Iterator[Row]:

@@ -13,7 +13,7 @@ import click
 from attrs import evolve
 
 from assignor.cli._exit_status import WrongUsage, one_line_errors
-from assignor.cli._spark_options import engine_options, fresh_option, log_to_stderr, resumable
+from assignor.cli._spark_options import STORAGE_FORMAT, engine_options, fresh_option, log_to_stderr, resumable
 from assignor.cli.params import ASSUME, document, output_options
 from assignor.formats.progress import step
 from assignor.formats.text import format_table, printable
@@ -50,6 +50,7 @@ _STDIN: Final = Path("-")
     metavar="DIR|URI",
     help="Where the results go, too: tables and conform.json, in a folder or a URI such as s3://bucket/path.",
 )
+@STORAGE_FORMAT
 @fresh_option("comparison")
 def conform(
     files: Sequence[Path],
@@ -59,6 +60,7 @@ def conform(
     assume: str | None,
     engine: EngineOptions,
     out: str | None,
+    storage_format: str,
     fresh: bool,
 ) -> None:
     """Compare captures of real groups with simulated members of the same releases.
@@ -84,10 +86,10 @@ def conform(
       streams-assignor conform --verbose my-group.json
       streams-assignor conform --json *.json | jq 'select(.verdict == "differs") | .step_by_step.differences[0]'
     """  # noqa: D301  # \b is the character by which click leaves lines alone
-    if fresh and not out:
-        raise WrongUsage("--fresh belongs to --out")
+    if not out and (fresh or storage_format != "parquet"):
+        raise WrongUsage(f"{'--fresh' if fresh else '--format'} belongs to --out")
     given = [_given(path, assume) for path in files]
-    results = _compared(given, engine, out, fresh=fresh)
+    results = _compared(given, engine, out, storage_format, fresh=fresh)
     assumptions = list(dict.fromkeys(text for one in given for text in one.assumed))
     for text in assumptions:
         click.echo(f"note: {text}", err=True)
@@ -104,7 +106,9 @@ def conform(
         raise click.exceptions.Exit(1)
 
 
-def _compared(given: Sequence[GivenCapture], engine: EngineOptions, out: str | None, *, fresh: bool) -> list[Judged]:
+def _compared(
+    given: Sequence[GivenCapture], engine: EngineOptions, out: str | None, storage_format: str, *, fresh: bool
+) -> list[Judged]:
     """Return what is found of each capture; of a file that is none, why."""
     from assignor.formats.console import SafeConsole
     from spark_sim.audit.captures import RESULTS, compare_captures, run_comparison
@@ -112,18 +116,24 @@ def _compared(given: Sequence[GivenCapture], engine: EngineOptions, out: str | N
     from spark_sim.engine_choice import EVERY_CORE, PROCESSES, open_engine
     from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.report.progress import show_progress
+    from spark_sim.sweep.tables.formats import require_format
+    from spark_sim.sweep.tables.parquet import PARQUET
 
     step("")
     with one_line_errors(), ExitStack() as stack:
         if not (out or any(one.capture for one in given)):
             return [{"error": one.error} for one in given]
-        chosen = engine.chosen(sum(one.core_seconds for one in given))
+        needs_spark = storage_format != PARQUET
+        chosen = engine.chosen(sum(one.core_seconds for one in given), needs_spark=needs_spark)
+        require_format(chosen.master, storage_format)
         if out or chosen.master != PROCESSES:
             require_engine(chosen.master or EVERY_CORE)
         destination = None
         if out:
             stack.enter_context(resumable(out))
-            destination = stack.enter_context(open_destination(out, RESULTS, fresh=fresh))
+            destination = stack.enter_context(
+                open_destination(out, RESULTS, fresh=fresh, storage_format=storage_format)
+            )
         opened = stack.enter_context(open_engine(chosen, log_to_stderr, "streams-assignor conform"))
         on_progress = stack.enter_context(show_progress(SafeConsole(stderr=True, highlight=False)))
         if destination is not None:

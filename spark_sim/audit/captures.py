@@ -13,7 +13,8 @@ from assignor.groups.capture import Capture
 from assignor.groups.history.tables import valid_text
 from spark_sim.destination import Destination
 from spark_sim.engine import Log, WorkEngine, WorkProgress
-from spark_sim.finished_units import UNITS, is_own_unit, make_json, unit_key
+from spark_sim.finished_units import UNITS, make_json, unit_key
+from spark_sim.sweep.tables.formats import is_own_in_table
 from spark_sim.sweep.tables.parquet import write_parquet
 from spark_sim.sweep.tables.publishing import Results, begins_with
 from spark_sim.table import Row, Table, columns_of
@@ -71,7 +72,7 @@ RESULTS: Final = Results(
     "comparison",
     {SUMMARY_FILE: begins_with(b'{"schema": "streams-assignor/conform"', "schema", "version", "captures")},
     {UNITS.name: UNITS, **TABLES},
-    is_own_unit,
+    is_own_in_table,
 )
 """What a comparison writes. The summary is last: where it is, all others are of the same comparison."""
 
@@ -150,7 +151,7 @@ def run_comparison(
         ResultFolderError: The folder cannot be written.
         EngineError: A worker failed.
     """
-    with destination.replace() as draft:
+    with destination.replace(engine) as draft:
         keys = [unit_key(one.name, one.digest, one.assumed) if one.capture else "" for one in given]
         units = {key: one.capture for key, one in zip(keys, given, strict=True) if one.capture is not None}
         destination.log_finished([*units], log)
@@ -162,7 +163,7 @@ def run_comparison(
         if not _is_there(destination, [*units], texts, log):
             for table, rows in ((CAPTURES, _capture_rows(pairs)), (DIFFERENCES, _difference_rows(pairs))):
                 write_parquet(draft.new / table.name / "part-0.parquet", table, [[*map(table.row, rows)]])
-            destination.units.keep([*units], draft.new, lambda _path: False)
+            destination.keep([*units], draft)
             (draft.new / SUMMARY_FILE).write_text(_summary(texts), encoding="utf-8")
         return judged
 

@@ -25,8 +25,9 @@ from spark_sim.destination import Destination, open_destination
 from spark_sim.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
 from spark_sim.engine_choice import PROCESSES, EngineOptions
 from spark_sim.engine_libraries import ARROW
-from spark_sim.finished_units import UNITS, is_own_unit
-from spark_sim.sweep.tables.parquet import write_parquet
+from spark_sim.finished_units import UNITS
+from spark_sim.sweep.tables.formats import is_own_in_table
+from spark_sim.sweep.tables.parquet import PARQUET, write_parquet
 from spark_sim.sweep.tables.publishing import Results, begins_with, page_titled
 from upgrade.extras import require
 
@@ -43,7 +44,7 @@ RESULTS: Final = Results(
         SUMMARY_FILE: begins_with(b"{\n ", "source", "from_time", "until_time", "records", "rows"),
     },
     {UNITS.name: UNITS, **TABLES, CONFORMANCE.name: CONFORMANCE},
-    is_own_unit,
+    is_own_in_table,
 )
 """What an audit writes. The summary is last: where it is, all others are of the same audit."""
 
@@ -106,11 +107,12 @@ class Audit:
         write("\n ]\n}" if before else "]\n}")
 
 
-def chosen_engine(given: EngineOptions, source: Source) -> EngineOptions:
-    """Return the options with the engine of an audit."""
-    if given.master is None and sum(len(partition.pieces) for partition in source.partitions) == 1:
+def chosen_engine(given: EngineOptions, source: Source, storage_format: str = PARQUET) -> EngineOptions:
+    """Return the options with the engine of an audit: only Spark writes other formats."""
+    needs_spark = storage_format != PARQUET
+    if given.master is None and not needs_spark and sum(len(partition.pieces) for partition in source.partitions) == 1:
         return EngineOptions(PROCESSES, processes=1)  # nothing can be done side by side
-    return given.chosen(source.core_seconds)
+    return given.chosen(source.core_seconds, needs_spark=needs_spark)
 
 
 def run_audit(
@@ -146,7 +148,7 @@ def run_audit(
 
     with ExitStack() as stack:
         destination = out if isinstance(out, Destination) else stack.enter_context(open_destination(out, RESULTS))
-        draft = stack.enter_context(destination.replace())
+        draft = stack.enter_context(destination.replace(engine))
         work = AuditWork(source, kept, engine, destination.units, draft.scratch, on_progress)
         destination.log_finished(work.keys, log)
         summaries = work.summaries()
@@ -173,7 +175,7 @@ def run_audit(
         for name, table in TABLES.items():
             if not (draft.new / name).is_dir():
                 write_parquet(draft.new / name / "empty.parquet", table, [])
-        destination.units.keep(keys, draft.new, is_row_file, BOUNCES)
+        destination.keep(keys, draft, BOUNCES)
         on_step(f"writing {SUMMARY_FILE}")
         with (draft.new / SUMMARY_FILE).open("w", encoding="utf-8") as file:
             audit.write_json(file.write)

@@ -180,7 +180,7 @@ def _is_own(storage: FileSystem, root: str, path: str, results: Results) -> bool
         return results.owns(path, file)
 
 
-def upload(folder: Path, uri: str, results: Results) -> None:
+def upload(folder: Path, uri: str, results: Results, names: Sequence[str] | None = None) -> None:
     """Replace the results at a URI by those of a local folder.
 
     They are copied into a draft in the storage first: if that fails, the earlier results are as they were. Then the
@@ -191,7 +191,8 @@ def upload(folder: Path, uri: str, results: Results) -> None:
     Args:
         folder: The local folder.
         uri: Where to.
-        results: What is replaced.
+        results: What may be there.
+        names: What is replaced; None: all results.
 
     Raises:
         ResultFolderError: The URI has files that the command has not written.
@@ -201,7 +202,8 @@ def upload(folder: Path, uri: str, results: Results) -> None:
 
     storage, path = open_storage(uri)
     draft = f"{path}/{draft_name()}"
-    names = [name for name in results.names if (folder / name).exists()]
+    replaced = results.names if names is None else names
+    names = [name for name in replaced if (folder / name).exists()]
     writing = f"{uri} cannot be written"
     with _one_line(writing):
         _remove_drafts(storage, uri, path)
@@ -215,9 +217,9 @@ def upload(folder: Path, uri: str, results: Results) -> None:
                 copy_files(str(folder / name), f"{draft}/{name}", LocalFileSystem(), storage)
         require_own(uri, results)
         with _one_line(writing):
-            _require_whole(storage, draft, folder)
+            _require_whole(storage, draft, folder, names)
         with _one_line(f"{uri} has no complete results now: repeat the command. Reason"):
-            for name in reversed(results.names):
+            for name in reversed(replaced):
                 _remove(storage, f"{path}/{name}")
             for name in names:
                 _move(storage, f"{draft}/{name}", f"{path}/{name}", folder / name)
@@ -232,9 +234,10 @@ def _remove_drafts(storage: FileSystem, uri: str, path: str) -> None:
         _remove(storage, f"{path}/{draft}")
 
 
-def _require_whole(storage: FileSystem, draft: str, folder: Path) -> None:
+def _require_whole(storage: FileSystem, draft: str, folder: Path, names: Sequence[str]) -> None:
     """Refuse a draft that another run has removed."""
-    for file in (path.relative_to(folder) for path in folder.rglob("*") if path.is_file()):
+    paths = (path for name in names for path in (folder / name, *(folder / name).rglob("*")))
+    for file in (path.relative_to(folder) for path in paths if path.is_file()):
         if storage.get_file_info(f"{draft}/{file}").size != (folder / file).stat().st_size:
             raise OSError(f"another run has removed {draft}/{file}")
 

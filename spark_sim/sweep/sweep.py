@@ -40,6 +40,7 @@ from spark_sim.sweep.suites import (
     table_rows,
 )
 from spark_sim.sweep.tables.engine import SweepJob, TableStore
+from spark_sim.sweep.tables.formats import require_format
 from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError
 from spark_sim.sweep.tables.schema import TABLES
@@ -128,7 +129,8 @@ def run_sweep(
     """
     require_engine(master)
     folder = local_folder(out)
-    if master == PROCESSES and (folder is None or storage_format != PARQUET):
+    require_format(master, storage_format)
+    if master == PROCESSES and folder is None:
         raise ResultFolderError(f"--master {PROCESSES} writes Parquet into a folder of this machine, got {out}")
     with ExitStack() as stack:
         opened = None

@@ -10,15 +10,19 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
+from assignor.cli.conform import _document, _given, judge
 from assignor.cli.main import cli
 from spark_sim.audit import _work
+from spark_sim.audit._schema import TABLES
 from spark_sim.audit.captures import RESULTS as COMPARISON
+from spark_sim.audit.captures import run_comparison
 from spark_sim.audit.job import RESULTS, run_audit
 from spark_sim.audit.partition_audit import AuditFilter, AuditUnit
 from spark_sim.audit.sources import SourceError, segments_source
 from spark_sim.destination import open_destination
 from spark_sim.engine import IN_THIS_PROCESS, EngineError
 from spark_sim.finished_units import KEPT, UNITS, FinishedUnits, InFolder
+from spark_sim.sweep.spark.executor import on_session
 from spark_sim.sweep.tables.parquet import TablesError, write_parquet
 from spark_sim.sweep.tables.publishing import ResultFolderError
 from tests.assignor.groups.history.histories import HOUR, alone, commit, generation
@@ -127,6 +131,29 @@ def test_an_audit_whose_workers_do_not_see_its_folder_goes_on_too(source, tmp_pa
     audit(source, tmp_path / "out")
 
     assert content(tmp_path / "undisturbed") == content(tmp_path / "out")
+
+
+def test_an_audit_into_a_uri_goes_on_with_what_was_finished(source, tmp_path, commits):
+    out, uri = tmp_path / "out", (tmp_path / "out").as_uri()
+    audit(source, tmp_path / "undisturbed")
+    whole = commits.done
+    commits.end_after(5)
+    with pytest.raises(Killed):
+        audit(source, uri)
+    finished = len(FinishedUnits(out, InFolder(out))._units)
+    commits.end_after(None)
+    printed = audit(source, uri)
+
+    assert 5 <= finished
+    assert whole - finished == commits.done
+    assert [f"resuming {uri}: {finished} of {UNITS_OF_AUDIT} units are finished"] == printed
+    assert content(tmp_path / "undisturbed") == content(out)
+
+    commits.end_after(None)
+    touch(source)
+    audit(source, uri)
+    assert 1 == commits.done, "the other tables are taken from the URI"
+    assert "has these results already" in audit(source, uri)[-1]
 
 
 def test_a_finished_audit_is_not_computed_again_and_says_so(source, tmp_path, commits):
@@ -360,3 +387,68 @@ def test_fresh_of_conform_needs_a_folder(captures):
     done = conform(*captures, "--fresh")
 
     assert (2, True) == (done.exit_code, "--fresh belongs to --out" in done.stderr)
+
+
+# -- formats ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [("audit", "--segments", "SOURCE"), ("conform", "CAPTURE")])
+def test_processes_refuse_another_format(captures, source, tmp_path, command):
+    files = {"SOURCE": str(source), "CAPTURE": str(captures[0])}
+    arguments = [files.get(part, part) for part in command]
+    how = ["--master", "processes", "--format", "orc", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli, [*arguments, *how])
+
+    assert 2 == done.exit_code
+    expected = "--master processes writes Parquet into a folder of this machine, got --format orc"
+    assert expected in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_format_of_conform_needs_a_folder(captures):
+    done = conform(captures[0], "--format", "orc")
+
+    assert (2, True) == (done.exit_code, "--format belongs to --out" in done.stderr)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("storage_format", ["orc", "json"])
+def test_spark_writes_another_format_with_the_same_rows(spark, captures, source, tmp_path, storage_format):
+    """Also a second time, when nothing is computed, and after an audit that ended early."""
+    audit(source, tmp_path / "parquet")
+    with on_session(spark) as engine:
+        for given in (captures[:2], captures, captures):
+            with open_destination(tmp_path / "conform", COMPARISON, storage_format=storage_format) as destination:
+                run_comparison([*map(_given_capture, given)], judge, _document, engine, destination)
+        printed = []
+        for kept in (evolve(EVERYTHING, reads_commits=False), EVERYTHING, EVERYTHING):
+            with open_destination(tmp_path / "out", RESULTS, storage_format=storage_format) as destination:
+                run_audit(segments_source(source), destination, kept, engine=engine, log=printed.append)
+    compared = spark.read.format(storage_format).load(str(tmp_path / "conform" / "captures")).collect()
+
+    assert 1 == len(printed), "only the third time"
+    assert "has these results already" in printed[0]
+    for name in TABLES:
+        expected = pq.read_table(tmp_path / "parquet" / name).to_pylist()
+        found = spark.read.schema(TABLES[name].ddl()).format(storage_format).load(str(tmp_path / "out" / name))
+        assert sorted(map(repr, expected)) == sorted(repr(row.asDict(recursive=True)) for row in found.collect())
+    assert ["agrees", "agrees", "differs", "unreadable"] == sorted(row["verdict"] for row in compared)
+    for name in ("audit.json", "report.html"):
+        assert (tmp_path / "parquet" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+
+
+def _given_capture(path):
+    return _given(path, None)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_format_that_spark_does_not_know_is_refused_before_anything_is_read(spark, source, tmp_path):
+    with (
+        on_session(spark) as engine,
+        open_destination(tmp_path / "out", RESULTS, storage_format="nosuch") as destination,
+        pytest.raises(ResultFolderError, match="nosuch"),
+    ):
+        run_audit(segments_source(source), destination, EVERYTHING, engine=engine)
+    assert not (tmp_path / "out").exists()

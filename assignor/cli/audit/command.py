@@ -17,7 +17,14 @@ import click
 from click.core import ParameterSource
 
 from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import LocalPath, engine_options, fresh_option, log_to_stderr, resumable
+from assignor.cli._spark_options import (
+    STORAGE_FORMAT,
+    LocalPath,
+    engine_options,
+    fresh_option,
+    log_to_stderr,
+    resumable,
+)
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
@@ -116,6 +123,7 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     help="Compare each rolling bounce with the simulator; end with status 1 if one differs.",
 )
 @engine_options
+@STORAGE_FORMAT
 @fresh_option("audit")
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
 @output_options("audit.json instead of the table")
@@ -135,6 +143,7 @@ def audit(
     commits: bool,
     max_batch_bytes: int,
     engine: EngineOptions,
+    storage_format: str,
     fresh: bool,
     follow: bool,
     interval: float,
@@ -203,7 +212,7 @@ def audit(
     step("looking at the source")
     with one_line_errors():
         source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
-        result = _run(source, out, kept, engine, fresh=fresh)
+        result = _run(source, out, kept, engine, storage_format, fresh=fresh)
     step("writing what was found")
     if output == "text":
         show(result, out)
@@ -285,19 +294,25 @@ def _set_by_interrupt() -> Iterator[Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _run(source: Source, out: str, kept: AuditFilter, engine: EngineOptions, *, fresh: bool) -> Audit:
+def _run(
+    source: Source, out: str, kept: AuditFilter, engine: EngineOptions, storage_format: str, *, fresh: bool
+) -> Audit:
     from assignor.formats.console import SafeConsole
     from spark_sim.audit.job import RESULTS, chosen_engine, run_audit
     from spark_sim.destination import open_destination
-    from spark_sim.engine_choice import open_engine
+    from spark_sim.engine_choice import PROCESSES, open_engine
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.report.progress import show_progress
+    from spark_sim.sweep.tables.formats import require_format
 
     console = SafeConsole(stderr=True, highlight=False)
-    chosen = chosen_engine(engine, source)
+    chosen = chosen_engine(engine, source, storage_format)
+    require_format(chosen.master, storage_format)
+    require_engine(chosen.master or PROCESSES)
     step("")
     with (
         resumable(out),
-        open_destination(out, RESULTS, fresh=fresh) as destination,
+        open_destination(out, RESULTS, fresh=fresh, storage_format=storage_format) as destination,
         open_engine(chosen, log_to_stderr, "streams-assignor audit") as opened,
         show_progress(console) as on_progress,
     ):

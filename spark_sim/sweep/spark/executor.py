@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, error_line
 from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
-from spark_sim.sweep.spark.tables import Driver, SparkTables, now_ms, rows_of
+from spark_sim.sweep.spark.tables import SHARED_OUT, Driver, SparkTables, now_ms, rows_of
 from spark_sim.sweep.tables.engine import SweepJob
 from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.tables.publishing import ResultFolderError
@@ -81,8 +81,19 @@ def sweep_on_spark(engine: SparkEngine, out: str, storage_format: str) -> Iterat
     Raises:
         ResultFolderError: Spark cannot read or write ``out``.
     """
-    try:
+    with one_line_of_spark(out):
         yield SparkSweep(engine, out, storage_format)
+
+
+@contextmanager
+def one_line_of_spark(out: str) -> Iterator[None]:
+    """Say in one line what Spark cannot do with ``out``.
+
+    Raises:
+        ResultFolderError: Spark cannot read or write it.
+    """
+    try:
+        yield
     except spark_errors() as error:
         raise ResultFolderError(f"Spark cannot use {out}: {error_line(str(error))}") from error
 
@@ -312,10 +323,7 @@ class SparkSweep(SweepJob):
         results = self.store.batch(batch)
         self._look_for_earlier_driver()
         if len(results) < units:
-            raise TablesError(
-                f"{len(results)} of {units} units of a batch are in {self.store.out}: take an --out "
-                "that driver and workers share, such as the URI of a storage that all of them reach"
-            )
+            raise TablesError(f"{len(results)} of {units} units of a batch are in {self.store.out}: {SHARED_OUT}")
         return results
 
     def _new_batch(self) -> str:

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_sim.audit.job import RESULTS as AUDIT
-from spark_sim.sweep.folder import EXPORTS, is_own_in_table, is_page, open_folder
+from spark_sim.sweep.folder import EXPORTS, is_page, open_folder
+from spark_sim.sweep.tables.formats import is_own_in_table
 from spark_sim.sweep.tables.parquet import write_parquet
 from spark_sim.sweep.tables.publishing import (
     ResultFolderError,
