@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from assignor.groups.history.frames import LOG_OVERHEAD, checksum_function
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
+from spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
 from spark_sim.audit.sources._source import Source, SourceError, file_inputs
 from spark_sim.audit.storage import list_files, local_copy
 from spark_sim.sweep.spark.paths import is_uri
@@ -94,7 +94,7 @@ def _status(file: Path) -> os.stat_result:
 def _segment_records(
     partition: int, file: Path, reader: SegmentReader, is_last: bool, reads_commits: bool
 ) -> Iterator[_Numbered]:
-    kernel, source = compiled_kernel(), str(file)
+    kernel, source = fastest_kernel(), str(file)
     with _reading(file), file.open("rb") as opened:
         records = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
         yield from zip(repeat(partition), records)

@@ -108,7 +108,7 @@ def test_filters_are_the_same(groups, tmp_path, monkeypatch, cut, kept):
 
 def test_without_the_compiled_reader_pieces_are_the_same(groups, tmp_path, monkeypatch, cut):
     expected = whole(monkeypatch, groups, tmp_path / "whole")
-    monkeypatch.setattr("spark_sim.audit.sources._files.compiled_kernel", lambda: None)
+    monkeypatch.setattr("spark_sim.audit.sources._files.fastest_kernel", lambda: None)
 
     assert expected == results(groups, tmp_path / "cut")
     assert [True] == cut
