@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, Final
 
-from spark_sim.engine_choice import PROCESSES
 from spark_sim.sweep.tables.parquet import PARQUET, is_draft_file, is_file_of
 from spark_sim.sweep.tables.publishing import ResultFolderError
 from spark_sim.table import Table
 
+_PROCESSES: Final = "processes"
 FILE_FORMATS: Final = frozenset({"avro", "json", "orc", PARQUET})
 """Formats whose tables are files and nothing else; others have a log."""
 _BEGINNING: Final = 65_536
@@ -23,9 +23,9 @@ def require_format(master: str | None, storage_format: str) -> None:
     Raises:
         ResultFolderError: It names what they write.
     """
-    if master == PROCESSES and storage_format != PARQUET:
+    if master == _PROCESSES and storage_format != PARQUET:
         raise ResultFolderError(
-            f"--master {PROCESSES} writes Parquet into a folder of this machine, got --format {storage_format}"
+            f"--master {_PROCESSES} writes Parquet into a folder of this machine, got --format {storage_format}"
         )
 
 
