@@ -256,7 +256,7 @@ def error_line(text: str) -> str:
 
 def failure_reason(error: object) -> str:
     """Return the line of an error that says most: the one that names an error, or else the first one."""
-    return error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
+    return error_line(str(error)) or next((line for line in str(error).splitlines() if line.strip()), repr(error))
 
 
 # -- processes of this machine ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from uuid import uuid4
 
-from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, error_line
+from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, failure_reason
 from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
 from spark_sim.sweep.spark.tables import SHARED_OUT, Driver, SparkTables, now_ms, rows_of
 from spark_sim.sweep.tables.engine import SweepJob
@@ -95,7 +95,7 @@ def one_line_of_spark(out: str) -> Iterator[None]:
     try:
         yield
     except spark_errors() as error:
-        raise ResultFolderError(f"Spark cannot use {out}: {error_line(str(error))}") from error
+        raise ResultFolderError(f"Spark cannot use {out}: {failure_reason(error)}") from error
 
 
 class SparkEngine(WorkEngine):
