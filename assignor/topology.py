@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import zip_longest
 from typing import Final
 
 from attrs import field, frozen
 
 from assignor.errors import UsageError
 from subscription_codec import TaskId, TopicPartition
+from subscription_codec.columns import partitions_of, task_of
 
 InputPartitionsByTask = Mapping[TaskId, tuple[TopicPartition, ...]]
 """Each task with the partitions it reads, sorted."""
@@ -237,14 +239,13 @@ class Topology:
         {'0_0': ['a-0', 'b-0'], '0_1': ['a-1']}
         """
         counts = self.with_repartition_topics(partitions)
-        sizes = self._task_counts(counts)
-        return {
-            TaskId(number, partition): tuple(
-                [TopicPartition(topic, partition) for topic in subtopology.inputs if partition < counts[topic]]
-            )
-            for number, subtopology in enumerate(self.subtopologies)
-            for partition in range(sizes.get(number, 0))
-        }
+        tasks: dict[TaskId, tuple[TopicPartition, ...]] = {}
+        for number, size in self._task_counts(counts).items():
+            topics = self.subtopologies[number].inputs
+            inputs = zip_longest(*(partitions_of(topic, range(counts[topic])) for topic in topics))
+            ids = map(task_of, range(number << 32, (number << 32) + size))  # the objects that subscriptions decode to
+            tasks.update(zip(ids, (tuple(filter(None, row)) for row in inputs), strict=True))
+        return tasks
 
     def topic_config(self, topic: str, defaults: Mapping[str, str]) -> Mapping[str, str]:
         """Return the configuration of an internal topic."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from spark_sim.code_digest import code_digest, digest_of
 from spark_sim.engine import WorkEngine, WorkProgress
@@ -78,6 +78,33 @@ def unit_key(name: str, *given: object) -> str:
 
 
 @frozen
+class KeyedUnit(Generic[U]):
+    """A unit with its key."""
+
+    key: str
+    given: U
+
+
+@frozen
+class KeyedFiles(KeyedUnit[Any]):
+    """A unit whose files Spark reads (``spark_sim.sweep.spark.files.FileUnit``), and so one of them."""
+
+    @property
+    def files(self) -> Any:
+        """The files."""
+        return self.given.files
+
+    def opened(self, contents: Any) -> KeyedFiles:
+        """Return the unit with the contents of its files."""
+        return evolve(self, given=self.given.opened(contents))
+
+
+def keyed(key: str, given: U) -> KeyedUnit[U]:
+    """Return a unit with its key."""
+    return KeyedFiles(key, given) if hasattr(given, "opened") else KeyedUnit(key, given)
+
+
+@frozen
 class MakeUnit(Generic[U]):
     """What a worker does with a unit: it makes its files, and commits them if it has the folders of the command."""
 
@@ -88,12 +115,11 @@ class MakeUnit(Generic[U]):
     scratch: Path | None = None
     """Where files may be meanwhile; None: in a temporary folder of the worker."""
 
-    def __call__(self, unit: tuple[str, U]) -> Path | list[Row]:
+    def __call__(self, unit: KeyedUnit[U]) -> Path | list[Row]:
         """Return the file of the committed unit, or its rows if it is not committed."""
-        key, given = unit
         with TemporaryDirectory(prefix="streams-assignor-", dir=self.scratch) as name:
-            self.make(given, Path(name))
-            rows = _unit_rows(key, Path(name))
+            self.make(unit.given, Path(name))
+            rows = _unit_rows(unit.key, Path(name))
             return list(rows) if self.out is None else commit_batch(self.out, UNITS, _chunks(rows))
 
 
@@ -239,9 +265,9 @@ class FinishedUnits:
         Raises:
             EngineError: A worker failed. What is finished stays.
         """
-        pending = [item for item in units.items() if item[0] not in self]
+        pending = [keyed(key, unit) for key, unit in units.items() if key not in self]
         function = self.maker(engine, make, scratch)
-        for _, made in engine.map(function, pending, lambda item: cost(item[1]), on_progress):
+        for _, made in engine.map(function, pending, lambda unit: cost(unit.given), on_progress):
             self.commit(made)
 
     def maker(self, engine: WorkEngine, make: Callable[[U, Path], None], scratch: Path) -> MakeUnit[U]:

@@ -75,9 +75,14 @@ task_of: Final[Callable[[int], TaskId]] = _TaskIdCache().__getitem__
 """Return the task id whose eight bytes are this int64."""
 
 
-def _make_records(record: type[Any], *columns: Iterable[Any]) -> Iterator[Any]:
+def make_records(record: type[Any], *columns: Iterable[Any]) -> Iterator[Any]:
     """Yield a record for each row. Much faster than calling the class."""
     return map(tuple.__new__, repeat(record), zip(*columns, strict=False))
+
+
+def partitions_of(topic: str, numbers: Iterable[int]) -> Iterator[TopicPartition]:
+    """Yield partitions of a topic."""
+    return make_records(TopicPartition, repeat(topic), numbers)
 
 
 class RecordSequence(Sequence[T]):
@@ -206,7 +211,7 @@ class TaskOffsetSums(RecordSequence[TaskOffsetSum]):
         return len(self.packed_rows) // 2
 
     def __iter__(self) -> Iterator[TaskOffsetSum]:
-        return _make_records(TaskOffsetSum, map(task_of, self.packed), self.sums)
+        return make_records(TaskOffsetSum, map(task_of, self.packed), self.sums)
 
     def _record_at(self, index: int) -> TaskOffsetSum:
         return TaskOffsetSum(task_of(self.packed_rows[2 * index]), self.packed_rows[2 * index + 1])
@@ -274,7 +279,7 @@ class HostMap(RecordSequence[HostPartitions]):
     def __iter__(self) -> Iterator[HostPartitions]:
         partitions = tuple(self._partitions(0, len(self.packed_partitions) // 2))
         firsts = (0, *self.ends)
-        return _make_records(
+        return make_records(
             HostPartitions, self.hosts, (partitions[a:b] for a, b in zip(firsts, self.ends, strict=False))
         )
 
@@ -283,7 +288,7 @@ class HostMap(RecordSequence[HostPartitions]):
             self.packed_partitions[2 * first : 2 * end : 2],
             self.packed_partitions[2 * first + 1 : 2 * end : 2],
         )
-        return _make_records(TopicPartition, map(self.topics_by_index.get, topics), partitions)
+        return make_records(TopicPartition, map(self.topics_by_index.get, topics), partitions)
 
 
 def without_repeats(ordered: Iterable[T]) -> Iterator[T]:
@@ -359,7 +364,7 @@ class SortedPartitions(RecordSequence[TopicPartition]):
 
     def __iter__(self) -> Iterator[TopicPartition]:
         for topic, numbers in self.by_topic():
-            yield from _make_records(TopicPartition, repeat(topic), numbers)
+            yield from partitions_of(topic, numbers)
 
     def _record_at(self, index: int) -> TopicPartition:
         return TopicPartition(self.topics[bisect_right(self._ends, index)], self._numbers[index])

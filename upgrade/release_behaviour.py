@@ -31,7 +31,7 @@ class ReportedTasks(enum.Enum):
 
     ALL = "all"
     ALL_UNLESS_COOPERATIVE = "all; none in the cooperative protocol, where the owned partitions imply them"
-    STATEFUL = "stateful tasks"
+    STATEFUL = "stateful tasks; none in the eager protocol, where they are suspended by then"
 
 
 class MemberTasksMethod(enum.Enum):

@@ -37,6 +37,14 @@ COMMANDS: Final = {
         "a call to the cluster takes at most 10 seconds, an answer has at most 100 MiB, --command-config 16 MiB. Time "
         "and memory grow with the members; 300,000 take about half a minute.",
     ),
+    "roll": LazyCommand(
+        "assignor.cli.roll.command:roll",
+        "Upgrade a live group step by step, with gates and a way back.",
+        _PLAN,
+        "10,000 instances, and a journal of 256 MiB. Of a command the last 2,000 bytes of output are kept. A look at "
+        "the group takes at most 10 seconds; forecasts grow with the members and tasks (--no-forecast).",
+        shows_itself=True,
+    ),
     "userdata": LazyCommand(
         "assignor.cli.userdata:userdata",
         "Decode, encode and explain rebalance metadata.",

@@ -35,19 +35,22 @@ GROUP_OPTIONS: Final = frozenset(
 
 HISTORY: Final = "history"
 STREAMS: Final = "streams"
+ROLL: Final = "roll"
+SEARCHES: Final = frozenset({HISTORY, STREAMS, ROLL})
+"""Matrices of searches, which define everything."""
 PRESET_NAMES: Final = ("thousand-members", "five-members")
 HOW_TO_RUN: Final = frozenset({"out", "output", "storage_format", "fresh", "part", "yes", *ENGINE_OPTIONS})
 REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
-"""Options of ``--matrix history`` and ``--matrix streams``."""
+"""Options of ``--matrix history``, ``streams`` and ``roll``."""
 
 
 @click.command
 @click.option(
     "--matrix",
-    type=click.Choice([*MATRICES, HISTORY, STREAMS]),
+    type=click.Choice([*MATRICES, HISTORY, STREAMS, ROLL]),
     help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
     "history: Kafka's own bugs, in releases that had them and in releases that did not. Or streams: what goes wrong in "
-    "streams groups (KIP-1071), where it does and where it does not.",
+    "streams groups (KIP-1071), where it does and where it does not. Or roll: upgrades by roll, with faults.",
 )
 @click.option(
     "--preset",
@@ -166,6 +169,7 @@ def sweep(
       streams-assignor sweep --matrix all --out every-release
       streams-assignor sweep --matrix history --out history
       streams-assignor sweep --matrix streams --out streams-groups
+      streams-assignor sweep --matrix roll --out rolls
       streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
       streams-assignor sweep --preset thousand-members --slice 1/1000 --out slice
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
@@ -255,7 +259,7 @@ def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> 
         raise WrongUsage("--yes belongs to --preset")
     if brokers:
         return _broker_suite(chosen_names, faults, **chosen)
-    if chosen["matrix"] in {HISTORY, STREAMS}:
+    if chosen["matrix"] in SEARCHES:
         _leave_out(chosen_names - REGRESSION_OPTIONS, f"--matrix {chosen['matrix']} defines what to search for")
         from spark_sim.sweep.suites import SUITES
 

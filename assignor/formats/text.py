@@ -101,6 +101,18 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def format_bytes(number: int) -> str:
+    """Return a size of about the given bytes.
+
+    >>> [format_bytes(size) for size in (0, 999, 1_500, 12_400_000, 3_000_000_000)]
+    ['0 bytes', '999 bytes', '1.5 kB', '12.4 MB', '3.0 GB']
+    """
+    for power, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= power:
+            return f"{number / power:.1f} {unit}"
+    return count(number, "byte")
+
+
 def wrap_lines(text: str, width: int) -> str:
     """Wrap the lines that are longer; they continue below the text after their number, dash or label.
 

@@ -174,6 +174,8 @@ def _fill_by_lag(
     quota get the lowest tasks. (3) The rest goes to members with exactly the quota, one each, previous owners first.
     Adds to ``load``.
     """
+    if len(process.members) == 1:
+        return {member: list(tasks) for member in process.members}
     quota = (sum(load.values()) + len(tasks)) // len(process.members)
     room = {member: quota - load.get(member, 0) for member in process.members}
     by_member: TasksByMember = {member: [] for member in process.members}

@@ -54,7 +54,7 @@ def end_offset_sums(cluster: ClusterSnapshot, tasks: Mapping[TaskId, TaskInfo]) 
         return {
             task: min(
                 MAX_OFFSET,
-                sum([cluster.end_offsets[changelog] for changelog in _existing_changelogs(info, cluster.partitions)]),
+                sum(map(cluster.end_offsets.__getitem__, _existing_changelogs(info, cluster.partitions))),
             )
             for task, info in stateful.items()
         }

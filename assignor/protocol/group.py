@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
@@ -28,7 +29,7 @@ from subscription_codec import (
     TaskId,
     TopicPartition,
 )
-from subscription_codec.columns import TaskOffsetSums
+from subscription_codec.columns import TaskOffsetSums, partitions_of
 from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
 from upgrade import ConfigException
 from upgrade.config_types import parse_end_point
@@ -62,7 +63,7 @@ class MemberMetadata(MemberVersions):
     @property
     def owned_partitions(self) -> Iterator[TopicPartition]:
         """The partitions that it has not revoked, one at a time: a hostile member claims any number."""
-        return (TopicPartition(topic, number) for topic, numbers in self.owned_by_topic for number in numbers)
+        return chain.from_iterable(partitions_of(topic, numbers) for topic, numbers in self.owned_by_topic)
 
     @property
     def host(self) -> HostInfo | None:
@@ -84,6 +85,8 @@ class Process:
 
     members: tuple[MemberMetadata, ...]
     state: KafkaStreamsState
+    reported_lags: Mapping[TaskId, int]
+    """The lags of the tasks with state that its members report."""
 
     @property
     def process_id(self) -> UUID:
@@ -92,18 +95,17 @@ class Process:
 
     def previous_tasks_by_lag(self) -> dict[str, list[TaskId]]:
         """Return the stateful tasks of which each member has state, smallest lag first. Java: ``prevTasksByLag``."""
-        lags = self.state.lags
+        lags = self.reported_lags
         return {
             member.member_id: [
-                task for _, task in sorted((lags[task], task) for task in member.offset_sums if task in lags)
+                task for _, task in sorted([(lags[task], task) for task in member.offset_sums if task in lags])
             ]
             for member in self.members
         }
 
     def first_task_without_lag(self) -> TaskId | None:
         """Return the smallest reported task that has no state or does not exist; None if there is none."""
-        lags = self.state.lags
-        unknown = (task for member in self.members for task in member.offset_sums if task not in lags)
+        unknown = (task for member in self.members for task in member.offset_sums if task not in self.reported_lags)
         return min(unknown, key=task_order, default=None)
 
 
@@ -208,7 +210,7 @@ def _process_of(
         rack_id=members[0].rack_id,
         member_rack_ids=tuple(member.rack_id for member in members),
     )
-    return Process(members, state)
+    return Process(members, state, own_lags)
 
 
 def _merge_offset_sums(members: Sequence[MemberMetadata]) -> Mapping[TaskId, int]:
@@ -242,9 +244,11 @@ def owners_by_partition(
     """Return the members that claim each partition, normally one; of the ``existing`` partitions, None: of all."""
     owners: dict[TopicPartition, frozenset[str]] = {}
     for member in members:
+        itself = frozenset({member.member_id})
         for partition in member.owned_partitions:
             if existing is None or partition in existing:
-                owners[partition] = owners.get(partition, frozenset()) | {member.member_id}
+                others = owners.get(partition)
+                owners[partition] = others | itself if others else itself
     return owners
 
 

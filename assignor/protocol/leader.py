@@ -11,6 +11,7 @@ Java: ``StreamsPartitionAssignor.assign``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
@@ -216,9 +217,10 @@ def _assign_to_members(
     """
     tasks = plan.tasks
     members = [member for process in processes for member in process.members]
-    existing = {partition for inputs in tasks.values() for partition in inputs}
+    existing = set(chain.from_iterable(tasks.values()))
     owners = group.owners_by_partition(members, existing) if settings.behaviour.cooperative else {}
     stateful = frozenset(task for task, info in plan.task_infos.items() if info.stateful)
+    lag_based = settings.behaviour.lag_based
     if settings.behaviour.fails_on_missing_lag:
         _require_lags(processes, assigned, stateful)
     by_process = [
@@ -228,9 +230,11 @@ def _assign_to_members(
             standby=assigned[process.process_id].standby,
             stateful=stateful,
             previous_tasks_by_lag=process.previous_tasks_by_lag()
-            if settings.behaviour.lag_based
+            if lag_based and len(process.members) > 1
             else NO_PREVIOUS_TASKS,
-            owners=group.owners_within_process(process, assigned[process.process_id].active, tasks, owners),
+            owners={}
+            if lag_based
+            else group.owners_within_process(process, assigned[process.process_id].active, tasks, owners),
         )
         for process in processes
     ]

@@ -135,8 +135,8 @@ class Member:
 
         Args:
             topics: The topics to subscribe to.
-            offset_sums: The offset sums of stateful tasks on disk. Tasks that it runs need none. None: the offsets of
-                all ``stored`` tasks are unknown.
+            offset_sums: The offset sums of stateful tasks on disk. Tasks that run need none; a suspended one without
+                is unknown. None: the offsets of all ``stored`` tasks are unknown.
             owned_partitions: The partitions that it owns; None for those of the last assignment.
             trailing: The bytes after the last field, of an ``assignor.extension``.
 
@@ -162,7 +162,8 @@ class Member:
         if offset_sums is None:
             offset_sums = dict.fromkeys(self.stored, OFFSET_UNKNOWN)
         else:
-            offset_sums = self._stateful_only(offset_sums)
+            suspended = dict.fromkeys(self.previous_active - self._running_tasks, OFFSET_UNKNOWN)
+            offset_sums = self._stateful_only({**suspended, **offset_sums})
         return Subscription(
             version=used,
             supported_version=self.version.supported_version if used >= EARLIEST_PROBEABLE_VERSION else UNKNOWN_VERSION,
@@ -179,7 +180,7 @@ class Member:
         )
 
     def _as_offset_sums(self, offset_sums: Mapping[TaskId, int]) -> dict[str, Any]:
-        sums = {**offset_sums, **self._stateful_only(dict.fromkeys(self.previous_active, LATEST_OFFSET))}
+        sums = {**offset_sums, **self._stateful_only(dict.fromkeys(self._running_tasks, LATEST_OFFSET))}
         ordered = {task: sums[task] for task in sorted(sums, key=task_order)}
         if any(task.topology for task in ordered):  # has no columns
             return {"task_offset_sums": tuple(map(TaskOffsetSum, ordered, ordered.values()))}
@@ -188,13 +189,24 @@ class Member:
     def _as_task_lists(self, offset_sums: Mapping[TaskId, int]) -> dict[str, Any]:
         """List the previous active tasks that its release reports, and the tasks that it has state of."""
         if self.behaviour.reported_tasks is ReportedTasks.STATEFUL:
-            ran = {task for task in self.previous_active if task.subtopology in self.stateful_subtopologies}
+            ran = {task for task in self._running_tasks if task.subtopology in self.stateful_subtopologies}
         else:
             ran = set() if self.cooperative else set(self.previous_active)
         return {
             "prev_tasks": tuple(sorted(ran, key=task_order)),
-            "standby_tasks": tuple(sorted(offset_sums.keys() - self.previous_active, key=task_order)),
+            "standby_tasks": tuple(sorted(offset_sums.keys() - self._running_tasks, key=task_order)),
         }
+
+    @property
+    def _running_tasks(self) -> frozenset[TaskId]:
+        """The active tasks of the last assignment, unless it has suspended them before it writes its subscription.
+
+        An eager member revokes all partitions before. In Kafka since 2.6 that suspends their tasks, and a suspended
+        task is reported like any other state. Our own eager members report what they ran, as Kafka's do up to 2.5: a
+        leader can leave it there. Java: ``TaskManager.handleRevocation``, ``StreamTask.changelogOffsets``.
+        """
+        suspends = self.behaviour.reported_tasks is ReportedTasks.STATEFUL and self.as_release is not None
+        return frozenset() if suspends and not self.cooperative else self.previous_active
 
     def _stateful_only(self, offset_sums: Mapping[TaskId, int]) -> dict[TaskId, int]:
         """Return the offset sums of tasks with state. No Kafka leader expects others, and 2.6 fails on them."""

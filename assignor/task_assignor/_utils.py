@@ -154,7 +154,7 @@ def _disabled_reason(state: ApplicationState, standbys: bool) -> str:
 def _racks(state: ApplicationState, standbys: bool) -> Racks:
     """The racks of what tasks read: standbys read changelogs only, active tasks write them, too."""
     tasks = {
-        task: evolve(info, partitions=tuple(dict.fromkeys((*(() if standbys else info.partitions), *info.changelogs))))
+        task: info._replace(partitions=tuple(dict.fromkeys((*(() if standbys else info.partitions), *info.changelogs))))
         for task, info in state.tasks.items()
     }
     clients = {process: evolve(client, member_rack_ids=()) for process, client in state.clients.items()}

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from itertools import groupby, repeat
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from attrs import field, frozen
@@ -17,6 +19,7 @@ from assignor.config import AssignmentConfigs
 from assignor.topology import Topology
 from subscription_codec import LATEST_OFFSET as LATEST_OFFSET
 from subscription_codec import OFFSET_UNKNOWN, HostInfo, TaskId, TopicPartition
+from subscription_codec.columns import make_records, partitions_of
 
 UNKNOWN_LAG: Final = OFFSET_UNKNOWN
 """The lag of a process whose offset is not known. This offset sum and ``LATEST_OFFSET`` serve as lags, too."""
@@ -46,8 +49,7 @@ def check_keys(by_process: Mapping[UUID, Any]) -> None:
             raise ValueError(f"process {value.process_id} stands under the key {key}")
 
 
-@frozen(kw_only=True)
-class TaskInfo:
+class TaskInfo(NamedTuple):
     """One task. Java: ``TaskInfo``."""
 
     stateful: bool = False
@@ -145,12 +147,11 @@ class ApplicationState:
 
 def task_infos(topology: Topology, tasks: Mapping[TaskId, tuple[TopicPartition, ...]]) -> dict[TaskId, TaskInfo]:
     """Describe the tasks of a topology, given the input partitions of each."""
-    changelogs = [subtopology.changelogs for subtopology in topology.subtopologies]
-    return {
-        task: TaskInfo(
-            stateful=bool(topics := changelogs[task.subtopology]),
-            partitions=inputs,
-            changelogs=tuple([TopicPartition(topic, task.partition) for topic in topics]),
-        )
-        for task, inputs in tasks.items()
-    }
+    infos: dict[TaskId, TaskInfo] = {}
+    for number, group in groupby(tasks, key=attrgetter("subtopology")):
+        ids, topics = list(group), topology.subtopologies[number].changelogs
+        partitions = [task.partition for task in ids]
+        changelogs = zip(*(partitions_of(topic, partitions) for topic in topics), strict=True) if topics else repeat(())
+        rows = make_records(TaskInfo, repeat(bool(topics)), map(tasks.__getitem__, ids), changelogs)
+        infos.update(zip(ids, rows, strict=True))
+    return infos

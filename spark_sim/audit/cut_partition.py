@@ -23,7 +23,7 @@ from assignor.groups.history.log_segment import MAX_PROBLEMS, LogRecord, Segment
 from assignor.groups.history.record_columns import RecordColumns
 from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition, write_summary
 from spark_sim.audit.sources import PartitionSource
-from spark_sim.finished_units import MakeUnit
+from spark_sim.finished_units import KeyedUnit, MakeUnit
 from spark_sim.table import Row
 
 Item = LogRecord | RecordColumns
@@ -175,7 +175,7 @@ class ReduceBucket:
 
     def __call__(self, key: int, contents: Iterator[bytes]) -> Path | list[Row]:
         """Return what is committed, or is to be."""
-        return self.maker((self.unit_keys[key], JoinedBucket(self.partition, key, contents)))
+        return self.maker(KeyedUnit(self.unit_keys[key], JoinedBucket(self.partition, key, contents)))
 
 
 def is_exact(summaries: Sequence[PartitionSummary]) -> bool:

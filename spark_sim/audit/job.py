@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,13 +20,15 @@ from spark_sim.audit._schema import TABLES
 from spark_sim.audit._work import AuditWork
 from spark_sim.audit.conformance import CONFORMANCE, compare_bounces, conformance_summary
 from spark_sim.audit.partition_audit import BOUNCES, AuditFilter, PartitionSummary
-from spark_sim.audit.sources import Source, SourceError
+from spark_sim.audit.sources import Source, SourceError, segments_source
 from spark_sim.audit.sources.live import NO_RECORD
+from spark_sim.audit.storage import HADOOP, is_known
 from spark_sim.destination import Destination, open_destination
 from spark_sim.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
 from spark_sim.engine_choice import PROCESSES, EngineOptions
-from spark_sim.engine_libraries import ARROW
+from spark_sim.engine_libraries import ARROW, SPARK
 from spark_sim.finished_units import UNITS
+from spark_sim.sweep.spark.paths import is_uri
 from spark_sim.sweep.tables.formats import is_own_in_table
 from spark_sim.sweep.tables.parquet import PARQUET, write_parquet
 from spark_sim.sweep.tables.publishing import Results, begins_with, page_titled
@@ -113,6 +116,41 @@ def chosen_engine(given: EngineOptions, source: Source, storage_format: str = PA
     if given.master is None and not needs_spark and sum(len(partition.pieces) for partition in source.partitions) == 1:
         return EngineOptions(PROCESSES, processes=1)  # nothing can be done side by side
     return given.chosen(source.core_seconds, needs_spark=needs_spark)
+
+
+def is_read_by_spark(segments: str, given: EngineOptions) -> bool:
+    """Return whether Spark reads a folder of segments: a storage on Spark, and one that hardly anything else reads."""
+    scheme = segments.partition(":")[0]
+    if not is_uri(segments) or scheme == "file" or given.master == PROCESSES:
+        return False
+    return bool(given.master or given.settings) or (scheme in HADOOP and all(map(find_spec, SPARK)))
+
+
+def stored_segments(segments: str, engine: WorkEngine, log: Log) -> Source:
+    """Return the partitions of a folder in a storage that Spark reads, or that PyArrow reads if Spark does not know it.
+
+    Args:
+        segments: The URI of the folder.
+        engine: That of a Spark.
+        log: Prints what reads it.
+
+    Raises:
+        SourceError: There is no such folder, or no segment in it.
+        SparkFilesError: Spark cannot read it.
+        StorageError: Neither knows the storage.
+    """
+    from spark_sim.audit.sources._spark_files import spark_segments
+    from spark_sim.sweep.spark.executor import SparkEngine
+    from spark_sim.sweep.spark.files import NoFileSystem
+
+    assert isinstance(engine, SparkEngine)
+    try:
+        return spark_segments(engine.spark, segments)
+    except NoFileSystem as unknown:
+        if not is_known(segments):
+            raise
+        log(f"PyArrow reads the segments: {unknown}")
+        return segments_source(segments)
 
 
 def run_audit(

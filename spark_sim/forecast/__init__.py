@@ -3,14 +3,19 @@
 from spark_sim.forecast.forecast import Forecast, Outcome, forecast
 from spark_sim.forecast.observation import ForecastError, ObservedGroup, observe
 from spark_sim.forecast.operations import Operation, parse_operation
+from spark_sim.forecast.restart_order import Cost, CostRange, RestartOrder, restart_order
 
 __all__ = [
+    "Cost",
+    "CostRange",
     "Forecast",
     "ForecastError",
     "ObservedGroup",
     "Operation",
     "Outcome",
+    "RestartOrder",
     "forecast",
     "observe",
     "parse_operation",
+    "restart_order",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final, Self
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from assignor import ReceivedAssignment, Topology
 from assignor.groups import InspectedMember
 from assignor.protocol.member import Member
+from assignor.task_assignor import BUILT_IN, TaskAssignor
 from probing.model import MemberState
 from spark_sim.forecast.observation import ObservedGroup, ObservedProcess
 from spark_sim.model.member import SimulatedMember
@@ -26,17 +27,31 @@ from upgrade.streams_config import StreamsConfig
 NEW_PROCESS: Final = "(new)"
 
 
+@frozen
+class RestoredStore:
+    """A store that a process has to restore."""
+
+    process: str
+    task: TaskId
+    offsets: int | None
+    """At least so many; None: no member has reported an offset of the task."""
+    bytes: int | None
+    """About so many bytes of its changelogs; None: brokers have not said how much they hold."""
+
+
 @frozen(kw_only=True)
 class ObservedWorkload(Workload):
     """What the members of a live group run."""
 
     observed: ObservedGroup
+    task_assignor_name: str | None = None
+    """A key of ``task_assignor.BUILT_IN``: what leaders of our own use; None for the default of the release."""
     lag: bool = field(default=True, init=False)
     threads_by_process: Mapping[str, tuple[str, ...]] = field(hash=False)
     """The names of the members of each process, also of one that is added."""
 
     @classmethod
-    def of(cls, observed: ObservedGroup, *, ephemeral: bool) -> ObservedWorkload:
+    def of(cls, observed: ObservedGroup, *, ephemeral: bool, task_assignor_name: str | None = None) -> ObservedWorkload:
         """Return the workload of a group; a process that is added has as many threads as the first one."""
         names = {
             process.name: tuple(f"{process.name}.{number + 1}" for number in range(len(process.threads)))
@@ -52,6 +67,7 @@ class ObservedWorkload(Workload):
             threads=max(map(len, names.values())),
             standbys=observed.config.num_standby_replicas,
             ephemeral=ephemeral,
+            task_assignor_name=task_assignor_name,
         )
 
     def member_names(self, process: str) -> tuple[str, ...]:
@@ -78,6 +94,10 @@ class ObservedWorkload(Workload):
         """Task => the partitions that it reads."""
         return {task: frozenset(partitions) for task, partitions in self.observed.tasks.items()}
 
+    def task_assignor(self, release: Release) -> TaskAssignor | None:
+        """Return what our own leaders use; the bytes of a group do not show it."""
+        return BUILT_IN[self.task_assignor_name] if self.task_assignor_name and release == OURS else None
+
     def streams_config(self, upgrade_from: str | None) -> StreamsConfig:
         """Return the configuration of the group, with another ``upgrade.from``."""
         return evolve(self.observed.config, upgrade_from=upgrade_from)
@@ -92,7 +112,7 @@ class LiveSimulation(MeasuredSimulation):
         instances: Mapping[str, Instance],
         leader: InspectedMember,
         now_ms: int,
-        new_process_id: UUID,
+        new_process_ids: Mapping[str, UUID],
     ) -> None:
         """Continue a group.
 
@@ -101,15 +121,18 @@ class LiveSimulation(MeasuredSimulation):
             instances: What each of its processes runs as.
             leader: The member that leads.
             now_ms: The time, in milliseconds since 1970.
-            new_process_id: That of a process that finds none on its disk.
+            new_process_ids: Process => its process id if it starts and finds none on its disk.
         """
         observed = workload.observed
         super().__init__(
             Scenario(tuple((process.name, instances[process.name]) for process in observed.processes), (), workload)
         )
-        self._new_process_id, self.now_ms = new_process_id, now_ms
-        self.restored: dict[tuple[str, TaskId], int | None] = {}
-        """Process and task => the offsets that it has to restore before its store is caught up; None: not known."""
+        self._new_process_ids, self._starting, self.now_ms = new_process_ids, "", now_ms
+        self.restored: tuple[RestoredStore, ...] = ()
+        """The stores that processes have to restore before they are caught up, in the order in which they begin."""
+        self.leader_changes = 0
+        """After how many restarts another process led than before."""
+        self._restoring: frozenset[tuple[str, TaskId]] = frozenset()
         self._observed = observed
         self._threads: dict[str, InspectedMember] = {}
         for process in observed.processes:
@@ -134,6 +157,16 @@ class LiveSimulation(MeasuredSimulation):
         """The process that owns each task."""
         return {task: member.process for member in self.running_members for task in member.owned_tasks}
 
+    @property
+    def state(self) -> Hashable:
+        """What decides how the group goes on, and what it still restores."""
+        return super().state, self._restoring
+
+    @property
+    def violation_texts(self) -> tuple[str, ...]:
+        """What has gone wrong."""
+        return tuple(f"{violation.property} ({violation.text})" for violation in self.violations)
+
     def elect(self, process: str | None) -> None:
         """Let a process lead when the leader has gone; None: the one that is longest in the group."""
         if process is not None:
@@ -149,12 +182,17 @@ class LiveSimulation(MeasuredSimulation):
 
     def start(self, process: str, instance: Instance) -> Self:
         """Start a process, again before its sessions time out if it runs, and settle."""
+        leader = self.leader
         if self.is_process_running(process) and self._stop(process):
             settle(self)  # the others do not wait for it
+        if self.workload.ephemeral:
+            self._restoring = frozenset(place for place in self._restoring if place[0] != process)
+        self._starting = process
         start_process(self, process, instance)
         for name in self.workload.member_names(process):
             self._configure(self.members[name], self._threads.get(name))
         settle(self)
+        self.leader_changes += self.leader != leader
         return self
 
     def _stop(self, process: str) -> bool:
@@ -171,15 +209,25 @@ class LiveSimulation(MeasuredSimulation):
         stateful = member.assignor.member.stateful_subtopologies
         for task in {*received.active, *received.standby}:
             place = member.process, task
-            if task.subtopology in stateful and task not in has and place not in self.restored:
-                end = self._observed.end_offset_sums.get(task)
-                self.restored[place] = None if end is None else end - self.start_offset_sum(*place)
+            if task.subtopology in stateful and task not in has and place not in self._restoring:
+                self._restoring |= {place}
+                self.restored += (self._to_restore(*place),)
+
+    def _to_restore(self, process: str, task: TaskId) -> RestoredStore:
+        end, start = self._observed.end_offset_sums.get(task), self.start_offset_sum(process, task)
+        size = self._observed.state_sizes.get(task)
+        return RestoredStore(
+            process,
+            task,
+            offsets=None if end is None else end - start,
+            bytes=None if size is None else size.bytes_behind(start),
+        )
 
     # -- state stores ----------------------------------------------------------------------------------------------
 
     def new_process_id(self) -> UUID:
         """Return the process id that was given."""
-        return self._new_process_id
+        return self._new_process_ids[self._starting]
 
     def end_offset_sum(self, task: TaskId) -> int:
         """Return the largest offset sum that a member has reported of a task."""

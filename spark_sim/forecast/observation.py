@@ -19,6 +19,8 @@ from assignor import Subtopology, Topology
 from assignor.cluster import ClusterSnapshot
 from assignor.groups import InspectedGroup, InspectedMember, place_of
 from assignor.groups.described_group import REBALANCING, STABLE
+from assignor.groups.offsets import ChangelogSizes
+from spark_sim.forecast.state_sizes import StateSize, size_problems, state_sizes
 from subscription_codec import TaskId, TopicPartition
 from upgrade.errors import UpgradeError
 from upgrade.releases import OURS, Release
@@ -48,6 +50,11 @@ class ObservedProcess:
     threads: tuple[InspectedMember, ...]
 
     @property
+    def is_static(self) -> bool:
+        """Whether its members are static (KIP-345)."""
+        return all(thread.described.group_instance_id for thread in self.threads)
+
+    @property
     def active(self) -> frozenset[TaskId]:
         """The active tasks of its last assignments."""
         return frozenset(task for thread in self.threads for task in thread.assignment.active)
@@ -66,6 +73,10 @@ class ObservedGroup:
     """The offset sums that each process reported when it last joined, of stores that it did not run."""
     end_offset_sums: Mapping[TaskId, int] = field(init=False)
     """The largest offset sum that a member has reported of each task: its end may be later."""
+    state_sizes: Mapping[TaskId, StateSize] = field(factory=dict)
+    """How much the changelogs of each task hold, as far as it is known."""
+    size_problems: tuple[str, ...] = ()
+    """Why it is not known of others."""
     config: StreamsConfig
     """The configuration of the members, as far as it is known: the number of standbys is taken from the group."""
 
@@ -103,13 +114,19 @@ def possible_releases(member: InspectedMember) -> Sequence[Release]:
     return [release for release in releases if (release != OURS) == of_kafka] or releases
 
 
-def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int] | None = None) -> ObservedGroup:
+def observe(
+    group: InspectedGroup,
+    config: StreamsConfig,
+    stateful: Iterable[int] | None = None,
+    changelogs: ChangelogSizes | None = None,
+) -> ObservedGroup:
     """Return what a group shows of itself.
 
     Args:
         group: The group.
         config: The configuration of its members.
         stateful: The numbers of the subtopologies with state stores; None: those of which a member has reported one.
+        changelogs: How much its changelogs hold; None if nobody has asked.
 
     Raises:
         ForecastError: The group is none that the simulation can continue.
@@ -129,11 +146,19 @@ def observe(group: InspectedGroup, config: StreamsConfig, stateful: Iterable[int
     known = {
         topic: group.described.partition_counts.get(topic, count) for topic, count in _partitions(group.members).items()
     }
+    changelog_partitions = topology.changelog_partitions(known)
+    task_counts = {
+        number: changelog_partitions[name]
+        for number in sorted(with_state)
+        if (name := _CHANGELOG.format(number)) in changelog_partitions
+    }
     return ObservedGroup(
         group=group,
         processes=tuple(_processes(group.members)),
         topology=topology,
-        partitions=known | topology.changelog_partitions(known),
+        partitions=known | changelog_partitions,
+        state_sizes=state_sizes(changelogs, task_counts) if changelogs else {},
+        size_problems=size_problems(changelogs, task_counts) if changelogs else (),
         offset_sums=dict(_offset_sums(group.members)),
         config=config,
     )

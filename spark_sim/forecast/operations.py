@@ -1,4 +1,7 @@
-"""The steps that a forecast is asked for: ``restart pod-3``, ``stop pod-3``, ``add``, ``upgrade pod-3 4.3.1``."""
+"""The steps that a forecast is asked for: ``restart pod-3``, ``stop pod-3``, ``add``, ``upgrade pod-3 4.3.1``.
+
+``restart all`` and ``upgrade all 4.3.1`` ask for the cheapest order of restarts.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from upgrade.releases import release_named
 RESTART, STOP, ADD, UPGRADE = "restart", "stop", "add", "upgrade"
 _UUID_BEGINNING: Final = 8
 """Characters of a process id that name it, as tables show them."""
-_FORMS: Final = "restart WHICH, stop WHICH, add, upgrade WHICH RELEASE [upgrade.from=VALUE]"
+ALL: Final = "all"
+_FORMS: Final = "restart WHICH|all, stop WHICH, add, upgrade WHICH|all RELEASE [upgrade.from=VALUE]"
 
 
 @frozen
@@ -30,6 +34,11 @@ class Operation:
     def __str__(self) -> str:
         instance = str(self.instance).replace(",", " ") if self.instance else ""
         return " ".join(filter(None, (self.verb, self.which, instance)))
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether all processes are restarted, one after the other."""
+        return self.which == ALL and self.verb in (RESTART, UPGRADE)
 
     def process(self, observed: ObservedGroup) -> ObservedProcess:
         """Return the process that is meant; ``ForecastError`` if there is none, or several are."""

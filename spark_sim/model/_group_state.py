@@ -5,11 +5,13 @@ Nothing here decides what happens. ``actions``, ``settle`` and ``script`` change
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from random import Random
 from typing import Self
 from uuid import UUID
+
+from attrs import evolve
 
 from assignor import ReceivedAssignment
 from assignor.cluster import ClusterSnapshot
@@ -76,6 +78,36 @@ class GroupState:
         twin.violations = self.violations.copy()
         twin.remarks = self.remarks.copy()
         return twin
+
+    @property
+    def leader(self) -> str:
+        """The process of the member that leads; empty: nobody leads."""
+        name = (self.coordinator.leader or "").rpartition("-")[0]
+        return self.members[name].process if name in self.members else ""
+
+    @property
+    def state(self) -> Hashable:
+        """What decides how the group goes on, apart from time: groups with equal ones do so alike.
+
+        Numbers that only count, such as those of member ids and joins, are left out.
+        """
+        members = tuple(
+            (
+                name,
+                member.running,
+                member.instance,
+                evolve(member.assignor.member, join_count=0),
+                member.owned_tasks,
+                member.assigned_tasks,
+                member.received_version,
+                member.rejoin_needed,
+                member.leave_before_rejoin,
+                member.next_probing_rebalance_ms is None,
+            )
+            for name, member in sorted(self.members.items())
+        )
+        has = frozenset(self.caught_up_by_process.items()), frozenset(self.process_ids_on_disk.items())
+        return self.coordinator.state, members, has
 
     @property
     def running_members(self) -> Iterator[SimulatedMember]:

@@ -10,7 +10,7 @@ passes here by itself.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from typing import Final
 
@@ -74,6 +74,23 @@ class Coordinator:
     def subscriptions(self) -> Mapping[str, bytes]:
         """Member id => subscription, as the leader of a new generation gets them: a copy."""
         return self._subscriptions.copy()
+
+    @property
+    def assignments(self) -> Mapping[str, bytes]:
+        """Member id => the last assignment that the leader has made."""
+        return self._assignments
+
+    @property
+    def state(self) -> Hashable:
+        """What decides how the group goes on: names of members in the order of joining, without their numbers."""
+        return (
+            self.phase,
+            self.election_rule,
+            _name(self.leader or ""),
+            tuple(map(_name, self._subscriptions)),
+            frozenset(map(_name, self._joined)),
+            frozenset(map(_name, self.pending_sync_responses)),
+        )
 
     def is_join_pending(self, member_id: str | None) -> bool:
         """Whether a rebalance is being prepared and waits for JoinGroup of this member."""
@@ -200,3 +217,7 @@ class Coordinator:
         if self.phase is not GroupPhase.PREPARING_REBALANCE:
             self.phase = GroupPhase.PREPARING_REBALANCE
             self._joined.clear()
+
+
+def _name(member_id: str) -> str:
+    return member_id.rpartition("-")[0]

@@ -181,4 +181,5 @@ def _new_assignor(
         process_id=process_id,
         release=instance.release,
         stored=stored_tasks,
+        task_assignor=workload.task_assignor(instance.release),
     )

@@ -13,8 +13,10 @@ from typing import Any, Final
 from attrs import frozen
 
 from assignor import Subtopology, Topology
+from assignor.task_assignor import TaskAssignor
 from subscription_codec import TaskId, TopicPartition
 from upgrade.errors import UpgradeError
+from upgrade.releases import Release
 from upgrade.streams_config import StreamsConfig
 
 TOPOLOGIES: Final[Mapping[str, Topology]] = {
@@ -84,6 +86,10 @@ class Workload:
     def streams_config(self, upgrade_from: str | None) -> StreamsConfig:
         """Return the configuration of a member."""
         return StreamsConfig(upgrade_from=upgrade_from, num_standby_replicas=self.standbys)
+
+    def task_assignor(self, release: Release) -> TaskAssignor | None:  # noqa: ARG002 - an observed group has one
+        """Return what places the tasks if a member of a release leads; None for the default of the release."""
+        return None
 
     @property
     def has_persistent_state(self) -> bool:

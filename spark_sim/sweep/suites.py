@@ -14,6 +14,7 @@ from spark_sim.advice.upgrade_guide import derive_guide, entry_json
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.search.cell_result import CellResult
 from spark_sim.sweep._regression_units import regression_units
+from spark_sim.sweep._roll_units import roll_units
 from spark_sim.sweep._streams_units import streams_units
 from spark_sim.sweep.broker_units import (
     BrokerUnit,
@@ -167,6 +168,13 @@ def streams_suite() -> Suite:
     return Suite(REGRESSION_SUITE, "streams", units, keys, _in_order, _FILES[REGRESSION_SUITE])
 
 
+def roll_suite() -> Suite:
+    """Return the rolls of a few plans, with faults: what each must not do."""
+    units = tuple(roll_units())
+    keys = tuple(unit.cell for unit in units)
+    return Suite(REGRESSION_SUITE, "roll", units, keys, _in_order, _FILES[REGRESSION_SUITE])
+
+
 def _history_json(results: Sequence[Any]) -> str:
     return json.dumps([result.as_record() for result in results], indent=1) + "\n"
 
@@ -209,6 +217,7 @@ SUITES: Final[Mapping[str, Callable[[], Suite]]] = {
     "brokers": broker_suite,
     "history": regression_suite,
     "streams": streams_suite,
+    "roll": roll_suite,
 }
 """What ``sweep`` of the command line explores by default."""
 

@@ -170,6 +170,7 @@ def audit(
       streams-assignor audit --segments segments --group "billing-*" --since 2026-11-22T14:00 --out audit
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
+    from spark_sim.audit.job import is_read_by_spark
     from spark_sim.audit.partition_audit import AuditFilter
     from spark_sim.engine_choice import EVERY_CORE, PROCESSES
     from spark_sim.engine_libraries import require_engine
@@ -208,10 +209,13 @@ def audit(
         max_batch_bytes=max_batch_bytes,
         finds_bounces=conform,
     )
+    stored = segments if segments is not None and is_read_by_spark(segments, engine) else None
+    engine = engine.chosen(0, needs_spark=True) if stored else engine
     require_engine(engine.master or PROCESSES, *(() if files else _LIVE))
     step("looking at the source")
     with one_line_errors():
-        source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
+        source = stored or _file_source(segments, dump, records)
+        source = source or _live_source(context, bootstrap_servers, command_config)
         result = _run(source, out, kept, engine, storage_format, fresh=fresh)
     step("writing what was found")
     if output == "text":
@@ -295,10 +299,11 @@ def _set_by_interrupt() -> Iterator[Event]:
 
 
 def _run(
-    source: Source, out: str, kept: AuditFilter, engine: EngineOptions, storage_format: str, *, fresh: bool
+    source: Source | str, out: str, kept: AuditFilter, engine: EngineOptions, storage_format: str, *, fresh: bool
 ) -> Audit:
+    """Audit a source, or the URI of segments that Spark reads."""
     from assignor.formats.console import SafeConsole
-    from spark_sim.audit.job import RESULTS, chosen_engine, run_audit
+    from spark_sim.audit.job import RESULTS, chosen_engine, run_audit, stored_segments
     from spark_sim.destination import open_destination
     from spark_sim.engine_choice import PROCESSES, open_engine
     from spark_sim.engine_libraries import require_engine
@@ -306,7 +311,7 @@ def _run(
     from spark_sim.sweep.tables.formats import require_format
 
     console = SafeConsole(stderr=True, highlight=False)
-    chosen = chosen_engine(engine, source, storage_format)
+    chosen = engine if isinstance(source, str) else chosen_engine(engine, source, storage_format)
     require_format(chosen.master, storage_format)
     require_engine(chosen.master or PROCESSES)
     step("")
@@ -317,4 +322,6 @@ def _run(
         show_progress(console) as on_progress,
     ):
         how: Any = {"on_progress": on_progress, "on_step": step, "log": log_to_stderr}
+        if isinstance(source, str):
+            source = stored_segments(source, opened, log_to_stderr)
         return run_audit(source, destination, kept, engine=opened, **how)

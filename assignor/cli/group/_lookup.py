@@ -9,7 +9,7 @@ from upgrade.extras import MissingExtraError, how_to_install, is_installed
 
 if TYPE_CHECKING:  # `plan` has an option with these names, and seldom a group
     from assignor.groups import ClusterGroups, DescribedGroup
-    from assignor.groups.offsets import GroupOffsets, OffsetRequest
+    from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 
 
 class Lookup(Protocol):
@@ -25,6 +25,10 @@ class Lookup(Protocol):
 
     def offsets(self, requests: Sequence[OffsetRequest], report: Callable[[str], object]) -> Mapping[str, GroupOffsets]:
         """Return the offsets of groups, by name, as far as brokers answer; call ``report`` before each step."""
+        ...
+
+    def changelog_sizes(self, group: str, report: Callable[[str], object]) -> ChangelogSizes:
+        """Return how much the changelogs of a group hold, as far as brokers answer; ``report`` as in ``offsets``."""
         ...
 
     def names(self) -> Sequence[str]:

@@ -13,14 +13,15 @@ import click
 from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless
 from assignor.formats.block_yaml import to_yaml
 from assignor.formats.progress import step
-from assignor.formats.text import count, format_seconds, sanitize
+from assignor.formats.text import count, format_bytes, format_seconds, sanitize
 from assignor.groups import InspectedGroup
 from upgrade.config_keys import CONFIG_KEYS
 from upgrade.errors import UpgradeError
 from upgrade.streams_config import StreamsConfig
 
 if TYPE_CHECKING:
-    from spark_sim.forecast import Forecast, Operation, Outcome
+    from assignor.groups.offsets import ChangelogSizes
+    from spark_sim.forecast import Cost, CostRange, Forecast, Operation, Outcome, RestartOrder
 
 _ROWS: Final = 20
 """Lines of one list; all of them are in the JSON."""
@@ -57,6 +58,7 @@ def read_config(path: Path | None) -> StreamsConfig:
 
 def show_forecast(
     group: InspectedGroup,
+    changelogs: ChangelogSizes,
     operation: Operation,
     config: StreamsConfig,
     form: str,
@@ -65,21 +67,33 @@ def show_forecast(
     session_timeout_s: float | None,
 ) -> None:
     """Print what a step does; status 1 if there is no forecast, or if something goes wrong in it."""
-    from spark_sim.forecast import forecast, observe
+    from spark_sim.forecast import forecast, observe, restart_order
 
+    options: dict[str, Any] = {
+        "now_ms": int(1000 * time.time()),
+        "ephemeral": ephemeral,
+        "session_timeout_s": session_timeout_s,
+    }
+    found: Forecast | RestartOrder
     try:
-        found = forecast(
-            observe(group, config),
-            operation,
-            now_ms=int(1000 * time.time()),
-            ephemeral=ephemeral,
-            session_timeout_s=session_timeout_s,
-            on_played=lambda number: step(f"playing what the group does not show ({number:,} possibilities)"),
-        )
+        observed = observe(group, config, changelogs=changelogs)
+        if operation.is_for_all:
+            found = order = restart_order(
+                observed, operation, on_played=lambda number: step(f"playing restarts ({number:,} so far)"), **options
+            )
+            lines = order_lines(order)
+        else:
+            found = single = forecast(
+                observed,
+                operation,
+                on_played=lambda number: step(f"playing what the group does not show ({number:,} possibilities)"),
+                **options,
+            )
+            lines = forecast_lines(single)
     except UpgradeError as error:
         raise CommandFailed(f"no forecast: {error}") from error
     if form == "table":
-        for line in forecast_lines(found):
+        for line in lines:
             click.echo(sanitize(line))
     else:
         click.echo(_WRITERS[form](found.as_json()), nl=False)
@@ -97,6 +111,7 @@ FORMS: Final = ("table", *_WRITERS)
 def forecast_lines(found: Forecast) -> Iterator[str]:
     """Write a forecast: each outcome with what it depends on, and what was assumed."""
     several = len(found.outcomes) > 1
+    assignors = {possibility.task_assignor for outcome in found.outcomes for possibility in outcome.when}
     size = f"{count(found.processes, 'instance')}, {count(found.tasks, 'task')}"
     yield f"{found.group}: {found.operation} ({size})" + (
         f": {len(found.outcomes)} outcomes are possible" if several else ""
@@ -104,7 +119,7 @@ def forecast_lines(found: Forecast) -> Iterator[str]:
     for outcome in found.outcomes:
         yield ""
         if several:
-            yield f"{_when(outcome)}{_by_process_id(outcome, found.outcomes)}:"
+            yield f"{_when(outcome, with_assignors=len(assignors) > 1)}{_by_process_id(outcome, found.outcomes)}:"
         yield _summary(outcome)
         yield from _details(outcome)
     yield ""
@@ -125,9 +140,11 @@ def _summary(outcome: Outcome) -> str:
     if outcome.moves > len(outcome.moved):
         parts.append(f"{outcome.moves} movements on the way")
     if outcome.restored:
-        offsets = [row.offsets for row in outcome.restored if row.offsets]
-        known = f"at least {sum(offsets)} offsets" if offsets else "how far is not known"
-        parts.append(f"{count(len(outcome.restored), 'store')} to restore ({known})")
+        offsets = [row.offsets for row in outcome.restored if row.offsets is not None]
+        sizes = [row.bytes for row in outcome.restored if row.bytes is not None]
+        parts.append(
+            _state(len(outcome.restored), sum(offsets) if any(offsets) else None, sum(sizes) if sizes else None)
+        )
     if outcome.unowned_s:
         longest = format_seconds(max(outcome.unowned_s.values()))
         parts.append(f"{count(len(outcome.unowned_s), 'task')} without an owner for up to {longest}")
@@ -139,10 +156,59 @@ def _details(outcome: Outcome) -> Iterator[str]:
     moved = [f"- {row.task} moves from {row.origin} to {row.target or 'nobody'}" for row in outcome.moved]
     yield from _first(moved)
     restored = [
-        f"- {row.process} restores {row.task}" + (f" (at least {row.offsets} offsets)" if row.offsets else "")
-        for row in outcome.restored
+        f"- {row.process} restores {row.task}{_in_brackets(row.offsets, row.bytes)}" for row in outcome.restored
     ]
     yield from _first(restored)
+
+
+def _state(stores: int, offsets: int | None, size: int | None) -> str:
+    known = _in_brackets(offsets, size) or " (how far is not known)"
+    return f"{count(stores, 'store')} to restore{known}"
+
+
+def _in_brackets(offsets: int | None, size: int | None) -> str:
+    parts = [
+        *([f"at least {offsets:,} offsets"] if offsets else []),
+        *([f"about {format_bytes(size)}"] if size is not None else []),
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def order_lines(found: RestartOrder) -> Iterator[str]:
+    """Write an order of restarts: each with what it costs, how it was found, and what was assumed."""
+    which = "the cheapest order" if found.is_exact else "a cheap order; a cheaper one may exist"
+    size = f"{count(len(found.restarts), 'instance')}, {count(found.tasks, 'task')}"
+    yield f"{found.group}: {found.operation} ({size}): {which}"
+    yield ""
+    for number, (process, cost) in enumerate(found.restarts, start=1):
+        yield f"{number}. {process}: {_range(cost)}"
+    yield ""
+    yield from (f"- UNSAFE: {text}" for text in found.violations)
+    yield f"together: {_range(found.cost)}"
+    yield f"every order: at least {_cost(found.at_least)}"
+    yield f"found for {found.leader} as the leader, with {count(found.plays, 'restart')} played"
+    if len(found.leaders) > 1:
+        yield f"the leader may be {_any(found.leaders)}: the costs are those of all, with each next leader"
+    yield ""
+    yield from (f"assumed: {text}" for text in found.assumptions)
+
+
+def _range(cost: CostRange) -> str:
+    least, most = cost.least, cost.most
+    changes = sorted({least.leader_changes, most.leader_changes})
+    leaders = f", {' to '.join(map(str, changes))} changes of the leader" if any(changes) else ""
+    parts = dict.fromkeys([_cost(least), _cost(most)])
+    return f"{'; or, with another leader, '.join(parts)}{leaders.replace(', 1 changes', ', 1 change')}"
+
+
+def _cost(cost: Cost) -> str:
+    parts = [
+        count(cost.rebalances, "rebalance") if cost.rebalances else "no rebalance",
+        count(cost.moves, "task movement") if cost.moves else "no task moves",
+    ]
+    if cost.stores:
+        parts.append(_state(cost.stores, cost.offsets or None, cost.bytes or None))
+    return ", ".join(parts)
 
 
 def _first(lines: Sequence[str]) -> Iterator[str]:
@@ -151,15 +217,20 @@ def _first(lines: Sequence[str]) -> Iterator[str]:
         yield f"- ... and {len(lines) - _ROWS} more (-o json has all)"
 
 
-def _when(outcome: Outcome) -> str:
-    """Write on what an outcome depends: who leads before and afterwards."""
-    staying = [possibility.leader for possibility in outcome.when if possibility.next_leader is None]
+def _when(outcome: Outcome, *, with_assignors: bool) -> str:
+    """Write on what an outcome depends: who leads before and afterwards, and with which task assignor."""
+    staying: dict[str, None] = {}
     following: dict[str, list[str]] = {}
     for possibility in outcome.when:
-        if possibility.next_leader is not None:
-            following.setdefault(possibility.leader, []).append(possibility.next_leader)
+        leader = possibility.leader
+        if with_assignors and possibility.task_assignor:
+            leader = f"{leader} with the task assignor {possibility.task_assignor}"
+        if possibility.next_leader is None:
+            staying[leader] = None
+        else:
+            following.setdefault(leader, []).append(possibility.next_leader)
     parts = [
-        *([f"{_any(staying)} leads"] if staying else []),
+        *([f"{_any([*staying])} leads"] if staying else []),
         *(f"{leader} leads and then {_any(then)}" for leader, then in following.items()),
     ]
     return f"if {_any(parts)}"

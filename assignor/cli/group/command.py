@@ -155,7 +155,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     "operation",
     metavar="STEP",
     help="Forecast what a step does to the group: restart WHICH, stop WHICH, add, or upgrade WHICH RELEASE "
-    "[upgrade.from=VALUE]. WHICH as with --restarted.",
+    "[upgrade.from=VALUE]. WHICH as with --restarted; restart all and upgrade all: the cheapest order.",
 )
 @click.option(
     "--config",
@@ -243,6 +243,7 @@ def group(
       streams-assignor group billing --check --max-lag 10000
       streams-assignor group list -o openmetrics > groups.prom
       streams-assignor group billing --what-if "restart pod-3"    # rebalances, moved tasks
+      streams-assignor group billing --what-if "restart all"      # the cheapest order
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json)
@@ -328,7 +329,16 @@ def _forecast(
     current = _look(lookup, name, {}, assumed, nearest, list)
     if current.error:
         raise click.ClickException(error_text(current.error))
-    show_forecast(current.groups[0], operation, config, form, ephemeral=ephemeral, session_timeout_s=session_timeout_s)
+    group = current.groups[0]
+    show_forecast(
+        group,
+        lookup.changelog_sizes(group.described.name, step),
+        operation,
+        config,
+        form,
+        ephemeral=ephemeral,
+        session_timeout_s=session_timeout_s,
+    )
 
 
 def _condition(wanted: str, assume: str | None) -> WaitCondition:

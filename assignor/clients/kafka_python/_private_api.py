@@ -23,9 +23,21 @@ from kafka.errors import (
     KafkaProtocolError,
     RebalanceInProgressError,
 )
-from kafka.protocol.admin import DescribeConfigsRequest, DescribeGroupsRequest, ListGroupsRequest
+from kafka.protocol.admin import (
+    DescribeConfigsRequest,
+    DescribeGroupsRequest,
+    DescribeLogDirsRequest,
+    ListGroupsRequest,
+)
 from kafka.protocol.api_message import ApiMessage
-from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
+from kafka.protocol.consumer import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListOffsetsRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from assignor.clients._library_names import missing_names, unsupported_library
@@ -42,13 +54,18 @@ __all__ = [
     "ApiMessage",
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
+    "DescribeLogDirsRequest",
     "FindCoordinatorRequest",
+    "HeartbeatRequest",
+    "JoinGroupRequest",
     "JoiningMember",
+    "LeaveGroupRequest",
     "ListGroupsRequest",
     "ListOffsetsRequest",
     "MetadataRequest",
     "OffsetFetchRequest",
     "RebalanceProtocol",
+    "SyncGroupRequest",
     "call_later",
     "call_soon",
     "check_private_names",

@@ -14,10 +14,11 @@ from assignor.groups.offsets._lag import (
     state_lags,
     task_lags,
 )
-from assignor.groups.offsets._offsets import OffsetRequest
+from assignor.groups.offsets._offsets import ChangelogSizes, OffsetRequest
 from assignor.groups.offsets._summary import LagSummary, check_lag, lag_json, lag_summary
 
 __all__ = [
+    "ChangelogSizes",
     "GroupOffsets",
     "LagSummary",
     "OffsetRequest",

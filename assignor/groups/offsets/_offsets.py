@@ -1,8 +1,10 @@
-"""What is asked about the offsets of a group; ``described_group.GroupOffsets`` is the answer."""
+"""What is asked about the offsets of a group, with ``described_group.GroupOffsets`` as the answer; and log sizes."""
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Mapping
+
+from attrs import field, frozen
 
 from subscription_codec import TopicPartition
 
@@ -29,3 +31,20 @@ class OffsetRequest:
         True
         """
         return topic.startswith(f"{self.group}-") and topic.endswith("-changelog")
+
+
+@frozen(kw_only=True)
+class ChangelogSizes:
+    """How much the leaders of the changelogs of a group hold, as far as brokers say."""
+
+    sizes: Mapping[TopicPartition, int] = field(factory=dict, hash=False)
+    """The bytes of each partition."""
+
+    begins: Mapping[TopicPartition, int] = field(factory=dict, hash=False)
+    """Its first offset."""
+
+    ends: Mapping[TopicPartition, int] = field(factory=dict, hash=False)
+    """The offset behind its last record that is replicated."""
+
+    failures: tuple[str, ...] = ()
+    """Why some are missing."""

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from spark_sim.regressions.regression_search import RegressionResult
+from spark_sim.rolls import ROLL
 from spark_sim.sweep.report.console import print_dim
 from spark_sim.sweep.report.judgement import Judgement, replay_line
 
@@ -15,9 +16,9 @@ from spark_sim.sweep.report.judgement import Judgement, replay_line
 def judge(results: Sequence[RegressionResult]) -> Judgement:
     """Judge the searches: each bug is found exactly where Kafka has it."""
     unexpected = [result.title for result in results if not result.as_expected]
-    verdict = (
-        f"not as expected: {', '.join(unexpected)}" if unexpected else "every bug found where it was, and nowhere else"
-    )
+    is_roll = bool(results) and all(result.cell.bug.startswith(ROLL) for result in results)
+    good = "no roll does what it must not" if is_roll else "every bug found where it was, and nowhere else"
+    verdict = f"not as expected: {', '.join(unexpected)}" if unexpected else good
     return Judgement(not unexpected, f"{len(results)} searches; {verdict}")
 
 
@@ -28,4 +29,5 @@ def print_results(console: Console, results: Sequence[RegressionResult], _max_ex
         message = result.message or "nothing, in every schedule"
         console.print(Text.assemble((f"{result.title}: ", "bold"), (message, style)), soft_wrap=True)
         if result.example:
-            print_dim(console, [replay_line(result.example)])
+            is_roll = result.cell.bug.startswith(ROLL)
+            print_dim(console, [result.example if is_roll else replay_line(result.example)])

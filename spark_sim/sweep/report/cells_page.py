@@ -6,7 +6,7 @@ are; a new kind of sweep is a function that returns its tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from spark_sim.brokers.plans import PLANS
 from spark_sim.model.scenario import ScenarioError
 from spark_sim.regressions.known_bugs import BUGS
 from spark_sim.regressions.regression_search import RegressionResult
+from spark_sim.rolls import ROLL
 from spark_sim.search.cell_result import SAFE, UNKNOWN, UNSAFE
 from spark_sim.streams_groups.searches import FINDINGS
 from spark_sim.sweep.broker_units import BrokerCellResult
@@ -178,16 +179,31 @@ def history_page(results: Sequence[RegressionResult], judgement: Judgement) -> s
         source, description = _BUGS.get(name, ("", ""))  # a table may be older than this version, or newer
         columns = [_searches(cells, affected) for affected in (True, False)]
         rows.append((f"{name} {source}".rstrip(), description, columns))
-    is_streams = bool(of_bug) and _STREAMS.issuperset(of_bug)
+    heading, lead = _introduction(of_bug)
     return cells_page(
         [ShownTable("Bugs", "bug", ["where it is", "where it is not"], rows)],
         judgement,
         title=KNOWN_BUGS,
-        heading=f"{'What goes wrong in streams groups' if is_streams else 'Known bugs of Kafka'}, found by simulation",
-        lead=f"{len(results):,} searches. The only input of a search is the violated property: a bug has to be found "
-        "in the releases that have it, and in no others."
-        + (" The rules called fixed are those of 4.3.1 without what was found." if is_streams else ""),
+        heading=heading,
+        lead=f"{len(results):,} searches. {lead}",
     )
+
+
+def _introduction(names: Collection[str]) -> tuple[str, str]:
+    """Return the heading of the page, and what its searches look for."""
+    if names and all(name.startswith(ROLL) for name in names):
+        return "Upgrades by roll, with faults, by simulation", (
+            "Every decision of roll, every answer of an operator, and a fault at any moment: roll must not enter an "
+            "unsafe state that it could foresee, repeat a restart unasked, report another outcome, or never end."
+        )
+    sought = (
+        "The only input of a search is the violated property: a bug has to be found in the releases that have it, and "
+        "in no others."
+    )
+    if names and _STREAMS.issuperset(names):
+        also = " The rules called fixed are those of 4.3.1 without what was found."
+        return "What goes wrong in streams groups, found by simulation", sought + also
+    return "Known bugs of Kafka, found by simulation", sought
 
 
 def _where(result: RegressionResult) -> str:

@@ -13,13 +13,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
 from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, failure_reason
+from spark_sim.sweep.spark.files import (
+    FileContent,
+    FileUnit,
+    SparkFile,
+    SparkFilesError,
+    files_of,
+    lines_of,
+    settings_for,
+    settings_of,
+    spooled,
+    whole_files,
+)
 from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
 from spark_sim.sweep.spark.tables import SHARED_OUT, Driver, SparkTables, now_ms, rows_of
 from spark_sim.sweep.tables.engine import SweepJob
@@ -36,6 +48,8 @@ if TYPE_CHECKING:
 
 U = TypeVar("U")
 R = TypeVar("R")
+FileMapper: TypeAlias = "Callable[[str, FileContent], Iterator[tuple[int, int, Iterable[bytes]]]]"
+"""From path and content of a file to keys, places, and the bytes for them in pieces."""
 ArrowFunction: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 JOB: Final = "streams-assignor"
@@ -46,6 +60,12 @@ _NO_ERROR: Final = b"bytes:"
 """How bytes of a mapper begin; what begins otherwise is its error, pickled."""
 _MAPPED_BYTES: Final = 1 << 20
 _ROWS_PER_BATCH: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_FEW_ROWS: Final = {_ROWS_PER_BATCH: "16"}
+"""For rows of up to a megabyte."""
+_MORE_ROWS: Final = {_ROWS_PER_BATCH: "512"}
+"""For lines of files."""
+_LINES_BYTES: Final = 1 << 17
+"""A row has less bytes where a batch has more rows."""
 _PIECE_BYTES: Final = 1 << 24
 """A result may be larger than a row of Arrow should be."""
 MAX_CONCURRENT_JOBS: Final = 8
@@ -138,19 +158,59 @@ class SparkEngine(WorkEngine):
 
     def frame(self, count: int, compute: ArrowFunction, schema: str, what: str) -> DataFrame:
         """Return rows that so many tasks compute of their numbers; jobs of this thread have tag and description."""
+        self._describe(what)
+        return self.spark.range(0, count, 1, count).mapInArrow(compute, schema)
+
+    def _describe(self, what: str) -> None:
         self.spark.addTag(self._tag)
         if (context := _context(self.spark)) is not None:
             context.setJobGroup(self._tag, f"{self._job}: {what}")
-        return self.spark.range(0, count, 1, count).mapInArrow(compute, schema)
 
     def caller(self, function: Callable[[U], R]) -> Callable[[Sequence[tuple[int, U]]], list[tuple[int, R]]]:
         """Return what computes a batch as a job."""
         return partial(self._call_each, function)
 
     def _call_each(self, function: Callable[[U], R], batch: Sequence[tuple[int, U]]) -> list[tuple[int, R]]:
-        calls = _calls(function, tuple(unit for _, unit in batch))
-        results = _unpickled(self.frame(len(batch), calls, _CALLS, f"{len(batch)} tasks"))
+        units, what = tuple(unit for _, unit in batch), f"{len(batch)} tasks"
+        if with_files := {number: unit for number, unit in enumerate(units) if isinstance(unit, FileUnit)}:
+            results = self._called_with_files(function, with_files, what)
+        else:
+            results = _unpickled(self.frame(len(batch), _calls(function, units), _CALLS, what))
         return [(place, results[number]) for number, (place, _) in enumerate(batch)]
+
+    def _called_with_files(
+        self, function: Callable[[Any], R], units: Mapping[int, FileUnit], what: str
+    ) -> dict[int, R]:
+        """Return the results of units whose files Spark reads, and brings to the task of their unit."""
+        places = {file.path: (key, place) for key, unit in units.items() for place, file in enumerate(unit.files)}
+        files = files_of([*units.values()])
+        results = {}
+        if files:
+            mapped = self._mapped_files(partial(_for_its_unit, places), files, what)
+            results = _unpickled(self._joined(mapped, len(units)).mapInArrow(_called(function, units), _CALLS))
+        # Spark has nothing to read for the others.
+        return {key: results[key] if key in results else function(units[key].opened(iter(()))) for key in units}
+
+    def _mapped_files(self, mapper: FileMapper, files: Sequence[SparkFile], what: str) -> DataFrame:
+        """Return what a mapper makes of files that Spark reads."""
+        self._describe(what)
+        sizes = {file.path: file.size for file in files}
+        return lines_of(self.spark, files).mapInArrow(_mapped_by_path(mapper, sizes), _MAPPED)
+
+    def _joined(self, mapped: DataFrame, keys: int) -> DataFrame:
+        return mapped.repartition(keys, "key").sortWithinPartitions("key", "place", "number")
+
+    def map(
+        self,
+        function: Callable[[U], R],
+        units: Sequence[U],
+        cost: Callable[[U], float],
+        on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the results as every engine; Spark also reads the files of a ``FileUnit``."""
+        files = files_of(units)
+        with settings_of(self.spark, settings_for(files) | _MORE_ROWS if files else {}):
+            yield from super().map(function, units, cost, on_progress)
 
     def map_reduce(
         self,
@@ -160,17 +220,26 @@ class SparkEngine(WorkEngine):
         keys: Sequence[int],
         on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
     ) -> Iterator[tuple[int, R]]:
-        """Yield the results with their keys at the end of one job, in which Spark joins the bytes of each key."""
-        count = len(units) + len(keys)
+        """Yield the results with their keys at the end of one job, in which Spark joins the bytes of each key.
+
+        A ``FileUnit`` has one file.
+        """
+        files, count = files_of(units), len(units) + len(keys)
 
         def compute(_batch: object) -> dict[int, R]:
             what = f"{len(units)} tasks, joined by {len(keys)} keys"
-            mapped = self.frame(len(units), _mapped(mapper, tuple(units), tuple(keys)), _MAPPED, what)
-            joined = mapped.repartition(len(keys), "key").sortWithinPartitions("key", "place", "number")
-            return _unpickled(joined.mapInArrow(_reduced(reducer), _CALLS))
+            if files:
+                placed = {file.path: place for place, unit in enumerate(units) for file in files_of([unit])}
+                of_file = partial(_for_each_key, mapper, tuple(units), tuple(keys), placed)
+                mapped = self._mapped_files(of_file, files, what)
+            else:
+                mapped = self.frame(len(units), _mapped(mapper, tuple(units), tuple(keys)), _MAPPED, what)
+            reduced = _reduced(reducer, {keys[0]: len(files)})
+            return _unpickled(self._joined(mapped, len(keys)).mapInArrow(reduced, _CALLS))
 
+        settings = settings_for(files) | _MORE_ROWS if files else _FEW_ROWS
         with (
-            _few_rows_per_batch(self.spark),
+            settings_of(self.spark, settings),
             self._finished_tasks() as finished,
             closing(self.run(compute, [(1.0, None)])) as steps,
         ):
@@ -222,48 +291,119 @@ def _unpickled(frame: DataFrame) -> dict[int, Any]:
     return results
 
 
-@contextmanager
-def _few_rows_per_batch(spark: SparkSession) -> Iterator[None]:
-    """Make batches of Arrow small meanwhile: a row of bytes has up to a megabyte."""
-    before = spark.conf.get(_ROWS_PER_BATCH)
-    spark.conf.set(_ROWS_PER_BATCH, "16")
-    try:
-        yield
-    finally:
-        spark.conf.set(_ROWS_PER_BATCH, before or "10000")
-
-
 def _mapped(mapper: Mapper[U], units: tuple[U, ...], keys: tuple[int, ...]) -> ArrowFunction:
     """Return the function of ``mapInArrow``: from numbers of units to the bytes of each key, in pieces."""
 
     def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for place in (number for batch in numbers for number in batch.column(0).to_pylist()):
-            try:
-                contents = {key: _NO_ERROR + content for key, content in mapper(units[place]).items()}
-            except StreamsAssignorError as error:
-                contents = {keys[0]: pickle.dumps(error)}
-            for key, content in contents.items():
+            for key, content in _contents(mapper, units[place], keys).items():
                 for number, piece in enumerate(_pieces(content, _MAPPED_BYTES)):
                     yield _row(key=key, place=place, number=number, piece=piece)
 
     return call
 
 
-def _reduced(reducer: Reducer[Any]) -> ArrowFunction:
-    """Return the function of ``mapInArrow``: from the bytes of keys, in order, to their results."""
+def _contents(mapper: Mapper[U], unit: U, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return what a mapper makes of a unit by key; its error is that of the first key."""
+    try:
+        return {key: _NO_ERROR + content for key, content in mapper(unit).items()}
+    except StreamsAssignorError as error:
+        return {keys[0]: pickle.dumps(error)}
 
-    def contents(rows: Iterator[Row]) -> Iterator[bytes]:
-        for _, pieces in groupby(rows, itemgetter("place")):
-            content = b"".join(row["piece"] for row in pieces)
-            if not content.startswith(_NO_ERROR):
-                raise pickle.loads(content)
-            yield content.removeprefix(_NO_ERROR)
+
+def _mapped_by_path(mapper: FileMapper, sizes: Mapping[str, int]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from lines of files to what a mapper makes of each file."""
+
+    def call(lines: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for path, content in whole_files(lines, sizes):
+            for key, place, pieces in mapper(path, content):
+                for number, piece in enumerate(pieces):
+                    yield _row(key=key, place=place, number=number, piece=piece)
+
+    return call
+
+
+def _for_its_unit(
+    places: Mapping[str, tuple[int, int]], path: str, content: FileContent
+) -> Iterator[tuple[int, int, Iterable[bytes]]]:
+    """Yield the content of a file for its unit: it is the key."""
+    if isinstance(content, SparkFilesError):
+        yield *places[path], [pickle.dumps(content)]
+    else:
+        yield *places[path], chain([_NO_ERROR], iter(partial(content.read, _LINES_BYTES), b""))
+
+
+def _for_each_key(
+    mapper: Mapper[Any],
+    units: Sequence[Any],
+    keys: Sequence[int],
+    places: Mapping[str, int],
+    path: str,
+    content: FileContent,
+) -> Iterator[tuple[int, int, Iterable[bytes]]]:
+    """Yield what a mapper makes of the unit of a file for each key."""
+    place = places[path]
+    if isinstance(content, SparkFilesError):
+        contents = {keys[0]: pickle.dumps(content)}
+    else:
+        contents = _contents(mapper, units[place].opened(iter([content])), keys)
+    for key, of_key in contents.items():
+        yield key, place, _pieces(of_key, _LINES_BYTES)
+
+
+def _called(function: Callable[[Any], Any], units: Mapping[int, FileUnit]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from the files of units, in order, to their results."""
+
+    def contents(rows: Iterator[Row]) -> Iterator[BinaryIO]:
+        for _, of_file in groupby(rows, itemgetter("place")):
+            pieces = (row["piece"] for row in of_file)
+            begin = next(pieces)
+            if begin != _NO_ERROR:
+                raise pickle.loads(begin)
+            with spooled() as content:
+                content.writelines(pieces)
+                content.seek(0)
+                yield cast("BinaryIO", content)
 
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = (row for batch in batches for row in batch.to_pylist())
         for key, of_key in groupby(rows, itemgetter("key")):
             try:
-                result = reducer(key, contents(of_key))
+                result = function(units[key].opened(contents(of_key)))
+            except StreamsAssignorError as error:
+                result = error
+            for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):
+                yield _row(number=key, piece=piece)
+
+    return call
+
+
+def _reduced(reducer: Reducer[Any], files: Mapping[int, int]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from the bytes of keys, in order, to their results.
+
+    Args:
+        reducer: Called with each key.
+        files: How many files Spark has read, by the first key, which has something of each of them.
+    """
+
+    def contents(key: int, rows: Iterator[Row]) -> Iterator[bytes]:
+        count = 0
+        for _, pieces in groupby(rows, itemgetter("place")):
+            content = b"".join(row["piece"] for row in pieces)
+            if not content.startswith(_NO_ERROR):
+                raise pickle.loads(content)
+            count += 1
+            yield content.removeprefix(_NO_ERROR)
+        if count < (expected := files.get(key, 0)):
+            raise SparkFilesError(
+                f"expected {expected} files with content, Spark read {count}: were they changed meanwhile?"
+            )
+
+    def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for key, of_key in groupby(rows, itemgetter("key")):
+            try:
+                result = reducer(key, contents(key, of_key))
             except StreamsAssignorError as error:
                 result = error
             for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):

@@ -21,10 +21,12 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+from assignor.formats.text import join_names
 from spark_sim.engine import NO_SETTINGS, Log, error_line
 from spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
 from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
@@ -41,6 +43,13 @@ _PORT: Final = 15002
 """The port of a Spark Connect server whose address has none."""
 _CONNECT_SECONDS: Final = 30
 _SPARK_CORE: Final = re.compile(r"spark-core_[\d.]+-(\d.*)\.jar")
+
+PRIVATE_NAMES: Final = {
+    "pyspark.java_gateway:launch_gateway": "SparkContext starts the JVM by it, too, but on the output of this process",
+    "pyspark:SparkContext._gateway": "PySpark would use the JVM of a session that is closed for the next one",
+    "pyspark:SparkContext._jvm": "as above",
+}
+"""What PySpark does not document, and why it is used; nothing public does the same."""
 
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS: Final = {
@@ -127,6 +136,7 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = NO_SETTIN
                 yield session
             return
         require_own_spark_home()
+        require_private_names()
         java = find_java()
         log(describe(java, master))
         with _environment(_variables(master, java)):
@@ -194,6 +204,28 @@ def _require_listener(address: str) -> None:
             socket.create_connection((place.hostname or LOOPBACK, place.port or _PORT), _CONNECT_SECONDS).close()
     except (OSError, ValueError) as error:
         raise SparkNotStarted(f"no Spark Connect server answers at {address}: {error}") from None
+
+
+def require_private_names() -> None:
+    """Refuse a PySpark that lacks one of ``PRIVATE_NAMES``.
+
+    Raises:
+        SparkNotStarted: It names them.
+    """
+    import pyspark
+
+    missing = [name.replace(":", ".") for name in PRIVATE_NAMES if not _is_there(name)]
+    if missing:
+        expected = f"expected a PySpark with {join_names(missing)}, got {pyspark.__version__}, which has no such name"
+        raise SparkNotStarted(f"{expected}: install an earlier one")
+
+
+def _is_there(name: str) -> bool:
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 def _start(master: str, folder: Path, own: Mapping[str, str]) -> tuple[SparkSession, ExitStack]:

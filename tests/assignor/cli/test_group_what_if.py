@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from assignor.cli.group import _lookup
 from assignor.cli.group.command import group
+from assignor.groups.offsets import ChangelogSizes
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.simulation import Simulation
 from tests.spark_sim.forecast.live import described, members_of
@@ -24,6 +25,10 @@ def fixture_run(monkeypatch):
 
         def group(self, name):
             return described(name, members_of(alive))
+
+        def changelog_sizes(self, name, report):
+            report(f"sizes of {name}")
+            return ChangelogSizes(failures=("not authorized",))
 
     monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: Lookup})
 
@@ -82,6 +87,33 @@ def test_json_has_all_of_it(run):
     )
     assert {"0_1": 10.0, "0_4": 10.0} == found["outcomes"][0]["unowned_seconds"]
     assert "outcomes:" in run("--what-if", "restart B", "-o", "yaml").stdout
+
+
+def test_it_names_the_cheapest_order(run):
+    done = run("--what-if", "restart all")
+
+    assert 0 == done.exit_code, done.output
+    lines = done.stdout.splitlines()
+    assert "app: restart all (3 instances, 6 tasks): the cheapest order" == lines[0]
+    assert "3. A (A.local): 1 rebalance, no task moves, 0 to 1 changes of the leader" == lines[4]
+
+
+def test_json_has_the_order(run):
+    found = json.loads(run("--what-if", "upgrade all 3.9.2", "--json").stdout)
+
+    assert ("upgrade all 3.9.2", True, 3) == (found["step"], found["is_cheapest"], len(found["order"]))
+    assert {"least", "most"} == {*found["cost"]} == {*found["order"][0]["cost"]}
+    assert 3 == found["at_least"]["rebalances"] <= found["cost"]["least"]["rebalances"]
+
+
+def test_an_order_that_goes_wrong_has_status_1(run):
+    assert 1 == run("--what-if", "upgrade all 0.11.0.3").exit_code
+
+
+def test_sizes_that_are_not_known_are_said(run):
+    lines = run("--what-if", "restart B").stdout.splitlines()
+
+    assert "assumed: how many bytes the state has is not known: not authorized" in lines
 
 
 def test_the_settings_of_the_members_are_read(run, tmp_path):

@@ -230,12 +230,51 @@ def test_without_sums_the_position_of_what_is_stored_is_unknown():
 
 
 def test_below_version_7_todays_members_name_only_tasks_with_state():
-    group = Group(MIXED, SIZES, a="3.9.2")
-    group.add("b", "3.9.2", process=2, upgrade_from="1.1")
-    group.rebalance(leader="a")
+    group = Group(MIXED, SIZES, a="2.4.1")
+    member = group.add("b", "3.9.2", process=2)
+    group.settle(leader="a")
 
-    name = next(name for name, member in group.members.items() if member.used_version == 2)
-    assert {0} == {task.subtopology for task in decoded(group.members[name].subscription()).prev_tasks}
+    sent = decoded(member.subscription())
+    assert 5 == sent.version
+    assert {0} == {task.subtopology for task in sent.prev_tasks}
+
+
+@pytest.mark.parametrize("release", ["2.6.3", "3.9.2"])
+@pytest.mark.parametrize(("configured", "version"), [("1.1", 2), ("2.3", None)])
+def test_an_eager_member_since_2_6_has_suspended_its_tasks_before_it_reports_them(release, configured, version):
+    group = Group(MIXED, SIZES)
+    member = group.add("a", release, process=1, upgrade_from=configured)
+    group.rebalance()
+
+    sent = decoded(member.subscription(offset_sums={TaskId(0, 0): 7, TaskId(0, 9): 12, TaskId(1, 0): 3}))
+
+    state = {TaskId(0, partition): OFFSET_UNKNOWN for partition in range(4)} | {TaskId(0, 0): 7, TaskId(0, 9): 12}
+    assert (version or member.supported_version) == sent.version
+    assert () == tuple(sent.prev_tasks)
+    assert sorted(state) == [*sent.standby_tasks, *(task for task, _ in sent.task_offset_sums)]
+    assert dict(sent.task_offset_sums) == (state if version is None else {})
+
+
+@pytest.mark.parametrize(("release", "kept"), [("2.6.3", 0), ("3.1.2", 0), ("3.2.3", 2), ("3.9.2", 2)])
+def test_an_eager_leader_before_3_2_moves_all_tasks_to_a_member_of_2_3(release, kept):
+    """Version 4 has no offsets, so its own suspended tasks have an unknown lag, and those of the other one run.
+
+    Seen in a real group: ``tests/lab/integration/test_suspended_tasks.py``.
+    """
+    group = Group(COUNTS, SIZES)
+    group.add("a", release, process=1, upgrade_from="2.3")
+    group.settle()
+    group.add("b", "2.3.1", process=2)
+
+    assert {"a": kept, "b": 4 - kept} == {name: len(tasks) for name, tasks in active(group.settle(leader="a")).items()}
+
+
+def test_an_eager_member_of_ours_reports_the_tasks_that_it_ran():
+    group = Group(COUNTS, SIZES)
+    member = group.add("a", process=1, upgrade_from="2.3")
+    group.rebalance()
+
+    assert {LATEST_OFFSET} == set(dict(decoded(member.subscription()).task_offset_sums).values())
 
 
 @pytest.mark.parametrize(("release", "named"), [("2.3.1", 8), ("2.4.1", 0)])

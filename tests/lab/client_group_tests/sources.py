@@ -8,7 +8,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from typing import Final
 
 from attrs import frozen
 
-from tests.lab.integration.kafka_jars import Unavailable, cache_folder
+from tests.lab.integration.kafka_jars import Unavailable, cache_folder, pip_command
 
 _DOWNLOAD_SECONDS: Final = 600  # pip builds the metadata of a source distribution, too
 
@@ -45,7 +44,7 @@ class SourceDistribution:
             with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
                 wanted = f"{self.package}=={self.release}"
                 settings = ["--quiet", "--no-deps", "--no-binary", self.package, "--dest", scratch]
-                _run([sys.executable, "-m", "pip", "download", *settings, wanted], f"the source of {wanted}")
+                _run([*pip_command(), "download", *settings, wanted], f"the source of {wanted}")
                 Path(scratch, name).replace(kept)
         return kept
 

@@ -6,9 +6,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -45,6 +47,14 @@ def program(name: str, remedy: str = "install Maven and a JDK, 17 or later") -> 
     if found := found or shutil.which(name):
         return found
     raise Unavailable(f"no {name!r} on PATH ({remedy})")
+
+
+def pip_command() -> list[str]:
+    """The command of pip for this Python: its own, or one that uv brings for the moment."""
+    if find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    uv = program("uv", "this Python has no pip: install pip into it, or uv")
+    return [uv, "run", "--quiet", "--no-project", "--python", sys.executable, "--with", "pip", "python", "-m", "pip"]
 
 
 @cache

@@ -15,7 +15,7 @@ from pathlib import Path
 from docker import DockerClient as Engine
 
 from tests.lab.integration.containers import PROBLEMS, copy_files, engine, linked
-from tests.lab.integration.kafka_jars import cache_folder
+from tests.lab.integration.kafka_jars import Unavailable, cache_folder, pip_command
 
 ROOT = Path(__file__).parents[3]
 TAG = "streams-assignor/operator"
@@ -80,12 +80,15 @@ def _wheels() -> Path:
 
 
 def download_wheels() -> None:
-    """Download the wheels that the image needs, for this Python, unless they are there."""
+    """Download the wheels that the image needs, for this Python, unless they are there; ``Unavailable``."""
     if _wheels().exists():
         return
     with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", f"{scratch}/w"]
+        command = [*pip_command(), "download", "--quiet", "--only-binary=:all:", "--dest", f"{scratch}/w"]
         # The project itself is built in the image; pip also asks for what it is built with.
-        subprocess.run([*command, f"{ROOT}[{_EXTRAS}]", "setuptools>=77"], check=True, timeout=_BUILD_SECONDS)
+        command += [f"{ROOT}[{_EXTRAS}]", "setuptools>=77"]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=_BUILD_SECONDS)
+        if done.returncode:
+            raise Unavailable(f"pip cannot download the wheels of the image: {done.stderr.strip()[-300:]}")
         with suppress(OSError):  # another run was faster
             Path(scratch, "w").rename(_wheels())

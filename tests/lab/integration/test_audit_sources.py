@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
+from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,6 +21,7 @@ from click.testing import CliRunner, Result
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+import spark_sim
 from assignor.cli.main import cli
 from assignor.groups.history.tables import AUDIT_TABLES
 from spark_sim.audit._spark_source import RecordsReader, source_of
@@ -132,6 +135,38 @@ def test_spark_reads_brokers_in_ranges_of_offsets(observed: Observed, monkeypatc
 
     assert len(ranges) > PARTITIONS
     assert found == list(read_records(source_of(options)))
+
+
+@pytest.mark.spark
+def test_a_stream_with_a_limit_has_each_record_once_over_a_restart(observed: Observed, tmp_path: Path) -> None:
+    """No batch has more offsets than ``maxOffsetsPerTrigger``, while clients write and after a restart."""
+    most = 15
+    options = {"bootstrap.servers": observed.brokers}
+    rows, checkpoint = str(tmp_path / "rows"), tmp_path / "checkpoint"
+    with spark_session("local[2]", print) as spark:
+        spark_sim.register(spark)
+        stream = spark.readStream.format("consumer_offsets").options(**options, maxOffsetsPerTrigger=str(most)).load()
+        sink = stream.writeStream.format("parquet").option("path", rows).option("checkpointLocation", str(checkpoint))
+        first = sink.start()
+        wait_until(lambda: (first.lastProgress or {"batchId": 0})["batchId"] > 1)
+        work(observed.brokers, "while-it-runs")
+        first.stop()
+        stopped = len(list(checkpoint.glob("offsets/[0-9]*")))
+        work(observed.brokers, "while-it-is-stopped")
+        settled_end(observed.brokers)
+        second = sink.trigger(availableNow=True).start()
+        assert second.awaitTermination(TIMEOUT_SECONDS)
+        found = [row.asDict() for row in spark.read.parquet(rows).collect()]
+
+    number_of_batches = len(list(checkpoint.glob("offsets/[0-9]*")))
+    batches = [(checkpoint / "offsets" / str(at)).read_text().splitlines()[-1] for at in range(number_of_batches)]
+    behind = [sum(json.loads(offsets).values()) for offsets in batches]
+    expected = list(read_records(source_of(options)))
+    place = itemgetter("partition", "offset")
+    assert 2 <= stopped < number_of_batches
+    assert max(end - begin for begin, end in pairwise(behind)) == most
+    assert behind[0] <= most
+    assert sorted(found, key=place) == sorted(expected, key=place)
 
 
 def ends(brokers: str) -> list[int]:

@@ -4,9 +4,11 @@ import pytest
 from attrs import evolve
 
 from assignor.groups import inspect_group
+from assignor.task_assignor import HIGH_AVAILABILITY
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
 from spark_sim.model.scenario import Instance, Scenario, make_step
 from spark_sim.model.simulation import Simulation
+from spark_sim.model.workload import Workload
 from subscription_codec import TaskId, decode_assignment, encode_assignment
 from subscription_codec.consumer_protocol import (
     TopicPartitions,
@@ -232,6 +234,31 @@ def test_the_size_of_an_unknown_topic_has_a_limit():
 
     with pytest.raises(ForecastError, match="expected a partition below 100000"):
         look_ahead(inspect_group(described("app", [damaged, *others])), "restart B")
+
+
+class ByLag(Workload):
+    """Our own members, with an admin."""
+
+    def task_assignor(self, _release):
+        return HIGH_AVAILABILITY
+
+
+def test_what_our_own_leaders_use_is_tried():
+    """Members with an admin place tasks by lag, so no forecast repeated the last decision of a group of them."""
+    scenario = Scenario.parse(
+        "A@streams-assignor B@streams-assignor C@streams-assignor | stop leave B C | start B | start C"
+    )
+    alive = Simulation(evolve(scenario, workload=ByLag(partitions=12))).run()
+    found = look_ahead(seen(alive), "restart B")
+
+    tried = {each.task_assignor for outcome in found.outcomes for each in outcome.when}
+    assert "high-availability" in tried
+    assert "fallback-prior" not in tried  # it schedules a rebalance each time, and the group has none
+    assert found.is_safe
+    assert any("those on aiokafka" in text for text in found.assumptions)
+    assert {None} == {
+        each.task_assignor for outcome in look_ahead(seen(run("2.8.2")), "add").outcomes for each in outcome.when
+    }
 
 
 def test_a_session_timeout_that_nobody_named_is_said():

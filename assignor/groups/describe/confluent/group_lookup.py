@@ -37,7 +37,7 @@ from assignor.groups.described_group import (
     OFFSETS_TOPIC,
     UNKNOWN_TYPE,
 )
-from assignor.groups.offsets import GroupOffsets, OffsetRequest
+from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 from subscription_codec import TopicPartition as Partition
 from upgrade.cluster.client.errors import Unreachable, unreachable
 from upgrade.cluster.client.node_address import node_address
@@ -177,6 +177,10 @@ class GroupLookup:
             return self._interruptible(lambda admin: self._offsets(admin, requests, report))
         except Unreachable as error:
             return {request.group: GroupOffsets(failures=(str(error),)) for request in requests}
+
+    def changelog_sizes(self, group: str, report: Callable[[str], object] = lambda _line: None) -> ChangelogSizes:  # noqa: ARG002 - as kafka-python's
+        """Return that sizes are not known: librdkafka has no DescribeLogDirs."""
+        return ChangelogSizes(failures=(f"confluent-kafka cannot ask for sizes of partitions: {_REMEDY}",))
 
     def _offsets(
         self, admin: _RecordingAdminClient, requests: Sequence[OffsetRequest], report: Callable[[str], object]

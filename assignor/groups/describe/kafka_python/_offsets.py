@@ -1,4 +1,4 @@
-"""Reads committed offsets from coordinators and end offsets from leaders: OffsetFetch, Metadata, ListOffsets.
+"""Reads committed offsets from coordinators, end offsets and sizes of logs from leaders.
 
 Requests have a limit of groups, topics and partitions. What a broker does not return is missing in the result, and a
 failure says why.
@@ -14,10 +14,15 @@ from typing import Any, Final, TypeVar
 from attrs import define, field
 from kafka.errors import for_code
 
-from assignor.clients.kafka_python._broker_connection import BrokerConnection
-from assignor.clients.kafka_python._private_api import ListOffsetsRequest, MetadataRequest, OffsetFetchRequest
+from assignor.clients.kafka_python._broker_connection import BrokerConnection, raise_for_error
+from assignor.clients.kafka_python._private_api import (
+    DescribeLogDirsRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    OffsetFetchRequest,
+)
 from assignor.formats.text import count
-from assignor.groups.offsets import GroupOffsets, OffsetRequest
+from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 from subscription_codec import TopicPartition
 from upgrade.cluster.client.connection import Deadline
 from upgrade.cluster.client.errors import ClusterError
@@ -36,6 +41,7 @@ _FIRST_WITH_GROUPS: Final = 8  # OffsetFetch of several groups
 _LAST_WITH_NAMES: Final = 9  # later ones have ids of topics
 _ALL_TOPICS: Final = 2  # null means all since this version
 _LATEST: Final = -1
+_EARLIEST: Final = -2
 _NO_COMMIT: Final = -1
 
 
@@ -163,8 +169,9 @@ def _leaders(
         try:
             answer = node.send(MetadataRequest, deadline, topics=asked, allow_auto_topic_creation=False)
         except ClusterError as error:
-            answers.missing_ends.update((partition, f"leaders of partitions: {error}") for partition in wanted)
-            break
+            for request in requests:
+                answers.failures[request.group].append(f"leaders of partitions: {error}")
+            return leaders, addresses
         addresses |= {broker.node_id: node_address(broker) for broker in answer.brokers}
         for topic in answer.topics:
             is_changelog = any(request.is_changelog(topic.name) for request in with_changelogs)
@@ -199,18 +206,18 @@ def _read_ends(
             share = deadline.share(len(by_leader) - number)
             with connect(addresses[leader], share) as broker:
                 for batch in _batches(partitions, _PARTITIONS_PER_REQUEST):
-                    _take_ends(broker.send(ListOffsetsRequest, share, **_latest_of(batch)), answers)
+                    _take_ends(broker.send(ListOffsetsRequest, share, **_offsets_of_time(batch, _LATEST)), answers)
         except ClusterError as error:
             answers.missing_ends.update(
                 (partition, f"end offsets: {error}") for partition in partitions if partition not in answers.ends
             )
 
 
-def _latest_of(partitions: Sequence[TopicPartition]) -> dict[str, Any]:
+def _offsets_of_time(partitions: Sequence[TopicPartition], timestamp: int) -> dict[str, Any]:
     topics = defaultdict[str, list[Any]](list)
     for topic, number in partitions:
         topics[topic].append(
-            ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(partition_index=number, timestamp=_LATEST)
+            ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(partition_index=number, timestamp=timestamp)
         )
     return {
         "replica_id": -1,
@@ -228,3 +235,59 @@ def _take_ends(answer: Any, answers: _Answers) -> None:
                 answers.missing_ends[partition] = f"end offset of {topic.name}: {for_code(response.error_code).message}"
             else:
                 answers.ends[partition] = response.offset
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def read_changelog_sizes(
+    group: str, node: BrokerConnection, connect: Connect, deadline: Deadline, report: Progress
+) -> ChangelogSizes:
+    """Return how much the leaders of the changelogs of a group hold, as far as brokers answer until the deadline."""
+    request, unread = OffsetRequest(group=group, coordinator="", reads_changelogs=True), _Answers()
+    leaders, addresses = _leaders([request], set(), node, deadline, unread)
+    by_leader = defaultdict[int, list[TopicPartition]](list)
+    for partition, leader in sorted(leaders.items()):
+        by_leader[leader].append(partition)
+    sizes, begins, ends = dict[TopicPartition, int](), _Answers(), _Answers()
+    failures = dict.fromkeys(unread.failures[group])
+    for number, (leader, partitions) in enumerate(by_leader.items()):
+        if leader not in addresses:
+            failures[f"{partitions[0]} has no leader"] = None
+            continue
+        report(f"sizes of changelogs: leader {number + 1} of {len(by_leader)}, {count(len(partitions), 'partition')}")
+        try:
+            share = deadline.share(len(by_leader) - number)
+            with connect(addresses[leader], share) as broker:
+                for batch in _batches(partitions, _PARTITIONS_PER_REQUEST):
+                    sizes |= _sizes(broker.send(DescribeLogDirsRequest, share, topics=_by_topic(batch)))
+                    _take_ends(broker.send(ListOffsetsRequest, share, **_offsets_of_time(batch, _EARLIEST)), begins)
+                    _take_ends(broker.send(ListOffsetsRequest, share, **_offsets_of_time(batch, _LATEST)), ends)
+        except ClusterError as error:
+            failures[f"sizes of changelogs: {error}"] = None
+    if missing := leaders.keys() - sizes.keys():
+        named = f"no size of {min(missing)}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
+        failures[f"{named}: a broker tells it to those who may describe the cluster"] = None
+    return ChangelogSizes(sizes=sizes, begins=begins.ends, ends=ends.ends, failures=tuple(failures))
+
+
+def _by_topic(partitions: Sequence[TopicPartition]) -> list[Any]:
+    topics = defaultdict[str, list[int]](list)
+    for topic, number in partitions:
+        topics[topic].append(number)
+    return [
+        DescribeLogDirsRequest.DescribableLogDirTopic(topic=topic, partitions=numbers)
+        for topic, numbers in topics.items()
+    ]
+
+
+def _sizes(answer: Any) -> dict[TopicPartition, int]:
+    """Return the sizes of partitions; a copy that moves to another directory is not counted yet."""
+    raise_for_error(answer)
+    return {
+        TopicPartition(topic.name, partition.partition_index): partition.partition_size
+        for directory in answer.results
+        for topic in directory.topics
+        for partition in topic.partitions
+        if not partition.is_future_key
+    }

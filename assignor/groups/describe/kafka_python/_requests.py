@@ -50,8 +50,8 @@ _NAMES: Final = {CONSUMER: "ConsumerGroupDescribe", SHARE: "ShareGroupDescribe",
 REQUESTS: Final[Mapping[str, Any]] = {kind: _message_class(f"{name}Request") for kind, name in _NAMES.items()}
 """The describing request of each type of group."""
 
-_RESPONSES: Final = [_message_class(f"{name}Response") for name in _NAMES.values()]
-"""kafka-python finds the class of a response by its number, and has only a weak reference to it."""
+RESPONSES: Final[Mapping[str, Any]] = {kind: _message_class(f"{name}Response") for kind, name in _NAMES.items()}
+"""The response to each; kafka-python finds its class by its number, and has only a weak reference to it."""
 
 
 def described_group(group: Any, group_type: str) -> DescribedGroup:

@@ -35,11 +35,11 @@ from assignor.groups import (
     NoSuchGroup,
 )
 from assignor.groups.describe.kafka_python._facts import offline_partitions, with_facts
-from assignor.groups.describe.kafka_python._offsets import read_offsets
+from assignor.groups.describe.kafka_python._offsets import read_changelog_sizes, read_offsets
 from assignor.groups.describe.kafka_python._requests import REQUESTS
 from assignor.groups.describe.kafka_python._requests import described_group as broker_assigned_group
 from assignor.groups.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS, UNKNOWN_TYPE
-from assignor.groups.offsets import GroupOffsets, OffsetRequest
+from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 from upgrade.cluster.client.connection import Deadline
 from upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
 
@@ -122,6 +122,15 @@ class GroupLookup:
                 return read_offsets(requests, node, self._connect, deadline, report)
         except ClusterError as error:
             return {request.group: GroupOffsets(failures=(str(error),)) for request in requests}
+
+    def changelog_sizes(self, group: str, report: Callable[[str], object] = lambda _line: None) -> ChangelogSizes:
+        """Return how much the changelogs of a group hold, as far as brokers answer; ``report`` as in ``offsets``."""
+        deadline = Deadline(self.timeout_seconds)
+        try:
+            with self._connect_to_any(deadline) as node:
+                return read_changelog_sizes(group, node, self._connect, deadline, report)
+        except ClusterError as error:
+            return ChangelogSizes(failures=(str(error),))
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace as Answer
 
 import pytest
+from attrs import astuple
 from kafka.protocol.consumer import OffsetFetchResponse
 
 from assignor.groups.describe.kafka_python import _offsets
@@ -15,7 +16,8 @@ from subscription_codec import TopicPartition
 from upgrade.cluster.client.errors import Unreachable
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
-DENIED, NOT_LEADER = 29, 6
+DENIED, NOT_LEADER, CLUSTER_DENIED = 29, 6, 31
+CHANGELOG = TopicPartition("app-s-changelog", 0)
 
 
 def committed(group, error=0, **offsets):
@@ -31,6 +33,8 @@ class Broker:
 
     def __init__(self, number, groups=(), latest=9, ends=None):
         self.server, self.groups, self.latest, self.sent = f"{number}:1", groups, latest, []
+        self.leaders = {}
+        self.log_dirs_error, self.tells_sizes = 0, True
         self.ends = {"a": 10, "b": 20, "app-s-changelog": 30} if ends is None else ends
 
     def versions_of(self, _key):
@@ -63,7 +67,7 @@ class Broker:
     def MetadataRequest(self, topics, **_fields):
         names = ["a", "b", "app-s-changelog", "other"] if topics is None else [each.name for each in topics]
         nodes = [Answer(node_id=number, host=str(number), port=1) for number in (1, 2)]
-        leaders = {"a": [1, 2], "b": [-1], "app-s-changelog": [1], "other": [1]}
+        leaders = {"a": [1, 2], "b": [-1], "app-s-changelog": [1], "other": [1], **self.leaders}
         found = [
             Answer(
                 name=name,
@@ -74,6 +78,20 @@ class Broker:
             for name in names
         ]
         return Answer(brokers=nodes, topics=found)
+
+    def DescribeLogDirsRequest(self, topics):
+        changelogs = [
+            Answer(
+                name=topic.topic,
+                partitions=[
+                    Answer(partition_index=number, partition_size=size, is_future_key=future)
+                    for number in topic.partitions
+                    for size, future in ((1000, False), (7, True))
+                ],
+            )
+            for topic in topics
+        ]
+        return Answer(error_code=self.log_dirs_error, results=[Answer(topics=changelogs if self.tells_sizes else [])])
 
     def ListOffsetsRequest(self, topics, **_fields):
         return Answer(
@@ -206,3 +224,52 @@ def test_no_broker_and_no_metadata_are_reasons_too(cluster):
     cluster["1:1"] = Broker(1, [committed("app")])
     cluster["1:1"].MetadataRequest = lambda **_: (_ for _ in ()).throw(Unreachable("1:1: closed"))
     assert ("leaders of partitions: 1:1: closed",) == read(request)["app"].failures
+
+
+def sizes(report=lambda _line: None):
+    return GroupLookup("1:1").changelog_sizes("app", report)
+
+
+def test_sizes_are_those_of_the_logs_of_leaders(cluster):
+    """A copy that moves to another directory is not counted."""
+    cluster["1:1"] = Broker(1)
+    lines = []
+
+    assert ({CHANGELOG: 1000}, {CHANGELOG: 30}, {CHANGELOG: 30}, ()) == astuple(sizes(lines.append), recurse=False)
+    assert [-2, -1] == [
+        fields["topics"][0].partitions[0].timestamp for name, fields in cluster["1:1"].sent if "ListOffsets" in name
+    ]
+    assert ["sizes of changelogs: leader 1 of 1, 1 partition"] == lines
+
+
+def test_sizes_that_are_missing_have_a_reason(cluster):
+    assert ("1:1: refused",) == sizes().failures
+
+    cluster["1:1"] = Broker(1)
+    cluster["1:1"].log_dirs_error = CLUSTER_DENIED
+    assert "not authorized" in sizes().failures[0]
+
+    cluster["1:1"].log_dirs_error, cluster["1:1"].tells_sizes = 0, False  # brokers before 3.2 have no error here
+    assert (
+        "no size of app-s-changelog-0: a broker tells it to those who may describe the cluster",
+    ) == sizes().failures
+
+
+def test_a_changelog_without_a_leader_has_no_size(cluster):
+    cluster["1:1"] = Broker(1)
+    cluster["1:1"].leaders = {"app-s-changelog": [1, -1, 2]}
+    found = sizes()
+
+    assert {CHANGELOG: 1000} == found.sizes
+    assert (
+        "app-s-changelog-1 has no leader",
+        "sizes of changelogs: 2:1: refused",
+        "no size of app-s-changelog-1 and 1 more: a broker tells it to those who may describe the cluster",
+    ) == found.failures
+
+
+def test_sizes_without_metadata_have_a_reason(cluster):
+    cluster["1:1"] = Broker(1)
+    cluster["1:1"].MetadataRequest = lambda **_: (_ for _ in ()).throw(Unreachable("1:1: closed"))
+
+    assert ("leaders of partitions: 1:1: closed",) == sizes().failures

@@ -1,0 +1,1 @@
+"""``streams-assignor roll``: an upgrade of a live group, executed step by step."""

@@ -1,0 +1,121 @@
+"""The instances of a roll: those of a file, or those that a live group shows, and the members of each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from attrs import field, frozen
+
+from assignor.formats.text import join_names
+from assignor.groups import DescribedGroupMember, InspectedGroup, InspectedMember, matches, member_label
+from assignor.groups.member_names import UUID_TEXT
+from upgrade.errors import UpgradeError
+from upgrade.input_values import InvalidInput, read_text
+from upgrade.roll.plan import RollInstance
+
+_THREAD: Final = re.compile(r"-StreamThread-\d+(-consumer)?$")
+_NUMBER: Final = re.compile(r"-\d+$")
+_MOST: Final = 10_000
+
+
+class InstancesError(UpgradeError):
+    """The instances are not known; the message says why."""
+
+
+@frozen
+class InstanceNames:
+    """The instances by name, and how the group shows each: as ``group --restarted`` takes it."""
+
+    shown: Mapping[str, str] = field(hash=False)
+
+    def of(self, member: DescribedGroupMember) -> str:
+        """Return the instance of a member, by the longest text that fits; empty if it belongs to none."""
+        fitting = [name for name, shown in self.shown.items() if matches(shown, member)]
+        return max(fitting, key=lambda name: len(self.shown[name]), default="")
+
+    def instances(self, group: InspectedGroup) -> tuple[RollInstance, ...]:
+        """Return the instances with the number of their members.
+
+        Raises:
+            InstancesError: A member belongs to no instance, or an instance has none.
+        """
+        counted = Counter(self.of(member.described) for member in group.members)
+        if strangers := [member_label(member.described) for member in group.members if not self.of(member.described)]:
+            raise InstancesError(
+                f"{join_names(strangers)} of the group is none of the instances {join_names(self.shown)}"
+            )
+        if absent := [name for name in self.shown if not counted[name]]:
+            raise InstancesError(f"no member of the group is {join_names(absent)}: expected all instances to run")
+        return tuple(
+            RollInstance(name, counted[name], "" if shown == name else shown) for name, shown in self.shown.items()
+        )
+
+
+def names_of(instances: Iterable[RollInstance]) -> InstanceNames:
+    """Return the names of a plan."""
+    return InstanceNames({instance.name: instance.shown or instance.name for instance in instances})
+
+
+def read_instances(path: Path) -> InstanceNames:
+    """Read a file: a line for each instance, its name and, if the group shows it by another one, that."""
+    shown: dict[str, str] = {}
+    try:
+        lines = read_text(path).splitlines()
+    except (OSError, UnicodeDecodeError, InvalidInput) as error:
+        raise InstancesError(f"cannot read {path}: {error}") from error
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if len(words) > 2 or words[0] in shown or len(shown) >= _MOST:
+            raise InstancesError(
+                f"{path}, line {number}: expected a new NAME and at most one word that the group shows, and at most "
+                f"{_MOST:,} of them, got {line.strip()!r}"
+            )
+        shown[words[0]] = words[-1]
+    if not shown:
+        raise InstancesError(f"{path}: expected a line for each instance, got none")
+    return InstanceNames(shown)
+
+
+def seen_instances(group: InspectedGroup) -> InstanceNames:
+    """Name the instances of a group by what they keep: instance id or client id without the thread, else host.
+
+    Raises:
+        InstancesError: What members show does not tell them apart.
+    """
+    processes: dict[object, list[InspectedMember]] = defaultdict(list)
+    for member in group.members:
+        processes[member.subscription.process_id or member.described.member_id].append(member)
+    names = [_kept_name(threads[0].described) for threads in processes.values()]
+    if not all(names) or len({*names}) < len(names):
+        labels = join_names(sorted({member.label for member in group.members}))
+        raise InstancesError(
+            f"cannot name the instances by what they keep when they restart (group.instance.id, client.id or host): "
+            f"{labels}; give --instances FILE"
+        )
+    return InstanceNames({name: name for name in sorted(names, key=_natural)})
+
+
+def _kept_name(member: DescribedGroupMember) -> str:
+    """Name what a process keeps: Kafka Streams adds the thread to both ids."""
+    if member.group_instance_id:
+        threaded = _THREAD.search(member.client_id)
+        return _NUMBER.sub("", member.group_instance_id) if threaded else member.group_instance_id
+    client = _THREAD.sub("", member.client_id)
+    return member.host.removeprefix("/") if UUID_TEXT.search(client) or not client else client
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort key by which pod-2 comes before pod-10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def processes_of(members: Iterable[InspectedMember], names: InstanceNames, instance: str) -> list[str]:
+    """Return the process ids of an instance."""
+    ids = {str(member.subscription.process_id) for member in members if names.of(member.described) == instance}
+    return sorted(ids)

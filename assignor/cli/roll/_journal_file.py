@@ -1,0 +1,79 @@
+"""The file of a journal: each record is on disk before anything follows from it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from upgrade.input_values import MAX_CAPTURE_BYTES
+from upgrade.roll.journal import JournalError, JournalLine, RollRecord, read_journal
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class JournalFile:
+    """A journal that is open for appending; ``open_journal`` makes one."""
+
+    def __init__(self, path: Path, descriptor: int, now: Callable[[], str] = _now) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._now = now
+        content = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
+        read = read_journal(content, str(path))
+        self.lines = list(read.lines)
+        self.is_torn = read.is_torn
+        if read.is_torn:
+            os.ftruncate(descriptor, read.whole_bytes)
+
+    @property
+    def records(self) -> list[RollRecord]:
+        """The records so far."""
+        return [line.record for line in self.lines]
+
+    def append(self, record: RollRecord) -> JournalLine:
+        """Write a record, and return when it is on disk."""
+        line = JournalLine(self._now(), record)
+        rest = line.text().encode()
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+        os.fsync(self._descriptor)
+        self.lines.append(line)
+        return line
+
+
+@contextmanager
+def open_journal(path: Path) -> Iterator[JournalFile]:
+    """Open a journal, or make one that only its user reads; another process of this host is kept out.
+
+    Raises:
+        JournalError: Another process has it open, or it is none.
+    """
+    is_new = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JournalError(f"{path}: another process continues this roll") from None
+        if os.fstat(descriptor).st_size > MAX_CAPTURE_BYTES:
+            raise JournalError(f"{path}: expected at most {MAX_CAPTURE_BYTES:,} bytes")
+        if is_new:
+            _sync_folder(path.parent)
+        yield JournalFile(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Return when the name of a new file is on disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,93 @@
+"""One look at a live group, as a roll sees it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from attrs import evolve, frozen
+
+from assignor.cli.group._lookup import Lookup
+from assignor.cli.group._watch import error_text
+from assignor.cli.roll._instances import InstanceNames
+from assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
+from assignor.groups.described_group import DEAD
+from assignor.groups.offsets import offset_request, partition_lags
+from upgrade.cluster.client.errors import ClusterError
+from upgrade.releases import Release
+from upgrade.roll.group import GroupObservation, MemberSeen, PartitionOffsets
+
+
+@frozen
+class LiveLook:
+    """A look, and the group of which it is; None: it was not described."""
+
+    seen: GroupObservation
+    group: InspectedGroup | None = None
+
+
+def look_at(
+    lookup: Lookup,
+    name: str,
+    names: InstanceNames,
+    assume: Release | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> LiveLook:
+    """Describe a group, with its offsets while it is stable. What fails is part of the look."""
+    try:
+        group = inspect_group(lookup.group(name), assume=assume)
+    except NoSuchGroup:
+        return LiveLook(GroupObservation(seconds=clock(), state=DEAD))
+    except ClusterError as error:
+        return LiveLook(GroupObservation(seconds=clock(), state="", problem=error_text(error)))
+    raw = group.described
+    if raw.hides_members:
+        return LiveLook(GroupObservation(seconds=clock(), state="", problem=raw.error))
+    offsets = None
+    if group.is_streams and group.members:
+        request = offset_request(group)
+        read = lookup.offsets([request], lambda _line: None)[request.group]
+        group = evolve(group, offsets=read)
+        if not read.failures:
+            offsets = {
+                str(lag.partition): PartitionOffsets(committed=lag.committed, end=lag.end)
+                for lag in partition_lags(group)
+                if lag.member is not None
+            }
+    leading = group.leading_process
+    leaders = {names.of(member.described) for member in group.members if str(member.subscription.process_id) == leading}
+    observation = GroupObservation(
+        seconds=clock(),
+        state=raw.state,
+        members=tuple(_member(member, names) for member in group.members) or _undecoded(group, names),
+        offsets=offsets,
+        leader=leaders.pop() if len(leaders) == 1 else None,
+    )
+    return LiveLook(observation, group)
+
+
+def _member(member: InspectedMember, names: InstanceNames) -> MemberSeen:
+    sent, got = member.subscription, member.assignment
+    candidates = sent.candidate_releases
+    return MemberSeen(
+        member_id=member.described.member_id,
+        instance=names.of(member.described),
+        label=member.label,
+        unpinned=candidates.unpinned,
+        pinned=candidates.pinned,
+        used_version=sent.used_version,
+        supported_version=sent.supported_version,
+        protocol=member.rebalance_protocol,
+        rejoins=member.is_about_to_rejoin,
+        is_scheduled=bool(got.next_rebalance_ms),
+        active=frozenset(map(str, got.active)),
+        problem=sent.problem or got.problem or "",
+    )
+
+
+def _undecoded(group: InspectedGroup, names: InstanceNames) -> tuple[MemberSeen, ...]:
+    """Return the members of a group that shows no metadata."""
+    return tuple(
+        MemberSeen(member_id=member.member_id, instance=names.of(member), label=member.client_id)
+        for member in group.described.members
+    )

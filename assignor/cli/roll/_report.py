@@ -1,0 +1,165 @@
+"""One page for the change ticket: what was planned, done, predicted and seen, from the journal alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from assignor.cli.roll._output import expectation_text, observed_text
+from assignor.formats.text import join_names
+from upgrade.roll.deviations import SafeOption
+from upgrade.roll.journal import (
+    BackPlanned,
+    CommandEnded,
+    DeviationFound,
+    JournalLine,
+    PlanRecorded,
+    QuestionAnswered,
+    RollResumed,
+    RoundVerified,
+    StepBegan,
+    StepPassed,
+)
+from upgrade.roll.plan import BROKERS, GROUP, RollPlan, RollRound
+from upgrade.roll.state import replay
+
+_LIMITS: Final = {
+    GROUP: "Metadata of members shows versions, not releases: a round is verified as far as versions show it, and by "
+    "what was restarted with which configuration.",
+    BROKERS: "Brokers show the levels that they support, not patch releases: a round is verified as far as levels show "
+    "it, and by what was restarted.",
+}
+"""What a report cannot know."""
+
+
+def report_lines(lines: Sequence[JournalLine]) -> Iterator[str]:
+    """Write the report of a journal as Markdown."""
+    state = replay(line.record for line in lines)
+    plan = state.plan
+    outcome = state.outcome or ("stopped by an operator" if state.is_paused else "not finished")
+    yield f"# {_cell(plan.name)}: {plan.origin} to {plan.target}: {outcome}"
+    yield ""
+    yield from _table(("what", "value"), _facts(plan, lines, outcome))
+    yield ""
+    yield "## Rounds"
+    yield ""
+    yield from _table(("round", "what", "way back", "verified"), _rounds(lines))
+    yield ""
+    yield "## Steps"
+    yield ""
+    yield from _table(("step", "began", "instances", "commands", "expected", "observed"), _steps(lines))
+    yield ""
+    yield "## Deviations and decisions"
+    yield ""
+    decisions = list(_decisions(lines))
+    if decisions:
+        yield from _table(("when", "step", "what", "decision or likely meaning"), decisions)
+    else:
+        yield "None."
+    yield ""
+    yield _LIMITS[plan.kind]
+
+
+def _facts(plan: RollPlan, lines: Sequence[JournalLine], outcome: str) -> Iterator[tuple[str, str]]:
+    yield plan.kind, plan.name
+    yield "outcome", outcome
+    yield "from, to", f"{plan.origin}, {plan.target}"
+    yield "began, last record", f"{lines[0].at}, {lines[-1].at}"
+    yield "instances", join_names(plan.names, limit=20)
+    canary = f", {plan.canary} first and alone" if plan.canary else ""
+    yield "restarted by", f"{' and '.join(plan.verbs)}, {plan.batch} at a time{canary}"
+    limits = plan.limits
+    yield (
+        "limits",
+        f"{limits.timeout_s:g} s a step, {limits.max_unowned_s:g} s without owner, a lag of {limits.max_lag:,}",
+    )
+    continued = [line.at for line in lines if isinstance(line.record, RollResumed)]
+    yield "continued", ", ".join(continued) or "never"
+
+
+def _rounds(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
+    """Yield the rounds, those of the way back below those that were planned first."""
+    rounds: tuple[RollRound, ...] = ()
+    verified: dict[int, str] = {}
+    prefix = ""
+    for line in lines:
+        record = line.record
+        if isinstance(record, PlanRecorded):
+            rounds = record.plan.rounds
+        elif isinstance(record, RoundVerified):
+            verified[record.round] = f"{line.at}: {record.gates.get('config') or record.gates.get('levels', '')}"
+        elif isinstance(record, BackPlanned):
+            yield from _round_rows(rounds, verified, prefix)
+            rounds, verified, prefix = record.rounds, {}, "back "
+    yield from _round_rows(rounds, verified, prefix)
+
+
+def _round_rows(rounds: Iterable[RollRound], verified: dict[int, str], prefix: str) -> Iterator[tuple[str, ...]]:
+    for number, roll_round in enumerate(rounds, 1):
+        back = f"{roll_round.way_back}: {roll_round.back}" if roll_round.back else roll_round.way_back
+        yield f"{prefix}{number}", f"{roll_round.text} ({roll_round.config})", back, verified.get(number, "no")
+
+
+def _steps(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
+    began: tuple[str, StepBegan] | None = None
+    ended: list[CommandEnded] = []
+    for line in lines:
+        record = line.record
+        if isinstance(record, StepBegan):
+            if began:
+                yield _step_row(*began, ended, "did not pass")
+            began, ended = (line.at, record), []
+        elif isinstance(record, CommandEnded):
+            ended.append(record)
+        elif isinstance(record, StepPassed) and began:
+            yield _step_row(*began, ended, f"passed: {_observed(record)}")
+            began = None
+    if began:
+        yield _step_row(*began, ended, "not passed yet")
+
+
+def _step_row(at: str, record: StepBegan, ended: Iterable[CommandEnded], seen: str) -> tuple[str, ...]:
+    commands = [f"{end.verb} {end.instance}: {end.how if end.status is None else end.status}" for end in ended]
+    expected = expectation_text(record.expectation)
+    return str(record.step), at, join_names(record.instances), "; ".join(commands), expected, seen
+
+
+def _observed(record: StepPassed) -> str:
+    seen = record.observed
+    if "controller" in seen:
+        return f"{observed_text(seen)}, {seen['seconds']:g} s"
+    moved: Any = seen.get("moved", {})
+    forecasts: dict[Any, str] = {True: ", tasks as forecast", False: ", other tasks than forecast"}
+    forecast = forecasts.get(seen.get("as_forecast"), "")
+    versions = ", ".join(map(str, seen.get("versions", ())))
+    times = f"{seen.get('unowned_seconds', 0)} s without owner, {seen.get('seconds', 0)} s"
+    return f"version {versions}, {len(moved)} tasks moved{forecast}, {times}; {record.gates.get('commits', '')}"
+
+
+def _decisions(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
+    for line in lines:
+        record = line.record
+        if isinstance(record, DeviationFound):
+            what = f"{record.kind.value}: expected {record.expected}, observed {record.observed}"
+            yield line.at, str(record.step), what, record.likely
+        elif isinstance(record, QuestionAnswered) and (record.step or record.option is not SafeOption.CONTINUE):
+            yield (
+                line.at,
+                str(record.step or ""),
+                f"answer about {record.about}",
+                f"{record.option.value} ({record.by})",
+            )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+def _cell(text: str) -> str:
+    """Return a text that is one cell of a table, and no markup."""
+    escaped = text.replace("\\", "\\\\")
+    for character in "|<>`*_[]":
+        escaped = escaped.replace(character, f"\\{character}")
+    return " ".join(escaped.split())

@@ -1,0 +1,214 @@
+"""What a live group does not show, and may be: which member leads, what each runs, the next process ids.
+
+A group shows the input and the result of its last decision. What repeats that decision is possible; without any there
+is no forecast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from attrs import evolve, frozen
+
+from assignor import FatalError, StreamsAssignor
+from assignor.groups import InspectedMember
+from assignor.groups.decoded import AssignmentSeen, assignment_seen
+from assignor.groups.standbys import StandbyKind
+from assignor.task_assignor import BUILT_IN
+from spark_sim.forecast.live_simulation import LiveSimulation, ObservedWorkload, keeps_process_id
+from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess, possible_releases
+from spark_sim.forecast.operations import ADD, STOP, Operation
+from spark_sim.model.scenario import Instance
+from subscription_codec import TaskId
+from upgrade.release_behaviour import ReleaseBehaviour
+from upgrade.releases import OURS, Release
+
+MOST_LEADERS: Final = 8
+"""The processes up to which each of them is played as the leader."""
+DRAWS: Final = 3
+"""How many process ids are drawn at random, beside one for each place in the order of the ids."""
+_HALF: Final = 1 << 127
+
+
+@frozen(kw_only=True, eq=False)
+class PossibleGroup:
+    """The group as it may be: it repeats its last decision."""
+
+    observed: ObservedGroup
+    leader: InspectedMember
+    instances: Mapping[str, Instance]
+    """Process => what it runs."""
+    task_assignor: str | None
+    """What our own leaders use, a key of ``task_assignor.BUILT_IN``; None if the leader is Kafka's."""
+
+    @property
+    def leading(self) -> str:
+        """The process of the leader."""
+        return process_of(self.observed, self.leader)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The releases that the leader can be, which behave alike."""
+        behaviour = self.instances[self.leading].release.behaviour
+        return tuple(release for release in possible_releases(self.leader) if release.behaviour == behaviour)
+
+    def continued(self, now_ms: int, new_process_ids: Mapping[str, UUID], *, ephemeral: bool) -> LiveSimulation:
+        """Return a simulation that continues it; ``ForecastError`` if a member fails on what it was sent."""
+        workload = ObservedWorkload.of(self.observed, ephemeral=ephemeral, task_assignor_name=self.task_assignor)
+        try:
+            return LiveSimulation(workload, self.instances, self.leader, now_ms, new_process_ids)
+        except FatalError as error:
+            name = self.observed.group.described.name
+            raise ForecastError(f"group {name}: a member fails on its assignment: {error}") from error
+
+
+def possible_groups(observed: ObservedGroup, process: str, now_ms: int) -> Iterator[PossibleGroup]:
+    """Yield the group as it may be: with the leaders that repeat its last decision, and what the processes run.
+
+    Args:
+        observed: The group, with its standbys.
+        process: The process of a step: in a large group it is among the leaders that are tried.
+        now_ms: The time, in milliseconds since 1970.
+
+    Raises:
+        ForecastError: There is none.
+    """
+    tried: list[str | None] = []
+    for leader in _possible_leaders(observed, process):
+        for release in _by_behaviour(possible_releases(leader)):
+            instances = {
+                process.name: _instance(process.threads[0], release.behaviour) for process in observed.processes
+            }
+            for name in BUILT_IN if release == OURS else (None,):
+                tried.append(_difference(observed, leader, instances[process_of(observed, leader)], name, now_ms))
+                if tried[-1] is None:
+                    yield PossibleGroup(observed=observed, leader=leader, instances=instances, task_assignor=name)
+    if None in tried:
+        return
+    raise ForecastError(
+        f"group {observed.group.described.name}: no release and leader repeats its last assignment "
+        f"({min(filter(None, tried), key=len, default='no member can be the leader')}): the members have a "
+        "configuration that the group does not show (num.standby.replicas, acceptable.recovery.lag, rack.aware..., a "
+        "task assignor of their own), or subtopologies have state that no member has reported; --config names the first"
+    )
+
+
+def _possible_leaders(observed: ObservedGroup, process: str) -> Iterator[InspectedMember]:
+    """Yield one member of each process that may lead: the process that schedules a rebalance, or each."""
+    leading = observed.group.leading_process
+    for candidate in _representatives(observed, process):
+        if leading in (None, str(candidate.process_id)):
+            yield candidate.threads[0]
+
+
+def _representatives(observed: ObservedGroup, process: str) -> Sequence[ObservedProcess]:
+    """Return all processes of a small group; of a large one the process of a step and one other."""
+    if len(observed.processes) <= MOST_LEADERS:
+        return observed.processes
+    others = (other for other in observed.processes if other.name != process)
+    return [*(other for other in observed.processes if other.name == process), next(others)]
+
+
+def next_leaders(group: PossibleGroup, operation: Operation, process: str) -> Iterator[str | None]:
+    """Yield the processes that may lead when the leader has gone; None if it stays. A static leader comes back."""
+    goes = operation.verb != ADD and group.leading == process
+    is_empty = operation.verb == STOP and len(group.observed.processes) == 1
+    if not goes or is_empty or (group.leader.described.group_instance_id and operation.verb != STOP):
+        yield None
+        return
+    for candidate in _representatives(group.observed, process):
+        if operation.verb != STOP or candidate.name != process:
+            yield candidate.name
+
+
+def _by_behaviour(releases: Iterable[Release]) -> Iterable[Release]:
+    """Return the newest release of each behaviour."""
+    return {release.behaviour: release for release in releases}.values()
+
+
+def _instance(member: InspectedMember, behaviour: ReleaseBehaviour) -> Instance:
+    """Return what a member runs: a release of this behaviour if it can be, else the newest that it can be."""
+    candidates = possible_releases(member)
+    alike = [release for release in candidates if release.behaviour == behaviour]
+    release = (alike or candidates)[-1]
+    if release in member.subscription.candidate_releases.unpinned:
+        return Instance(release)
+    used = member.subscription.used_version
+    return Instance(release, next(value for value in release.upgrade_from if release.pinned_version(value) == used))
+
+
+def _difference(
+    observed: ObservedGroup, leader: InspectedMember, instance: Instance, task_assignor: str | None, now_ms: int
+) -> str | None:
+    """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal."""
+    config = evolve(observed.config, upgrade_from=instance.upgrade_from)
+    name = f"{instance} ({task_assignor})" if task_assignor else str(instance)
+    assignor = StreamsAssignor(
+        observed.topology,
+        config,
+        process_id=leader.subscription.process_id,
+        release=instance.release,
+        task_assignor=BUILT_IN[task_assignor] if task_assignor else None,
+    )
+    members = observed.group.members
+    subscriptions = {member.described.member_id: member.described.subscription for member in members}
+    try:
+        assignments = assignor.assign(observed.cluster(now_ms), subscriptions)
+    except FatalError as error:
+        return f"{name} fails: {error}"
+    differing = sum(
+        _shown(assignment_seen(assignments[member.described.member_id], streams=True)) != _shown(member.assignment)
+        for member in members
+    )
+    return f"{name} gives {differing} of {len(members)} members other tasks" if differing else None
+
+
+def _shown(assignment: AssignmentSeen) -> tuple[object, ...]:
+    """Return what has to be equal; the time of a scheduled rebalance depends on that of the decision."""
+    is_last = assignment.next_rebalance_ms is None
+    return assignment.active, assignment.standbys, assignment.used_version, is_last
+
+
+def with_standbys(observed: ObservedGroup) -> ObservedGroup:
+    """Return a group with its ``num.standby.replicas``: as configured, or as many as the tasks with standbys have."""
+    configured = observed.config.num_standby_replicas
+    kinds = observed.group.standby_kinds
+    replicas: dict[TaskId, int] = {}
+    for member in observed.group.members:
+        for task in member.assignment.standbys:
+            if kinds[task] is StandbyKind.STANDBY:
+                replicas[task] = replicas.get(task, 0) + 1
+    number = configured or max(replicas.values(), default=0)
+    return evolve(observed, config=evolve(observed.config, num_standby_replicas=number))
+
+
+def process_of(observed: ObservedGroup, member: InspectedMember) -> str:
+    """Return the name of the process of a member."""
+    return next(process.name for process in observed.processes if member in process.threads)
+
+
+def new_process_ids(group: PossibleGroup, operation: Operation, process: str, *, ephemeral: bool) -> Sequence[UUID]:
+    """Return process ids of which one is like the one that a step makes: assignors go by their order.
+
+    There is one for each place among those of the group; in a large group, some of them. Up to 2.8 the order of hash
+    codes counts, too, so others are drawn.
+    """
+    started = operation.instance or group.instances.get(process)
+    has_state = not ephemeral and any(subtopology.stateful for subtopology in group.observed.topology.subtopologies)
+    keeps = started is not None and keeps_process_id(started.release) and has_state
+    if operation.verb == STOP or (keeps and operation.verb != ADD):
+        return [UUID(int=0)]
+    taken = sorted(_as_number(process.process_id) for process in group.observed.processes)
+    places = [(below + above) // 2 for below, above in pairwise([-_HALF, *taken, _HALF])]
+    step = max(1, len(places) // MOST_LEADERS)
+    drawn = (Random(number).getrandbits(128) for number in range(DRAWS))
+    return [*(UUID(int=place % (2 * _HALF)) for place in places[::step]), *(UUID(int=bits) for bits in drawn)]
+
+
+def _as_number(process_id: UUID) -> int:
+    """Return the number by which Java orders ids: one with a sign."""
+    return process_id.int - 2 * _HALF if process_id.int >= _HALF else process_id.int

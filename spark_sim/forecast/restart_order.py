@@ -1,0 +1,338 @@
+"""The cheapest order in which all instances of a group are restarted, by playing the restarts.
+
+What is cheap. An order is compared by the first of these in which it differs: what goes wrong, tasks that change their
+process, state to restore (bytes as far as they are known, then offsets, then stores), rebalances, changes of the
+leader.
+
+How it is found. A group does not show which member leads, nor which one would next. So the order is sought for one of
+the possible leaders, as members of one release decide alike, and then played for each, with each next leader. If that
+leader can be of releases that behave differently, or have several task assignors, the costs with each are added. Up to
+``MOST_EXACT`` instances the search is A*: it begins with the cheapest beginnings, takes beginnings that leave the group
+in one state as one, and ends with the first whole order that it takes, so that no other is cheaper. The estimate of the
+rest is what cannot be avoided: a rebalance for each instance that is not static, and a change of the leader if that has
+still to restart. With more instances, or after ``MOST_PLAYS`` restarts played, the next restart is one that costs no
+more than that, else the cheapest of a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count, islice
+from operator import add, sub
+from random import Random
+from typing import Any, Final, Self
+from uuid import UUID
+
+from attrs import asdict, astuple, define, evolve, frozen
+
+from spark_sim.forecast.assumptions import assumptions
+from spark_sim.forecast.live_simulation import LiveSimulation
+from spark_sim.forecast.observation import ObservedGroup
+from spark_sim.forecast.operations import Operation
+from spark_sim.forecast.possibilities import MOST_LEADERS, possible_groups, with_standbys
+from spark_sim.model.scenario import Instance
+
+MOST_EXACT: Final = 8
+"""The most instances of which the cheapest order is searched for."""
+MOST_PLAYS: Final = 10_000
+"""The restarts played after which no search goes on."""
+MOST_CANDIDATES: Final = 8
+"""How many instances are compared as the next one where no search is made."""
+
+
+@frozen(order=True)
+class Cost:
+    """What restarts cost; compared in this order."""
+
+    violations: int = 0
+    """What goes wrong."""
+    moves: int = 0
+    """How often a task changes its process."""
+    bytes: int = 0
+    """Of state to restore, as far as they are known."""
+    offsets: int = 0
+    """To restore, as far as they are known."""
+    stores: int = 0
+    """To restore."""
+    rebalances: int = 0
+    leader_changes: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*map(add, astuple(self), astuple(other)))
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(*map(sub, astuple(self), astuple(other)))
+
+    @classmethod
+    def of(cls, simulation: LiveSimulation) -> Self:
+        """Return what has happened to a group so far."""
+        return cls(
+            violations=len(simulation.violations),
+            moves=simulation.moved_tasks,
+            bytes=sum(store.bytes or 0 for store in simulation.restored),
+            offsets=sum(store.offsets or 0 for store in simulation.restored),
+            stores=len(simulation.restored),
+            rebalances=simulation.coordinator.generation - 1,
+            leader_changes=simulation.leader_changes,
+        )
+
+
+@frozen
+class CostRange:
+    """The costs of a restart, or of all, over the possibilities."""
+
+    least: Cost
+    most: Cost
+
+    @classmethod
+    def of(cls, costs: Sequence[Cost]) -> Self:
+        """Return the range of costs; the cheapest and the dearest as a whole."""
+        return cls(min(costs), max(costs))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"least": asdict(self.least), "most": asdict(self.most)}
+
+
+@frozen(kw_only=True)
+class RestartOrder:
+    """An order in which all instances of a group are restarted."""
+
+    group: str
+    operation: Operation
+    tasks: int
+    restarts: tuple[tuple[str, CostRange], ...]
+    """The processes in their order, each with what its restart costs."""
+    cost: CostRange
+    """Of all restarts."""
+    at_least: Cost
+    """What every order costs."""
+    is_exact: bool
+    """Whether no other order is cheaper."""
+    plays: int
+    """How many restarts were played."""
+    leader: str
+    """The process that leads now, as far as is known: the order is the cheapest for it."""
+    leaders: tuple[str, ...]
+    """The processes that may lead now: the costs are those of all of them."""
+    violations: tuple[str, ...]
+    """What goes wrong, in some possibility."""
+    assumptions: tuple[str, ...]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing goes wrong, whoever leads."""
+        return not self.violations
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "group": self.group,
+            "step": str(self.operation),
+            "processes": len(self.restarts),
+            "tasks": self.tasks,
+            "order": [{"process": process, "cost": cost.as_json()} for process, cost in self.restarts],
+            "cost": self.cost.as_json(),
+            "is_cheapest": self.is_exact,
+            "at_least": asdict(self.at_least),
+            "plays": self.plays,
+            "leader": self.leader,
+            "leaders": list(self.leaders),
+            "violations": list(self.violations),
+            "assumed": list(self.assumptions),
+        }
+
+
+def restart_order(
+    observed: ObservedGroup,
+    operation: Operation,
+    *,
+    now_ms: int,
+    session_timeout_s: float | None = None,
+    ephemeral: bool = False,
+    most_plays: int = MOST_PLAYS,
+    on_played: Callable[[int], object] = lambda _number: None,
+) -> RestartOrder:
+    """Find the cheapest order in which all instances of a group are restarted.
+
+    Args:
+        observed: The group.
+        operation: ``restart all`` or ``upgrade all``.
+        now_ms: As of ``forecast``.
+        session_timeout_s: As of ``forecast``.
+        ephemeral: As of ``forecast``.
+        most_plays: The restarts played after which the search does not go on.
+        on_played: Called with the number of restarts that are played, after each.
+
+    Raises:
+        ForecastError: No possibility repeats the last decision of the group.
+    """
+    observed = with_standbys(observed)
+    names = sorted(process.name for process in observed.processes)
+    ids = {name: new_process_id(name) for name in names}
+    starts: dict[str, list[_Group]] = {}
+    for possible in possible_groups(observed, names[0], now_ms):
+        started = {name: operation.instance or possible.instances[name] for name in names}
+        group = possible.continued(now_ms, ids, ephemeral=ephemeral)
+        starts.setdefault(possible.leading, []).append((group, started))
+    beginnings = [_Beginning((), tuple(names), tuple(groups)) for groups in starts.values()]
+    search = _Search(frozenset(process.name for process in observed.processes if process.is_static), on_played)
+    order, is_exact = search.order(beginnings[0], most_plays)
+    played = [
+        [start, *search.along(start, order)]
+        for beginning in beginnings
+        for start in map(beginning.with_next_leader, _next_leaders(observed))
+    ]
+    ends = [group for *_, end in played for group, _ in end.groups]
+    return RestartOrder(
+        group=observed.group.described.name,
+        operation=operation,
+        tasks=len(observed.tasks),
+        restarts=tuple(
+            (
+                name,
+                CostRange.of(
+                    [
+                        after - before
+                        for steps in played
+                        for before, after in zip(steps[number].costs, steps[number + 1].costs, strict=True)
+                    ]
+                ),
+            )
+            for number, name in enumerate(order)
+        ),
+        cost=CostRange.of([Cost.of(group) for group in ends]),
+        at_least=evolve(search.unavoidable(beginnings[0])[0], leader_changes=0),
+        is_exact=is_exact,
+        plays=search.plays,
+        leader=next(iter(starts)),
+        leaders=tuple(starts),
+        violations=tuple(dict.fromkeys(text for group in ends for text in group.violation_texts)),
+        assumptions=(
+            *assumptions(observed, session_timeout_s, ephemeral=ephemeral),
+            "the order is the cheapest if the member that is longest in the group leads next; costs are those of any",
+            "a process that finds no process id draws one of several that are possible: assignors go by their order",
+        ),
+    )
+
+
+def _next_leaders(observed: ObservedGroup) -> Sequence[str | None]:
+    """Return the processes that are tried as the next leader, whenever one has gone; None: the longest in the group.
+
+    In a large group only that: each more would play all of its restarts again.
+    """
+    is_small = len(observed.processes) <= MOST_LEADERS
+    return None, *(process.name for process in observed.processes if is_small)
+
+
+def new_process_id(process: str) -> UUID:
+    """Return the process id that a process gets if it finds none: always the same, so that orders can be compared."""
+    return UUID(int=Random(process).getrandbits(128))
+
+
+_Group = tuple[LiveSimulation, Mapping[str, Instance]]
+"""The group as it may be, and what each process is started as."""
+
+
+@frozen(eq=False)
+class _Beginning:
+    """A group after the first restarts of an order."""
+
+    restarted: tuple[str, ...]
+    remaining: tuple[str, ...]
+    groups: tuple[_Group, ...]
+    """The group with one leader, for each release that it can be."""
+
+    def with_next_leader(self, process: str | None) -> _Beginning:
+        """Return a copy in which this process leads whenever a leader has gone."""
+        groups = [(group.fork(), started) for group, started in self.groups]
+        for group, _ in groups:
+            group.elect(process)
+        return _Beginning(self.restarted, self.remaining, tuple(groups))
+
+    @property
+    def costs(self) -> list[Cost]:
+        """What the restarts have cost, with each release."""
+        return [Cost.of(group) for group, _ in self.groups]
+
+    @property
+    def leaders(self) -> set[str]:
+        """The processes that lead."""
+        return {group.leader for group, _ in self.groups}
+
+    @property
+    def state(self) -> Hashable:
+        """What decides how the group goes on: beginnings with equal ones do so alike."""
+        return self.remaining, *(group.state for group, _ in self.groups)
+
+
+@define(eq=False)
+class _Search:
+    """Plays restarts."""
+
+    static: frozenset[str]
+    """The processes whose members are static."""
+    on_played: Callable[[int], object]
+    plays: int = 0
+
+    def order(self, start: _Beginning, most_plays: int) -> tuple[tuple[str, ...], bool]:
+        """Return an order, and whether none is cheaper."""
+        if len(start.remaining) > MOST_EXACT:
+            return self._greedy(start), False
+        number = count()
+        beginnings = [(self._estimate(start), 0, next(number), start)]
+        passed = set[Hashable]()
+        while True:
+            *_, beginning = heappop(beginnings)
+            if not beginning.remaining:
+                return beginning.restarted, True
+            if self.plays >= most_plays:
+                return self._greedy(beginning), False
+            state = beginning.state
+            if state not in passed:
+                passed.add(state)
+                for name in beginning.remaining:
+                    longer = self._restart(beginning, name)
+                    heappush(beginnings, (self._estimate(longer), -len(longer.restarted), next(number), longer))
+
+    def along(self, start: _Beginning, order: Iterable[str]) -> Iterator[_Beginning]:
+        """Play an order; yield the group after each restart."""
+        for name in order:
+            start = self._restart(start, name)
+            yield start
+
+    def unavoidable(self, beginning: _Beginning) -> list[Cost]:
+        """Return what every order of the remaining restarts costs at least, with each release of the leader."""
+        dynamic = {*beginning.remaining} - self.static
+        is_alone = len(beginning.restarted) + len(beginning.remaining) == 1
+        return [
+            Cost(rebalances=len(dynamic), leader_changes=int(not is_alone and group.leader in dynamic))
+            for group, _ in beginning.groups
+        ]
+
+    def _estimate(self, beginning: _Beginning) -> Cost:
+        return sum((*beginning.costs, *self.unavoidable(beginning)), start=Cost())
+
+    def _greedy(self, beginning: _Beginning) -> tuple[str, ...]:
+        """Go on with a restart that costs no more than it must, else with the cheapest of some; the leader last."""
+        while beginning.remaining:
+            least, leaders = self._estimate(beginning), beginning.leaders
+            candidates: list[_Beginning] = []
+            for name in islice(sorted(beginning.remaining, key=leaders.__contains__), MOST_CANDIDATES):
+                candidates.append(self._restart(beginning, name))
+                if self._estimate(candidates[-1]) <= least:
+                    break
+            beginning = min(candidates, key=self._estimate)
+        return beginning.restarted
+
+    def _restart(self, beginning: _Beginning, process: str) -> _Beginning:
+        groups = []
+        for before, started in beginning.groups:
+            group = before.fork().start(process, started[process]).finish()
+            group.events.clear()  # nobody reads them, and there are many groups
+            groups.append((group, started))
+            self.plays += 1
+            self.on_played(self.plays)
+        remaining = tuple(name for name in beginning.remaining if name != process)
+        return _Beginning((*beginning.restarted, process), remaining, tuple(groups))

@@ -1,0 +1,165 @@
+"""A simulated group that is rolled: what a look at it shows, what commands do to it, and what a step would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
+from assignor.groups.described_group import DescribedGroupMember
+from assignor.groups.member import InspectedMember
+from spark_sim.model.coordinator import GroupPhase
+from spark_sim.model.processes import start_process, stop_process
+from spark_sim.model.scenario import Instance, Scenario
+from spark_sim.model.settle import settle
+from spark_sim.model.simulation import Simulation
+from spark_sim.model.violations import Violation
+from spark_sim.model.workload import Workload
+from upgrade.releases import resolve_release
+from upgrade.roll.expectation import Expectation, ExpectedOutcome
+from upgrade.roll.group import GroupObservation, MemberSeen
+from upgrade.roll.plan import START, STOP, InstanceConfig
+
+_STATES: Final[Mapping[GroupPhase, str]] = {
+    GroupPhase.EMPTY: "Empty",
+    GroupPhase.PREPARING_REBALANCE: "PreparingRebalance",
+    GroupPhase.COMPLETING_REBALANCE: "CompletingRebalance",
+    GroupPhase.STABLE: "Stable",
+}
+
+
+class RolledGroup(Simulation):
+    """A group whose processes are restarted by commands. A state of a search: it is forked before it changes."""
+
+    @classmethod
+    def started(cls, names: Iterable[str], config: InstanceConfig, workload: Workload) -> RolledGroup:
+        """Return a group of processes that run the same, at rest."""
+        instance = instance_of(config)
+        return cls(Scenario(tuple((name, instance) for name in names), (), workload)).begin()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing happens any more by itself."""
+        has_joined = all(not member.rejoin_needed for member in self.running_members)
+        phase = self.coordinator.phase
+        idle = phase is GroupPhase.STABLE and not self.coordinator.pending_sync_responses
+        return has_joined and not self.orphaned_ids and (idle or phase is GroupPhase.EMPTY)
+
+    def settled(self) -> RolledGroup:
+        """Return the group at rest."""
+        twin = self.fork()
+        settle(twin)
+        return twin
+
+    def runs(self, process: str) -> InstanceConfig | None:
+        """Return what a process runs; None if it does not."""
+        member = self.members[process]
+        return config_of(member.instance) if member.running else None
+
+    # -- commands and faults -----------------------------------------------------------------------------------------
+
+    def after(self, verb: str, process: str, config: InstanceConfig) -> RolledGroup:  # type: ignore[override]  # not of steps
+        """Return the group after a command has restarted, stopped or started a process, before anybody reacts."""
+        twin = self.fork()
+        if verb != START:
+            stop_process(twin, process, "stopped", leave=twin.members[process].instance.release.leaves_on_close)
+        if verb != STOP:
+            start_process(twin, process, instance_of(config))
+        return twin
+
+    def without(self, process: str) -> RolledGroup:
+        """Return the group after a process has crashed."""
+        twin = self.fork()
+        stop_process(twin, process, "crashed")
+        return twin
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def look(self, seconds: float, *, sees_leader: bool) -> GroupObservation:
+        """Return what a description of the group shows."""
+        group = self.coordinator
+        state = _STATES[group.phase]
+        return GroupObservation(
+            seconds=seconds,
+            state=state,
+            members=tuple(self._described(shows=state == "Stable")),
+            offsets={},
+            leader=self.leader if sees_leader else None,
+        )
+
+    def _described(self, *, shows: bool) -> Iterator[MemberSeen]:
+        assignments = self.coordinator.assignments
+        for member_id, subscription in self.coordinator.subscriptions.items():
+            process = self.members[member_id.rpartition("-")[0]].process
+            if not shows:
+                yield MemberSeen(member_id=member_id, instance=process, label=process)
+                continue
+            yield _member_seen(member_id, process, subscription, assignments.get(member_id, b""))
+
+    # -- foresight ---------------------------------------------------------------------------------------------------
+
+    def expected_of(self, process: str, config: InstanceConfig, *, sees_leader: bool) -> Expectation:
+        """Return the outcomes of a restart: with each leader that there may be, and each next one."""
+        running = [name for name in self.members if self.members[name].running]
+        leaders = [None] if sees_leader or not running else running
+        outcomes: dict[tuple[tuple[int, ...], tuple[str, ...]], None] = {}
+        for leader in leaders:
+            for next_leader in running:
+                outcomes[self._restarted(process, config, leader, next_leader)] = None
+        return Expectation(
+            outcomes=tuple(ExpectedOutcome(versions=versions, violations=texts) for versions, texts in outcomes)
+        )
+
+    def _restarted(
+        self, process: str, config: InstanceConfig, leader: str | None, next_leader: str
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        twin = self.settled()
+        before = len(twin.violations)
+        if leader is not None:
+            twin.coordinator.leader = twin.members[leader].member_id or twin.coordinator.leader
+        twin.coordinator.election_rule = next_leader
+        twin = twin.after("restart", process, config).settled()
+        twin.finish()
+        versions = tuple(sorted({member.assignor.used_version for member in twin.running_members}))
+        return versions, tuple(map(text_of, twin.violations[before:]))
+
+
+def text_of(violation: Violation) -> str:
+    """Write a violation."""
+    return f"{violation.property} ({violation.text})"
+
+
+def instance_of(config: InstanceConfig) -> Instance:
+    """Return what a simulated process runs."""
+    return Instance(resolve_release(config.release).release, config.upgrade_from)
+
+
+def config_of(instance: Instance) -> InstanceConfig:
+    """Return what a process runs as roll names it."""
+    return InstanceConfig(str(instance.release), instance.upgrade_from)
+
+
+@lru_cache(maxsize=1 << 12)
+def _member_seen(member_id: str, process: str, subscription: bytes, assignment: bytes) -> MemberSeen:
+    sent: SubscriptionSeen = subscription_seen(subscription, streams=True)
+    got: AssignmentSeen = assignment_seen(assignment, streams=True)
+    described = DescribedGroupMember(
+        member_id=member_id, client_id=process, host=process, subscription=subscription, assignment=assignment
+    )
+    member = InspectedMember(name=process, described=described, subscription=sent, assignment=got)
+    candidates = sent.candidate_releases
+    return MemberSeen(
+        member_id=member_id,
+        instance=process,
+        label=process,
+        unpinned=candidates.unpinned,
+        pinned=candidates.pinned,
+        used_version=sent.used_version,
+        supported_version=sent.supported_version,
+        protocol=member.rebalance_protocol,
+        rejoins=member.is_about_to_rejoin,
+        is_scheduled=got.next_rebalance_ms is not None and got.next_rebalance_ms > 0,
+        active=frozenset(map(str, got.active)),
+        problem=sent.problem or got.problem or "",
+    )

@@ -1,0 +1,93 @@
+"""Real eager members report tasks that they have suspended for a rebalance; ours of their release report the same."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from assignor import StreamsAssignor
+from subscription_codec import Subscription, decode_subscription
+from subscription_codec.consumer_protocol import decode_consumer_subscription
+from tests.lab.integration.group_log import StoredMember, generations
+from tests.lab.integration.peers import Group
+from tests.lab.integration.topologies import topology
+from upgrade import StreamsConfig
+
+pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
+
+EAGER = {"upgrade.from": "2.3"}
+
+
+@pytest.fixture(name="group")
+def fixture_group(broker: str, tmp_path: Path) -> Iterator[Group]:
+    with ExitStack() as stack:
+        yield stack.enter_context(Group(broker, "stateful", tmp_path))
+
+
+def userdata(member: StoredMember) -> Subscription:
+    decoded = decode_subscription(decode_consumer_subscription(member.subscription).user_data)
+    assert isinstance(decoded, Subscription)
+    return decoded
+
+
+def reported(sent: Subscription) -> tuple[set[str], set[str], dict[str, int]]:
+    """Return what it says of tasks, whatever the order."""
+    return (
+        set(map(str, sent.prev_tasks)),
+        set(map(str, sent.standby_tasks)),
+        {str(task): offset_sum for task, offset_sum in sent.task_offset_sums},
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "beside", "version"),
+    [
+        ("2.6.3", "2.3.1", 4),
+        ("3.9.2", "2.3.1", 4),
+        ("2.6.3", "2.8.2", 8),
+        ("2.8.2", "3.9.2", 9),
+        ("3.9.2", "3.9.2", 11),
+    ],
+)
+def test_an_eager_member_reports_its_suspended_tasks_as_state(
+    group: Group, release: str, beside: str, version: int
+) -> None:
+    group.start("a", release, **EAGER)
+    group.settle()
+    group.count()
+    group.start("b", beside, **({} if beside == "2.3.1" else EAGER))
+    group.eventually(lambda: bool(group.members["b"].tasks), lambda: "b gets no task")
+    group.settle(all_members=False)
+    group.check_that_no_member_rejoins()
+
+    log = [generation for generation in generations(group.brokers, group.topics.application) if generation.answered]
+    seats = [seat for generation in log for seat in generation.members if seat.name == "a"]
+    ours = StreamsAssignor(
+        topology(group.topics),
+        StreamsConfig(upgrade_from="2.3"),
+        process_id=UUID(bytes=userdata(seats[0]).process_id.bytes),
+        release=release,
+    )
+    checked = set()
+    for before, after in pairwise(seats):
+        ours.on_assignment(before.assignment)
+        sent = userdata(after)
+        running, state, sums = reported(sent)
+        assert before.active <= (state if sent.version < 7 else sums.keys())
+        assert set() == running
+        assert all(offset_sum >= 0 for offset_sum in sums.values())
+        known = dict(sent.task_offset_sums)
+        same = decode_subscription(
+            decode_consumer_subscription(
+                ours.subscription(offset_sums=known or dict.fromkeys(sent.standby_tasks, 0))
+            ).user_data
+        )
+        assert isinstance(same, Subscription)
+        assert (sent.version, reported(sent)) == (same.version, reported(same))
+        checked.add(sent.version)
+    assert version in checked
+    keeps_nothing = (release, beside) == ("2.6.3", "2.3.1")
+    assert keeps_nothing == (not group.members["a"].tasks)

@@ -1,0 +1,187 @@
+"""Every decision of a roll is explored against a simulated group, and a roll that decides wrongly is found."""
+
+import pickle
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+
+from assignor.cli.sweep import sweep
+from spark_sim.rolls import ROLL, roll_searches
+from spark_sim.rolls import model as rolls
+from spark_sim.rolls.model import ENDS, FORESEEN, ONCE, OUTCOME, WORKS, RollBudget
+from spark_sim.rolls.searches import ROLLS
+from spark_sim.search.bfs import bfs
+from spark_sim.sweep._roll_units import RollUnit, roll_units
+from spark_sim.sweep.report._regression_lines import judge
+from spark_sim.sweep.report.cells_page import history_page
+from spark_sim.sweep.suites import roll_suite
+from upgrade.roll import engine
+from upgrade.roll.gates import GateStatus
+from upgrade.roll.state import ABOUT_FORECAST
+
+SEARCHES = {search.name: search for search in roll_searches()}
+SMALL = RollBudget(faults=1, answers=1, backs=1)
+
+
+def search_of(title, members=2, *, sees_leader=True, **budget):
+    seen = "seen" if sees_leader else "not seen"
+    found = SEARCHES[f"{ROLL} {title}, {members} members, leader {seen}"]
+    return evolve(found, budget=RollBudget(**budget) if budget else SMALL)
+
+
+def properties(search):
+    return {finding.violation.property for finding in search.explore().findings}
+
+
+def test_without_faults_there_is_one_schedule_for_each_rule_of_election():
+    found = search_of("two bounces", faults=0, answers=0, backs=0).explore()
+
+    assert ({"finished": 2}, 2, ()) == (dict(found.ends), found.schedules, found.findings)
+
+
+def test_a_roll_does_nothing_that_it_must_not():
+    found = search_of("one bounce").explore()
+
+    assert () == found.findings
+    assert {"finished", "rolled back", "stopped"} == {*found.ends}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
+def test_no_roll_does_what_it_must_not(name):
+    assert () == SEARCHES[name].explore().findings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("further", [{"batch": 2}, {"batch": 3}, {"canary": "C"}], ids=str)
+@pytest.mark.parametrize("title", ROLLS)
+def test_batches_and_a_canary_do_nothing_that_they_must_not(title, further):
+    search = search_of(title, 3)
+    model = rolls.RollModel(evolve(search.plan, **further), RollBudget(faults=0, answers=0), sees_leader=True)
+
+    assert [] == bfs(model).violations
+
+
+# -- a roll that decides wrongly is found -----------------------------------------------------------------------------
+
+
+def decides(monkeypatch, change):
+    right = engine.decide
+    monkeypatch.setattr(rolls.engine, "decide", lambda *given: change(right(*given), *given))
+
+
+def test_a_command_of_unknown_outcome_that_is_run_again_is_found(monkeypatch):
+    def change(decision, state, *_):
+        if isinstance(decision, engine.KeepWaiting) and state.step and None in state.step.ended.values():
+            ((instance, verb),) = [key for key, end in state.step.ended.items() if end is None]
+            return engine.RunCommand(state.step.number, instance, verb, state.round)
+        return decision
+
+    decides(monkeypatch, change)
+    assert ONCE in properties(search_of("one bounce"))
+
+
+def test_a_roll_that_looks_at_no_gate_is_found(monkeypatch):
+    def results(_rules, *given):
+        return tuple(evolve(result, status=GateStatus.PASSED) for result in judged(*given))
+
+    judged = rolls.GROUP_RULES.results
+    monkeypatch.setattr(type(rolls.GROUP_RULES), "results", results)
+    assert OUTCOME in properties(search_of("one bounce"))
+
+
+def test_a_roll_that_takes_no_notice_of_its_forecast_is_found(monkeypatch):
+    """Without upgrade.from the first restart is unsafe: the roll asks, unless it looks away."""
+
+    def change(decision, state, *_):
+        if isinstance(decision, engine.AskOperator) and decision.about == ABOUT_FORECAST:
+            return engine.RunCommand(state.step.number, *state.step.instances, "restart", state.round)
+        return decision
+
+    plan = search_of("two bounces, version pinned").plan
+    first = evolve(plan.rounds[0], config=evolve(plan.rounds[0].config, upgrade_from=None))
+    model = rolls.RollModel(evolve(plan, rounds=(first,)), RollBudget(0, 0, 0), sees_leader=True)
+
+    assert [] == bfs(model).violations
+    decides(monkeypatch, change)
+    assert {FORESEEN} == {found.violation.property for found in bfs(model).violations}
+
+
+def test_a_roll_that_waits_for_ever_is_found(monkeypatch):
+    def change(decision, *_):
+        return engine.KeepWaiting(None, (), 0.0) if isinstance(decision, engine.BeginStep) else decision
+
+    decides(monkeypatch, change)
+    assert {ENDS} == properties(search_of("one bounce", faults=0, answers=0, backs=0))
+
+
+def test_an_error_of_decide_is_found(monkeypatch):
+    def change(decision, *_):
+        if isinstance(decision, engine.BeginStep):
+            raise LookupError("no instance")
+        return decision
+
+    decides(monkeypatch, change)
+    (finding,) = search_of("one bounce", faults=0, answers=0, backs=0).explore().findings
+
+    assert (WORKS, "LookupError: no instance") == (finding.violation.property, finding.violation.text)
+    assert "roll decides" == finding.actions[-1]
+
+
+def test_an_instance_that_is_to_be_restarted_again_is_rolled_back_too():
+    """Its command was forgotten, and with it that anything had been done: the roll said that it was rolled back."""
+    model = rolls.RollModel(search_of("one bounce").plan, SMALL, sees_leader=True)
+    state, *_ = model.initial_states()
+    for text in (
+        "roll asks about plan: continue",
+        "roll begins A",
+        "restart A as 2.8.2: it does not return",
+        "the group comes to rest",
+        "540 s pass",
+        "roll notes DeviationFound",
+        "roll asks about deviation: again",
+        "the operator wants back",
+        "roll notes BackPlanned",
+    ):
+        (state,) = (each.state for each in model.transitions(state) if str(each.action) == text)
+
+    assert state.roll.is_going_back
+    assert "A" in state.roll.remaining
+
+
+# -- the sweep --------------------------------------------------------------------------------------------------------
+
+
+def test_units_have_names_of_their_own_and_travel():
+    units = roll_units()
+    suite = roll_suite()
+
+    assert len(units) == len({unit.key for unit in units}) == len(set(suite.cells))
+    assert [repr(unit) for unit in units] == [repr(pickle.loads(pickle.dumps(unit))) for unit in units]
+
+
+def test_a_result_says_that_nothing_was_found():
+    result = RollUnit(search_of("one bounce", faults=0, answers=0, backs=0)).result()
+
+    assert (True, False, 2) == (result.as_expected, result.found, result.schedules)
+    assert "no roll does what it must not" in judge([result]).text
+    assert "Upgrades by roll" in history_page([result], judge([result]))
+
+
+def test_a_counterexample_is_a_trace_of_what_happens(monkeypatch):
+    def change(decision, *_):
+        return engine.KeepWaiting(None, (), 0.0) if isinstance(decision, engine.BeginStep) else decision
+
+    decides(monkeypatch, change)
+    unit = RollUnit(search_of("one bounce", faults=0, answers=0, backs=0))
+    result = unit.result()
+
+    assert not judge([result]).good
+    assert ["roll asks about plan: continue", "roll waits"] == [step.step for step in unit.trace(result.example).steps]
+
+
+def test_the_matrix_takes_no_other_option(tmp_path):
+    done = CliRunner().invoke(sweep, ["--matrix", "roll", "--members", "2", "--out", str(tmp_path / "out")])
+
+    assert (2, True) == (done.exit_code, "--matrix roll defines what to search for" in done.output)

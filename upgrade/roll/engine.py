@@ -1,0 +1,317 @@
+"""What comes next in a roll: one function, without side effects, for the command and for the sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
+from upgrade.roll.expectation import NO_FORECAST, Expectation
+from upgrade.roll.gates import GatePhase, GateResult, GateStatus, O, RollRules, RollWatch
+from upgrade.roll.journal import (
+    FOUND,
+    BackPlanned,
+    CommandEnded,
+    DeviationFound,
+    RollEnded,
+    RollRecord,
+    RoundVerified,
+    StepBegan,
+    StepPassed,
+)
+from upgrade.roll.plan import BY_HAND, RollRound, back_rounds
+from upgrade.roll.state import (
+    ABOUT_DEVIATION,
+    ABOUT_FORECAST,
+    ABOUT_OUTCOME,
+    ABOUT_PLAN,
+    ABOUT_WAY_BACK,
+    RollState,
+    StepInProgress,
+)
+
+FINISHED = "finished"
+ROLLED_BACK = "rolled back"
+NO_WAY_BACK = "no way back"
+
+
+@frozen
+class WriteRecord:
+    """Something is known now: it belongs into the journal."""
+
+    record: RollRecord
+
+
+@frozen
+class BeginStep:
+    """A step comes next: its forecast is asked for, and ``began`` is written."""
+
+    step: int
+    round: RollRound
+    instances: tuple[str, ...]
+
+
+@frozen
+class RunCommand:
+    """A command comes next: it is intended, run, and its end is written."""
+
+    step: int
+    instance: str
+    verb: str
+    round: RollRound
+
+
+@frozen
+class KeepWaiting:
+    """Look again."""
+
+    phase: GatePhase
+    results: tuple[GateResult, ...]
+    left_s: float
+    """How long it is waited for."""
+
+
+@frozen
+class AskOperator:
+    """Somebody has to decide; the answer is written."""
+
+    about: str
+    text: str
+    options: tuple[SafeOption, ...]
+    step: int = 0
+    kind: DeviationKind | None = None
+    instances: tuple[str, ...] = ()
+
+
+@frozen
+class RollFinished:
+    """Nothing is left to do, or an operator has stopped."""
+
+    outcome: str
+    """Empty: it is not finished."""
+
+
+RollDecision = WriteRecord | BeginStep | RunCommand | KeepWaiting | AskOperator | RollFinished
+
+
+def watching(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollWatch:
+    """Return what is remembered after a look. Called once for each look, before ``decide``."""
+    step = state.step
+    scope = (state.is_going_back, state.at, state.steps, step is None, state.waits)
+    ended = tuple(sorted(key for key, end in step.ended.items() if end)) if step else ()
+    memory = watch.memory if watch.phase[: len(scope)] == scope else None
+    began_at = watch.began if watch.phase == (*scope, ended) else seen.seconds
+    return RollWatch((*scope, ended), began_at, rules.remember(state, memory, seen))
+
+
+def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollDecision:
+    """Return what comes next.
+
+    Args:
+        state: Where the roll stands.
+        watch: What ``watching`` returned for this look.
+        seen: The look.
+        rules: Those of the kind of roll.
+    """
+    if state.wants_back:
+        return _going_back(state)
+    if state.outcome or state.is_paused:
+        return RollFinished(state.outcome)
+    if not state.confirmed:
+        return AskOperator(ABOUT_PLAN, "execute the plan", (SafeOption.CONTINUE, SafeOption.STOP))
+    if state.deviation:
+        found = state.deviation
+        return AskOperator(ABOUT_DEVIATION, found.observed, found.options, found.step, found.kind, found.instances)
+    if state.round is None:
+        return WriteRecord(RollEnded(outcome=ROLLED_BACK if state.is_going_back else FINISHED))
+    if state.step:
+        return _in_step(state, state.step, state.round, watch, seen, rules)
+    if state.remaining:
+        return _next_step(state, state.round, watch, seen, rules)
+    results = rules.results(GatePhase.ROUND, state, watch, seen)
+    verified = RoundVerified(round=state.at + 1, gates=_texts(results))
+    return _judged(state, watch, seen, GatePhase.ROUND, results, WriteRecord(verified))
+
+
+def began(decision: BeginStep, seen: O, expectation: Expectation = NO_FORECAST) -> StepBegan:
+    """Return the record of a step that begins."""
+    return StepBegan(
+        step=decision.step,
+        instances=decision.instances,
+        before={name: tuple(sorted(seen.incarnations(name))) for name in decision.instances},
+        owners=seen.owners(),
+        expectation=expectation,
+    )
+
+
+def _going_back(state: RollState) -> RollDecision:
+    if not state.can_return:
+        return WriteRecord(RollEnded(outcome=NO_WAY_BACK))
+    rounds = () if state.is_going_back else back_rounds(state.begun_rounds, state.configs)
+    return WriteRecord(BackPlanned(rounds=rounds)) if rounds else WriteRecord(RollEnded(outcome=ROLLED_BACK))
+
+
+# -- the next step ---------------------------------------------------------------------------------------------------
+
+
+def _next_step(state: RollState, roll_round: RollRound, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollDecision:
+    if not roll_round.has_way_back and state.at not in state.consents:
+        text = f"{roll_round.text}: there is no way back instance by instance afterwards: {roll_round.back}"
+        return AskOperator(
+            ABOUT_WAY_BACK, text, _options(state, (SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP))
+        )
+    instances = next_instances(state, roll_round, rules.leader(seen))
+    if state.suspects.intersection(instances):  # it is they that disturb the group
+        return BeginStep(state.steps + 1, roll_round, instances)
+    results = rules.results(GatePhase.BEFORE, state, watch, seen)
+    return _judged(state, watch, seen, GatePhase.BEFORE, results, BeginStep(state.steps + 1, roll_round, instances))
+
+
+def next_instances(state: RollState, roll_round: RollRound, leader: str | None) -> tuple[str, ...]:
+    """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order."""
+    remaining = state.remaining
+    if roll_round.at_once:
+        return remaining
+    if remaining[0] in state.suspects:
+        return tuple(name for name in remaining if name in state.suspects)[: state.plan.batch]
+    if remaining[0] == state.plan.canary:
+        return remaining[:1]
+    others = tuple(name for name in remaining if not (roll_round.leader_last and name == leader))
+    return (others or remaining)[: state.plan.batch]
+
+
+# -- a step that has begun -------------------------------------------------------------------------------------------
+
+
+def _in_step(
+    state: RollState, step: StepInProgress, roll_round: RollRound, watch: RollWatch, seen: O, rules: RollRules[O]
+) -> RollDecision:
+    if step.expectation.violations and not step.unchecked and step.is_untouched:
+        text = f"the forecast is unsafe: {'; '.join(step.expectation.violations)}"
+        return AskOperator(
+            ABOUT_FORECAST, text, _options(state, (SafeOption.STOP, SafeOption.BACK, SafeOption.CONTINUE)), step.number
+        )
+    for instance in step.instances:
+        for verb in state.plan.verbs_of(roll_round):
+            if (instance, verb) not in step.ended:
+                return RunCommand(step.number, instance, verb, roll_round)
+            end = step.ended[instance, verb]
+            if end is None:
+                return _unknown(state, step, instance, verb, watch, seen, rules)
+            if end.status and (step.number, DeviationKind.COMMAND_FAILED) not in state.accepted:
+                text = f"{verb} of {instance} ended with status {end.status}: {end.output or 'without output'}"
+                return _deviation(state, DeviationKind.COMMAND_FAILED, "exit status 0", text, (instance,))
+    results = rules.results(GatePhase.AFTER, state, watch, seen)
+    passed = StepPassed(step=step.number, gates=_texts(results), observed=rules.observed(state, watch, seen))
+    return _judged(state, watch, seen, GatePhase.AFTER, results, WriteRecord(passed))
+
+
+def _unknown(
+    state: RollState,
+    step: StepInProgress,
+    instance: str,
+    verb: str,
+    watch: RollWatch,
+    seen: O,
+    rules: RollRules[O],
+) -> RollDecision:
+    """Find out whether a command has run whose end nobody has seen; it is never run again unasked."""
+    if verb == BY_HAND or rules.happened(state, instance, verb, seen):
+        return WriteRecord(CommandEnded(step=step.number, instance=instance, verb=verb, how=FOUND))
+    session_s = state.plan.limits.session_timeout_s
+    left = session_s - watch.waited(seen)
+    if left > 0:
+        text = f"{verb} {instance} was under way when roll ended: looking whether it has done its work"
+        waiting = GateResult(gate="outcome", status=GateStatus.WAITING, text=text, instances=(instance,))
+        return KeepWaiting(GatePhase.AFTER, (waiting,), left)
+    options = (SafeOption.AGAIN, SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP)
+    text = (
+        f"{verb} {instance} was under way when roll ended, and in {session_s:g} s the group did not show that it has "
+        "done its work"
+    )
+    return AskOperator(ABOUT_OUTCOME, text, _options(state, options), step.number, instances=(instance,))
+
+
+# -- gates -----------------------------------------------------------------------------------------------------------
+
+
+def _judged(
+    state: RollState,
+    watch: RollWatch,
+    seen: O,
+    phase: GatePhase,
+    results: tuple[GateResult, ...],
+    if_open: RollDecision,
+) -> RollDecision:
+    """Return what follows from gates: what comes next, another look, or a deviation."""
+    number = _number(state)
+    results = tuple(_as_decided(state, number, result) for result in results)
+    closed = [result for result in results if result.status is GateStatus.WAITING]
+    if failed := [result for result in results if result.status is GateStatus.FAILED]:
+        return _of_results(state, [*failed, *closed])
+    if not closed:
+        return if_open
+    left = state.plan.limits.timeout_s - watch.waited(seen)
+    if left <= 0:
+        late = [result for result in closed if result.kind and not result.is_patient]
+        if late:
+            return _of_results(state, late)
+    return KeepWaiting(phase, results, max(left, 0.0))
+
+
+def _as_decided(state: RollState, number: int, result: GateResult) -> GateResult:
+    """Return a result as an operator has decided of its kind."""
+    if result.status is GateStatus.PASSED or result.kind is None:
+        return result
+    if (number, result.kind) in state.accepted:
+        return evolve(result, status=GateStatus.PASSED, text=f"{result.text} (accepted)")
+    if (number, result.kind) in state.patient:
+        return evolve(result, status=GateStatus.WAITING)
+    return result
+
+
+def _number(state: RollState) -> int:
+    """The number of the step to which a deviation belongs: the one that comes next if none has begun."""
+    return state.step.number if state.step else state.steps + 1
+
+
+def _of_results(state: RollState, closed: Sequence[GateResult]) -> RollDecision:
+    """Return the deviation of the first gate that is closed; what the others say stands beside it."""
+    first, known = closed[0], [result for result in closed if result.kind]
+    assert first.kind
+    texts = dict.fromkeys(result.text for result in known)
+    instances = dict.fromkeys(name for result in known for name in result.instances)
+    return _deviation(
+        state, first.kind, first.expected or first.gate, "; ".join(texts), first.instances or (*instances,)
+    )
+
+
+def _deviation(
+    state: RollState, kind: DeviationKind, expected: str, observed: str, instances: tuple[str, ...]
+) -> RollDecision:
+    meaning = DEVIATIONS[kind]
+    options = _options(state, meaning.options)
+    if state.step is None and not (instances and state.done.issuperset(instances)):
+        options = tuple(option for option in options if option is not SafeOption.AGAIN)
+    return WriteRecord(
+        DeviationFound(
+            step=_number(state),
+            kind=kind,
+            expected=expected,
+            observed=observed,
+            likely=meaning.likely,
+            options=options,
+            instances=instances,
+        )
+    )
+
+
+def _options(state: RollState, options: tuple[SafeOption, ...]) -> tuple[SafeOption, ...]:
+    """Return the options that there are: back only if something was done and it is not the way back already."""
+    can_return = not state.is_going_back and bool(state.begun_rounds) and state.can_return
+    return tuple(option for option in options if option is not SafeOption.BACK or can_return)
+
+
+def _texts(results: tuple[GateResult, ...]) -> dict[str, str]:
+    return {result.gate: result.text for result in results}

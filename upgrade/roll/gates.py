@@ -1,0 +1,148 @@
+"""Gates: what has to hold before a step, after it, and after a round.
+
+A gate compares what is seen with what the roll knows. The rules of a kind of roll are a table of gates and the few
+things that only they know.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from attrs import field, frozen
+
+from upgrade.roll.deviations import DeviationKind
+from upgrade.roll.state import RollState
+
+_SHOWN: Final = 5
+
+
+class RollObservation(Protocol):
+    """One look at what is rolled."""
+
+    @property
+    def seconds(self) -> float:
+        """The time of a clock that never jumps."""
+        ...
+
+    def incarnations(self, instance: str) -> frozenset[str]:
+        """Return what an instance has only until it is restarted, such as member ids; none: it is not there."""
+        ...
+
+    def owners(self) -> Mapping[str, str]:
+        """Return the instance of each task; none if it has no tasks."""
+        ...
+
+
+O = TypeVar("O", bound=RollObservation)  # noqa: E741 - an observation
+_O_contra = TypeVar("_O_contra", bound=RollObservation, contravariant=True)
+
+
+class GatePhase(enum.Enum):
+    """When a gate has to be open."""
+
+    BEFORE = "before a step"
+    AFTER = "after a step"
+    ROUND = "after a round"
+
+
+class GateStatus(enum.Enum):
+    """What a gate says."""
+
+    PASSED = "passed"
+    WAITING = "waiting"
+    """Not yet, and time may help."""
+    FAILED = "failed"
+    """Time does not help."""
+
+
+@frozen(kw_only=True)
+class GateResult:
+    """What a gate says of one look."""
+
+    gate: str
+    status: GateStatus
+    text: str = ""
+    """What was seen."""
+    expected: str = ""
+    kind: DeviationKind | None = None
+    """What it is if it fails, or does not pass in time; None: another gate says it."""
+    instances: tuple[str, ...] = ()
+    is_patient: bool = False
+    """Whether it may take any time."""
+
+
+@frozen
+class RollWatch:
+    """What is remembered between looks, and is not in the journal."""
+
+    phase: tuple[object, ...] = ()
+    """What is waited for; when it changes, the time begins anew."""
+    began: float = 0.0
+    memory: Any = field(default=None, hash=False)
+    """What the rules remember."""
+
+    def waited(self, seen: RollObservation) -> float:
+        """Return the seconds since the present phase began."""
+        return seen.seconds - self.began
+
+
+@frozen
+class RollGate(Generic[O]):
+    """One gate."""
+
+    name: str
+    compares: str
+    """What is compared with what."""
+    meaning: str
+    """Why it is there."""
+    option: str
+    """The option of the command line that changes it; empty: none."""
+    phases: frozenset[GatePhase]
+    check: Callable[[RollState, RollWatch, O], GateResult | None]
+    """None: it does not concern this step."""
+
+
+@frozen
+class RollRules(Generic[O]):
+    """What one kind of roll knows beside the engine."""
+
+    gates: tuple[RollGate[O], ...]
+    remember: Callable[[RollState, Any, O], Any]
+    """Take the memory and a look, and return the memory; it is None when a step begins, or looking begins anew."""
+    happened: Callable[[RollState, str, str, O], bool | None]
+    """Whether a command of unknown outcome has done its work, by instance and verb; None: a look does not show it."""
+    leader: Callable[[O], str | None]
+    """The instance that leads; None if that is not seen."""
+    observed: Callable[[RollState, RollWatch, O], Mapping[str, Any]]
+    """What came of a step, as plain values for its record."""
+
+    def results(self, phase: GatePhase, state: RollState, watch: RollWatch, seen: O) -> tuple[GateResult, ...]:
+        """Return what the gates of a phase say."""
+        found = (gate.check(state, watch, seen) for gate in self.gates if phase in gate.phases)
+        return tuple(result for result in found if result is not None)
+
+
+EVERY_PHASE: Final = frozenset(GatePhase)
+
+
+def passed(gate: str, text: str = "") -> GateResult:
+    """Return the result of a gate that is open."""
+    return GateResult(gate=gate, status=GateStatus.PASSED, text=text)
+
+
+def waiting(gate: str, kind: DeviationKind | None, text: str, expected: str = "", **further: Any) -> GateResult:
+    """Return the result of a gate that time may open."""
+    return GateResult(gate=gate, status=GateStatus.WAITING, kind=kind, text=text, expected=expected, **further)
+
+
+def failed(gate: str, kind: DeviationKind, text: str, expected: str, *instances: str) -> GateResult:
+    """Return the result of a gate that time does not open."""
+    return GateResult(gate=gate, status=GateStatus.FAILED, kind=kind, text=text, expected=expected, instances=instances)
+
+
+def shortened(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,614 @@
+"""The rules of a roll of one group of Kafka Streams: what a look shows, and the gates.
+
+Metadata shows versions, not releases: a member is as the step wants it if it can be. What no byte shows (most values of
+``upgrade.from``, releases that send the same) the gates say, and the journal has who was restarted with what.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from upgrade.releases import Release, resolve_release
+from upgrade.roll.deviations import DeviationKind
+from upgrade.roll.gates import (
+    EVERY_PHASE,
+    GatePhase,
+    GateResult,
+    GateStatus,
+    RollGate,
+    RollRules,
+    RollWatch,
+    failed,
+    passed,
+    shortened,
+    waiting,
+)
+from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RoundAction
+from upgrade.roll.state import RollState, StepInProgress
+from upgrade.upgrade_from import PINNED_VERSIONS
+
+STABLE: Final = "Stable"
+NO_MEMBERS: Final = ("Empty", "Dead")
+_LOOP_JOINS: Final = 3
+_MARKER: Final = 1
+_PROCESSED: Final = (0, _MARKER)
+"""Lags of a partition of which all is processed."""
+_AT_REST: Final = "the group is not stable yet"
+
+
+@frozen(kw_only=True)
+class MemberSeen:
+    """A member as a broker describes it."""
+
+    member_id: str
+    instance: str
+    """The instance of the plan that it belongs to; empty: none."""
+    label: str = ""
+    unpinned: tuple[Release, ...] = ()
+    """The releases that can have sent its metadata without ``upgrade.from``."""
+    pinned: tuple[Release, ...] = ()
+    """Those that can only with it."""
+    used_version: int | None = None
+    supported_version: int | None = None
+    protocol: str = "unknown"
+    """``eager``, ``cooperative`` or ``unknown``."""
+    rejoins: bool = False
+    """Whether it rejoins at once."""
+    is_scheduled: bool = False
+    """Whether it rejoins later, to see whether tasks have warmed up."""
+    active: frozenset[str] = frozenset()
+    problem: str = ""
+    """Why its metadata cannot be read."""
+
+    def can_be(self, release: Release) -> bool:
+        """Whether it can run a release, or one that behaves like it."""
+        return any(candidate.behaviour == release.behaviour for candidate in (*self.unpinned, *self.pinned))
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it certainly has ``upgrade.from``."""
+        return bool(self.pinned) and not self.unpinned
+
+
+@frozen(kw_only=True)
+class PartitionOffsets:
+    """How far a partition is processed; None: unknown."""
+
+    committed: int | None = None
+    end: int | None = None
+
+    @property
+    def lag(self) -> int | None:
+        """How many records are behind the committed one; None: unknown."""
+        if self.end == 0:
+            return 0
+        return None if self.committed is None or self.end is None else max(0, self.end - self.committed)
+
+
+@frozen(kw_only=True)
+class GroupObservation:
+    """One look at a group."""
+
+    seconds: float
+    state: str
+    """As the broker names it; empty: it is not described."""
+    problem: str = ""
+    """Why it is not described."""
+    members: tuple[MemberSeen, ...] = ()
+    offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
+    """By partition; None: they were not read."""
+    leader: str | None = None
+    """The instance of the leader, if it is seen."""
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether metadata and assignments are shown."""
+        return self.state == STABLE
+
+    def of(self, instance: str) -> tuple[MemberSeen, ...]:
+        """Return the members of an instance."""
+        return tuple(member for member in self.members if member.instance == instance)
+
+    def incarnations(self, instance: str) -> frozenset[str]:
+        """Return the member ids of an instance."""
+        return frozenset(member.member_id for member in self.of(instance))
+
+    def owners(self) -> dict[str, str]:
+        """Return the instance of each active task."""
+        return {task: member.instance for member in self.members for task in member.active}
+
+
+@frozen(kw_only=True)
+class GroupMemory:
+    """What is remembered of the looks at a step."""
+
+    last: float
+    """The time of the last look."""
+    joined: Mapping[str, frozenset[str]] = field(factory=dict, hash=False)
+    """The member ids that each instance had."""
+    touched: frozenset[str] = frozenset()
+    """The tasks of instances that commands have touched."""
+    unowned: Mapping[str, float] = field(factory=dict, hash=False)
+    """The tasks that nobody processes, since when."""
+    longest_unowned_s: float = 0.0
+    offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
+    """The first ones after the commands."""
+
+
+def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservation) -> GroupMemory:
+    """Return what is remembered after a look."""
+    memory = memory or GroupMemory(last=seen.seconds)
+    joined = dict(memory.joined)
+    for member in seen.members:
+        joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
+    # What is touched between two looks is without owner since the first of them.
+    unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last) | dict(memory.unowned)
+    longest = max([memory.longest_unowned_s, *(seen.seconds - since for since in unowned.values())])
+    if seen.is_stable:
+        owned = _live_tasks(state, seen)
+        known = {*unowned, *(state.step.owners if state.step else ()), *seen.owners()}
+        unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
+    first = seen.offsets if state.commands_ended and memory.offsets is None else memory.offsets
+    return GroupMemory(
+        last=seen.seconds,
+        joined=joined,
+        touched=_touched_tasks(state),
+        unowned=unowned,
+        longest_unowned_s=longest,
+        offsets=first,
+    )
+
+
+def _touched_tasks(state: RollState) -> frozenset[str]:
+    """Return the tasks of the instances that a command has touched."""
+    if state.step is None:
+        return frozenset()
+    touched = _touched(state.step)
+    return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
+
+
+def _touched(step: StepInProgress) -> frozenset[str]:
+    """Return the instances that a command has touched; when an operator does is not known."""
+    return frozenset(instance for instance, verb in step.ended if verb != BY_HAND)
+
+
+def _live_tasks(state: RollState, seen: GroupObservation) -> frozenset[str]:
+    """Return the tasks of members that live: a stopped one is counted until its session times out."""
+    gone = _gone(state)
+    return frozenset(task for member in seen.members if member.member_id not in gone for task in member.active)
+
+
+def _gone(state: RollState) -> frozenset[str]:
+    """Return the member ids of before of instances that a command has touched."""
+    if state.step is None:
+        return frozenset()
+    touched = _touched(state.step)
+    return frozenset(one for name, ids in state.step.before.items() if name in touched for one in ids)
+
+
+# -- gates: each returns None if it does not concern the step ---------------------------------------------------------
+
+
+def _visible(_state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
+    if seen.state:
+        return passed("visible", seen.state)
+    return waiting("visible", DeviationKind.NOT_VISIBLE, f"not described: {seen.problem}", "a group that is described")
+
+
+def _no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) -> GateResult | None:
+    for instance, ids in watch.memory.joined.items():
+        if not instance:
+            continue
+        before = len(state.step.before.get(instance, ())) if state.step else 0
+        usual = state.plan.members_of(instance)
+        if len(ids) - before >= _LOOP_JOINS * usual:
+            text = f"{instance} has joined {len(ids) - before} times with {_members(usual)}"
+            return failed("crash-loop", DeviationKind.CRASH_LOOP, text, "members that stay", instance)
+    return None
+
+
+def _two_owners(_state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
+    owners = Counter(task for member in seen.members for task in member.active)
+    if twice := sorted(task for task, times in owners.items() if times > 1):
+        names = sorted({member.label or member.member_id for member in seen.members if twice[0] in member.active})
+        text = f"{shortened(twice)} of {' and '.join(names)}"
+        return failed("owners", DeviationKind.TWO_OWNERS, f"two owners: {text}", "one owner of each task")
+    return passed("owners", f"{len(owners)} tasks, one owner each")
+
+
+def _unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    if _is_stopping(state):
+        return None
+    unowned = watch.memory.unowned
+    if not unowned:
+        return passed("unowned", f"longest time without owner: {watch.memory.longest_unowned_s:.0f} s")
+    longest = max(seen.seconds - since for since in unowned.values())
+    limit = state.plan.limits.max_unowned_s
+    text = f"{shortened(sorted(unowned))} without owner for {longest:.0f} s"
+    expected = f"an owner within {limit:g} s"
+    if longest > limit:
+        return failed("unowned", DeviationKind.UNOWNED, text, expected)
+    return waiting("unowned", DeviationKind.UNOWNED, text, expected)
+
+
+def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    """Whether the instances of a step have joined: as many members as before, and none of the old ones."""
+    step = state.step
+    if step is None or _is_stopping(state):
+        return None
+    by_hand = state.plan.verbs == (BY_HAND,)
+    for instance in step.instances:
+        ids, before = seen.incarnations(instance), frozenset(step.before.get(instance, ()))
+        expected = state.plan.members_of(instance)
+        if before <= ids and before and not ids - before:
+            text = f"{instance} has not joined again: its members are those of before"
+            kind = DeviationKind.STILL_RUNNING
+        elif len(ids - before) < expected or ids & before:
+            text = f"{instance} has {len(ids - before)} of {_members(expected)}"
+            kind = DeviationKind.NOT_RETURNED
+        else:
+            continue
+        more = {"instances": (instance,), "is_patient": by_hand}
+        return waiting("returned", kind, text, f"{instance} joins with {_members(expected)}", **more)
+    return passed("returned", f"{shortened(step.instances)} joined")
+
+
+def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    """Whether the instances that were stopped are not counted any more."""
+    if state.step is None or not _is_stopping(state):
+        return None
+    there = [instance for instance in state.step.instances if seen.of(instance)]
+    if there:
+        text = f"{shortened(there)} still counted"
+        more = {"instances": tuple(there), "is_patient": state.plan.verbs == (BY_HAND,)}
+        return waiting("gone", DeviationKind.STILL_RUNNING, text, "no members", **more)
+    return passed("gone", f"{shortened(state.step.instances)} stopped")
+
+
+def _config(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    """Whether each restarted instance is what the round makes it; after a round, every instance."""
+    roll_round = state.round
+    if roll_round is None or _is_stopping(state):
+        return None
+    if state.step and _returned(state, _watch, seen).status is not GateStatus.PASSED:  # type: ignore[union-attr]
+        return waiting("config", None, "after it has joined")
+    if not seen.is_stable:
+        return waiting("config", None, _AT_REST)
+    instances = state.step.instances if state.step else state.plan.names
+    return _configs_judged(seen, instances, roll_round.config, roll_round.before)
+
+
+def _configs_judged(
+    seen: GroupObservation, instances: Iterable[str], wanted: InstanceConfig, old: InstanceConfig
+) -> GateResult:
+    hidden: dict[str, None] = {}
+    for instance in instances:
+        for member in seen.of(instance):
+            if wrong := judge_member(member, wanted, old):
+                kind, text = wrong
+                return failed("config", kind, f"{instance}: {text}", f"{instance} runs {wanted}", instance)
+            hidden.update(dict.fromkeys(_hidden(member, wanted, old)))
+    return passed("config", "; ".join([f"as {wanted}", *hidden]))
+
+
+def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> tuple[DeviationKind, str] | None:
+    """Return how a member differs from what it is to run; None if it can be that."""
+    release, shown = _release(wanted.release), _shown(member)
+    if member.problem:
+        return DeviationKind.OTHER_RELEASE, member.problem
+    if not member.can_be(release):
+        is_old = member.can_be(_release(old.release))
+        kind = DeviationKind.OLD_RELEASE if is_old else DeviationKind.OTHER_RELEASE
+        return kind, f"it runs {shown}"
+    pinned = release.pinned_version(wanted.upgrade_from)
+    if pinned is not None and member.used_version != pinned:
+        kind = DeviationKind.WRONG_VALUE if member.is_pinned else DeviationKind.MISSING_UPGRADE_FROM
+        return kind, f"it sends version {member.used_version} instead of {pinned}"
+    if pinned is None and member.is_pinned:
+        kind = DeviationKind.WRONG_VALUE if wanted.upgrade_from else DeviationKind.VALUE_REMAINS
+        return kind, f"it sends version {member.used_version}, as with upgrade.from"
+    if member.protocol == "cooperative" and release.rebalance_protocol(wanted.upgrade_from) == "eager":
+        return DeviationKind.MISSING_UPGRADE_FROM, "it rebalances cooperatively instead of eagerly"
+    return None
+
+
+def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> Iterator[str]:
+    """Say what the metadata of a member does not show."""
+    release, before = _release(wanted.release), _release(old.release)
+    if release.behaviour != before.behaviour and member.can_be(before) and not member.is_pinned:
+        yield f"its metadata does not tell {release} from {before}"
+    if wanted.upgrade_from and wanted.upgrade_from not in PINNED_VERSIONS:
+        yield "its metadata does not show upgrade.from"
+    if not wanted.upgrade_from and old.upgrade_from and old.upgrade_from not in PINNED_VERSIONS:
+        yield "its metadata does not show that upgrade.from is gone"
+
+
+def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
+    """Whether the instances that are not touched are there as they were."""
+    touched = {*(state.step.instances if state.step else ())}
+    if state.is_going_back:
+        # What is still to be restarted may be the reason to go back: it is gone, or not what it was to be.
+        touched.update(state.remaining)
+    wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
+    for name in wanted:
+        expected, there = state.plan.members_of(name), len(seen.of(name))
+        if there < expected:
+            text = f"{name} has {there} of {_members(expected)}"
+            return waiting("others", DeviationKind.MEMBER_GONE, text, f"{name} stays", instances=(name,))
+    if seen.is_stable:
+        for name in wanted:
+            config = state.configs[name]
+            for member in seen.of(name):
+                if not member.can_be(_release(config.release)):
+                    text = f"{name} runs {_shown(member)}"
+                    return failed("others", DeviationKind.OTHER_RELEASE, text, f"{name} runs {config}", name)
+    if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
+        text = f"{shortened(strangers)} is no instance of the plan"
+        return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
+    return passed("others", f"{len(wanted)} other instances are there")
+
+
+def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
+    expected = "a stable group"
+    if _has_nobody(state):
+        if seen.state in NO_MEMBERS:
+            return passed("stable", seen.state)
+        return waiting("stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members")
+    if not seen.is_stable:
+        return waiting("stable", DeviationKind.NOT_STABLE, seen.state or "not described", expected)
+    if rejoining := [member.label or member.member_id for member in seen.members if member.rejoins]:
+        return waiting("stable", DeviationKind.NOT_STABLE, f"{shortened(rejoining)} about to rejoin", expected)
+    return passed("stable", seen.state)
+
+
+def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    if _has_nobody(state):
+        return None
+    if not seen.is_stable:
+        return waiting("versions", None, _AT_REST)
+    sent = tuple(sorted({member.used_version for member in seen.members if member.used_version is not None}))
+    text = f"members send {_numbers(sent)}"
+    outcomes = state.step.expectation.outcomes if state.step else ()
+    if outcomes:
+        predicted = sorted({outcome.versions for outcome in outcomes})
+        if sent in predicted:
+            return passed("versions", f"{text}, as forecast")
+        expected = f"one of {' or '.join(map(_numbers, predicted))}, as forecast"
+        return waiting("versions", DeviationKind.VERSIONS, text, expected)
+    common = least_supported(state.configs[name] for name in _running(state))
+    if above := [version for version in sent if version > common]:
+        expected = f"no version above {common}, which all members read"
+        return waiting("versions", DeviationKind.VERSIONS, f"members send {_numbers(above)}", expected)
+    return passed("versions", f"{text}, which all members read")
+
+
+def least_supported(configs: Iterable[InstanceConfig]) -> int:
+    """Return the highest version that members of all these releases read."""
+    return min(_release(config.release).supported_version for config in configs)
+
+
+def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    if _has_nobody(state):
+        return None
+    scheduled = [member.label or member.member_id for member in seen.members if member.is_scheduled]
+    if scheduled:
+        text = f"a probing rebalance of {shortened(scheduled)} is scheduled"
+        return waiting("probing", DeviationKind.PROBING, text, "no probing rebalance")
+    return passed("probing", "no probing rebalance is scheduled")
+
+
+def _lag(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    if _has_nobody(state):
+        return None
+    limit = state.plan.limits.max_lag
+    if not seen.is_stable:
+        return waiting("lag", None, _AT_REST)
+    if seen.offsets is None:
+        return waiting("lag", DeviationKind.LAG, "offsets are not known", f"a lag of at most {limit:,}")
+    lags = {partition: offsets.lag for partition, offsets in seen.offsets.items()}
+    above = sorted(partition for partition, lag in lags.items() if lag is not None and lag > limit)
+    most = max((lag for lag in lags.values() if lag is not None), default=0)
+    if above:
+        text = f"lag of up to {most:,} records: {shortened(above)}"
+        return waiting("lag", DeviationKind.LAG, text, f"a lag of at most {limit:,}")
+    return passed("lag", f"at most {most:,} records")
+
+
+def _commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    """Whether each partition is committed that had something to commit when the commands had ended."""
+    if _has_nobody(state) or seen.offsets is None or watch.memory.offsets is None:
+        return None
+    begun, now = watch.memory.offsets, seen.offsets
+    # The last offset of a topic that is written in transactions is a marker, which nobody reads.
+    had_some = [partition for partition, first in begun.items() if (first.lag or 0) > _MARKER and partition in now]
+    stuck = sorted(
+        partition
+        for partition in had_some
+        if now[partition].lag not in _PROCESSED and (now[partition].committed or 0) <= (begun[partition].committed or 0)
+    )
+    if stuck:
+        text = f"nothing is committed of {shortened(stuck)}"
+        return waiting("commits", DeviationKind.NO_COMMITS, text, "commits advance")
+    return passed("commits", f"{len(had_some)} partitions with records advance" if had_some else "nothing to commit")
+
+
+_AFTER: Final = frozenset({GatePhase.AFTER})
+_AT_BOTH: Final = frozenset({GatePhase.BEFORE, GatePhase.AFTER})
+_DONE: Final = frozenset({GatePhase.AFTER, GatePhase.ROUND})
+
+GROUP_GATES: Final = (
+    RollGate("visible", "the group, with a description", "nothing is done blindly", "--timeout", EVERY_PHASE, _visible),
+    RollGate(
+        "crash-loop",
+        "joins of an instance, with three times its threads",
+        "an instance that fails again and again makes the group rebalance each time",
+        "",
+        EVERY_PHASE,
+        _no_crash_loop,
+    ),
+    RollGate(
+        "owners",
+        "active tasks of members, with each other",
+        "two owners process records twice",
+        "",
+        EVERY_PHASE,
+        _two_owners,
+    ),
+    RollGate(
+        "returned",
+        "member ids of the instance, with those before the step",
+        "a stopped member is counted until its session times out, so that a stable group shows nothing",
+        "--timeout",
+        _AFTER,
+        _returned,
+    ),
+    RollGate(
+        "gone",
+        "members of stopped instances, with none",
+        "old and new members must not meet",
+        "--timeout",
+        _AFTER,
+        _gone_gate,
+    ),
+    RollGate(
+        "config",
+        "versions and protocol of a member, with its release and upgrade.from",
+        "the old release, a missing or another upgrade.from; after a round, of every instance",
+        "",
+        _DONE,
+        _config,
+    ),
+    RollGate(
+        "others",
+        "the other instances, with what they were",
+        "a leader that failed, an instance that somebody else has changed",
+        "--timeout",
+        EVERY_PHASE,
+        _others,
+    ),
+    RollGate(
+        "unowned",
+        "the time since a task's owner was stopped, with the limit",
+        "nobody processes its records",
+        "--max-unowned",
+        _AT_BOTH,
+        _unowned,
+    ),
+    RollGate(
+        "stable",
+        "the state of the group, with Stable and no member about to rejoin",
+        "the rebalances of the step are over",
+        "--timeout",
+        EVERY_PHASE,
+        _stable,
+    ),
+    RollGate(
+        "versions",
+        "the versions that members send, with the forecast, or with what all members read",
+        "a version that a member cannot read ends it",
+        "--timeout",
+        _AFTER,
+        _versions,
+    ),
+    RollGate(
+        "probing",
+        "scheduled rebalances, with none",
+        "tasks warm up until then, and the next step would interrupt it",
+        "--timeout",
+        _AFTER,
+        _no_probing,
+    ),
+    RollGate(
+        "lag",
+        "end offsets, with committed ones",
+        "restoring takes long, or the instances that are left are too slow",
+        "--max-lag",
+        _AFTER,
+        _lag,
+    ),
+    RollGate(
+        "commits",
+        "committed offsets, with those when the commands had ended",
+        "a member can be stable and process nothing",
+        "--timeout",
+        _AFTER,
+        _commits,
+    ),
+)
+
+
+def happened(state: RollState, instance: str, verb: str, seen: GroupObservation) -> bool | None:
+    """Whether a restart, a stop or a start whose end nobody saw has done its work."""
+    assert state.step
+    ids, before = seen.incarnations(instance), frozenset(state.step.before.get(instance, ()))
+    if verb == STOP:
+        return True if seen.state and not ids else None
+    return True if ids and not ids & before else None
+
+
+def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapping[str, Any]:
+    """Return what came of a step: versions, moved tasks, times, and whether a forecast has it."""
+    assert state.step
+    before, now = state.step.owners, seen.owners()
+    moved = {task: now.get(task, "") for task, owner in sorted(before.items()) if now.get(task, "") != owner}
+    outcomes = state.step.expectation.outcomes
+    return {
+        "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
+        "moved": moved,
+        "unowned_seconds": round(watch.memory.longest_unowned_s, 1),
+        "seconds": round(watch.waited(seen), 1),
+        "as_forecast": any(dict(outcome.moved) == moved for outcome in outcomes) if outcomes else None,
+    }
+
+
+def _leader(seen: GroupObservation) -> str | None:
+    return seen.leader
+
+
+GROUP_RULES: Final = RollRules(GROUP_GATES, remember, happened, _leader, observed)
+"""The rules of a roll of a group of Kafka Streams."""
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+def _is_stopping(state: RollState) -> bool:
+    return state.round is not None and state.round.action is RoundAction.STOP
+
+
+def _running(state: RollState) -> tuple[str, ...]:
+    """Return the instances that have to be there: those of a step that starts them, too."""
+    touched = state.step.instances if state.step else ()
+    stopped = state.stopped.union(touched) if _is_stopping(state) else state.stopped.difference(touched)
+    return tuple(name for name in state.plan.names if name not in stopped)
+
+
+def _has_nobody(state: RollState) -> bool:
+    return not _running(state)
+
+
+@cache
+def _release(name: str) -> Release:
+    return resolve_release(name).release
+
+
+def _shown(member: MemberSeen) -> str:
+    """Name the releases that a member can run, the first and the last."""
+    candidates = member.unpinned or member.pinned
+    if not candidates:
+        return "no known release"
+    names = list(dict.fromkeys([candidates[0].name, candidates[-1].name]))
+    return f"{' to '.join(names)}{'' if member.unpinned else ' with upgrade.from'}"
+
+
+def _members(number: int) -> str:
+    return f"{number} member{'s' * (number != 1)}"
+
+
+def _numbers(versions: Sequence[int]) -> str:
+    return f"version {', '.join(map(str, versions))}" if versions else "no version"

@@ -1,0 +1,334 @@
+"""Where a roll stands, replayed from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import singledispatch
+from typing import Final
+
+from attrs import evolve, field, frozen
+
+from upgrade.roll.deviations import DeviationKind, SafeOption
+from upgrade.roll.expectation import Expectation
+from upgrade.roll.journal import (
+    BackPlanned,
+    CommandEnded,
+    CommandIntended,
+    DeviationFound,
+    JournalError,
+    PlanRecorded,
+    QuestionAnswered,
+    RollEnded,
+    RollRecord,
+    RollResumed,
+    RoundVerified,
+    StepBegan,
+    StepPassed,
+)
+from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
+
+ABOUT_PLAN: Final = "plan"
+ABOUT_WAY_BACK: Final = "no-way-back"
+ABOUT_FORECAST: Final = "unsafe-forecast"
+ABOUT_OUTCOME: Final = "unknown-outcome"
+ABOUT_DEVIATION: Final = "deviation"
+
+
+@frozen(kw_only=True)
+class StepInProgress:
+    """A step that has begun and has not passed."""
+
+    number: int
+    instances: tuple[str, ...]
+    before: Mapping[str, tuple[str, ...]] = field(hash=False)
+    owners: Mapping[str, str] = field(hash=False)
+    expectation: Expectation
+    ended: Mapping[tuple[str, str], CommandEnded | None] = field(factory=dict, hash=False)
+    """Instance and verb of each command that was intended -> how it ended; None: that is not known."""
+    unchecked: bool = False
+    """Whether an operator goes on though the forecast is unsafe."""
+    touched: frozenset[str] = frozenset()
+    """The instances for which a command was intended, also those whose commands are run again."""
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether no command was intended."""
+        return not self.touched
+
+
+@frozen(kw_only=True)
+class RollState:
+    """Where a roll stands."""
+
+    plan: RollPlan
+    rounds: tuple[RollRound, ...]
+    """Those that are to be done: forward, or back."""
+    at: int = 0
+    """The index of the round; ``len(rounds)`` after the last one."""
+    configs: Mapping[str, InstanceConfig] = field(hash=False)
+    """What each instance runs; while a command is under way, what it is to run."""
+    stopped: frozenset[str] = frozenset()
+    """The instances that were stopped and not started."""
+    done: frozenset[str] = frozenset()
+    """The instances that have passed in this round."""
+    steps: int = 0
+    """The number of the last step."""
+    step: StepInProgress | None = None
+    confirmed: bool = False
+    consents: frozenset[int] = frozenset()
+    """The rounds without a way back that an operator has agreed to."""
+    deviation: DeviationFound | None = None
+    """The one that waits for an answer."""
+    accepted: frozenset[tuple[int, DeviationKind]] = frozenset()
+    """What an operator goes on with, by step."""
+    patient: frozenset[tuple[int, DeviationKind]] = frozenset()
+    """What an operator waits for."""
+    waits: int = 0
+    """How often looking began anew."""
+    suspects: frozenset[str] = frozenset()
+    """The instances of a step that was given up: they may run anything, or nothing, and return first."""
+    wants_back: bool = False
+    is_going_back: bool = False
+    is_paused: bool = False
+    """Whether an operator has stopped here, until the command is called again."""
+    outcome: str = ""
+
+    @property
+    def round(self) -> RollRound | None:
+        """The round that is under way; None after the last one."""
+        return self.rounds[self.at] if self.at < len(self.rounds) else None
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """The instances that this round has not touched, in order; those of a step that was given up come first."""
+        is_once = self.round is not None and self.round.action is RoundAction.ONCE
+        names = (ALL_INSTANCES,) if is_once else self.plan.names
+        left = [name for name in names if name not in self.done]
+        return tuple(sorted(left, key=lambda name: name not in self.suspects))
+
+    @property
+    def commands_ended(self) -> bool:
+        """Whether all commands of the step that is under way have ended."""
+        if self.step is None or self.round is None:
+            return False
+        commands = [(name, verb) for name in self.step.instances for verb in self.plan.verbs_of(self.round)]
+        return all(self.step.ended.get(command) for command in commands)
+
+    @property
+    def begun_rounds(self) -> tuple[RollRound, ...]:
+        """The rounds of which something was done, in order."""
+        has_begun = bool(self.done) or bool(self.step and not self.step.is_untouched)
+        return self.rounds[: self.at + has_begun]
+
+    @property
+    def can_return(self) -> bool:
+        """Whether the instances can be what they were: what was done once for all of them stays."""
+        return all(begun.action is not RoundAction.ONCE for begun in self.begun_rounds)
+
+    def after(self, record: RollRecord) -> RollState:
+        """Return the state after a record."""
+        return _after(record, self)
+
+
+def replay(records: Iterable[RollRecord], source: str = "the journal") -> RollState:
+    """Return the state after all records.
+
+    Raises:
+        JournalError: They do not begin with a plan, or do not follow from each other.
+    """
+    state: RollState | None = None
+    for number, record in enumerate(records, 1):
+        if isinstance(record, PlanRecorded) != (state is None):
+            raise JournalError(f"{source}, line {number}: expected one plan, on the first line")
+        state = begin(record.plan) if isinstance(record, PlanRecorded) else _checked(state, record, source, number)
+    if state is None:
+        raise JournalError(f"{source}: expected a plan, got nothing")
+    return state
+
+
+def _checked(state: RollState | None, record: RollRecord, source: str, number: int) -> RollState:
+    assert state
+    try:
+        return state.after(record)
+    except _Unexpected as error:
+        raise JournalError(f"{source}, line {number}: {error}") from None
+
+
+def begin(plan: RollPlan) -> RollState:
+    """Return the state before anything was done."""
+    first = plan.rounds[0].before
+    return RollState(plan=plan, rounds=plan.rounds, configs={instance.name: first for instance in plan.instances})
+
+
+class _Unexpected(ValueError):
+    """A record that does not follow from the ones before it."""
+
+
+@singledispatch
+def _after(record: RollRecord, state: RollState) -> RollState:
+    """Return the state after a record: a deviation waits for its answer."""
+    assert isinstance(record, DeviationFound)
+    return evolve(state, deviation=record)
+
+
+@_after.register
+def _resumed(_record: RollResumed, state: RollState) -> RollState:
+    step = None if state.step and state.step.is_untouched else state.step
+    # The number of a step that was not touched is free again.
+    return evolve(
+        state,
+        step=step,
+        steps=state.steps - (step is not state.step),
+        deviation=None,
+        is_paused=False,
+        waits=state.waits + 1,
+    )
+
+
+@_after.register
+def _began(record: StepBegan, state: RollState) -> RollState:
+    if state.step or state.round is None:
+        raise _Unexpected(f"step {record.step} begins before the last one has passed")
+    step = StepInProgress(
+        number=record.step,
+        instances=record.instances,
+        before=record.before,
+        owners=record.owners,
+        expectation=record.expectation,
+    )
+    return evolve(state, step=step, steps=record.step)
+
+
+def _step(state: RollState, number: int, instance: str | None = None) -> StepInProgress:
+    if state.step is None or state.step.number != number or instance not in (None, *state.step.instances):
+        raise _Unexpected(f"step {number} has not begun, or not with {instance}")
+    return state.step
+
+
+@_after.register
+def _intended(record: CommandIntended, state: RollState) -> RollState:
+    step = _step(state, record.step, record.instance)
+    configs = state.configs
+    # An instance that was stopped to be restarted is no longer what it was.
+    makes = record.verb != STOP or (state.round is not None and state.round.action is RoundAction.RESTART)
+    if state.round and makes and record.instance in configs:
+        configs = {**configs, record.instance: state.round.config}
+    ended = {**step.ended, (record.instance, record.verb): None}
+    return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
+
+
+@_after.register
+def _ended_command(record: CommandEnded, state: RollState) -> RollState:
+    step = _step(state, record.step, record.instance)
+    if (record.instance, record.verb) not in step.ended:
+        raise _Unexpected(f"{record.verb} {record.instance} ends, and was not intended")
+    return evolve(state, step=evolve(step, ended={**step.ended, (record.instance, record.verb): record}))
+
+
+@_after.register
+def _passed(record: StepPassed, state: RollState) -> RollState:
+    step = _step(state, record.step)
+    passed = frozenset(step.instances)
+    is_stop = state.round is not None and state.round.action is RoundAction.STOP
+    stopped = state.stopped | passed if is_stop else state.stopped - passed
+    return evolve(
+        state,
+        step=None,
+        done=state.done | passed,
+        stopped=stopped,
+        suspects=state.suspects - passed,
+        waits=state.waits + 1,
+    )
+
+
+@_after.register
+def _verified(record: RoundVerified, state: RollState) -> RollState:
+    if record.round != state.at + 1 or state.remaining:
+        raise _Unexpected(f"round {record.round} is verified before all of its instances have passed")
+    return _enter(evolve(state, at=state.at + 1))
+
+
+def _enter(state: RollState) -> RollState:
+    """Return the state at the beginning of a round: instances that are what it makes them are done."""
+    done = frozenset(name for name in state.configs if state.round and _is_there(state, state.round, name))
+    return evolve(state, done=done, waits=state.waits + 1)
+
+
+def _is_there(state: RollState, roll_round: RollRound, name: str) -> bool:
+    if roll_round.action is RoundAction.ONCE:
+        return False  # instances do not show whether it was done
+    if roll_round.action is RoundAction.STOP:
+        return name in state.stopped
+    return name not in state.stopped and state.configs[name] == roll_round.config
+
+
+@_after.register
+def _answered(record: QuestionAnswered, state: RollState) -> RollState:
+    state = evolve(state, deviation=None, waits=state.waits + 1)
+    if record.option is SafeOption.STOP:
+        return evolve(state, is_paused=True)
+    if record.option is SafeOption.BACK:
+        return evolve(state, wants_back=not state.is_going_back)
+    if record.option is SafeOption.AGAIN:
+        if state.step:
+            return evolve(state, step=_again(state.step, record.instances))
+        again = frozenset(record.instances)
+        return evolve(state, done=state.done - again, suspects=state.suspects | again)
+    if record.kind is not None:
+        key = (record.step, record.kind)
+        if record.option is SafeOption.WAIT:
+            return evolve(state, patient=state.patient | {key})
+        return evolve(state, accepted=state.accepted | {key})
+    if record.about == ABOUT_OUTCOME and state.step and record.option is SafeOption.CONTINUE:
+        return evolve(state, step=_taken_as_ended(state.step))
+    return _consented(record.about, state)
+
+
+def _consented(about: str, state: RollState) -> RollState:
+    if about == ABOUT_PLAN:
+        return evolve(state, confirmed=True)
+    if about == ABOUT_WAY_BACK:
+        return evolve(state, consents=state.consents | {state.at})
+    if about == ABOUT_FORECAST and state.step:
+        return evolve(state, step=evolve(state.step, unchecked=True))
+    return state
+
+
+def _again(step: StepInProgress, instances: tuple[str, ...]) -> StepInProgress:
+    """Forget the commands of instances, which then are run again."""
+    kept = {key: end for key, end in step.ended.items() if key[0] not in (instances or step.instances)}
+    return evolve(step, ended=kept, unchecked=True)
+
+
+def _taken_as_ended(step: StepInProgress) -> StepInProgress:
+    ended = {
+        (instance, verb): end or CommandEnded(step=step.number, instance=instance, verb=verb, how=BY_HAND)
+        for (instance, verb), end in step.ended.items()
+    }
+    return evolve(step, ended=ended)
+
+
+@_after.register
+def _back(record: BackPlanned, state: RollState) -> RollState:
+    touched = state.step.touched if state.step else frozenset[str]()
+    stopping = state.round is not None and state.round.action is not RoundAction.RESTART
+    # An instance whose stop or start has begun may be either: it counts as stopped, and is started.
+    stopped = state.stopped | touched if stopping else state.stopped
+    going_back = evolve(
+        state,
+        rounds=record.rounds,
+        at=0,
+        step=None,
+        stopped=stopped,
+        suspects=touched,
+        wants_back=False,
+        is_going_back=True,
+        consents=frozenset(),
+        outcome="",
+    )
+    return _enter(going_back)
+
+
+@_after.register
+def _ended(record: RollEnded, state: RollState) -> RollState:
+    return evolve(state, outcome=record.outcome, wants_back=False)
