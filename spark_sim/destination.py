@@ -108,12 +108,13 @@ class Destination:
 
     def log_finished(self, keys: Sequence[str], log: Log) -> None:
         """Say what an earlier command has finished of the work of this one."""
-        if finished := self.units.earlier(keys):
+        finished = self.units.earlier(keys)
+        if finished and not (self.has_results and self.units.kept.issuperset(keys)):
             log(f"resuming {self.out}: {finished} of {len(keys)} units are finished")
 
     def has_results_of(self, keys: Sequence[str], log: Log) -> bool:
         """Whether the results of exactly these units are there already; then it says so."""
-        has_them = self.has_results and self.units.are_kept(keys, self._marker)
+        has_them = self.has_results and self.units.kept == {*keys, self._marker}
         if has_them:
             log(f"{self.out} has these results already, of the same inputs and options: they stay; --fresh begins anew")
         return has_them

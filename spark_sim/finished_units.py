@@ -342,9 +342,10 @@ class FinishedUnits:
                 yield dict(zip(_NAMES, (key, path, unit.sizes[path], numbers[path], content), strict=True))
                 numbers[path] += 1
 
-    def are_kept(self, keys: Sequence[str], marker: str) -> bool:
-        """Whether an earlier command has kept these units and no others, with this marker."""
-        return {*keys, marker} == {key for key, unit in self._units.items() if unit.file == self.out / KEPT}
+    @property
+    def kept(self) -> set[str]:
+        """The units that an earlier command has kept when it had ended, and the marker."""
+        return {key for key, unit in self._units.items() if unit.file == self.out / KEPT}
 
     @staticmethod
     def _rows(file: Path) -> Iterator[Row]:
