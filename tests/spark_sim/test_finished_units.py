@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq
 import pytest
@@ -373,6 +374,14 @@ def test_conform_goes_on_with_what_was_finished(captures, tmp_path, commits):
     conform(*captures, "--out", tmp_path / "out")
     assert "1.1.1" not in str(pq.read_table(tmp_path / "out" / "captures").to_pylist()[0]["inferred_steps"])
     assert content(tmp_path / "undisturbed", COMPARISON) != content(tmp_path / "out", COMPARISON)
+
+
+def test_ctrl_c_says_where_what_is_finished_is(captures, tmp_path, monkeypatch):
+    monkeypatch.setattr(FinishedUnits, "commit", Mock(side_effect=KeyboardInterrupt))
+    done = conform(*captures, "--out", tmp_path / "out")
+
+    assert 130 == done.exit_code
+    assert f"interrupted; what is finished is in {tmp_path / 'out'}; the same command resumes there" in done.stderr
 
 
 def test_a_comparison_refuses_a_folder_with_an_audit(captures, source, tmp_path):
