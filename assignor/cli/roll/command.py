@@ -43,7 +43,7 @@ from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, RollView, drive
 from assignor.cli.roll._forecast import expectation_of
 from assignor.cli.roll._instances import InstanceNames, names_of, read_instances, seen_instances
-from assignor.cli.roll._journal_file import JournalFile, open_journal
+from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
 from assignor.cli.roll._lock import cluster_lock, user_name
 from assignor.cli.roll._look import LiveLook, look_at
 from assignor.cli.roll._output import RollJson, RollLines, expectation_text, plan_lines, question_lines
@@ -466,7 +466,7 @@ def _roll(
     if options.dry_run:
         subject.plan(view)
         return 0
-    exists = options.journal.exists() and options.journal.stat().st_size > 0
+    exists = has_begun(options.journal)
     if options.back and not exists:
         raise CommandFailed(f"{options.journal}: expected the journal of what is to be rolled back, got no file")
     lock: Any = nullcontext(lambda: None)
@@ -476,16 +476,17 @@ def _roll(
         planned = None if exists else subject.plan(view)
         if not exists and planned is None:
             return 0
+        for template in commands.values():
+            template.check(planned.names if planned else ())
         with open_journal(options.journal) as journal, interrupts.caught():
             try:
-                state = _state(options, journal, planned, verbs, view, subject)
-                for template in commands.values():
-                    template.check(state.plan.names)
+                options, state = _state(options, journal, planned, verbs, view, subject)
                 state = drive(
                     journal, state, _settings(options, subject, state, commands, check_lock, view, interrupts)
                 )
             except KeyboardInterrupt:
-                view.note(_unknown(replay(journal.records)))
+                if journal.lines:
+                    view.note(_unknown(replay(journal.records)))
                 raise
             finally:
                 if options.report_path and journal.lines:
@@ -610,15 +611,13 @@ def _state(
     verbs: tuple[str, ...],
     view: RollView,
     subject: RollSubject,
-) -> RollState:
-    """Return the state of a journal: a new one, or one that is continued."""
-    if not journal.lines:
-        if planned is None:
-            raise CommandFailed(f"{journal.path}: it has no complete record: remove it, and call the command again")
-        record = PlanRecorded(plan=planned)
+) -> tuple[RollOptions, RollState]:
+    """Return the state of a journal, a new one or one that is continued, and the options that it has not used."""
+    if planned:
+        journal.clear()  # a plan that nobody has confirmed
         state = begin(planned)
-        view.record(journal.append(record), state)
-        return state
+        view.record(journal.append(PlanRecorded(plan=planned)), state)
+        return options, state
     state = replay(journal.records, str(journal.path))
     _check_same(options, state.plan, verbs, journal.path, subject.targets)
     state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits))
@@ -641,11 +640,12 @@ def _state(
                 by=_by("--answer"),
             )
         )
+        options = evolve(options, answer=None)
     if not state.outcome or options.back:
         write(RollResumed(torn=journal.is_torn))
     if options.back and not state.is_going_back and not state.wants_back:
         write(QuestionAnswered(about="back", option=SafeOption.BACK, by=_by("--back")))
-    return state
+    return options, state
 
 
 def _check_same(
@@ -661,6 +661,12 @@ def _check_same(
         raise CommandFailed(
             f"{path} was begun with {' and '.join(plan.verbs)}: expected the same, got {' and '.join(verbs)}"
         )
+    if options.canary not in (None, plan.canary):
+        raise CommandFailed(f"{path} was begun with the canary {plan.canary or 'of nobody'}, got {options.canary}")
+    if options.instances_file and options.group != BROKERS:
+        named = read_instances(options.instances_file)
+        if named != names_of(plan.instances):
+            raise CommandFailed(f"{path} was begun with other instances than those of {options.instances_file}")
 
 
 def _by(option: str) -> str:

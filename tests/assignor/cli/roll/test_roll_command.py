@@ -141,11 +141,28 @@ def test_a_plan_that_is_unsafe_is_not_executed(cluster):
     assert "members of group app run several releases" in done.output
 
 
-def test_a_line_that_was_not_written_completely_is_dropped_and_said(cluster):
+def test_a_plan_that_nobody_has_confirmed_is_made_anew(cluster):
     cluster.roll()
+    done = cluster.roll("--yes", "--canary", "C")
+
+    assert 0 == done.exit_code, done.output
+    assert ["C>4.3.1", "A>4.3.1", "B>4.3.1"] == cluster.lines
+    assert 1 == kinds(cluster).count("plan")
+
+
+def test_an_answer_is_for_one_question(cluster):
+    cluster.roll("--yes", command=cluster.template(status=3))
+    again = cluster.roll("--answer", "continue", command=cluster.template(status=3))
+
+    assert (3, ["A>4.3.1", "B>4.3.1"]) == (again.exit_code, cluster.lines)
+    assert "step 2: DEVIATION command-failed" in again.stdout
+
+
+def test_a_line_that_was_not_written_completely_is_dropped_and_said(cluster):
+    cluster.roll("--yes", command=cluster.template(status=3))
     with cluster.journal.open("a") as journal:
         journal.write('{"record":"int')
-    done = cluster.roll("--yes")
+    done = cluster.roll("--answer", "continue")
 
     assert 0 == done.exit_code, done.output
     assert "continued: the last line of the journal was incomplete, and is dropped" in done.stdout
@@ -176,10 +193,11 @@ def test_what_does_not_fit_together_is_wrong_usage(cluster, arguments, message):
     [
         ([], "4.2.1", "is the journal of app to 4.3.1, not of app to 4.2.1"),
         (["--by-hand"], "4.3.1", "was begun with restart: expected the same, got by-hand"),
+        (["--restart", "x", "--canary", "B"], "4.3.1", "was begun with the canary of nobody, got B"),
     ],
 )
 def test_another_roll_is_not_continued(cluster, arguments, to, message):
-    cluster.roll()
+    cluster.roll("--yes", command=cluster.template(status=3))
     words = ["app", "--to", to, "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--journal", str(cluster.journal)]
     done = CliRunner().invoke(roll, [*words, *(arguments or ["--restart", "x"])])
 
