@@ -18,6 +18,7 @@ from blocks import (
     program,
     releases,
     requirements,
+    roll,
     rules,
     runs,
     streams_protocol,
@@ -43,6 +44,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
         requirements,
         traceability,
         audit,
+        roll,
     )
     for name, block in part.BLOCKS.items()
 }

@@ -1,8 +1,9 @@
 """Filters that Spark hands to a data source (Spark 4.1 and later): what they are about, and which rows they keep.
 
 Spark 4.1 to 4.3.0 keep what is read of a loaded DataFrame with its filters, and read the same for another query on it:
-``f.where("a = 1").count()`` and then ``f.count()`` give the same number. So filters are taken where a Spark keeps them
-to their query, and otherwise only if the option ``pushFilters`` says so.
+``f.where("a = 1").count()`` and then ``f.count()`` give the same number, also if the source leaves the filter to Spark
+and has only left out partitions. No source can avoid it: it is not asked again. So filters are taken where a Spark
+keeps them to their query, and otherwise only if the option ``pushFilters`` says so.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ PAGES = [
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 # These run for long, need a broker, or need what one of the others leaves behind.
-NOT_RUN = ("sweep", "report", "member", "bounce", "group", "web")
+NOT_RUN = ("sweep", "report", "member", "bounce", "group", "roll", "web")
 NEEDS_A_CLUSTER = re.compile("--bootstrap|--records|s3:")  # or what a command that needs one leaves behind
 EXAMPLE = re.compile(r"^```sh\n(.+?)\n```\n(?:\n?```text\n(.*?)\n```$)?", re.DOTALL | re.MULTILINE)
 

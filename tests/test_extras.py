@@ -36,6 +36,7 @@ COMMAND_LINES = [
         ["group", "billing", "--client", "confluent-kafka", *LOCAL],
         "confluent-kafka is not installed: pip install 'streams-assignor[confluent]'",
     ),
+    (["roll", "billing", "--to", "4.3", "--by-hand", *LOCAL], KAFKA_PYTHON),
     (["userdata", "decode", "--help"], ""),
     (["assign", "--help"], ""),
     (["bounce"], BOTH),

@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
@@ -26,12 +27,12 @@ from spark_sim.audit.conformance import (
 )
 from spark_sim.audit.cut_partition import AuditBucket, ReadPiece, bucket_name, buckets_of, is_exact
 from spark_sim.audit.partition_audit import AuditFilter, AuditTask, PartitionSummary
-from spark_sim.audit.sources import PartitionSource, Source, SourceError
+from spark_sim.audit.sources import PartitionSource, Source, SourceError, segments_source
 from spark_sim.audit.sources.live import NO_RECORD
-from spark_sim.audit.storage import require_own, upload
-from spark_sim.engine import IN_THIS_PROCESS, WorkEngine, WorkProgress
+from spark_sim.audit.storage import HADOOP, is_known, require_own, upload
+from spark_sim.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
 from spark_sim.engine_choice import PROCESSES, EngineOptions
-from spark_sim.engine_libraries import ARROW
+from spark_sim.engine_libraries import ARROW, SPARK
 from spark_sim.sweep.spark.paths import is_uri
 from spark_sim.sweep.tables.parquet import parquet_writer
 from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
@@ -117,6 +118,41 @@ def chosen_engine(given: EngineOptions, source: Source) -> EngineOptions:
     if given.master is None and sum(len(partition.pieces) for partition in source.partitions) == 1:
         return EngineOptions(PROCESSES, processes=1)  # nothing can be done side by side
     return given.chosen(source.core_seconds)
+
+
+def is_read_by_spark(segments: str, given: EngineOptions) -> bool:
+    """Return whether Spark reads a folder of segments: a storage on Spark, and one that hardly anything else reads."""
+    scheme = segments.partition(":")[0]
+    if not is_uri(segments) or scheme == "file" or given.master == PROCESSES:
+        return False
+    return bool(given.master or given.settings) or (scheme in HADOOP and all(map(find_spec, SPARK)))
+
+
+def stored_segments(segments: str, engine: WorkEngine, log: Log) -> Source:
+    """Return the partitions of a folder in a storage that Spark reads, or that PyArrow reads if Spark does not know it.
+
+    Args:
+        segments: The URI of the folder.
+        engine: That of a Spark.
+        log: Prints what reads it.
+
+    Raises:
+        SourceError: There is no such folder, or no segment in it.
+        SparkFilesError: Spark cannot read it.
+        StorageError: Neither knows the storage.
+    """
+    from spark_sim.audit.sources._spark_files import spark_segments
+    from spark_sim.sweep.spark.executor import SparkEngine
+    from spark_sim.sweep.spark.files import NoFileSystem
+
+    assert isinstance(engine, SparkEngine)
+    try:
+        return spark_segments(engine.spark, segments)
+    except NoFileSystem as unknown:
+        if not is_known(segments):
+            raise
+        log(f"PyArrow reads the segments: {unknown}")
+        return segments_source(segments)
 
 
 def run_audit(

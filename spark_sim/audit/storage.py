@@ -31,6 +31,10 @@ _SCHEMES: Final = {
     "s3n": "s3",
 }
 """Schemes of storages, with PyArrow's name. PyArrow has others, such as ``mock``, which keeps nothing."""
+HADOOP: Final = frozenset({"hdfs", "swebhdfs", "viewfs", "webhdfs"})
+"""Schemes of Hadoop itself. Spark reads all of them; PyArrow some, and those only with Hadoop's native library."""
+BY_SPARK: Final = '; Spark reads segments there (--master "local[*]"), and --out may be a folder of this machine'
+_NATIVE: Final = ("libhdfs", "libjvm")
 _REQUESTS: Final = 8
 """Files that are looked at at a time."""
 
@@ -51,11 +55,17 @@ def open_storage(uri: str) -> tuple[FileSystem, str]:
     from pyarrow.fs import FileSystem
 
     scheme, _, rest = uri.partition(":")
-    if scheme not in _SCHEMES:
-        raise StorageError(f"expected a path, or a URI of {', '.join(sorted(_SCHEMES))}, got {uri}")
+    if not is_known(uri):
+        expected = f"expected a path, or a URI of {', '.join(sorted(_SCHEMES))}, got {uri}"
+        raise StorageError(f"{expected}{BY_SPARK if scheme in HADOOP else ''}")
     with _one_line(f"{uri} cannot be opened"):
         filesystem, path = FileSystem.from_uri(f"{_SCHEMES[scheme]}:{rest}")
     return filesystem, path.rstrip("/")
+
+
+def is_known(uri: str) -> bool:
+    """Whether PyArrow knows the scheme of a URI."""
+    return uri.partition(":")[0] in _SCHEMES
 
 
 def list_files(uri: str) -> list[FileInfo]:
@@ -213,7 +223,8 @@ def _one_line(what: str) -> Iterator[None]:
         raise
     except _errors() as error:
         reason = next(iter(str(error).splitlines()), repr(error))
-        raise StorageError(f"{what}: {reason}") from None
+        remedy = BY_SPARK if any(library in reason for library in _NATIVE) else ""
+        raise StorageError(f"{what}: {reason}{remedy}") from None
 
 
 def _errors() -> tuple[type[Exception], ...]:

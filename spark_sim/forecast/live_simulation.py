@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final, Self
 from uuid import UUID
 
@@ -156,6 +156,11 @@ class LiveSimulation(MeasuredSimulation):
     def owner_by_task(self) -> Mapping[TaskId, str]:
         """The process that owns each task."""
         return {task: member.process for member in self.running_members for task in member.owned_tasks}
+
+    @property
+    def state(self) -> Hashable:
+        """What decides how the group goes on, and what it still restores."""
+        return super().state, self._restoring
 
     @property
     def violation_texts(self) -> tuple[str, ...]:

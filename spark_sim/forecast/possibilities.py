@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from assignor import FatalError, StreamsAssignor
 from assignor.groups import InspectedMember
-from assignor.groups.decoded import assignment_seen
+from assignor.groups.decoded import AssignmentSeen, assignment_seen
 from assignor.groups.standbys import StandbyKind
 from assignor.task_assignor import BUILT_IN
 from spark_sim.forecast.live_simulation import LiveSimulation, ObservedWorkload, keeps_process_id
@@ -160,15 +160,17 @@ def _difference(
         assignments = assignor.assign(observed.cluster(now_ms), subscriptions)
     except FatalError as error:
         return f"{name} fails: {error}"
-    differing = 0
-    for member in members:
-        ours, theirs = assignment_seen(assignments[member.described.member_id], streams=True), member.assignment
-        differing += (ours.active, ours.standbys, ours.used_version) != (
-            theirs.active,
-            theirs.standbys,
-            theirs.used_version,
-        )
+    differing = sum(
+        _shown(assignment_seen(assignments[member.described.member_id], streams=True)) != _shown(member.assignment)
+        for member in members
+    )
     return f"{name} gives {differing} of {len(members)} members other tasks" if differing else None
+
+
+def _shown(assignment: AssignmentSeen) -> tuple[object, ...]:
+    """Return what has to be equal; the time of a scheduled rebalance depends on that of the decision."""
+    is_last = assignment.next_rebalance_ms is None
+    return assignment.active, assignment.standbys, assignment.used_version, is_last
 
 
 def with_standbys(observed: ObservedGroup) -> ObservedGroup:

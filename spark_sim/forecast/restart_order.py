@@ -218,8 +218,12 @@ def restart_order(
 
 
 def _next_leaders(observed: ObservedGroup) -> Sequence[str | None]:
-    """Return the processes that are tried as the next leader, whenever one has gone; None: the longest in the group."""
-    return None, *(process.name for process in observed.processes[:MOST_LEADERS])
+    """Return the processes that are tried as the next leader, whenever one has gone; None: the longest in the group.
+
+    In a large group only that: each more would play all of its restarts again.
+    """
+    is_small = len(observed.processes) <= MOST_LEADERS
+    return None, *(process.name for process in observed.processes if is_small)
 
 
 def new_process_id(process: str) -> UUID:

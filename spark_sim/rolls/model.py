@@ -23,15 +23,17 @@ from spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
 from upgrade.releases import resolve_release
 from upgrade.roll import engine
 from upgrade.roll.deviations import SafeOption
+from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES, GroupMemory, judge_member
-from upgrade.roll.journal import CommandEnded, CommandIntended, QuestionAnswered, RollResumed
+from upgrade.roll.journal import BackPlanned, CommandEnded, CommandIntended, QuestionAnswered, RollResumed
 from upgrade.roll.plan import STOP, InstanceConfig, RollPlan, RoundAction
 from upgrade.roll.state import ABOUT_FORECAST, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin
 
 FORESEEN: Final = "always: a roll enters no unsafe state that it could foresee"
 ONCE: Final = "always: a roll repeats a command only if it is told to"
 OUTCOME: Final = "always: a roll reports what has come about"
+RETURNS: Final = "eventually: a roll back that nobody has overruled can end"
 ENDS: Final = "eventually: a roll ends or asks"
 WORKS: Final = "always: decide returns a decision"
 _SETTLED_S: Final = 60.0
@@ -88,6 +90,8 @@ class RollModelState:
     """Whether something has happened in this step that no forecast of it shows, or an operator goes on with."""
     consented: bool = False
     """Whether an operator has gone on with a deviation, or answered what roll could not see."""
+    faults_at_turn: int | None = None
+    """How many faults were left when the roll turned back."""
     unsafe: Violation | None = None
     """What has gone wrong although it could be foreseen."""
     final: engine.RollFinished | None = None
@@ -138,6 +142,7 @@ class RollModel:
             _ran_key(state),
             state.excused,
             state.consented,
+            state.faults_at_turn,
             state.unsafe,
             state.final,
             state.stuck,
@@ -156,6 +161,18 @@ class RollModel:
         if state.final and state.final.outcome and (wrong := _wrong_outcome(state)):
             yield Violation(OUTCOME, "", wrong)
 
+    def must_return(self, state: RollModelState) -> bool:
+        """Whether a roll goes back, and can: nothing happened since it turned, and what it does not restart runs."""
+        roll, budget = state.roll, state.budget
+        if not roll.is_going_back or roll.is_paused or state.final:
+            return False
+        if budget.answers < self.budget.answers or budget.faults != state.faults_at_turn:
+            return False
+        ended = {name for name, _ in roll.step.ended} if roll.step else frozenset[str]()
+        restarted = {*roll.remaining}.difference(ended)
+        group = state.group.settled()
+        return all(group.runs(process) for process in self.plan.names if process not in restarted)
+
     # -- decisions ---------------------------------------------------------------------------------------------------
 
     def _decided(
@@ -163,7 +180,10 @@ class RollModel:
     ) -> Iterator[Transition[RollModelState, RollAction]]:
         match decision:
             case engine.WriteRecord(record):
-                yield _transition(f"roll notes {type(record).__name__}", evolve(state, roll=state.roll.after(record)))
+                after = evolve(state, roll=state.roll.after(record))
+                if isinstance(record, BackPlanned):
+                    after = evolve(after, faults_at_turn=state.budget.faults)
+                yield _transition(f"roll notes {type(record).__name__}", after)
             case engine.BeginStep():
                 yield _transition(f"roll begins {', '.join(decision.instances)}", self._begun(state, decision))
             case engine.RunCommand():
@@ -178,7 +198,7 @@ class RollModel:
     def _begun(self, state: RollModelState, decision: engine.BeginStep) -> RollModelState:
         seen = state.group.look(state.seconds, sees_leader=self.sees_leader)
         (process, *others), config = decision.instances, decision.round.config
-        expectation = engine.NO_FORECAST
+        expectation = NO_FORECAST
         if not others and decision.round.action is RoundAction.RESTART:
             expectation = state.group.expected_of(process, config, sees_leader=self.sees_leader)
         return evolve(state, roll=state.roll.after(engine.began(decision, seen, expectation)), excused=False)
@@ -228,8 +248,8 @@ class RollModel:
                 crashed = evolve(_at(spent, state.group.without(process)), excused=True)
                 yield _transition(f"{process} crashes", crashed, FAULT_ACTION)
                 config = config_of(state.group.members[process].instance)
-                back = evolve(_at(spent, state.group.after("restart", process, config)), excused=True)
-                yield _transition(f"{process} starts again by itself", back, FAULT_ACTION)
+                again = evolve(_at(spent, state.group.after("restart", process, config)), excused=True)
+                yield _transition(f"{process} starts again by itself", again, FAULT_ACTION)
 
 
 def _transition(text: str, state: RollModelState, label: int = 0) -> Transition[RollModelState, RollAction]:
@@ -373,6 +393,7 @@ def _roll_key(roll: RollState) -> Hashable:
         roll.at,
         frozenset(roll.configs.items()),
         roll.stopped,
+        roll.suspects,
         roll.done,
         None
         if step is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import product
 from string import ascii_uppercase
@@ -12,12 +12,13 @@ from attrs import field, frozen
 
 from spark_sim.model.violations import Violation
 from spark_sim.model.workload import Workload
-from spark_sim.rolls.model import RollAction, RollBudget, RollModel, RollModelState
+from spark_sim.rolls.model import RETURNS, RollAction, RollBudget, RollModel, RollModelState
 from spark_sim.search.bfs import bfs
 from spark_sim.search.graph import StateGraph, StateViolation, path_to
 from spark_sim.search.path_counting import count_paths
 from upgrade.planner import advise
 from upgrade.releases import release_named
+from upgrade.roll.engine import ROLLED_BACK
 from upgrade.roll.plan import RESTART, START, STOP, RollInstance, RollLimits, RollPlan, group_rounds
 
 
@@ -114,9 +115,10 @@ class RollSearch:
 
     def explore(self) -> RollExploration:
         """Explore every schedule."""
-        graph = bfs(RollModel(self.plan, self.budget, self.sees_leader, Workload(topology=self.kind.topology)))
+        model = RollModel(self.plan, self.budget, self.sees_leader, Workload(topology=self.kind.topology))
+        graph = bfs(model)
         kinds: dict[str, StateViolation[RollAction]] = {}
-        for found in graph.violations:
+        for found in (*graph.violations, *_without_return(model, graph)):
             kinds.setdefault(found.violation.property, found)
         return RollExploration(
             states=graph.state_count,
@@ -125,6 +127,25 @@ class RollSearch:
             ends=Counter(map(_end, map(graph.state, graph.terminal_states))),
             findings=tuple(_finding(graph, found) for found in kinds.values()),
         )
+
+
+def _without_return(
+    model: RollModel, graph: StateGraph[RollModelState, RollAction]
+) -> Iterator[StateViolation[RollAction]]:
+    """Yield the states in which a roll goes back, and from which no schedule ends with that."""
+    before = defaultdict[int, list[int]](list)
+    for number in range(1, graph.state_count + 1):
+        for edge in graph.edges(number):
+            before[edge.target].append(number)
+    waiting = [number for number in graph.terminal_states if _end(graph.state(number)) == ROLLED_BACK]
+    returning = set(waiting)
+    while waiting:
+        new = [number for number in before[waiting.pop()] if number not in returning]
+        returning.update(new)
+        waiting += new
+    for number in range(1, graph.state_count + 1):
+        if number not in returning and model.must_return(graph.state(number)):
+            yield StateViolation(number, Violation(RETURNS, "", "it does not, whatever the operator answers"))
 
 
 def _finding(graph: StateGraph[RollModelState, RollAction], found: StateViolation[RollAction]) -> RollFinding:

@@ -34,7 +34,7 @@ class RollUnit(WorkUnit):
     @property
     def key(self) -> str:
         """A short name."""
-        return "-".join(self.search.name.replace(",", "").split())
+        return "-".join(self.search.name.replace(",", "").replace(":", "").split())
 
     @property
     def cost(self) -> float:

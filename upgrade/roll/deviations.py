@@ -110,7 +110,8 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         _UNSAFE,
     ),
     DeviationKind.UNOWNED: DeviationMeaning(
-        "nobody processes some tasks: an instance is stopped and still counted, or a leader leaves tasks out"
+        "nobody processes some tasks: an instance is stopped and still counted, or a leader leaves tasks out",
+        (SafeOption.WAIT, SafeOption.AGAIN, SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP),
     ),
     DeviationKind.NOT_VISIBLE: DeviationMeaning(
         "no broker describes the group: a coordinator that moves or loads, the network, or a missing ACL"

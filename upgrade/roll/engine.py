@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import evolve, frozen
 
 from upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
@@ -31,6 +33,7 @@ from upgrade.roll.state import (
 
 FINISHED = "finished"
 ROLLED_BACK = "rolled back"
+NO_WAY_BACK = "no way back"
 
 
 @frozen
@@ -143,6 +146,8 @@ def began(decision: BeginStep, seen: O, expectation: Expectation = NO_FORECAST) 
 
 
 def _going_back(state: RollState) -> RollDecision:
+    if not state.can_return:
+        return WriteRecord(RollEnded(outcome=NO_WAY_BACK))
     rounds = () if state.is_going_back else back_rounds(state.begun_rounds, state.configs)
     return WriteRecord(BackPlanned(rounds=rounds)) if rounds else WriteRecord(RollEnded(outcome=ROLLED_BACK))
 
@@ -157,6 +162,8 @@ def _next_step(state: RollState, roll_round: RollRound, watch: RollWatch, seen: 
             ABOUT_WAY_BACK, text, _options(state, (SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP))
         )
     instances = next_instances(state, roll_round, rules.leader(seen))
+    if state.suspects.intersection(instances):  # it is they that disturb the group
+        return BeginStep(state.steps + 1, roll_round, instances)
     results = rules.results(GatePhase.BEFORE, state, watch, seen)
     return _judged(state, watch, seen, GatePhase.BEFORE, results, BeginStep(state.steps + 1, roll_round, instances))
 
@@ -166,6 +173,8 @@ def next_instances(state: RollState, roll_round: RollRound, leader: str | None) 
     remaining = state.remaining
     if roll_round.at_once:
         return remaining
+    if remaining[0] in state.suspects:
+        return tuple(name for name in remaining if name in state.suspects)[: state.plan.batch]
     if remaining[0] == state.plan.canary:
         return remaining[:1]
     others = tuple(name for name in remaining if not (roll_round.leader_last and name == leader))
@@ -238,16 +247,16 @@ def _judged(
     """Return what follows from gates: what comes next, another look, or a deviation."""
     number = _number(state)
     results = tuple(_as_decided(state, number, result) for result in results)
-    if failed := [result for result in results if result.status is GateStatus.FAILED]:
-        return _of_result(state, failed[0])
     closed = [result for result in results if result.status is GateStatus.WAITING]
+    if failed := [result for result in results if result.status is GateStatus.FAILED]:
+        return _of_results(state, [*failed, *closed])
     if not closed:
         return if_open
     left = state.plan.limits.timeout_s - watch.waited(seen)
     if left <= 0:
         late = [result for result in closed if result.kind and not result.is_patient]
         if late:
-            return _of_result(state, late[0])
+            return _of_results(state, late)
     return KeepWaiting(phase, results, max(left, 0.0))
 
 
@@ -267,9 +276,15 @@ def _number(state: RollState) -> int:
     return state.step.number if state.step else state.steps + 1
 
 
-def _of_result(state: RollState, result: GateResult) -> RollDecision:
-    assert result.kind
-    return _deviation(state, result.kind, result.expected or result.gate, result.text, result.instances)
+def _of_results(state: RollState, closed: Sequence[GateResult]) -> RollDecision:
+    """Return the deviation of the first gate that is closed; what the others say stands beside it."""
+    first, known = closed[0], [result for result in closed if result.kind]
+    assert first.kind
+    texts = dict.fromkeys(result.text for result in known)
+    instances = dict.fromkeys(name for result in known for name in result.instances)
+    return _deviation(
+        state, first.kind, first.expected or first.gate, "; ".join(texts), first.instances or (*instances,)
+    )
 
 
 def _deviation(
@@ -277,7 +292,7 @@ def _deviation(
 ) -> RollDecision:
     meaning = DEVIATIONS[kind]
     options = _options(state, meaning.options)
-    if state.step is None:
+    if state.step is None and not (instances and state.done.issuperset(instances)):
         options = tuple(option for option in options if option is not SafeOption.AGAIN)
     return WriteRecord(
         DeviationFound(
@@ -294,7 +309,7 @@ def _deviation(
 
 def _options(state: RollState, options: tuple[SafeOption, ...]) -> tuple[SafeOption, ...]:
     """Return the options that there are: back only if something was done and it is not the way back already."""
-    can_return = not state.is_going_back and bool(state.begun_rounds)
+    can_return = not state.is_going_back and bool(state.begun_rounds) and state.can_return
     return tuple(option for option in options if option is not SafeOption.BACK or can_return)
 
 

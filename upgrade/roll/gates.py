@@ -7,13 +7,15 @@ things that only they know.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from attrs import field, frozen
 
 from upgrade.roll.deviations import DeviationKind
 from upgrade.roll.state import RollState
+
+_SHOWN: Final = 5
 
 
 class RollObservation(Protocol):
@@ -123,3 +125,24 @@ class RollRules(Generic[O]):
 
 
 EVERY_PHASE: Final = frozenset(GatePhase)
+
+
+def passed(gate: str, text: str = "") -> GateResult:
+    """Return the result of a gate that is open."""
+    return GateResult(gate=gate, status=GateStatus.PASSED, text=text)
+
+
+def waiting(gate: str, kind: DeviationKind | None, text: str, expected: str = "", **further: Any) -> GateResult:
+    """Return the result of a gate that time may open."""
+    return GateResult(gate=gate, status=GateStatus.WAITING, kind=kind, text=text, expected=expected, **further)
+
+
+def failed(gate: str, kind: DeviationKind, text: str, expected: str, *instances: str) -> GateResult:
+    """Return the result of a gate that time does not open."""
+    return GateResult(gate=gate, status=GateStatus.FAILED, kind=kind, text=text, expected=expected, instances=instances)
+
+
+def shortened(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

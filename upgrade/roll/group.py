@@ -23,15 +23,21 @@ from upgrade.roll.gates import (
     RollGate,
     RollRules,
     RollWatch,
+    failed,
+    passed,
+    shortened,
+    waiting,
 )
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RoundAction
-from upgrade.roll.state import RollState
+from upgrade.roll.state import RollState, StepInProgress
 from upgrade.upgrade_from import PINNED_VERSIONS
 
 STABLE: Final = "Stable"
 NO_MEMBERS: Final = ("Empty", "Dead")
 _LOOP_JOINS: Final = 3
-_SHOWN: Final = 5
+_MARKER: Final = 1
+_PROCESSED: Final = (0, _MARKER)
+"""Lags of a partition of which all is processed."""
 _AT_REST: Final = "the group is not stable yet"
 
 
@@ -147,8 +153,7 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
         owned = _live_tasks(state, seen)
         known = {*unowned, *(state.step.owners if state.step else ()), *seen.owners()}
         unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
-    ended = state.step is not None and None not in state.step.ended.values()
-    first = seen.offsets if ended and memory.offsets is None else memory.offsets
+    first = seen.offsets if state.commands_ended and memory.offsets is None else memory.offsets
     return GroupMemory(
         last=seen.seconds,
         joined=joined,
@@ -163,8 +168,13 @@ def _touched_tasks(state: RollState) -> frozenset[str]:
     """Return the tasks of the instances that a command has touched."""
     if state.step is None:
         return frozenset()
-    touched = {instance for instance, _ in state.step.ended}
+    touched = _touched(state.step)
     return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
+
+
+def _touched(step: StepInProgress) -> frozenset[str]:
+    """Return the instances that a command has touched; when an operator does is not known."""
+    return frozenset(instance for instance, verb in step.ended if verb != BY_HAND)
 
 
 def _live_tasks(state: RollState, seen: GroupObservation) -> frozenset[str]:
@@ -177,29 +187,17 @@ def _gone(state: RollState) -> frozenset[str]:
     """Return the member ids of before of instances that a command has touched."""
     if state.step is None:
         return frozenset()
-    touched = {instance for instance, _ in state.step.ended}
+    touched = _touched(state.step)
     return frozenset(one for name, ids in state.step.before.items() if name in touched for one in ids)
 
 
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------
 
 
-def _passed(gate: str, text: str = "") -> GateResult:
-    return GateResult(gate=gate, status=GateStatus.PASSED, text=text)
-
-
-def _waiting(gate: str, kind: DeviationKind | None, text: str, expected: str = "", **further: Any) -> GateResult:
-    return GateResult(gate=gate, status=GateStatus.WAITING, kind=kind, text=text, expected=expected, **further)
-
-
-def _failed(gate: str, kind: DeviationKind, text: str, expected: str, *instances: str) -> GateResult:
-    return GateResult(gate=gate, status=GateStatus.FAILED, kind=kind, text=text, expected=expected, instances=instances)
-
-
 def _visible(_state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     if seen.state:
-        return _passed("visible", seen.state)
-    return _waiting("visible", DeviationKind.NOT_VISIBLE, f"not described: {seen.problem}", "a group that is described")
+        return passed("visible", seen.state)
+    return waiting("visible", DeviationKind.NOT_VISIBLE, f"not described: {seen.problem}", "a group that is described")
 
 
 def _no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) -> GateResult | None:
@@ -210,7 +208,7 @@ def _no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) 
         usual = state.plan.members_of(instance)
         if len(ids) - before >= _LOOP_JOINS * usual:
             text = f"{instance} has joined {len(ids) - before} times with {_members(usual)}"
-            return _failed("crash-loop", DeviationKind.CRASH_LOOP, text, "members that stay", instance)
+            return failed("crash-loop", DeviationKind.CRASH_LOOP, text, "members that stay", instance)
     return None
 
 
@@ -218,9 +216,9 @@ def _two_owners(_state: RollState, _watch: RollWatch, seen: GroupObservation) ->
     owners = Counter(task for member in seen.members for task in member.active)
     if twice := sorted(task for task, times in owners.items() if times > 1):
         names = sorted({member.label or member.member_id for member in seen.members if twice[0] in member.active})
-        text = f"{_listed(twice)} of {' and '.join(names)}"
-        return _failed("owners", DeviationKind.TWO_OWNERS, f"two owners: {text}", "one owner of each task")
-    return _passed("owners", f"{len(owners)} tasks, one owner each")
+        text = f"{shortened(twice)} of {' and '.join(names)}"
+        return failed("owners", DeviationKind.TWO_OWNERS, f"two owners: {text}", "one owner of each task")
+    return passed("owners", f"{len(owners)} tasks, one owner each")
 
 
 def _unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -228,14 +226,14 @@ def _unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> Gate
         return None
     unowned = watch.memory.unowned
     if not unowned:
-        return _passed("unowned", f"longest time without owner: {watch.memory.longest_unowned_s:.0f} s")
+        return passed("unowned", f"longest time without owner: {watch.memory.longest_unowned_s:.0f} s")
     longest = max(seen.seconds - since for since in unowned.values())
     limit = state.plan.limits.max_unowned_s
-    text = f"{_listed(sorted(unowned))} without owner for {longest:.0f} s"
+    text = f"{shortened(sorted(unowned))} without owner for {longest:.0f} s"
     expected = f"an owner within {limit:g} s"
     if longest > limit:
-        return _failed("unowned", DeviationKind.UNOWNED, text, expected)
-    return _waiting("unowned", DeviationKind.UNOWNED, text, expected)
+        return failed("unowned", DeviationKind.UNOWNED, text, expected)
+    return waiting("unowned", DeviationKind.UNOWNED, text, expected)
 
 
 def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -256,8 +254,8 @@ def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
         else:
             continue
         more = {"instances": (instance,), "is_patient": by_hand}
-        return _waiting("returned", kind, text, f"{instance} joins with {_members(expected)}", **more)
-    return _passed("returned", f"{_listed(step.instances)} joined")
+        return waiting("returned", kind, text, f"{instance} joins with {_members(expected)}", **more)
+    return passed("returned", f"{shortened(step.instances)} joined")
 
 
 def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -266,10 +264,10 @@ def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> G
         return None
     there = [instance for instance in state.step.instances if seen.of(instance)]
     if there:
-        text = f"{_listed(there)} still counted"
+        text = f"{shortened(there)} still counted"
         more = {"instances": tuple(there), "is_patient": state.plan.verbs == (BY_HAND,)}
-        return _waiting("gone", DeviationKind.STILL_RUNNING, text, "no members", **more)
-    return _passed("gone", f"{_listed(state.step.instances)} stopped")
+        return waiting("gone", DeviationKind.STILL_RUNNING, text, "no members", **more)
+    return passed("gone", f"{shortened(state.step.instances)} stopped")
 
 
 def _config(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -278,9 +276,9 @@ def _config(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
     if roll_round is None or _is_stopping(state):
         return None
     if state.step and _returned(state, _watch, seen).status is not GateStatus.PASSED:  # type: ignore[union-attr]
-        return _waiting("config", None, "after it has joined")
+        return waiting("config", None, "after it has joined")
     if not seen.is_stable:
-        return _waiting("config", None, _AT_REST)
+        return waiting("config", None, _AT_REST)
     instances = state.step.instances if state.step else state.plan.names
     return _configs_judged(seen, instances, roll_round.config, roll_round.before)
 
@@ -293,9 +291,9 @@ def _configs_judged(
         for member in seen.of(instance):
             if wrong := judge_member(member, wanted, old):
                 kind, text = wrong
-                return _failed("config", kind, f"{instance}: {text}", f"{instance} runs {wanted}", instance)
+                return failed("config", kind, f"{instance}: {text}", f"{instance} runs {wanted}", instance)
             hidden.update(dict.fromkeys(_hidden(member, wanted, old)))
-    return _passed("config", "; ".join([f"as {wanted}", *hidden]))
+    return passed("config", "; ".join([f"as {wanted}", *hidden]))
 
 
 def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> tuple[DeviationKind, str] | None:
@@ -332,60 +330,61 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> 
 
 def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     """Whether the instances that are not touched are there as they were."""
-    touched = state.step.instances if state.step else ()
+    touched = {*(state.step.instances if state.step else ())}
+    if state.is_going_back:
+        # What is still to be restarted may be the reason to go back: it is gone, or not what it was to be.
+        touched.update(state.remaining)
     wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
     for name in wanted:
         expected, there = state.plan.members_of(name), len(seen.of(name))
         if there < expected:
             text = f"{name} has {there} of {_members(expected)}"
-            return _waiting("others", DeviationKind.MEMBER_GONE, text, f"{name} stays", instances=(name,))
+            return waiting("others", DeviationKind.MEMBER_GONE, text, f"{name} stays", instances=(name,))
     if seen.is_stable:
         for name in wanted:
             config = state.configs[name]
             for member in seen.of(name):
                 if not member.can_be(_release(config.release)):
                     text = f"{name} runs {_shown(member)}"
-                    return _failed("others", DeviationKind.OTHER_RELEASE, text, f"{name} runs {config}", name)
+                    return failed("others", DeviationKind.OTHER_RELEASE, text, f"{name} runs {config}", name)
     if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
-        text = f"{_listed(strangers)} is no instance of the plan"
-        return _failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
-    return _passed("others", f"{len(wanted)} other instances are there")
+        text = f"{shortened(strangers)} is no instance of the plan"
+        return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
+    return passed("others", f"{len(wanted)} other instances are there")
 
 
 def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     expected = "a stable group"
     if _has_nobody(state):
         if seen.state in NO_MEMBERS:
-            return _passed("stable", seen.state)
-        return _waiting(
-            "stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members"
-        )
+            return passed("stable", seen.state)
+        return waiting("stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members")
     if not seen.is_stable:
-        return _waiting("stable", DeviationKind.NOT_STABLE, seen.state or "not described", expected)
+        return waiting("stable", DeviationKind.NOT_STABLE, seen.state or "not described", expected)
     if rejoining := [member.label or member.member_id for member in seen.members if member.rejoins]:
-        return _waiting("stable", DeviationKind.NOT_STABLE, f"{_listed(rejoining)} about to rejoin", expected)
-    return _passed("stable", seen.state)
+        return waiting("stable", DeviationKind.NOT_STABLE, f"{shortened(rejoining)} about to rejoin", expected)
+    return passed("stable", seen.state)
 
 
 def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     if _has_nobody(state):
         return None
     if not seen.is_stable:
-        return _waiting("versions", None, _AT_REST)
+        return waiting("versions", None, _AT_REST)
     sent = tuple(sorted({member.used_version for member in seen.members if member.used_version is not None}))
     text = f"members send {_numbers(sent)}"
     outcomes = state.step.expectation.outcomes if state.step else ()
     if outcomes:
         predicted = sorted({outcome.versions for outcome in outcomes})
         if sent in predicted:
-            return _passed("versions", f"{text}, as forecast")
+            return passed("versions", f"{text}, as forecast")
         expected = f"one of {' or '.join(map(_numbers, predicted))}, as forecast"
-        return _waiting("versions", DeviationKind.VERSIONS, text, expected)
+        return waiting("versions", DeviationKind.VERSIONS, text, expected)
     common = least_supported(state.configs[name] for name in _running(state))
     if above := [version for version in sent if version > common]:
         expected = f"no version above {common}, which all members read"
-        return _waiting("versions", DeviationKind.VERSIONS, f"members send {_numbers(above)}", expected)
-    return _passed("versions", f"{text}, which all members read")
+        return waiting("versions", DeviationKind.VERSIONS, f"members send {_numbers(above)}", expected)
+    return passed("versions", f"{text}, which all members read")
 
 
 def least_supported(configs: Iterable[InstanceConfig]) -> int:
@@ -398,24 +397,26 @@ def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> 
         return None
     scheduled = [member.label or member.member_id for member in seen.members if member.is_scheduled]
     if scheduled:
-        text = f"a probing rebalance of {_listed(scheduled)} is scheduled"
-        return _waiting("probing", DeviationKind.PROBING, text, "no probing rebalance")
-    return _passed("probing", "no probing rebalance is scheduled") if seen.is_stable else None
+        text = f"a probing rebalance of {shortened(scheduled)} is scheduled"
+        return waiting("probing", DeviationKind.PROBING, text, "no probing rebalance")
+    return passed("probing", "no probing rebalance is scheduled")
 
 
 def _lag(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     if _has_nobody(state):
         return None
     limit = state.plan.limits.max_lag
+    if not seen.is_stable:
+        return waiting("lag", None, _AT_REST)
     if seen.offsets is None:
-        return _waiting("lag", DeviationKind.LAG, "offsets are not known", f"a lag of at most {limit:,}")
+        return waiting("lag", DeviationKind.LAG, "offsets are not known", f"a lag of at most {limit:,}")
     lags = {partition: offsets.lag for partition, offsets in seen.offsets.items()}
     above = sorted(partition for partition, lag in lags.items() if lag is not None and lag > limit)
     most = max((lag for lag in lags.values() if lag is not None), default=0)
     if above:
-        text = f"lag of up to {most:,} records: {_listed(above)}"
-        return _waiting("lag", DeviationKind.LAG, text, f"a lag of at most {limit:,}")
-    return _passed("lag", f"at most {most:,} records")
+        text = f"lag of up to {most:,} records: {shortened(above)}"
+        return waiting("lag", DeviationKind.LAG, text, f"a lag of at most {limit:,}")
+    return passed("lag", f"at most {most:,} records")
 
 
 def _commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -423,16 +424,17 @@ def _commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> Gate
     if _has_nobody(state) or seen.offsets is None or watch.memory.offsets is None:
         return None
     begun, now = watch.memory.offsets, seen.offsets
-    had_some = [partition for partition, first in begun.items() if first.lag and partition in now]
+    # The last offset of a topic that is written in transactions is a marker, which nobody reads.
+    had_some = [partition for partition, first in begun.items() if (first.lag or 0) > _MARKER and partition in now]
     stuck = sorted(
         partition
         for partition in had_some
-        if now[partition].lag != 0 and (now[partition].committed or 0) <= (begun[partition].committed or 0)
+        if now[partition].lag not in _PROCESSED and (now[partition].committed or 0) <= (begun[partition].committed or 0)
     )
     if stuck:
-        text = f"nothing is committed of {_listed(stuck)}"
-        return _waiting("commits", DeviationKind.NO_COMMITS, text, "commits advance")
-    return _passed("commits", f"{len(had_some)} partitions with records advance" if had_some else "nothing to commit")
+        text = f"nothing is committed of {shortened(stuck)}"
+        return waiting("commits", DeviationKind.NO_COMMITS, text, "commits advance")
+    return passed("commits", f"{len(had_some)} partitions with records advance" if had_some else "nothing to commit")
 
 
 _AFTER: Final = frozenset({GatePhase.AFTER})
@@ -456,14 +458,6 @@ GROUP_GATES: Final = (
         "",
         EVERY_PHASE,
         _two_owners,
-    ),
-    RollGate(
-        "unowned",
-        "the time since a task's owner was stopped, with the limit",
-        "nobody processes its records",
-        "--max-unowned",
-        _AT_BOTH,
-        _unowned,
     ),
     RollGate(
         "returned",
@@ -496,6 +490,14 @@ GROUP_GATES: Final = (
         "--timeout",
         EVERY_PHASE,
         _others,
+    ),
+    RollGate(
+        "unowned",
+        "the time since a task's owner was stopped, with the limit",
+        "nobody processes its records",
+        "--max-unowned",
+        _AT_BOTH,
+        _unowned,
     ),
     RollGate(
         "stable",
@@ -606,11 +608,6 @@ def _shown(member: MemberSeen) -> str:
 
 def _members(number: int) -> str:
     return f"{number} member{'s' * (number != 1)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _numbers(versions: Sequence[int]) -> str:

@@ -20,9 +20,14 @@ START: Final = "start"
 BY_HAND: Final = "by-hand"
 _OPEN: Final = WayBackVerdict.OPEN.value
 _OFFLINE: Final = WayBackVerdict.OFFLINE.value
-VERBS: Final = (RESTART, STOP, START, BY_HAND)
-"""What is done to one instance; ``by-hand``: an operator does it."""
+ONCE: Final = "once"
+VERBS: Final = (RESTART, STOP, START, BY_HAND, ONCE)
+"""What is done to one instance, or once to all of them; ``by-hand``: an operator does it."""
+ALL_INSTANCES: Final = "cluster"
+"""In the place of an instance, where something is done once for all of them."""
 
+GROUP: Final = "group"
+BROKERS: Final = "brokers"
 DEFAULT_TIMEOUT_S: Final = 900.0
 DEFAULT_MAX_UNOWNED_S: Final = 300.0
 DEFAULT_MAX_LAG: Final = 10_000
@@ -37,6 +42,8 @@ class RoundAction(enum.Enum):
     RESTART = "restart"
     STOP = "stop"
     START = "start"
+    ONCE = "once"
+    """Nothing: something is done once for all of them."""
 
 
 @frozen
@@ -74,7 +81,7 @@ class RollRound:
     @property
     def has_way_back(self) -> bool:
         """Whether the instances can return one by one."""
-        return self.way_back != _OFFLINE
+        return self.way_back != _OFFLINE and self.action is not RoundAction.ONCE
 
 
 @frozen
@@ -119,6 +126,8 @@ class RollPlan:
     """The instance that is alone in the first step of each round."""
     limits: RollLimits = field(factory=RollLimits)
     notes: tuple[str, ...] = ()
+    kind: str = GROUP
+    """What is rolled: ``group`` or ``brokers``."""
 
     def members_of(self, instance: str) -> int:
         """Return how many members an instance has."""
@@ -146,7 +155,7 @@ def check_plan(plan: RollPlan) -> None:
         raise UpgradeError(f"{plan.name}: expected each instance once, got {', '.join(twice)} several times")
     if plan.canary is not None and plan.canary not in names:
         raise UpgradeError(f"expected one of {', '.join(names)} as the canary, got {plan.canary!r}")
-    apart = any(roll_round.action is not RoundAction.RESTART for roll_round in plan.rounds)
+    apart = any(roll_round.action in (RoundAction.STOP, RoundAction.START) for roll_round in plan.rounds)
     if apart and RESTART in plan.verbs:
         raise UpgradeError("the plan stops all instances before it starts them: expected a stop and a start command")
 

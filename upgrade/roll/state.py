@@ -25,7 +25,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
+from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
 
 ABOUT_PLAN: Final = "plan"
 ABOUT_WAY_BACK: Final = "no-way-back"
@@ -85,6 +85,8 @@ class RollState:
     """What an operator waits for."""
     waits: int = 0
     """How often looking began anew."""
+    suspects: frozenset[str] = frozenset()
+    """The instances of a step that was given up: they may run anything, or nothing, and return first."""
     wants_back: bool = False
     is_going_back: bool = False
     is_paused: bool = False
@@ -98,14 +100,30 @@ class RollState:
 
     @property
     def remaining(self) -> tuple[str, ...]:
-        """The instances that this round has not touched, in order."""
-        return tuple(name for name in self.plan.names if name not in self.done)
+        """The instances that this round has not touched, in order; those of a step that was given up come first."""
+        is_once = self.round is not None and self.round.action is RoundAction.ONCE
+        names = (ALL_INSTANCES,) if is_once else self.plan.names
+        left = [name for name in names if name not in self.done]
+        return tuple(sorted(left, key=lambda name: name not in self.suspects))
+
+    @property
+    def commands_ended(self) -> bool:
+        """Whether all commands of the step that is under way have ended."""
+        if self.step is None or self.round is None:
+            return False
+        commands = [(name, verb) for name in self.step.instances for verb in self.plan.verbs_of(self.round)]
+        return all(self.step.ended.get(command) for command in commands)
 
     @property
     def begun_rounds(self) -> tuple[RollRound, ...]:
         """The rounds of which something was done, in order."""
         has_begun = bool(self.done) or bool(self.step and not self.step.is_untouched)
         return self.rounds[: self.at + has_begun]
+
+    @property
+    def can_return(self) -> bool:
+        """Whether the instances can be what they were: what was done once for all of them stays."""
+        return all(begun.action is not RoundAction.ONCE for begun in self.begun_rounds)
 
     def after(self, record: RollRecord) -> RollState:
         """Return the state after a record."""
@@ -192,7 +210,8 @@ def _intended(record: CommandIntended, state: RollState) -> RollState:
     step = _step(state, record.step, record.instance)
     configs = state.configs
     # An instance that was stopped to be restarted is no longer what it was.
-    if state.round and (record.verb != STOP or state.round.action is RoundAction.RESTART):
+    makes = record.verb != STOP or (state.round is not None and state.round.action is RoundAction.RESTART)
+    if state.round and makes and record.instance in configs:
         configs = {**configs, record.instance: state.round.config}
     ended = {**step.ended, (record.instance, record.verb): None}
     return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
@@ -212,7 +231,14 @@ def _passed(record: StepPassed, state: RollState) -> RollState:
     passed = frozenset(step.instances)
     is_stop = state.round is not None and state.round.action is RoundAction.STOP
     stopped = state.stopped | passed if is_stop else state.stopped - passed
-    return evolve(state, step=None, done=state.done | passed, stopped=stopped, waits=state.waits + 1)
+    return evolve(
+        state,
+        step=None,
+        done=state.done | passed,
+        stopped=stopped,
+        suspects=state.suspects - passed,
+        waits=state.waits + 1,
+    )
 
 
 @_after.register
@@ -229,6 +255,8 @@ def _enter(state: RollState) -> RollState:
 
 
 def _is_there(state: RollState, roll_round: RollRound, name: str) -> bool:
+    if roll_round.action is RoundAction.ONCE:
+        return False  # instances do not show whether it was done
     if roll_round.action is RoundAction.STOP:
         return name in state.stopped
     return name not in state.stopped and state.configs[name] == roll_round.config
@@ -241,8 +269,11 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:
         return evolve(state, wants_back=not state.is_going_back)
-    if record.option is SafeOption.AGAIN and state.step:
-        return evolve(state, step=_again(state.step, record.instances))
+    if record.option is SafeOption.AGAIN:
+        if state.step:
+            return evolve(state, step=_again(state.step, record.instances))
+        again = frozenset(record.instances)
+        return evolve(state, done=state.done - again, suspects=state.suspects | again)
     if record.kind is not None:
         key = (record.step, record.kind)
         if record.option is SafeOption.WAIT:
@@ -279,16 +310,17 @@ def _taken_as_ended(step: StepInProgress) -> StepInProgress:
 
 @_after.register
 def _back(record: BackPlanned, state: RollState) -> RollState:
-    touched = state.step.instances if state.step and not state.step.is_untouched else ()
+    touched = state.step.touched if state.step else frozenset[str]()
     stopping = state.round is not None and state.round.action is not RoundAction.RESTART
     # An instance whose stop or start has begun may be either: it counts as stopped, and is started.
-    stopped = state.stopped | frozenset(touched) if stopping else state.stopped
+    stopped = state.stopped | touched if stopping else state.stopped
     going_back = evolve(
         state,
         rounds=record.rounds,
         at=0,
         step=None,
         stopped=stopped,
+        suspects=touched,
         wants_back=False,
         is_going_back=True,
         consents=frozenset(),

@@ -159,6 +159,7 @@ def audit(
       streams-assignor audit --segments segments --group "billing-*" --since 2026-11-22T14:00 --out audit
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
+    from spark_sim.audit.job import is_read_by_spark
     from spark_sim.audit.partition_audit import AuditFilter
     from spark_sim.engine_choice import EVERY_CORE, PROCESSES
     from spark_sim.engine_libraries import require_engine
@@ -197,10 +198,13 @@ def audit(
         max_batch_bytes=max_batch_bytes,
         finds_bounces=conform,
     )
+    stored = segments if segments is not None and is_read_by_spark(segments, engine) else None
+    engine = engine.chosen(0, needs_spark=True) if stored else engine
     require_engine(engine.master or PROCESSES, *(() if files else _LIVE))
     step("looking at the source")
     with one_line_errors():
-        source = _file_source(segments, dump, records) or _live_source(context, bootstrap_servers, command_config)
+        source = stored or _file_source(segments, dump, records)
+        source = source or _live_source(context, bootstrap_servers, command_config)
         result = _run(source, out, kept, engine)
     step("writing what was found")
     if output == "text":
@@ -283,18 +287,21 @@ def _set_by_interrupt() -> Iterator[Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _run(source: Source, out: str, kept: AuditFilter, engine: EngineOptions) -> Audit:
+def _run(source: Source | str, out: str, kept: AuditFilter, engine: EngineOptions) -> Audit:
+    """Audit a source, or the URI of segments that Spark reads."""
     from assignor.formats.console import SafeConsole
-    from spark_sim.audit.job import chosen_engine, results_folder, run_audit
+    from spark_sim.audit.job import chosen_engine, results_folder, run_audit, stored_segments
     from spark_sim.engine_choice import open_engine
     from spark_sim.sweep.report.progress import show_progress
 
     console = SafeConsole(stderr=True, highlight=False)
-    chosen = chosen_engine(engine, source)
+    chosen = engine if isinstance(source, str) else chosen_engine(engine, source)
     step("")
     with (
         results_folder(out) as folder,
         open_engine(chosen, log_to_stderr, "streams-assignor audit") as opened,
         show_progress(console) as on_progress,
     ):
+        if isinstance(source, str):
+            source = stored_segments(source, opened, log_to_stderr)
         return run_audit(source, folder, kept, engine=opened, on_progress=on_progress, on_step=step)

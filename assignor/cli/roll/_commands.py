@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from attrs import frozen
@@ -128,15 +129,9 @@ def run_command(
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a command and what it has started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
-        try:
             process.wait(_KILL_SECONDS)
-            break
-        except subprocess.TimeoutExpired:
-            continue
 
 
 def without_secrets(text: str) -> str:

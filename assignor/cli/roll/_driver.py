@@ -88,6 +88,15 @@ class Interrupts:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let Ctrl-C end a block at once: a question, during which nothing is under way."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
 
 @frozen(kw_only=True)
 class RollSettings:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from upgrade.input_values import MAX_CAPTURE_BYTES
 from upgrade.roll.journal import JournalError, JournalLine, RollRecord, read_journal
+from upgrade.roll.state import replay
 
 
 def _now() -> str:
@@ -31,6 +32,11 @@ class JournalFile:
         if read.is_torn:
             os.ftruncate(descriptor, read.whole_bytes)
 
+    def clear(self) -> None:
+        """Forget all records."""
+        os.ftruncate(self._descriptor, 0)
+        self.lines.clear()
+
     @property
     def records(self) -> list[RollRecord]:
         """The records so far."""
@@ -45,6 +51,14 @@ class JournalFile:
         os.fsync(self._descriptor)
         self.lines.append(line)
         return line
+
+
+def has_begun(path: Path) -> bool:
+    """Whether a file is the journal of a roll that was confirmed; ``JournalError`` if it is no journal."""
+    if not path.exists():
+        return False
+    records = [line.record for line in read_journal(path.read_bytes(), str(path)).lines]
+    return bool(records) and replay(records, str(path)).confirmed
 
 
 @contextmanager

@@ -8,14 +8,13 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 import click
 
 from assignor.cli.group._lookup import Lookup
-from assignor.groups import NoSuchGroup
-from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.client.errors import ApiError, ClusterError
 from upgrade.input_values import InvalidInput, parse_json
 
 LOCKED: Final = 5
@@ -59,23 +58,24 @@ def cluster_lock(
             report(f"waiting for the lock {name}: {holder}")
             told = True
         time.sleep(_LOOK_SECONDS)
-    this = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": _user()}).encode()
-    try:
-        lock = GroupLock(servers, settings, name, this)
-        with lock:
-            yield lock.check
-    except LockHeld as error:
-        raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
+    this = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": user_name()}).encode()
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(GroupLock(servers, settings, name, this))
+        except LockHeld as error:
+            raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
+        except ApiError as error:
+            needs = f"the lock of a roll needs READ on group {name}, or --no-lock"
+            raise click.ClickException(f"{error.name}: {error.message} ({needs})") from error
+        yield lock.check
 
 
 def _holder(lookup: Lookup, name: str) -> str:
     """Return who holds a lock, as far as the cluster says; empty if nobody is known to."""
     try:
         described = lookup.group(name)
-    except NoSuchGroup:
-        return ""
     except ClusterError:
-        return ""  # joining says what is wrong
+        return ""  # there is no such group, or joining it says what is wrong
     if described.state not in _HELD_STATES or not described.members:
         return ""
     member = described.members[0]
@@ -86,7 +86,8 @@ def _holder(lookup: Lookup, name: str) -> str:
         return f"{member.client_id} at {member.host.removeprefix('/')} holds it"
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Return the name of the user, or the number of one without a name, as in some containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

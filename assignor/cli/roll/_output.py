@@ -27,7 +27,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, RollPlan, RollRound
+from upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
 from upgrade.roll.state import RollState
 
 _OUTCOMES_SHOWN: Final = 3
@@ -94,7 +94,7 @@ def plan_lines(plan: RollPlan) -> Iterator[str]:
     yield f"{plan.name}: {plan.origin} to {plan.target}, {count(len(plan.instances), 'instance')}"
     yield from round_lines(plan.rounds)
     sizes = {instance.members for instance in plan.instances}
-    threads = f", {count(sizes.pop(), 'member')} each" if len(sizes) == 1 else ""
+    threads = f", {count(sizes.pop(), 'member')} each" if plan.kind == GROUP and len(sizes) == 1 else ""
     yield f"order: {join_names(plan.names, limit=20)}{threads}; {plan.batch} at a time"
     yield from (f"note: {note}" for note in plan.notes)
 
@@ -147,19 +147,22 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
             yield f"step {step}: {expectation_text(expectation)}"
         case CommandIntended(step=step, instance=instance, verb=verb):
             if verb == BY_HAND and state.round:
-                doing = {"restart": "restart", "stop": "stop", "start": "start"}[state.round.action.value]
-                yield f"step {step}: please {doing} {instance} as {state.round.config}"
+                action = state.round.action
+                doing = f"{action.value} {instance} as {state.round.config}"
+                yield f"step {step}: please {state.round.text if action is RoundAction.ONCE else doing}"
             else:
                 yield f"step {step}: {verb} {instance}"
         case CommandEnded(step=step, instance=instance, verb=verb) as end:
             yield from _end_lines(step, instance, verb, end)
         case StepPassed(step=step, gates=gates, observed=observed):
-            yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {_observed_text(observed)}"
+            yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {observed_text(observed)}"
             hidden = gates.get("config", "").partition("; ")[2]
             if hidden:
                 yield f"step {step}: note: {hidden}"
         case RoundVerified(round=number, gates=gates):
-            yield f"round {number}: verified: every instance runs {gates.get('config', 'nothing').removeprefix('as ')}"
+            config = gates.get("config", "")
+            runs = f"every instance runs {config.removeprefix('as ')}" if config else gates.get("levels", "")
+            yield f"round {number}: verified: {runs}"
         case DeviationFound() as found:
             yield f"step {found.step}: DEVIATION {found.kind.value}"
             yield f"  expected: {found.expected}"
@@ -183,7 +186,11 @@ def _end_lines(step: int, instance: str, verb: str, end: CommandEnded) -> Iterat
             yield from (f"  | {text}" for text in end.output.splitlines())
 
 
-def _observed_text(observed: Any) -> str:
+def observed_text(observed: Any) -> str:
+    """Write what came of a step, of members or of nodes."""
+    if "controller" in observed:
+        most = count(observed["most_under_replicated"], "under-replicated partition")
+        return f"at most {most} meanwhile, controller {observed['controller']} active"
     moved, as_forecast = observed.get("moved", {}), observed.get("as_forecast")
     parts = [
         f"version {', '.join(map(str, observed.get('versions', ())))}",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
-from assignor.cli.roll._output import expectation_text
+from assignor.cli.roll._output import expectation_text, observed_text
 from assignor.formats.text import join_names
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.journal import (
@@ -20,8 +20,16 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import RollPlan, RollRound
+from upgrade.roll.plan import BROKERS, GROUP, RollPlan, RollRound
 from upgrade.roll.state import replay
+
+_LIMITS: Final = {
+    GROUP: "Metadata of members shows versions, not releases: a round is verified as far as versions show it, and by "
+    "what was restarted with which configuration.",
+    BROKERS: "Brokers show the levels that they support, not patch releases: a round is verified as far as levels show "
+    "it, and by what was restarted.",
+}
+"""What a report cannot know."""
 
 
 def report_lines(lines: Sequence[JournalLine]) -> Iterator[str]:
@@ -49,14 +57,11 @@ def report_lines(lines: Sequence[JournalLine]) -> Iterator[str]:
     else:
         yield "None."
     yield ""
-    yield (
-        "Metadata of members shows versions, not releases: a round is verified as far as versions show it, and by what "
-        "was restarted with which configuration."
-    )
+    yield _LIMITS[plan.kind]
 
 
 def _facts(plan: RollPlan, lines: Sequence[JournalLine], outcome: str) -> Iterator[tuple[str, str]]:
-    yield "group", plan.name
+    yield plan.kind, plan.name
     yield "outcome", outcome
     yield "from, to", f"{plan.origin}, {plan.target}"
     yield "began, last record", f"{lines[0].at}, {lines[-1].at}"
@@ -82,7 +87,7 @@ def _rounds(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
         if isinstance(record, PlanRecorded):
             rounds = record.plan.rounds
         elif isinstance(record, RoundVerified):
-            verified[record.round] = f"{line.at}: {record.gates.get('config', '')}"
+            verified[record.round] = f"{line.at}: {record.gates.get('config') or record.gates.get('levels', '')}"
         elif isinstance(record, BackPlanned):
             yield from _round_rows(rounds, verified, prefix)
             rounds, verified, prefix = record.rounds, {}, "back "
@@ -121,6 +126,8 @@ def _step_row(at: str, record: StepBegan, ended: Iterable[CommandEnded], seen: s
 
 def _observed(record: StepPassed) -> str:
     seen = record.observed
+    if "controller" in seen:
+        return f"{observed_text(seen)}, {seen['seconds']:g} s"
     moved: Any = seen.get("moved", {})
     forecasts: dict[Any, str] = {True: ", tasks as forecast", False: ", other tasks than forecast"}
     forecast = forecasts.get(seen.get("as_forecast"), "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from attrs import evolve, field, frozen
@@ -28,36 +27,54 @@ from assignor.cli.params import (
     silence_client_logs,
 )
 from assignor.cli.plan._live_group import read_group
-from assignor.cli.plan.text import DisplayOptions, group_plan_lines
+from assignor.cli.plan.application_settings import read_settings
+from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
+from assignor.cli.roll._brokers import (
+    LOOK_SECONDS,
+    NO_FORECAST_OF_NODES,
+    finalize_command,
+    ids_of,
+    instances_of,
+    look_at_cluster,
+    plan_cluster,
+    refuse_group_options,
+)
 from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, RollView, drive
 from assignor.cli.roll._forecast import expectation_of
 from assignor.cli.roll._instances import InstanceNames, names_of, read_instances, seen_instances
-from assignor.cli.roll._journal_file import JournalFile, open_journal
-from assignor.cli.roll._lock import cluster_lock
+from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
+from assignor.cli.roll._lock import cluster_lock, user_name
 from assignor.cli.roll._look import LiveLook, look_at
 from assignor.cli.roll._output import RollJson, RollLines, expectation_text, plan_lines, question_lines
 from assignor.cli.roll._report import report_lines
+from assignor.formats.console import SafeConsole
 from assignor.formats.progress import step
 from assignor.formats.text import printable, sanitize
 from assignor.groups import LOOKUP_TIMEOUT_SECONDS
+from assignor.groups.described_group import WITHOUT_METADATA
 from subscription_codec import StreamsAssignorError
 from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
+from upgrade.cluster.brokers.protocol_versions import broker_release
 from upgrade.cluster.client.command_config import CommandConfig
 from upgrade.errors import UpgradeError
 from upgrade.patch_levels import is_same_release
 from upgrade.releases import Release, resolve_release
+from upgrade.roll.cluster import CLUSTER_RULES, cluster_rounds
 from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import FINISHED, ROLLED_BACK, AskOperator, BeginStep, next_instances
+from upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, AskOperator, BeginStep, next_instances
 from upgrade.roll.expectation import Expectation
+from upgrade.roll.gates import RollRules
 from upgrade.roll.group import GROUP_RULES
 from upgrade.roll.journal import PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import (
+    BROKERS,
     BY_HAND,
     DEFAULT_MAX_LAG,
     DEFAULT_MAX_UNOWNED_S,
     DEFAULT_SESSION_S,
     DEFAULT_TIMEOUT_S,
+    ONCE,
     RESTART,
     START,
     STOP,
@@ -70,6 +87,9 @@ from upgrade.roll.state import ABOUT_DEVIATION, ABOUT_PLAN, ABOUT_WAY_BACK, Roll
 from upgrade.streams_config import StreamsConfig
 from upgrade.verdict.conditions import features_named
 
+if TYPE_CHECKING:
+    from upgrade.cluster.client.feature_client import FeatureClient
+
 NEEDS_DECISION: Final = 3
 ROLLED_BACK_INSTEAD: Final = 4
 INTERRUPTED: Final = 130
@@ -78,8 +98,9 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 
 
 @click.command
-@click.argument("group")
+@click.argument("group", required=False)
 @click.option("--to", "target", required=True, metavar="RELEASE", shell_complete=complete_release, help="The release.")
+@click.option("--brokers", is_flag=True, help="Roll the nodes of the cluster, in KRaft mode, instead of a group.")
 @click.option(
     "--from",
     "origin",
@@ -139,7 +160,7 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
     "settings_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The settings of the members, for forecasts.",
+    help="The settings of the members, for the plan and for forecasts.",
 )
 @click.option(
     "--state",
@@ -191,7 +212,13 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 @VERBOSE
 @click.pass_context
 def roll(
-    context: click.Context, /, group: str, bootstrap_servers: str | None, command_config: Path | None, **given: Any
+    context: click.Context,
+    /,
+    group: str | None,
+    brokers: bool,
+    bootstrap_servers: str | None,
+    command_config: Path | None,
+    **given: Any,
 ) -> None:
     """Upgrade a live group: one instance at a time, with a forecast before and gates after each step.
 
@@ -206,6 +233,10 @@ def roll(
     whether a restart has happened, or asks, and repeats none unasked. A lock in the cluster keeps out a second roll.
     Ctrl-C ends after the current step, a second one at once.
 
+    With --brokers the nodes of a cluster in KRaft mode are restarted, as `plan --brokers` says: one at a time, the
+    active controller last, each when no partition is under-replicated and every controller has the committed metadata.
+    At last `features upgrade` raises the levels, once, and only with consent.
+
     Exit status 0 if the group runs the release (with --back: what it ran before); 3 if somebody has to decide, or has
     stopped it: the same command continues; 4 if it was rolled back instead; 5 if another roll of the group is under
     way; 1 if the plan is unsafe or something fails; 2 wrong usage; 130 interrupted.
@@ -219,16 +250,27 @@ def roll(
       streams-assignor roll billing --to 4.3 --stop "./stop.sh {instance}" --start "./start.sh {instance} {release}"
       streams-assignor roll billing --to 4.3 --restart "./restart.sh" --canary pod-0 --yes --report roll.md
       streams-assignor roll billing --to 4.3 --restart "./restart.sh" --back
+      streams-assignor roll --brokers --to 4.3.1 --restart "./restart-broker.sh {instance} {release}"
     """  # noqa: D301 - click reads the backspace character
-    options = RollOptions(group=group, **given)
+    if brokers == bool(group):
+        raise click.UsageError("expected GROUP, or --brokers")
+    if brokers:
+        refuse_group_options(context)
+    options = RollOptions(group=group or BROKERS, **given)
     commands, verbs = options.commands()
+    options.check_releases()
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     step("")
     lookup = load_lookup(options.client)(servers, config.settings, config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
     target = LiveTarget(servers, config, lookup, resolve_release(options.assume).release if options.assume else None)
     try:
-        status = _roll(options, target, commands, verbs)
+        if brokers:
+            subject = _of_brokers(options, target, verbs)
+            commands = {**commands, ONCE: finalize_command(servers, command_config, options.target, options.assume)}
+        else:
+            subject = _of_group(options, target, verbs)
+        status = _roll(options, commands, verbs, subject)
     except click.ClickException:
         raise
     except StreamsAssignorError as error:
@@ -286,6 +328,15 @@ class RollOptions:
             raise click.UsageError(str(error)) from error
         return templates, tuple(given) or (BY_HAND,)
 
+    def check_releases(self) -> None:
+        """Refuse names that are no releases, before anything is looked at."""
+        for option, name in {"--to": self.target, "--from": self.origin}.items():
+            try:
+                if name is not None:
+                    resolve_release(name, self.assume)
+            except UpgradeError as error:
+                raise click.BadParameter(str(error), param_hint=option) from error
+
     @property
     def limits(self) -> RollLimits:
         """How long is waited, and for what."""
@@ -313,42 +364,139 @@ class LiveTarget:
     assume: Release | None
 
 
+@frozen
+class RollSubject:
+    """What a roll of a group and a roll of brokers do differently."""
+
+    targets: frozenset[str]
+    """The names of the release that is to be reached."""
+    plan: Callable[[RollView], RollPlan | None]
+    """Derive the plan and show it; None: nothing is to be done."""
+    rules: RollRules[Any]
+    looking: Callable[[RollState], tuple[Callable[[], Any], Callable[[BeginStep], Expectation]]]
+    """Return how to look, and what is expected of a step after the last look."""
+    lock: Callable[[RollView], AbstractContextManager[Callable[[], None]]]
+
+
+def _of_group(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
+    def looking(state: RollState) -> tuple[Callable[[], Any], Callable[[BeginStep], Expectation]]:
+        names = names_of(state.plan.instances)
+        last: list[LiveLook] = []
+
+        def look() -> Any:
+            last[:] = [_look(options, target, names)]
+            return last[0].seen
+
+        return look, lambda first: _expectation(options, first, last[0], names)
+
+    wanted = resolve_release(options.target, options.assume)
+    targets = frozenset(release.name for release in wanted.candidates)
+    return RollSubject(
+        targets, partial(_plan, options, target, verbs), GROUP_RULES, looking, partial(_lock, options, target)
+    )
+
+
+def _lock(options: RollOptions, target: LiveTarget, view: RollView) -> AbstractContextManager[Callable[[], None]]:
+    return cluster_lock(options.group, target.servers, target.config.settings, target.lookup, view.note)
+
+
+def _of_brokers(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
+    from upgrade.cluster.client.feature_client import FeatureClient
+
+    client = FeatureClient(target.servers, settings=target.config.settings, timeout_seconds=LOOK_SECONDS)
+
+    def looking(state: RollState) -> tuple[Callable[[], Any], Callable[[BeginStep], Expectation]]:
+        ids = ids_of(state.plan.instances)
+        return (lambda: look_at_cluster(client, ids)), lambda _step: Expectation(why_none=NO_FORECAST_OF_NODES)
+
+    def plan(view: RollView) -> RollPlan | None:
+        return _planned_cluster(options, client, verbs, view)
+
+    targets = frozenset({broker_release(options.target, options.assume).name})
+    return RollSubject(targets, plan, CLUSTER_RULES, looking, partial(_lock, options, target))
+
+
+def _planned_cluster(
+    options: RollOptions, client: FeatureClient, verbs: tuple[str, ...], view: RollView
+) -> RollPlan | None:
+    """Derive the plan of a cluster, and show it; None: it runs the release, with its levels."""
+    health = client.describe_health()
+    found = plan_cluster(health, options.target, options.origin, options.instances_file, options.assume)
+    if found.advice is None:
+        view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
+        return None
+    if not options.as_json:
+        for line in broker_plan_lines(found.advice, DisplayOptions()):
+            view.note(line)
+    roll_plan = RollPlan(
+        name=BROKERS,
+        origin=found.advice.origin,
+        target=found.advice.target,
+        rounds=cluster_rounds(found.advice),
+        instances=instances_of(found.node_ids),
+        kind=BROKERS,
+        verbs=verbs,
+        canary=options.canary,
+        limits=options.limits,
+        notes=found.advice.warnings,
+    )
+    check_plan(roll_plan)
+    if not options.as_json:
+        for line in plan_lines(roll_plan):
+            view.note(line)
+    return roll_plan
+
+
+def _view(*, as_json: bool) -> RollView:
+    """Return what shows the roll: lines of JSON, a picture on a terminal, plain lines elsewhere."""
+    if as_json:
+        return RollJson(click.echo)
+    if sys.stdout.isatty():
+        from assignor.cli.roll._live import RollLive
+
+        return RollLive(SafeConsole())
+    return RollLines(click.echo)
+
+
 def _roll(
-    options: RollOptions, target: LiveTarget, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...]
+    options: RollOptions, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...], subject: RollSubject
 ) -> int:
-    write = partial(click.echo)
-    view: RollView = RollJson(write) if options.as_json else RollLines(write)
-    exists = options.journal.exists() and options.journal.stat().st_size > 0
-    if options.dry_run or not exists:
-        if options.back:
-            raise CommandFailed(f"{options.journal}: expected the journal of what is to be rolled back, got no file")
-        planned = _plan(options, target, verbs, view)
-        if planned is None or options.dry_run:
-            return 0
-    else:
-        planned = None
+    view = _view(as_json=options.as_json)
+    interrupts = Interrupts(view.note)
+    if options.dry_run:
+        subject.plan(view)
+        return 0
+    exists = has_begun(options.journal)
+    if options.back and not exists:
+        raise CommandFailed(f"{options.journal}: expected the journal of what is to be rolled back, got no file")
     lock: Any = nullcontext(lambda: None)
     if not options.no_lock:
-        lock = cluster_lock(options.group, target.servers, target.config.settings, target.lookup, view.note)
-    interrupts = Interrupts(view.note)
-    with open_journal(options.journal) as journal, lock as check_lock, interrupts.caught():
-        try:
-            state = _state(options, journal, planned, verbs, view)
-            for template in commands.values():
-                template.check(state.plan.names)
-            state = drive(journal, state, _settings(options, target, state, commands, check_lock, view, interrupts))
-        except KeyboardInterrupt:
-            view.note(_unknown(replay(journal.records)))
-            raise
-        finally:
-            if options.report_path and journal.lines:
-                options.report_path.write_text("\n".join(report_lines(journal.lines)) + "\n", "utf-8")
+        lock = subject.lock(view)
+    with lock as check_lock:
+        planned = None if exists else subject.plan(view)
+        if not exists and planned is None:
+            return 0
+        for template in commands.values():
+            template.check(planned.names if planned else ())
+        with open_journal(options.journal) as journal, interrupts.caught():
+            try:
+                options, state = _state(options, journal, planned, verbs, view, subject)
+                state = drive(
+                    journal, state, _settings(options, subject, state, commands, check_lock, view, interrupts)
+                )
+            except KeyboardInterrupt:
+                if journal.lines:
+                    view.note(_unknown(replay(journal.records)))
+                raise
+            finally:
+                if options.report_path and journal.lines:
+                    options.report_path.write_text("\n".join(report_lines(journal.lines)) + "\n", "utf-8")
     return _status(options, state, interrupts, view)
 
 
 def _status(options: RollOptions, state: RollState, interrupts: Interrupts, view: RollView) -> int:
     if state.outcome:
-        if options.back:
+        if options.back or state.outcome == NO_WAY_BACK:
             return 0 if state.outcome == ROLLED_BACK else 1
         return 0 if state.outcome == FINISHED else ROLLED_BACK_INSTEAD
     if interrupts.is_asked:
@@ -380,6 +528,9 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     found = _look(options, target, InstanceNames({}))
     if found.group is None:
         raise CommandFailed(f"group {printable(options.group)}: {found.seen.problem or 'it does not exist'}")
+    if not found.group.is_streams and found.group.described.state not in WITHOUT_METADATA:
+        shown = " ".join(filter(None, (found.seen.state, found.group.described.type, found.group.described.protocol)))
+        raise CommandFailed(f"group {printable(options.group)}: expected a classic group of Kafka Streams, got {shown}")
     live = read_group(options.group, target.servers, target.config, options.client, target.assume)
     wanted = resolve_release(options.target, options.assume)
     origin = resolve_release(options.origin, options.assume) if options.origin else live.origin(wanted)
@@ -387,7 +538,13 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         view.note(f"{options.group} runs {wanted.release} already: nothing to do")
         return None
     absent = features_named(options.without) if options.without else frozenset()
-    planned = plan_for(PlannedApplication(group=live, absent=absent), origin, wanted, offline=options.offline)
+    application = PlannedApplication(
+        group=live,
+        absent=absent,
+        settings=read_settings(options.settings_file) if options.settings_file else None,
+        settings_source=str(options.settings_file),
+    )
+    planned = plan_for(application, origin, wanted, offline=options.offline)
     if not options.as_json:
         for line in _plan_text(planned):
             view.note(line)
@@ -448,18 +605,21 @@ def _expectation(options: RollOptions, first: BeginStep, found: LiveLook, names:
 
 
 def _state(
-    options: RollOptions, journal: JournalFile, planned: RollPlan | None, verbs: tuple[str, ...], view: RollView
-) -> RollState:
-    """Return the state of a journal: a new one, or one that is continued."""
-    if not journal.lines:
-        if planned is None:
-            raise CommandFailed(f"{journal.path}: it has no complete record: remove it, and call the command again")
-        record = PlanRecorded(plan=planned)
+    options: RollOptions,
+    journal: JournalFile,
+    planned: RollPlan | None,
+    verbs: tuple[str, ...],
+    view: RollView,
+    subject: RollSubject,
+) -> tuple[RollOptions, RollState]:
+    """Return the state of a journal, a new one or one that is continued, and the options that it has not used."""
+    if planned:
+        journal.clear()  # a plan that nobody has confirmed
         state = begin(planned)
-        view.record(journal.append(record), state)
-        return state
+        view.record(journal.append(PlanRecorded(plan=planned)), state)
+        return options, state
     state = replay(journal.records, str(journal.path))
-    _check_same(options, state.plan, verbs, journal.path)
+    _check_same(options, state.plan, verbs, journal.path, subject.targets)
     state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits))
 
     def write(record: Any) -> None:
@@ -480,16 +640,18 @@ def _state(
                 by=_by("--answer"),
             )
         )
+        options = evolve(options, answer=None)
     if not state.outcome or options.back:
         write(RollResumed(torn=journal.is_torn))
     if options.back and not state.is_going_back and not state.wants_back:
         write(QuestionAnswered(about="back", option=SafeOption.BACK, by=_by("--back")))
-    return state
+    return options, state
 
 
-def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], path: Path) -> None:
+def _check_same(
+    options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], path: Path, wanted: frozenset[str]
+) -> None:
     """Refuse to continue another roll."""
-    wanted = {release.name for release in resolve_release(options.target, options.assume).candidates}
     if plan.name != options.group or plan.target not in wanted:
         raise CommandFailed(
             f"{path} is the journal of {plan.name} to {plan.target}, not of {options.group} to {options.target}: "
@@ -499,13 +661,16 @@ def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], pa
         raise CommandFailed(
             f"{path} was begun with {' and '.join(plan.verbs)}: expected the same, got {' and '.join(verbs)}"
         )
+    if options.canary not in (None, plan.canary):
+        raise CommandFailed(f"{path} was begun with the canary {plan.canary or 'of nobody'}, got {options.canary}")
+    if options.instances_file and options.group != BROKERS:
+        named = read_instances(options.instances_file)
+        if named != names_of(plan.instances):
+            raise CommandFailed(f"{path} was begun with other instances than those of {options.instances_file}")
 
 
 def _by(option: str) -> str:
-    try:
-        return f"{option}, {getpass.getuser()}"
-    except (KeyError, OSError):
-        return option
+    return f"{option}, {user_name()}"
 
 
 # -- executing -------------------------------------------------------------------------------------------------------
@@ -513,26 +678,20 @@ def _by(option: str) -> str:
 
 def _settings(
     options: RollOptions,
-    target: LiveTarget,
+    subject: RollSubject,
     state: RollState,
     commands: Mapping[str, CommandTemplate],
     check_lock: Callable[[], None],
     view: RollView,
     interrupts: Interrupts,
 ) -> RollSettings:
-    names = names_of(state.plan.instances)
-    last: list[LiveLook] = []
-
-    def look() -> Any:
-        last[:] = [_look(options, target, names)]
-        return last[0].seen
-
+    look, expect = subject.looking(state)
     return RollSettings(
-        rules=GROUP_RULES,
+        rules=subject.rules,
         look=look,
-        expect=lambda first: _expectation(options, first, last[0], names),
+        expect=expect,
         commands=commands,
-        ask=_Answers(options, view).ask,
+        ask=_Answers(options, view, interrupts).ask,
         check_lock=check_lock,
         view=view,
         interrupts=interrupts,
@@ -544,8 +703,9 @@ def _settings(
 class _Answers:
     """Answers questions: by options, or by asking at a terminal."""
 
-    def __init__(self, options: RollOptions, view: RollView) -> None:
+    def __init__(self, options: RollOptions, view: RollView, interrupts: Interrupts) -> None:
         self._options = options
+        self._interrupts = interrupts
         self._view = view
         self._answer = SafeOption(options.answer) if options.answer else None
 
@@ -564,4 +724,5 @@ class _Answers:
         if not sys.stdin.isatty() or options.as_json:
             return None
         choices = click.Choice([option.value for option in question.options])
-        return Decided(SafeOption(click.prompt("decision", type=choices, err=True)), _by("at the terminal"))
+        with self._interrupts.at_once():
+            return Decided(SafeOption(click.prompt("decision", type=choices, err=True)), _by("at the terminal"))

@@ -4,8 +4,9 @@ The coordinator counts members on all hosts, and forgets one that is silent for 
 first member, as long as that rejoins. So whoever joins and does not lead leaves again. No topic, offset or transaction
 is made, and an empty group vanishes by itself. All brokers since 0.10.1 have the requests.
 
-A process that is suspended for longer than its session loses the lock and learns it at the next ``check``: what it has
-started before goes on.
+A process that is suspended, or that no coordinator answers, for longer than its session loses the lock. It takes it
+again as soon as it can; ``check`` waits for that, and raises if another process has it. What was started before goes
+on, and another process may have had it in between.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ _REBALANCE_IN_PROGRESS: Final = 27
 _MEMBER_ID_REQUIRED: Final = 79
 _GONE: Final = frozenset({_UNKNOWN_MEMBER_ID, _ILLEGAL_GENERATION})
 _RETRIABLE_CODES: Final = _MOVED_CODES | _GONE | {_REBALANCE_IN_PROGRESS}
-_FORGOTTEN: Final = "the coordinator has forgotten this process, because it was silent"
+_REGAIN_SECONDS: Final = 120.0
+"""How long is waited for a lock that was lost while no coordinator answered."""
 
 
 class LockHeld(StreamsAssignorError):
@@ -55,6 +57,13 @@ class LockHeld(StreamsAssignorError):
 
 class LockLost(StreamsAssignorError):
     """The lock is not held any more."""
+
+
+class _Forgotten(StreamsAssignorError):
+    """The coordinator does not know this member any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the coordinator has forgotten this process, because it was silent")
 
 
 class GroupLock:
@@ -79,7 +88,8 @@ class GroupLock:
         self._connection: BrokerConnection | None = None
         self._member_id = ""
         self._generation = -1
-        self._lost = ""
+        self._lost = ""  # why it is not held now
+        self._taken = ""  # that another process has it
         self._answered = time.monotonic()
         self._ended = Event()
         self._thread = Thread(target=self._keep, daemon=True)
@@ -106,19 +116,34 @@ class GroupLock:
 
     def check(self) -> None:
         """Raise ``LockLost`` if the lock is not held: before each thing that nobody else may do at the same time."""
+        deadline = Deadline(_REGAIN_SECONDS)
+        while why := self._why_lost():
+            if self._taken or not deadline.remaining:
+                raise LockLost(f"the lock {self.name} is lost: {why}")
+            time.sleep(_RETRY_SECONDS)
+
+    def _why_lost(self) -> str:
+        """Say why the lock is not held; empty if it is."""
         silent = time.monotonic() - self._answered
         if silent > SESSION_SECONDS:
             self._lost = self._lost or f"no coordinator has answered for {silent:.0f} s"
-        if self._lost:
-            raise LockLost(f"the lock {self.name} is lost: {self._lost}")
+        return self._taken or self._lost
 
     def _keep(self) -> None:
-        """Send heartbeats, and rejoin when another process has joined."""
-        while not self._lost and not self._ended.wait(_HEARTBEAT_SECONDS):
+        """Send heartbeats, rejoin when another process has joined, and take the lock again when it was lost."""
+        while not self._ended.wait(_HEARTBEAT_SECONDS):
             try:
-                self._heartbeat(Deadline(_REQUEST_SECONDS))
-            except LockHeld as error:
+                if self._lost:
+                    self._member_id, self._generation = "", -1
+                    self._join(Deadline(SESSION_SECONDS))
+                    self._lost = ""
+                else:
+                    self._heartbeat(Deadline(_REQUEST_SECONDS))
+            except _Forgotten as error:
                 self._lost = str(error)
+            except LockHeld as error:
+                self._taken = str(error)
+                return
             except ClusterError as error:
                 self._disconnect()
                 if time.monotonic() - self._answered > SESSION_SECONDS:
@@ -137,7 +162,7 @@ class GroupLock:
             self._join(Deadline(SESSION_SECONDS))
             return
         if answer.error_code in _GONE:
-            raise LockHeld(_FORGOTTEN)
+            raise _Forgotten
         raise_for_error(answer)
         self._answered = time.monotonic()
 
@@ -150,8 +175,8 @@ class GroupLock:
                     self._answered = time.monotonic()
                     return
                 if answer.error_code in _GONE and self._generation >= 0:
-                    raise LockHeld(_FORGOTTEN)
-                if answer.error_code not in _RETRIABLE_CODES or deadline.remaining <= _RETRY_SECONDS:
+                    raise _Forgotten
+                if answer.error_code not in _RETRIABLE_CODES or not deadline.remaining:
                     raise_for_error(answer)
                 if answer.error_code in _MOVED_CODES:
                     self._disconnect()
@@ -159,7 +184,7 @@ class GroupLock:
                 raise
             except ClusterError:
                 self._disconnect()
-                if deadline.remaining <= _RETRY_SECONDS:
+                if not deadline.remaining:
                     raise
             time.sleep(_RETRY_SECONDS)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from itertools import repeat
 from pathlib import Path, PurePath, PurePosixPath
-from typing import Final, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 from attrs import evolve, frozen
 
@@ -30,7 +30,7 @@ _RENAMED_SEGMENT: Final = re.compile(r".*\.log\.(?!deleted$|cleaned$).+")
 """Bytes of a segment under another name: a broker that is replacing segments (``.log.swap``), or a packed copy. Those
 that it deletes are in other segments, too, and those that it has not finished to clean."""
 P = TypeVar("P", bound=PurePath)
-_Numbered = tuple[int, LogRecord | RecordColumns]
+Numbered = tuple[int, LogRecord | RecordColumns]
 
 
 @frozen
@@ -58,7 +58,7 @@ class FilePartition:
         """Each segment."""
         return [evolve(self, files=(file,), is_last=file == self.files[-1]) for file in self.files]
 
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[_Numbered]:
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[Numbered]:
         """Yield the records of all segments."""
         for file in self.files:
             is_last = self.is_last and file == self.files[-1]
@@ -88,11 +88,18 @@ def _status(file: Path) -> os.stat_result:
 
 def _segment_records(
     partition: int, file: Path, reader: SegmentReader, is_last: bool, reads_commits: bool
-) -> Iterator[_Numbered]:
-    kernel, source = compiled_kernel(), str(file)
+) -> Iterator[Numbered]:
     with _reading(file), file.open("rb") as opened:
-        records = scan_segment(reader, opened, source, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
-        yield from zip(repeat(partition), records)
+        yield from scanned(partition, opened, str(file), reader, is_last, reads_commits)
+
+
+def scanned(
+    partition: int, file: BinaryIO, name: str, reader: SegmentReader, is_last: bool, reads_commits: bool
+) -> Iterator[Numbered]:
+    """Yield the records of an open segment."""
+    kernel = compiled_kernel()
+    records = scan_segment(reader, file, name, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
+    return zip(repeat(partition), records)
 
 
 @frozen
@@ -119,7 +126,7 @@ class ObjectPartition:
         size = self.size // len(self.paths)
         return [evolve(self, paths=(path,), size=size, is_last=path == self.paths[-1]) for path in self.paths]
 
-    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[_Numbered]:
+    def records(self, reader: SegmentReader, *, reads_commits: bool = True) -> Iterator[Numbered]:
         """Yield the records of all segments."""
         for path in self.paths:
             with local_copy(self.uri, path) as file:
@@ -143,23 +150,23 @@ def segments_source(location: Path | str) -> Source:
     if not folder.is_dir():
         raise SourceError(f"expected a folder with __consumer_offsets-N folders, got {folder}, which is no folder")
     named = folder if _FOLDER.fullmatch(folder.name) else folder.resolve()  # "." and a link have no number
-    folders = [named] if _FOLDER.fullmatch(named.name) else [entry for entry in _entries(named) if _is_partition(entry)]
-    by_partition = _by_partition([file for folder in folders for file in _entries(folder) if not file.is_dir()], folder)
+    folders = [named] if _FOLDER.fullmatch(named.name) else [entry for entry in _entries(named) if is_partition(entry)]
+    segments_of = by_partition([file for folder in folders for file in _entries(folder) if not file.is_dir()], folder)
     for partition_folder in folders:
-        if int(partition_folder.name.rpartition("-")[2]) not in by_partition:
+        if int(partition_folder.name.rpartition("-")[2]) not in segments_of:
             raise SourceError(f"expected .log files, found none in {partition_folder}")
-    for segments in by_partition.values():
+    for segments in segments_of.values():
         _check_no_copy(segments)
-    partitions = tuple(FilePartition(number, tuple(files)) for number, files in by_partition.items())
-    return Source(str(folder), partitions, _unverified())
+    partitions = tuple(FilePartition(number, tuple(files)) for number, files in segments_of.items())
+    return Source(str(folder), partitions, unverified())
 
 
-def _unverified() -> str:
+def unverified() -> str:
     """Say why checksums of segments are not verified, if they are not."""
     return "" if checksum_function() else f"crc32c is not installed: {how_to_install(['crc32c'])}"
 
 
-def _is_partition(path: Path) -> bool:
+def is_partition(path: PurePath) -> bool:
     return _FOLDER.fullmatch(path.name) is not None
 
 
@@ -171,15 +178,15 @@ def _entries(folder: Path) -> list[Path]:
 
 def _object_source(uri: str) -> Source:
     sizes = {PurePosixPath(file.path): file.size for file in list_files(uri)}
-    by_partition = _by_partition(sizes, uri)
+    segments_of = by_partition(sizes, uri)
     partitions = (
         ObjectPartition(number, uri, tuple(map(str, files)), sum(map(sizes.__getitem__, files)))
-        for number, files in by_partition.items()
+        for number, files in segments_of.items()
     )
-    return Source(hide_credentials(uri), tuple(partitions), _unverified())
+    return Source(hide_credentials(uri), tuple(partitions), unverified())
 
 
-def _by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
+def by_partition(paths: Iterable[P], source: Path | str) -> dict[int, list[P]]:
     """Return the segments of each partition, both in order.
 
     The name of a segment is its base offset in 20 digits. Other names are accepted only where no segment of the

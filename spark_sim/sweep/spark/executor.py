@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
-from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, error_line
+from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, error_line
+from spark_sim.sweep.spark.files import (
+    FileContent,
+    FileUnit,
+    SparkFile,
+    SparkFilesError,
+    files_of,
+    lines_of,
+    settings_for,
+    settings_of,
+    spooled,
+    whole_files,
+)
 from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
 from spark_sim.sweep.spark.tables import Driver, SparkTables, now_ms, rows_of
 from spark_sim.sweep.tables.engine import SweepJob
@@ -36,6 +48,8 @@ if TYPE_CHECKING:
 
 U = TypeVar("U")
 R = TypeVar("R")
+FileMapper: TypeAlias = "Callable[[str, FileContent], Iterator[tuple[int, int, Iterable[bytes]]]]"
+"""From path and content of a file to keys, places, and the bytes for them in pieces."""
 ArrowFunction: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 JOB: Final = "streams-assignor"
@@ -46,6 +60,12 @@ _NO_ERROR: Final = b"bytes:"
 """How bytes of a mapper begin; what begins otherwise is its error, pickled."""
 _MAPPED_BYTES: Final = 1 << 20
 _ROWS_PER_BATCH: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_FEW_ROWS: Final = {_ROWS_PER_BATCH: "16"}
+"""For rows of up to a megabyte."""
+_MORE_ROWS: Final = {_ROWS_PER_BATCH: "512"}
+"""For lines of files."""
+_LINES_BYTES: Final = 1 << 17
+"""A row has less bytes where a batch has more rows."""
 _PIECE_BYTES: Final = 1 << 24
 """A result may be larger than a row of Arrow should be."""
 MAX_CONCURRENT_JOBS: Final = 8
@@ -127,31 +147,79 @@ class SparkEngine(WorkEngine):
 
     def frame(self, count: int, compute: ArrowFunction, schema: str, what: str) -> DataFrame:
         """Return rows that so many tasks compute of their numbers; jobs of this thread have tag and description."""
+        self._describe(what)
+        return self.spark.range(0, count, 1, count).mapInArrow(compute, schema)
+
+    def _describe(self, what: str) -> None:
         self.spark.addTag(self._tag)
         if (context := _context(self.spark)) is not None:
             context.setJobDescription(f"{self._job}: {what}")
-        return self.spark.range(0, count, 1, count).mapInArrow(compute, schema)
 
     def caller(self, function: Callable[[U], R]) -> Callable[[Sequence[tuple[int, U]]], list[tuple[int, R]]]:
         """Return what computes a batch as a job."""
         return partial(self._call_each, function)
 
     def _call_each(self, function: Callable[[U], R], batch: Sequence[tuple[int, U]]) -> list[tuple[int, R]]:
-        calls = _calls(function, tuple(unit for _, unit in batch))
-        results = _unpickled(self.frame(len(batch), calls, _CALLS, f"{len(batch)} tasks"))
+        units, what = tuple(unit for _, unit in batch), f"{len(batch)} tasks"
+        if with_files := {number: unit for number, unit in enumerate(units) if isinstance(unit, FileUnit)}:
+            results = self._called_with_files(function, with_files, what)
+        else:
+            results = _unpickled(self.frame(len(batch), _calls(function, units), _CALLS, what))
         return [(place, results[number]) for number, (place, _) in enumerate(batch)]
 
+    def _called_with_files(
+        self, function: Callable[[Any], R], units: Mapping[int, FileUnit], what: str
+    ) -> dict[int, R]:
+        """Return the results of units whose files Spark reads, and brings to the task of their unit."""
+        places = {file.path: (key, place) for key, unit in units.items() for place, file in enumerate(unit.files)}
+        files = files_of([*units.values()])
+        results = {}
+        if files:
+            mapped = self._mapped_files(partial(_for_its_unit, places), files, what)
+            results = _unpickled(self._joined(mapped, len(units)).mapInArrow(_called(function, units), _CALLS))
+        # Spark has nothing to read for the others.
+        return {key: results[key] if key in results else function(units[key].opened(iter(()))) for key in units}
+
+    def _mapped_files(self, mapper: FileMapper, files: Sequence[SparkFile], what: str) -> DataFrame:
+        """Return what a mapper makes of files that Spark reads."""
+        self._describe(what)
+        sizes = {file.path: file.size for file in files}
+        return lines_of(self.spark, files).mapInArrow(_mapped_by_path(mapper, sizes), _MAPPED)
+
+    def _joined(self, mapped: DataFrame, keys: int) -> DataFrame:
+        return mapped.repartition(keys, "key").sortWithinPartitions("key", "place", "number")
+
+    def map(
+        self,
+        function: Callable[[U], R],
+        units: Sequence[U],
+        cost: Callable[[U], float],
+        on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the results as every engine; Spark also reads the files of a ``FileUnit``."""
+        files = files_of(units)
+        with settings_of(self.spark, settings_for(files) | _MORE_ROWS if files else {}):
+            yield from super().map(function, units, cost, on_progress)
+
     def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
-        """Return the results by key: one job, in which Spark brings the bytes of a key together."""
+        """Return the results by key: one job, in which Spark brings the bytes of a key together.
+
+        A ``FileUnit`` has one file.
+        """
+        files = files_of(units)
 
         def compute(_batch: object) -> list[R]:
             what = f"{len(units)} tasks, joined by {keys} keys"
-            mapped = self.frame(len(units), _mapped(mapper, tuple(units)), _MAPPED, what)
-            joined = mapped.repartition(keys, "key").sortWithinPartitions("key", "place", "number")
-            results = _unpickled(joined.mapInArrow(_reduced(reducer), _CALLS))
+            if files:
+                placed = {file.path: place for place, unit in enumerate(units) for file in files_of([unit])}
+                mapped = self._mapped_files(partial(_for_each_key, mapper, tuple(units), placed), files, what)
+            else:
+                mapped = self.frame(len(units), _mapped(mapper, tuple(units)), _MAPPED, what)
+            results = _unpickled(self._joined(mapped, keys).mapInArrow(_reduced(reducer, len(files)), _CALLS))
             return [results[key] for key in range(keys)]
 
-        with _few_rows_per_batch(self.spark), closing(self.run(compute, [(1.0, None)])) as steps:
+        settings = settings_for(files) | _MORE_ROWS if files else _FEW_ROWS
+        with settings_of(self.spark, settings), closing(self.run(compute, [(1.0, None)])) as steps:
             return [result for batches, _ in steps for results in batches for result in results]
 
 
@@ -166,48 +234,113 @@ def _unpickled(frame: DataFrame) -> dict[int, Any]:
     return results
 
 
-@contextmanager
-def _few_rows_per_batch(spark: SparkSession) -> Iterator[None]:
-    """Make batches of Arrow small meanwhile: a row of bytes has up to a megabyte."""
-    before = spark.conf.get(_ROWS_PER_BATCH)
-    spark.conf.set(_ROWS_PER_BATCH, "16")
-    try:
-        yield
-    finally:
-        spark.conf.set(_ROWS_PER_BATCH, before or "10000")
-
-
 def _mapped(mapper: Mapper[U], units: tuple[U, ...]) -> ArrowFunction:
     """Return the function of ``mapInArrow``: from numbers of units to the bytes of each key, in pieces."""
 
     def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for place in (number for batch in numbers for number in batch.column(0).to_pylist()):
-            try:
-                contents = [_NO_ERROR + content for content in mapper(units[place])]
-            except StreamsAssignorError as error:
-                contents = [pickle.dumps(error)]
-            for key, content in enumerate(contents):
+            for key, content in enumerate(_contents(mapper, units[place])):
                 for number, piece in enumerate(_pieces(content, _MAPPED_BYTES)):
                     yield _row(key=key, place=place, number=number, piece=piece)
 
     return call
 
 
-def _reduced(reducer: Reducer[Any]) -> ArrowFunction:
-    """Return the function of ``mapInArrow``: from the bytes of keys, in order, to their results."""
+def _contents(mapper: Mapper[U], unit: U) -> list[bytes]:
+    try:
+        return [_NO_ERROR + content for content in mapper(unit)]
+    except StreamsAssignorError as error:
+        return [pickle.dumps(error)]
 
-    def contents(rows: Iterator[Row]) -> Iterator[bytes]:
-        for _, pieces in groupby(rows, itemgetter("place")):
-            content = b"".join(row["piece"] for row in pieces)
-            if not content.startswith(_NO_ERROR):
-                raise pickle.loads(content)
-            yield content.removeprefix(_NO_ERROR)
+
+def _mapped_by_path(mapper: FileMapper, sizes: Mapping[str, int]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from lines of files to what a mapper makes of each file."""
+
+    def call(lines: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for path, content in whole_files(lines, sizes):
+            for key, place, pieces in mapper(path, content):
+                for number, piece in enumerate(pieces):
+                    yield _row(key=key, place=place, number=number, piece=piece)
+
+    return call
+
+
+def _for_its_unit(
+    places: Mapping[str, tuple[int, int]], path: str, content: FileContent
+) -> Iterator[tuple[int, int, Iterable[bytes]]]:
+    """Yield the content of a file for its unit: it is the key."""
+    if isinstance(content, SparkFilesError):
+        yield *places[path], [pickle.dumps(content)]
+    else:
+        yield *places[path], chain([_NO_ERROR], iter(partial(content.read, _LINES_BYTES), b""))
+
+
+def _for_each_key(
+    mapper: Mapper[Any], units: Sequence[Any], places: Mapping[str, int], path: str, content: FileContent
+) -> Iterator[tuple[int, int, Iterable[bytes]]]:
+    """Yield what a mapper makes of the unit of a file for each key."""
+    place = places[path]
+    if isinstance(content, SparkFilesError):
+        contents = [pickle.dumps(content)]
+    else:
+        contents = _contents(mapper, units[place].opened(iter([content])))
+    for key, of_key in enumerate(contents):
+        yield key, place, _pieces(of_key, _LINES_BYTES)
+
+
+def _called(function: Callable[[Any], Any], units: Mapping[int, FileUnit]) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from the files of units, in order, to their results."""
+
+    def contents(rows: Iterator[Row]) -> Iterator[BinaryIO]:
+        for _, of_file in groupby(rows, itemgetter("place")):
+            pieces = (row["piece"] for row in of_file)
+            begin = next(pieces)
+            if begin != _NO_ERROR:
+                raise pickle.loads(begin)
+            with spooled() as content:
+                content.writelines(pieces)
+                content.seek(0)
+                yield cast("BinaryIO", content)
 
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = (row for batch in batches for row in batch.to_pylist())
         for key, of_key in groupby(rows, itemgetter("key")):
             try:
-                result = reducer(key, contents(of_key))
+                result = function(units[key].opened(contents(of_key)))
+            except StreamsAssignorError as error:
+                result = error
+            for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):
+                yield _row(number=key, piece=piece)
+
+    return call
+
+
+def _reduced(reducer: Reducer[Any], files: int = 0) -> ArrowFunction:
+    """Return the function of ``mapInArrow``: from the bytes of keys, in order, to their results.
+
+    Args:
+        reducer: Called with each key.
+        files: How many files Spark has read: the first key has something of each of them.
+    """
+
+    def contents(key: int, rows: Iterator[Row]) -> Iterator[bytes]:
+        count = 0
+        for _, pieces in groupby(rows, itemgetter("place")):
+            content = b"".join(row["piece"] for row in pieces)
+            if not content.startswith(_NO_ERROR):
+                raise pickle.loads(content)
+            count += 1
+            yield content.removeprefix(_NO_ERROR)
+        if files and key == 0 and count < files:
+            raise SparkFilesError(
+                f"expected {files} files with content, Spark read {count}: were they changed meanwhile?"
+            )
+
+    def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for key, of_key in groupby(rows, itemgetter("key")):
+            try:
+                result = reducer(key, contents(key, of_key))
             except StreamsAssignorError as error:
                 result = error
             for piece in _pieces(pickle.dumps(result), _PIECE_BYTES):

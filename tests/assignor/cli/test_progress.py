@@ -13,7 +13,7 @@ from assignor.formats import progress
 from assignor.formats.jsonl import stdin_lines
 from assignor.formats.progress import shown_steps, step
 
-SHOW_THEMSELVES = {"bounce", "member"}
+SHOW_THEMSELVES = {"bounce", "member", "roll"}
 
 
 class Stderr:

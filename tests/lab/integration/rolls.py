@@ -35,7 +35,8 @@ class Operator:
     def __init__(self, group: Group, folder: Path, **settings: str) -> None:
         self.group = group
         self._folder = folder
-        self._settings = settings
+        self.settings = settings
+        """Those of every member, with {} for its name."""
         self.calls: list[tuple[str, ...]] = []
         self.restart: Callable[[str, str, str], None] = self.restart_as_told
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -60,7 +61,8 @@ class Operator:
         state = {"state.dir": str(self._folder / "states" / name)}
         (self._folder / "states").mkdir(parents=True, exist_ok=True)
         probing = {"probing.rebalance.interval.ms": "60000"}  # the least that Kafka accepts
-        self.group.start(name, release, **state, **probing, **self._settings, **value)
+        settings = {key: text.format(name) for key, text in self.settings.items()}
+        self.group.start(name, release, **state, **probing, **settings, **value)
 
     def restart_as_told(self, name: str, release: str, upgrade_from: str) -> None:
         """Restart a member with the release of the step."""

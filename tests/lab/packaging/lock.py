@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 ROOT: Final = Path(__file__).parents[3]
 TESTED: Final = Path(__file__).parent / "tested.txt"
 PROJECT: Final = "streams-assignor"
-NOT_TESTED: Final = frozenset({"bench", "docs", "lint", "stores"})
+NOT_TESTED: Final = frozenset({"ansible", "bench", "docs", "lint", "stores"})
 """Extras for the work on the project: the environment ``tests`` does not have them."""
 _HEAD: Final = """\
 # The dependencies that the tests ran with: pip install -c tests/lab/packaging/tested.txt '.[all]'

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql.datasource import (
+    DataSource,
     DataSourceReader,
     EqualTo,
     In,
@@ -283,6 +284,44 @@ class TestOnSpark:
 
         assert 0 < frame.where("kind = 'GroupMetadata'").count() < everything
         assert frame.count() == everything
+
+    @pytest.mark.parametrize("takes", [True, False])
+    def test_filters_are_the_default_only_where_spark_keeps_them_to_their_query(self, spark, takes):
+        """A source without anything of ours: Spark 4.3.0 also counts 1 where there are 3.
+
+        It keeps what it has planned for the first query in the data source, which all queries on a frame share. So even
+        a source that leaves the filter to Spark, and has only left out partitions, gives too few rows.
+        """
+
+        class Numbers(DataSourceReader):
+            numbers = (1, 2, 3)
+
+            def pushFilters(self, filters):
+                self.numbers = [one.value for one in filters if isinstance(one, EqualTo)]
+                return [] if takes else filters
+
+            def partitions(self):
+                return [InputPartition(number) for number in self.numbers]
+
+            def read(self, partition):
+                yield (partition.value,)
+
+        class NumberSource(DataSource):
+            @classmethod
+            def name(cls):
+                return f"three_numbers_{takes}"
+
+            def schema(self):
+                return "number INT"
+
+            def reader(self, schema):  # noqa: ARG002  # the interface of Spark
+                return Numbers()
+
+        spark.dataSource.register(NumberSource)
+        frame = spark.read.format(NumberSource.name()).load()
+
+        assert frame.where("number = 2").count() == 1
+        assert (frame.count() == 3) == takes_filters({}, DataSourceReader)
 
     @pytest.mark.parametrize(
         ("options", "message"),

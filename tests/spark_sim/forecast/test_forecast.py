@@ -251,7 +251,10 @@ def test_what_our_own_leaders_use_is_tried():
     alive = Simulation(evolve(scenario, workload=ByLag(partitions=12))).run()
     found = look_ahead(seen(alive), "restart B")
 
-    assert "high-availability" in {each.task_assignor for outcome in found.outcomes for each in outcome.when}
+    tried = {each.task_assignor for outcome in found.outcomes for each in outcome.when}
+    assert "high-availability" in tried
+    assert "fallback-prior" not in tried  # it schedules a rebalance each time, and the group has none
+    assert found.is_safe
     assert any("those on aiokafka" in text for text in found.assumptions)
     assert {None} == {
         each.task_assignor for outcome in look_ahead(seen(run("2.8.2")), "add").outcomes for each in outcome.when

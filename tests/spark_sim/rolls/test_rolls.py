@@ -10,6 +10,7 @@ from assignor.cli.sweep import sweep
 from spark_sim.rolls import ROLL, roll_searches
 from spark_sim.rolls import model as rolls
 from spark_sim.rolls.model import ENDS, FORESEEN, ONCE, OUTCOME, WORKS, RollBudget
+from spark_sim.rolls.searches import ROLLS
 from spark_sim.search.bfs import bfs
 from spark_sim.sweep._roll_units import RollUnit, roll_units
 from spark_sim.sweep.report._regression_lines import judge
@@ -50,6 +51,16 @@ def test_a_roll_does_nothing_that_it_must_not():
 @pytest.mark.parametrize("name", SEARCHES)
 def test_no_roll_does_what_it_must_not(name):
     assert () == SEARCHES[name].explore().findings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("further", [{"batch": 2}, {"batch": 3}, {"canary": "C"}], ids=str)
+@pytest.mark.parametrize("title", ROLLS)
+def test_batches_and_a_canary_do_nothing_that_they_must_not(title, further):
+    search = search_of(title, 3)
+    model = rolls.RollModel(evolve(search.plan, **further), RollBudget(faults=0, answers=0), sees_leader=True)
+
+    assert [] == bfs(model).violations
 
 
 # -- a roll that decides wrongly is found -----------------------------------------------------------------------------

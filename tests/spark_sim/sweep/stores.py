@@ -122,6 +122,17 @@ def hdfs_store(folder):
         yield f"hdfs://{LOOPBACK}:{json.loads(details.read_text())['namenode_port']}"
 
 
+def put_into_hdfs(folder, uri, scratch):
+    """Copy what is in a local folder to a new folder in HDFS; its shell wants files of settings, if only empty ones."""
+    for name in ("core-site.xml", "hdfs-site.xml"):
+        (scratch / name).write_text("<configuration/>")
+    jars = os.pathsep.join([str(scratch), *map(class_path, MINICLUSTER)])
+    for command in (["-mkdir", "-p", uri], ["-put", *map(str, folder.iterdir()), uri]):
+        shell = [java(), "-Xmx256m", "-cp", jars, "org.apache.hadoop.fs.FsShell", *command]
+        done = subprocess.run(shell, capture_output=True, text=True, timeout=SECONDS_TO_START)
+        assert done.returncode == 0, done.stderr
+
+
 @contextmanager
 def _until_the_end(command, **how):
     with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, **how) as process:

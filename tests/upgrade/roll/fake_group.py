@@ -8,7 +8,7 @@ from upgrade.roll.deviations import SafeOption
 from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES, GroupObservation, MemberSeen, PartitionOffsets
-from upgrade.roll.journal import CommandEnded, CommandIntended, PlanRecorded, QuestionAnswered
+from upgrade.roll.journal import CommandEnded, CommandIntended, PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import RollInstance, RollLimits, RollPlan, group_rounds
 from upgrade.roll.state import replay
 
@@ -30,23 +30,23 @@ def plan(origin="2.3.1", target="3.9.2", names="abc", offline=False, **further):
     )
 
 
-def member(instance, config, number=1, **further):
+def member(name, config, number=1, **changes):
     """A member that sends what its release and ``upgrade.from`` make it send."""
     release = release_named(config.release)
     pinned = release.pinned_version(config.upgrade_from)
     is_pinned = pinned is not None
     return MemberSeen(
         **{
-            "member_id": f"{instance}-{number}",
-            "instance": instance,
-            "label": instance,
+            "member_id": f"{name}-{number}",
+            "instance": name,
+            "label": name,
             "unpinned": () if is_pinned else (release,),
             "pinned": (release,) if is_pinned else (),
             "used_version": pinned or release.supported_version,
             "supported_version": release.supported_version,
             "protocol": release.rebalance_protocol(config.upgrade_from),
-            "active": frozenset({f"0_{ord(instance[0]) - ord('a')}"}),
-            **further,
+            "active": frozenset({f"0_{ord(name[0]) - ord('a')}"}),
+            **changes,
         }
     )
 
@@ -55,6 +55,7 @@ class Operator:
     """A roll with its journal and a group of which each command makes what it is to make."""
 
     def __init__(self, given=None, **further):
+        self.patience = 0
         self.records = [PlanRecorded(plan=given or plan(**further))]
         self.watch = RollWatch()
         self.seconds = 0.0
@@ -107,6 +108,9 @@ class Operator:
                 self.write(CommandEnded(step=step, instance=instance, verb=verb, status=0))
             case engine.AskOperator(about) if about in self.answers:
                 self.answer(decision, self.answers[about])
+            case engine.KeepWaiting() if self.patience > 0:
+                self.patience -= 1
+                self.seconds += 10
             case _:
                 return decision
         return None
@@ -125,7 +129,7 @@ class Operator:
     def run(self, instance, verb, config):
         self.starts += 1
         if verb == "stop":
-            self.members.pop(instance)
+            self.members.pop(instance, None)
         elif instance in self.broken:
             made = self.broken[instance]
             if made is None:
@@ -134,6 +138,23 @@ class Operator:
                 self.members[instance] = made
         else:
             self.members[instance] = member(instance, config, self.starts)
+
+    def crash(self):
+        """Forget everything but the journal."""
+        self.watch = RollWatch()
+        self.write(RollResumed())
+
+    def until(self, kind):
+        """Go on until the next decision is of a kind; return it."""
+        while not isinstance(decision := self.decide(), kind):
+            assert self.act(decision) is None, decision
+        return decision
+
+    def found(self):
+        """Go on to a deviation, and return it."""
+        question = self.go()
+        assert isinstance(question, engine.AskOperator), question
+        return self.state.deviation
 
     def go(self, most=500):
         """Go on until somebody has to decide, to wait, or it is the end."""

@@ -24,7 +24,7 @@ def test_an_offline_plan_stops_and_starts_all_at_once():
 
     assert (RoundAction.STOP, RoundAction.START) == (stop.action, start.action)
     assert ("2.3.1", "3.9.2") == (str(stop.config), str(start.config))
-    assert stop.at_once and start.at_once
+    assert (True, True) == (stop.at_once, start.at_once)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One connection to one broker or controller, on kafka-python (3.x): four requests, and their answers as plain values.
+"""One connection to one broker or controller, on kafka-python (3.x): five requests, and their answers as plain values.
 
 The admin client of kafka-python (3.0.12) has ``describe_features`` and ``update_features``, but it cannot bootstrap
 from a controller, cannot ask a given node, retries by itself, and puts the whole request into its errors. So this
@@ -30,7 +30,7 @@ with importing("kafka"):
     from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
     from kafka.net.manager import KafkaConnectionManager
     from kafka.net.sasl.oauth import AbstractTokenProvider
-    from kafka.protocol.admin import DescribeClusterRequest, UpdateFeaturesRequest
+    from kafka.protocol.admin import DescribeClusterRequest, DescribeQuorumRequest, UpdateFeaturesRequest
     from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
     try:
@@ -55,9 +55,11 @@ _PROTOCOL_MISMATCH_SIGNS: Final = ("UNEXPECTED_EOF", "WRONG_VERSION_NUMBER", "In
 _PACKAGES: Final = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
 """What kafka-python needs for a SASL mechanism."""
 _RETRY_SECONDS: Final = 0.2
+_METADATA_TOPIC: Final = "__cluster_metadata"
 _API_NAMES: Final = {
     ApiVersionsRequest.API_KEY: "API_VERSIONS",
     DescribeClusterRequest.API_KEY: "DESCRIBE_CLUSTER",
+    DescribeQuorumRequest.API_KEY: "DESCRIBE_QUORUM",
     MetadataRequest.API_KEY: "METADATA",
     UpdateFeaturesRequest.API_KEY: "UPDATE_FEATURES",
 }
@@ -90,6 +92,35 @@ class ClusterNodes:
 
     addresses: Mapping[int, str]
     controller: int
+
+
+@frozen
+class QuorumState:
+    """How far the nodes of a cluster in KRaft mode are with its metadata, as the active controller sees it."""
+
+    leader: int | None
+    """The active controller; None during an election."""
+    high_watermark: int
+    """The offset up to which the metadata is committed."""
+    voters: Mapping[int, int]
+    """The end of the log of each controller that votes."""
+    observers: Mapping[int, int]
+    """The end of the log of each other node: of brokers, and of controllers that do not vote."""
+
+    def has_committed(self, node: int) -> bool:
+        """Whether a node has all metadata that is committed."""
+        ends = {**self.observers, **self.voters}
+        return ends.get(node, -1) >= self.high_watermark
+
+
+@frozen
+class ReplicaState:
+    """The brokers and replicas of a cluster, as one of its brokers sees them."""
+
+    brokers: Mapping[int, str]
+    """The address of each broker that is registered and not fenced."""
+    under_replicated: tuple[str, ...]
+    """The partitions with fewer replicas in sync than replicas, or without a leader."""
 
 
 class Connection:
@@ -168,6 +199,35 @@ class Connection:
         answer = self._nodes(DescribeClusterRequest, deadline, min_version=1, endpoint_type=_CONTROLLER_ENDPOINT_TYPE)
         addresses = {broker.broker_id: node_address(broker) for broker in answer.brokers}
         return ClusterNodes(addresses, answer.controller_id)
+
+    def describe_replicas(self, deadline: Deadline) -> ReplicaState:
+        """Request brokers and partitions of all topics from a broker (Metadata)."""
+        answer = self._nodes(MetadataRequest, deadline, topics=None, allow_auto_topic_creation=False)
+        missing = sorted(
+            f"{topic.name}-{partition.partition_index}"
+            for topic in answer.topics
+            for partition in topic.partitions
+            if partition.leader_id < 0 or set(partition.replica_nodes) - set(partition.isr_nodes)
+        )
+        return ReplicaState({broker.node_id: node_address(broker) for broker in answer.brokers}, tuple(missing))
+
+    def describe_quorum(self, deadline: Deadline) -> QuorumState:
+        """Request the state of the metadata quorum, which a broker asks the active controller for (KIP-595)."""
+        partition = DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)
+        topic = DescribeQuorumRequest.TopicData(topic_name=_METADATA_TOPIC, partitions=[partition])
+        answer = self._request(DescribeQuorumRequest, deadline, topics=[topic])
+        states = [state for topic in answer.topics for state in topic.partitions]
+        if len(states) != 1:
+            raise Unreachable(f"{self._server}: expected the state of one metadata log, got {len(states)}")
+        (state,) = states
+        if refused := _error_of(state):
+            raise refused
+        return QuorumState(
+            leader=state.leader_id if state.leader_id >= 0 else None,
+            high_watermark=state.high_watermark,
+            voters={voter.replica_id: voter.log_end_offset for voter in state.current_voters},
+            observers={observer.replica_id: observer.log_end_offset for observer in state.observers},
+        )
 
     def _nodes(self, request_class: Any, deadline: Deadline, **fields: Any) -> Any:
         """Request nodes. One that has just started may know none; it is asked again, as by Java's and C's clients."""

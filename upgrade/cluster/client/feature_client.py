@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.cluster.client.connection import ClusterNodes, Connection, Deadline
+from upgrade.cluster.client.connection import ClusterNodes, Connection, Deadline, QuorumState, ReplicaState
 from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, NoSuchNode, Unreachable
 from upgrade.cluster.features.dialects import Code
 from upgrade.cluster.features.feature_cache import NO_EPOCH
@@ -25,6 +25,16 @@ DEFAULT_TIMEOUT_SECONDS: Final = 60.0
 
 _CONNECTION_SECONDS: Final = 10.0  # Java: socket.connection.setup.timeout.ms
 _RETRY_SECONDS: Final = 0.1  # between two attempts to find the active controller
+
+
+@frozen
+class ClusterHealth:
+    """What a rolling restart of the nodes of a cluster has to know."""
+
+    quorum: QuorumState
+    replicas: ReplicaState
+    features: Mapping[int, FeatureMetadata]
+    """Of each broker that answered."""
 
 
 @frozen
@@ -80,6 +90,30 @@ class FeatureClient:
         with self._connect_to_any(deadline) as connection:
             nodes = self._nodes(connection, deadline)
         return {node: self._describe(nodes, node, deadline) for node in sorted(nodes.addresses)}
+
+    def describe_health(self) -> ClusterHealth:
+        """Return what a rolling restart of the nodes has to know: brokers, replicas, metadata and levels.
+
+        Brokers and replicas are those that a broker sees which has all committed metadata: another one would still show
+        the state before a restart.
+
+        Raises:
+            Unreachable: No broker answers, or none has all committed metadata.
+        """
+        deadline = Deadline(self.timeout_seconds)
+        with self._connect_to_any(deadline) as connection:
+            nodes = self._nodes(connection, deadline)
+            quorum = connection.describe_quorum(deadline)
+        replicas, features = None, {}
+        for number, node in enumerate(sorted(nodes.addresses)):
+            limit = deadline.share(len(nodes.addresses) - number + 1).at_most(_CONNECTION_SECONDS)
+            with suppress(Unreachable), self._connect(nodes, node, limit) as connection:
+                features[node] = connection.describe_features(self.listener, limit)
+                if replicas is None and quorum.has_committed(node):
+                    replicas = connection.describe_replicas(limit)
+        if replicas is None:
+            raise Unreachable(f"{self.bootstrap}: no broker answered that has all committed metadata")
+        return ClusterHealth(quorum, replicas, features)
 
     def update(self, updates: Mapping[str, FeatureUpdate], *, dry_run: bool = False) -> None:
         """Change finalized levels. Java: ``updateFeatures``.

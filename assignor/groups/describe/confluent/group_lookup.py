@@ -41,6 +41,7 @@ from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 from subscription_codec import TopicPartition as Partition
 from upgrade.cluster.client.errors import Unreachable, unreachable
 from upgrade.cluster.client.node_address import node_address
+from upgrade.errors import quote_input
 from upgrade.extras import importing
 from upgrade.input_values import InvalidInput, parse_number
 from upgrade.redaction import hide
@@ -240,11 +241,14 @@ class GroupLookup:
         self, admin: _RecordingAdminClient, partitions: Iterable[Partition], deadline: float
     ) -> tuple[dict[Partition, int], tuple[str, ...]]:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library declares no type
-        asked = {TopicPartition(*partition): latest for partition in partitions}
+        ends, seconds = dict[Partition, int](), _left(deadline)
+        impossible = sorted(partition for partition in partitions if not _may_be_there(partition))
+        failures = [
+            f"end offset of {quote_input(topic)}, partition {number}: no such topic" for topic, number in impossible
+        ]
+        asked = {TopicPartition(*partition): latest for partition in partitions if _may_be_there(partition)}
         if not asked:
-            return {}, ()
-        seconds = _left(deadline)
-        ends, failures = dict[Partition, int](), list[str]()
+            return {}, tuple(failures)
         for partition, answer in admin.list_offsets(asked, request_timeout=seconds).items():
             try:
                 ends[Partition(partition.topic, partition.partition)] = answer.result(seconds).offset
@@ -354,6 +358,11 @@ def _error_text(error: Any) -> str:
 def _state_name(state: Any) -> str:
     """Return Kafka's name of a state; empty for Assigning and Reconciling, which the library lacks."""
     return _STATES.get(state.name, state.name.title().replace("_", ""))
+
+
+def _may_be_there(partition: Partition) -> bool:
+    """Whether a topic can have a partition; the library raises ``ValueError`` when it is asked for another one."""
+    return bool(partition.topic) and partition.topic.isprintable() and partition.partition >= 0
 
 
 def _listed_group(group: Any) -> DescribedGroup:

@@ -94,6 +94,7 @@ def plan_as_page(name, folder):
     facts = dict.fromkeys(("severity", "applies_to", "symptom", "remedy", "source", "evidence", "from", "to"), name)
     step = dict.fromkeys(("do", "why", "if_skipped", "source"), name) | {"commands": [name]}
     need = dict.fromkeys(("status", "condition", "symptom", "remedy", "source", "evidence"), name)
+    need |= {"because": [name], "decided_by": [name]}
     plain = {"from": name, "to": name, "verdict": name, "conditions": [name], "blocked": [name], "notes": [name]}
     plain |= {"steps": [step], "hazards": [facts], "requirements": [need], "checked": [name], "not_checked": [name]}
     folder.mkdir()

@@ -237,6 +237,25 @@ def test_offsets_that_are_missing_have_a_reason(lookup):
     assert {} == lookup.offsets([])
 
 
+@pytest.mark.parametrize("broken", [("", 0), ("a", -1), ("a\udc80", 0)])
+def test_a_partition_that_no_topic_has_is_a_failure_and_not_asked_for(lookup, monkeypatch, broken):
+    """A broker with such an answer ended the command with a traceback of confluent-kafka."""
+    name, number = broken
+
+    def committed(_self, asked, **_):
+        (group,) = asked
+        group.topic_partitions = [
+            SimpleNamespace(topic=topic, partition=index, offset=4, error=None) for topic, index in (("a", 0), broken)
+        ]
+        return {"": of(group, None)}
+
+    monkeypatch.setattr(Admin, "list_consumer_group_offsets", committed)
+    found = lookup.offsets([OffsetRequest(group="orders", coordinator="")])["orders"]
+
+    assert {TopicPartition("a", 0): 10} == found.ends
+    assert (f"end offset of {name!r}, partition {number}: no such topic",) == found.failures
+
+
 def test_client_credentials_are_those_of_librdkafka():
     found = librdkafka_config({"oauth": ClientCredentials("https://a/token", "me", "secret", "kafka")})
 

@@ -1,0 +1,166 @@
+"""A roll of the nodes of a live cluster: its plan, a look at it, and the command that raises its levels."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+from attrs import frozen
+from click.core import ParameterSource
+
+from assignor.cli.roll._commands import CommandTemplate
+from assignor.cli.roll._instances import InstancesError, read_instances
+from upgrade.cluster.brokers.planner import advise_brokers
+from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
+from upgrade.cluster.brokers.steps import BrokerAdvice
+from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
+from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from upgrade.errors import UpgradeError
+from upgrade.roll.cluster import ClusterObservation, NodeSeen
+from upgrade.roll.plan import RollInstance
+
+_TRAILING_NUMBER: Final = re.compile(r"(\d+)$")
+LOOK_SECONDS: Final = 10.0
+"""How long a look at the cluster may take."""
+NO_FORECAST_OF_NODES: Final = "partitions follow their replicas"
+_OF_GROUPS: Final = (
+    *("batch", "offline", "without", "max_unowned", "max_lag", "settings_file", "state", "no_forecast"),
+)
+_FIRST_OF_4: Final = (4,)
+
+
+@frozen
+class ClusterPlan:
+    """What a cluster runs, and the steps from there."""
+
+    advice: BrokerAdvice | None
+    """None: nothing is to be done."""
+    node_ids: Mapping[str, int]
+
+
+def refuse_group_options(context: click.Context) -> None:
+    """Raise wrong usage if an option was given that is about a group."""
+    parameters = {parameter.name: parameter.opts[-1] for parameter in context.command.params}
+    for name in _OF_GROUPS:
+        if context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None):
+            raise click.UsageError(f"{parameters[name]} is for a group, without --brokers")
+
+
+def plan_cluster(
+    health: ClusterHealth, target: str, origin: str | None, instances: Path | None, assume: str | None = None
+) -> ClusterPlan:
+    """Return the plan for a live cluster.
+
+    Raises:
+        UpgradeError: Releases, instances or levels do not allow one.
+    """
+    wanted = broker_release(target, assume)
+    running = broker_release(origin, assume) if origin else _oldest_release(health)
+    level = _finalized(health).get(METADATA_VERSION)
+    if level is None:
+        raise UpgradeError("expected a finalized metadata.version, got none: the cluster does not run in KRaft mode")
+    named = version_named(NEWEST_CATALOG.level_name(METADATA_VERSION, level))
+    ids = node_ids(health, instances)
+    if origin is None and running.line == wanted.line:
+        raise UpgradeError(
+            f"the brokers run {running.line}, and no request tells its patch releases apart: --from says which one runs"
+        )
+    if running.number == wanted.number and named >= wanted.newest:
+        return ClusterPlan(None, ids)
+    return ClusterPlan(advise_brokers(running, wanted, MetadataMode.KRAFT, named), ids)
+
+
+def _oldest_release(health: ClusterHealth) -> BrokerRelease:
+    """Return the release line of the broker that supports least."""
+    if missing := [str(node) for node in health.replicas.brokers if node not in health.features]:
+        raise UpgradeError(f"broker {', '.join(missing)} does not answer: its release is not known")
+    highest = min(features.supported[METADATA_VERSION][1] for features in health.features.values())
+    name = NEWEST_CATALOG.level_name(METADATA_VERSION, highest)
+    return broker_release(name.partition("-")[0])
+
+
+def node_ids(health: ClusterHealth, instances: Path | None) -> Mapping[str, int]:
+    """Return the node id of each instance: those of a file, or else every node by its id.
+
+    Raises:
+        InstancesError: A name has no id, or instances and nodes are not the same.
+    """
+    there = {*health.replicas.brokers, *health.quorum.voters}
+    if instances is None:
+        return {str(node): node for node in sorted(there)}
+    ids: dict[str, int] = {}
+    for name, shown in read_instances(instances).shown.items():
+        if not (number := _TRAILING_NUMBER.search(shown)):
+            raise InstancesError(f"{instances}: expected a name that ends with the node id, or NAME ID, got {name!r}")
+        ids[name] = int(number[1])
+    if {*ids.values()} != there or len({*ids.values()}) < len(ids):
+        given, nodes = (", ".join(map(str, sorted(some))) for some in (ids.values(), there))
+        raise InstancesError(f"{instances}: expected each node of the cluster once, {nodes}, got {given}")
+    return ids
+
+
+def instances_of(ids: Mapping[str, int]) -> tuple[RollInstance, ...]:
+    """Return the instances of a plan, which keeps the node ids."""
+    return tuple(RollInstance(name, shown=str(node)) for name, node in ids.items())
+
+
+def ids_of(instances: Iterable[RollInstance]) -> Mapping[str, int]:
+    """Return the node ids that ``instances_of`` has kept."""
+    return {instance.name: int(instance.shown) for instance in instances}
+
+
+def finalize_command(
+    servers: str, command_config: Path | None, release: str, assume: str | None = None
+) -> CommandTemplate:
+    """Return the command that raises the levels: this program's own ``features upgrade``."""
+    target = broker_release(release, assume)
+    flag = "--release-version" if target.number >= _FIRST_OF_4 else "--metadata"
+    config = ("--command-config", str(command_config)) if command_config else ()
+    program = (sys.executable, "-m", "assignor", "features", "--bootstrap-server", servers, *config)
+    return CommandTemplate((*program, "upgrade", flag, target.line))
+
+
+def look_at_cluster(
+    client: FeatureClient, ids: Mapping[str, int], clock: Callable[[], float] = time.monotonic
+) -> ClusterObservation:
+    """Describe a cluster. What fails is part of the look."""
+    try:
+        health = client.describe_health()
+    except ClusterError as error:
+        return ClusterObservation(seconds=clock(), node_ids=ids, problem=str(error))
+    return ClusterObservation(
+        seconds=clock(),
+        node_ids=ids,
+        nodes=dict(_nodes(health)),
+        controller=health.quorum.leader,
+        levels=_finalized(health),
+        under_replicated=health.replicas.under_replicated,
+    )
+
+
+def _nodes(health: ClusterHealth) -> Iterator[tuple[int, NodeSeen]]:
+    for node in {*health.replicas.brokers, *health.quorum.voters}:
+        features = health.features.get(node)
+        yield (
+            node,
+            NodeSeen(
+                node_id=node,
+                is_broker=node in health.replicas.brokers,
+                metadata_levels=features.supported.get(METADATA_VERSION) if features else None,
+                is_voter=node in health.quorum.voters,
+                is_caught_up=health.quorum.has_committed(node),
+            ),
+        )
+
+
+def _finalized(health: ClusterHealth) -> Mapping[str, int]:
+    """Return the finalized levels of the broker with the highest epoch: the others are stale."""
+    answers = [features for features in health.features.values() if features.epoch is not None]
+    return max(answers, key=lambda features: features.epoch or 0).finalized if answers else {}

@@ -1,0 +1,160 @@
+"""A roll that is killed at each of its places: before and after each record and command. It continues as one roll."""
+
+import pytest
+
+from assignor.cli.roll import _driver
+from assignor.cli.roll._commands import CommandResult
+from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, drive
+from assignor.cli.roll._instances import names_of
+from assignor.cli.roll._journal_file import JournalFile, open_journal
+from assignor.cli.roll._look import look_at
+from tests.assignor.cli.roll.simulated import SimulatedCluster
+from tests.upgrade.roll.fake_group import plan
+from upgrade.roll.deviations import SafeOption
+from upgrade.roll.expectation import Expectation
+from upgrade.roll.group import GROUP_RULES
+from upgrade.roll.journal import JournalError, PlanRecorded, RollResumed
+from upgrade.roll.plan import RollLimits
+from upgrade.roll.state import ABOUT_OUTCOME, begin, replay
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches SIGKILL."""
+
+
+class Roll:
+    """A roll of A and B from 2.8.2 to 3.9.2 in two bounces, that can be killed and called again."""
+
+    def __init__(self, folder, monkeypatch):
+        self.cluster = SimulatedCluster(folder, "A@2.8.2 B@2.8.2")
+        self.places = 0
+        self.dies_at = 0
+        self.asked = []
+        append = JournalFile.append
+
+        def appending(journal, record):
+            self.place()
+            line = append(journal, record)
+            self.place()
+            return line
+
+        monkeypatch.setattr(JournalFile, "append", appending)
+        monkeypatch.setattr(_driver, "run_command", self.run_command)
+
+    def place(self):
+        self.places += 1
+        if self.places == self.dies_at:
+            raise Killed
+
+    def run_command(self, _template, values, _timeout):
+        value = f",upgrade.from={values['upgrade_from']}" if values["upgrade_from"] else ""
+        with self.cluster.called.open("a") as called:
+            called.write(f"{values['instance']}>{values['release']}{value}\n")
+        self.place()
+        return CommandResult(0, "", 0.1)
+
+    def ask(self, question, _state):
+        self.asked.append(question.about)
+        return Decided(SafeOption.AGAIN if question.about == ABOUT_OUTCOME else SafeOption.CONTINUE, "test")
+
+    def call(self):
+        """Call the command once; return the outcome, or None if it was killed."""
+        try:
+            with open_journal(self.cluster.journal) as journal:
+                return drive(journal, self.state(journal), self.settings()).outcome
+        except Killed:
+            return None
+
+    def state(self, journal):
+        if not journal.lines:
+            limits = RollLimits(session_timeout_s=0)
+            roll_plan = plan("2.8.2", "3.9.2", names="AB", limits=limits, verbs=("restart",))
+            journal.append(PlanRecorded(plan=roll_plan))
+            return begin(roll_plan)
+        journal.append(RollResumed())
+        return replay(journal.records)
+
+    def settings(self):
+        names = names_of(plan(names="AB").instances)
+        return RollSettings(
+            rules=GROUP_RULES,
+            look=lambda: look_at(self.cluster, "app", names).seen,
+            expect=lambda _step: Expectation(),
+            commands={"restart": None},
+            ask=self.ask,
+            check_lock=lambda: None,
+            view=_Nothing(),
+            interrupts=Interrupts(str),
+            sleep=lambda _seconds: None,
+        )
+
+
+class _Nothing:
+    def record(self, line, state):
+        """Nobody looks."""
+
+    def waiting(self, decision, state):
+        """Nobody looks."""
+
+    def note(self, text):
+        """Nobody looks."""
+
+
+VALUE = ",upgrade.from=2.8"
+ALL = [f"A>3.9.2{VALUE}", f"B>3.9.2{VALUE}", "A>3.9.2", "B>3.9.2"]
+
+
+def test_at_whatever_place_it_is_killed_each_restart_happens_once(tmp_path, monkeypatch):
+    """The only place at which somebody has to be asked is between an intent and its command."""
+    asked = []
+    for place in range(1, 100):
+        (tmp_path / str(place)).mkdir()
+        roll = Roll(tmp_path / str(place), monkeypatch)
+        roll.dies_at = place
+        outcome = roll.call()
+        if outcome:
+            break
+        assert "finished" == roll.call(), place
+        assert ALL == roll.cluster.lines, place
+        asked += [place] * roll.asked.count(ABOUT_OUTCOME)
+        monkeypatch.undo()
+
+    assert (outcome, len(asked)) == ("finished", 4)
+    assert place > 40
+
+
+def test_it_may_be_killed_again_and_again(tmp_path, monkeypatch):
+    roll = Roll(tmp_path, monkeypatch)
+    outcome, calls = None, 0
+    while not outcome:
+        calls += 1
+        assert calls < 100, roll.cluster.lines
+        roll.places, roll.dies_at = 0, 7
+        outcome = roll.call()
+
+    assert ("finished", ALL) == (outcome, roll.cluster.lines)
+
+
+def test_a_journal_that_another_process_has_open_is_not_continued(tmp_path):
+    with open_journal(tmp_path / "j"):
+        other = open_journal(tmp_path / "j")
+        with pytest.raises(JournalError, match="another process continues this roll"):
+            other.__enter__()
+
+
+def test_a_record_is_in_the_file_when_it_is_written(tmp_path):
+    with open_journal(tmp_path / "j") as journal:
+        line = journal.append(RollResumed(torn=True))
+
+        assert line.text() == (tmp_path / "j").read_text()
+
+
+def test_what_follows_a_torn_line_is_a_line_of_its_own(tmp_path):
+    with open_journal(tmp_path / "j") as journal:
+        journal.append(RollResumed())
+    with (tmp_path / "j").open("ab") as file:
+        file.write(b'{"record":"resu')
+    with open_journal(tmp_path / "j") as journal:
+        journal.append(RollResumed(torn=journal.is_torn))
+    with open_journal(tmp_path / "j") as journal:
+        assert [RollResumed(), RollResumed(torn=True)] == journal.records

@@ -1,0 +1,283 @@
+"""``streams-assignor roll`` from its plan to its report, on a simulated group."""
+
+import json
+import stat
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli.group import _lookup
+from assignor.cli.roll._output import RollLines
+from assignor.cli.roll.command import roll
+from tests.assignor.cli.roll.simulated import SimulatedCluster
+from upgrade.roll.journal import CommandIntended
+
+FIRST = "expected --restart, or --stop and --start, or --by-hand"
+
+
+@pytest.fixture(name="cluster")
+def fixture_cluster(tmp_path, monkeypatch):
+    cluster = SimulatedCluster(tmp_path)
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: cluster.lookup})
+    return cluster
+
+
+def kinds(cluster):
+    return [json.loads(line)["record"] for line in cluster.journal.read_text().splitlines()]
+
+
+def test_it_upgrades_one_instance_after_the_other_and_writes_a_report(cluster):
+    done = cluster.roll("--yes", "--canary", "B", forecast=True)
+
+    assert 0 == done.exit_code, done.output
+    assert ["B>4.3.1", "A>4.3.1", "C>4.3.1"] == cluster.lines
+    lines = done.stdout.splitlines()
+    assert "app: 3.9.2 to 4.3.1, 3 instances" in lines
+    assert "order: B, A and C, 1 member each; 1 at a time" in lines
+    assert any(line.startswith("step 1: forecast: ") for line in lines)
+    assert any(line.startswith("round 1: verified: every instance runs 4.3.1") for line in lines)
+    assert "app: finished" == lines[-1]
+    report = cluster.report.read_text()
+    assert "# app: 3.9.2 to 4.3.1: finished" in report
+    assert "| 1 | bounce every member to 4.3.1, one by one (4.3.1) |" in report
+
+
+def test_the_journal_has_the_intent_before_the_end_and_no_secrets(cluster):
+    cluster.roll("--yes")
+
+    assert ["plan", "answer", *["step", "intent", "command", "passed"] * 3, "verified", "ended"] == kinds(cluster)
+    assert 0o600 == stat.S_IMODE(cluster.journal.stat().st_mode)
+    assert "hunter22" not in cluster.journal.read_text()
+    assert "token=[hidden]" in cluster.journal.read_text()
+
+
+def test_two_bounces_are_done_with_the_value_and_without(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2"
+    done = cluster.roll("--yes", to="3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    value = "upgrade.from=2.8"
+    assert [f"A>3.9.2,{value}", f"B>3.9.2,{value}", "A>3.9.2", "B>3.9.2"] == cluster.lines
+
+
+def test_without_a_terminal_nothing_is_done_before_yes(cluster):
+    done = cluster.roll()
+
+    assert (3, []) == (done.exit_code, cluster.lines)
+    assert "options: continue, stop" in done.stdout
+    assert "stopped; the same command continues" in done.stdout
+
+
+def test_a_dry_run_shows_plan_order_and_forecast_and_writes_nothing(cluster):
+    done = cluster.roll("--dry-run", forecast=True)
+
+    assert (0, [], False) == (done.exit_code, cluster.lines, cluster.journal.exists())
+    assert any(line.startswith("first step, A: forecast: ") for line in done.stdout.splitlines())
+
+
+def test_json_is_the_journal_with_what_is_waited_for(cluster):
+    done = cluster.roll("--yes", "--json")
+
+    printed = [json.loads(line) for line in done.stdout.splitlines()]
+    written = [json.loads(line) for line in cluster.journal.read_text().splitlines()]
+    assert written == [line for line in printed if line["record"] not in ("waiting", "note")]
+
+
+def test_a_group_that_runs_the_release_needs_nothing(cluster):
+    cluster.start = "A@4.3.1"
+    done = cluster.roll("--yes")
+
+    assert (0, "app runs 4.3.1 already: nothing to do\n") == (done.exit_code, done.stdout)
+
+
+def test_an_instance_that_returns_with_the_old_release_stops_it_and_can_be_restarted_again(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2"
+    cluster.done = lambda line: "B>2.8.2" if line.startswith("B") else line
+    done = cluster.roll("--yes", "--session-timeout", "1", to="3.9.2")
+
+    assert 3 == done.exit_code, done.output
+    assert "step 2: DEVIATION old-release" in done.stdout
+    assert any(line.startswith("  observed: B: it runs 2.8.0 to 2.8.2") for line in done.stdout.splitlines())
+    assert "options: again, back, wait, stop" in done.stdout
+
+
+def test_back_returns_what_was_done(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2"
+    cluster.roll("--yes", "--answer", "stop", to="3.9.2", command=cluster.template(status=3))
+    done = cluster.roll("--back", to="3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>3.9.2,upgrade.from=2.8", "A>2.8.2"] == cluster.lines
+    assert "app: rolled back" == done.stdout.splitlines()[-1]
+    again = cluster.roll("--yes", to="3.9.2")
+    assert 4 == again.exit_code
+    assert "# app: 2.8.2 to 3.9.2: rolled back" == cluster.report.read_text().splitlines()[0]
+
+
+def test_a_command_that_fails_stops_it_with_its_output_and_an_answer_goes_on(cluster):
+    failed = cluster.roll("--yes", command=cluster.template(status=3))
+
+    assert 3 == failed.exit_code, failed.output
+    assert "  | token=[hidden]" in failed.stdout.splitlines()
+    assert "step 1: DEVIATION command-failed" in failed.stdout.splitlines()
+    done = cluster.roll("--answer", "continue")
+    assert 0 == done.exit_code, done.output
+    assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
+    assert "command-failed" in cluster.report.read_text()
+
+
+def test_a_finished_roll_is_not_done_again(cluster):
+    cluster.roll("--yes")
+    again = cluster.roll("--yes")
+
+    assert (0, 3) == (again.exit_code, len(cluster.lines))
+
+
+def test_a_plan_that_is_unsafe_is_not_executed(cluster):
+    cluster.start = "A@2.3.1 B@3.9.2"
+    done = cluster.roll("--yes")
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "members of group app run several releases" in done.output
+
+
+def test_a_plan_that_nobody_has_confirmed_is_made_anew(cluster):
+    cluster.roll()
+    done = cluster.roll("--yes", "--canary", "C")
+
+    assert 0 == done.exit_code, done.output
+    assert ["C>4.3.1", "A>4.3.1", "B>4.3.1"] == cluster.lines
+    assert 1 == kinds(cluster).count("plan")
+
+
+def test_an_answer_is_for_one_question(cluster):
+    cluster.roll("--yes", command=cluster.template(status=3))
+    again = cluster.roll("--answer", "continue", command=cluster.template(status=3))
+
+    assert (3, ["A>4.3.1", "B>4.3.1"]) == (again.exit_code, cluster.lines)
+    assert "step 2: DEVIATION command-failed" in again.stdout
+
+
+def test_a_line_that_was_not_written_completely_is_dropped_and_said(cluster):
+    cluster.roll("--yes", command=cluster.template(status=3))
+    with cluster.journal.open("a") as journal:
+        journal.write('{"record":"int')
+    done = cluster.roll("--answer", "continue")
+
+    assert 0 == done.exit_code, done.output
+    assert "continued: the last line of the journal was incomplete, and is dropped" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--restart", "x", "--by-hand"], FIRST),
+        (["--stop", "x"], FIRST),
+        ([], FIRST),
+        (["--restart", "x {host}"], "unknown placeholder {host}"),
+        (["--restart", "x 'y"], "expected a command, got"),
+        (["--restart", " "], "expected a command, got nothing"),
+        (["--restart", "x", "--to", "99"], "unknown release '99'"),
+    ],
+)
+def test_what_does_not_fit_together_is_wrong_usage(cluster, arguments, message):
+    done = CliRunner().invoke(roll, ["app", "--to", "4.3.1", "--bootstrap-servers", "127.0.0.1:1", *arguments])
+
+    assert 2 == done.exit_code
+    assert message in done.output
+    assert [] == cluster.lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "to", "message"),
+    [
+        ([], "4.2.1", "is the journal of app to 4.3.1, not of app to 4.2.1"),
+        (["--by-hand"], "4.3.1", "was begun with restart: expected the same, got by-hand"),
+        (["--restart", "x", "--canary", "B"], "4.3.1", "was begun with the canary of nobody, got B"),
+    ],
+)
+def test_another_roll_is_not_continued(cluster, arguments, to, message):
+    cluster.roll("--yes", command=cluster.template(status=3))
+    words = ["app", "--to", to, "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--journal", str(cluster.journal)]
+    done = CliRunner().invoke(roll, [*words, *(arguments or ["--restart", "x"])])
+
+    assert 1 == done.exit_code
+    assert message in done.output
+
+
+def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, monkeypatch):
+    show = RollLines.record
+
+    def record(view, line, state):
+        show(view, line, state)
+        if isinstance(line.record, CommandIntended):  # the operator has read it
+            with cluster.called.open("a") as called:
+                called.write(f"{line.record.instance}>{state.round.config}\n")
+
+    monkeypatch.setattr(RollLines, "record", record)
+    words = ["app", "--from", "3.9.2", "--to", "4.3.1", "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--by-hand"]
+    done = CliRunner().invoke(roll, [*words, "--yes", "--no-forecast", "--journal", str(cluster.journal)])
+
+    assert 0 == done.exit_code, done.output
+    assert "step 1: please restart A as 4.3.1" in done.stdout.splitlines()
+    assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
+
+
+def test_a_batch_has_no_forecast_and_says_why(cluster):
+    done = cluster.roll("--yes", "--batch", 2, forecast=True)
+
+    assert 0 == done.exit_code, done.output
+    expected = "step 1: no forecast (a batch of 2 instances is restarted at a time): the rules of the releases decide"
+    assert expected in done.stdout.splitlines()
+
+
+def test_back_without_a_journal_is_refused(cluster):
+    done = cluster.roll("--back")
+
+    assert 1 == done.exit_code
+    assert "expected the journal of what is to be rolled back" in done.output
+
+
+def test_a_file_that_is_no_journal_is_refused_with_its_line(cluster):
+    cluster.journal.write_text("hello\n")
+    done = cluster.roll("--yes")
+
+    assert 1 == done.exit_code
+    assert f"{cluster.journal}, line 1: expected a record of a roll" in done.output
+
+
+def test_a_name_that_a_program_could_read_as_more_is_refused(cluster):
+    names = cluster.folder / "instances"
+    names.write_text("A;rm A\nB\nC\n")
+    done = cluster.roll("--yes", "--instances", names)
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "for {instance}, got 'A;rm'" in done.output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A\nB\n", "C-StreamThread-1 (C.local, C-3) of the group is none of the instances A and B"),
+        ("A\nB\nC\nD\n", "no member of the group is D"),
+        ("A\nA\n", "line 2: expected a new NAME"),
+        ("A b c\n", "line 1: expected a new NAME"),
+        ("# nobody\n", "expected a line for each instance, got none"),
+    ],
+)
+def test_instances_that_are_not_those_of_the_group_are_refused(cluster, text, message):
+    names = cluster.folder / "instances"
+    names.write_text(text)
+    done = cluster.roll("--yes", "--instances", names)
+
+    assert 1 == done.exit_code
+    assert message in done.output
+
+
+def test_instances_are_named_by_a_file_in_its_order(cluster):
+    names = cluster.folder / "instances"
+    names.write_text("A # the first\nC C.local\nB B.local\n")
+    done = cluster.roll("--yes", "--instances", names)
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>4.3.1", "C>4.3.1", "B>4.3.1"] == cluster.lines

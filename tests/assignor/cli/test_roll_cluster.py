@@ -1,0 +1,256 @@
+"""`roll --brokers`: what it derives from a live cluster, and the levels it raises."""
+
+import shlex
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from assignor.cli.roll._brokers import (
+    finalize_command,
+    ids_of,
+    instances_of,
+    look_at_cluster,
+    node_ids,
+    plan_cluster,
+)
+from assignor.cli.roll._commands import CommandTemplate
+from assignor.cli.roll.command import roll
+from upgrade import UpgradeError
+from upgrade.cluster.client.connection import QuorumState, ReplicaState
+from upgrade.cluster.client.errors import Unreachable
+from upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
+from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from upgrade.roll.cluster import NodeSeen
+from upgrade.roll.plan import BROKERS
+
+OLD, NEW = 21, 30
+"""The newest metadata.version of 3.9 and of 4.3."""
+
+
+def features(supported, level=OLD, epoch=5):
+    finalized = {"metadata.version": level} if level else {}
+    return FeatureMetadata(Listener.BROKER, epoch, {"metadata.version": (1, supported)}, finalized)
+
+
+def health(*supported, level=OLD, voters=(1, 2, 3), under_replicated=(), brokers=None):
+    nodes = range(1, len(supported) + 1)
+    return ClusterHealth(
+        QuorumState(1, 7, dict.fromkeys(voters, 7), {}),
+        ReplicaState(brokers or {node: f"127.0.0.1:{node}" for node in nodes}, under_replicated),
+        {node: features(each, level, epoch=node) for node, each in zip(nodes, supported, strict=True)},
+    )
+
+
+def test_the_plan_begins_at_the_release_that_the_brokers_show_and_at_the_finalized_level():
+    found = plan_cluster(health(OLD, OLD, OLD), "4.3.1", None, None)
+
+    assert ("3.9", "4.3.1", {"1": 1, "2": 2, "3": 3}) == (found.advice.origin, found.advice.target, found.node_ids)
+    assert "3.9-IV0" in found.advice.steps[0].why
+
+
+def test_the_oldest_broker_counts_when_an_earlier_roll_has_not_ended():
+    assert "3.9" == plan_cluster(health(NEW, OLD, NEW), "4.3.1", None, None).advice.origin
+
+
+def test_only_the_levels_are_left_when_every_broker_runs_the_release():
+    (step,) = plan_cluster(health(NEW, NEW), "4.3.1", "4.3.1", None).advice.steps
+
+    assert "finalize metadata.version" in step.do
+
+
+def test_nothing_is_left_when_the_levels_are_raised_too():
+    assert plan_cluster(health(NEW, NEW, level=NEW), "4.3.1", "4.3.1", None).advice is None
+
+
+def test_a_patch_release_is_not_guessed():
+    with pytest.raises(UpgradeError, match=r"the brokers run 4\.3, and no request tells its patch releases apart"):
+        plan_cluster(health(NEW, NEW), "4.3.1", None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (health(OLD, level=0), "expected a finalized metadata.version"),
+        (health(OLD, brokers={1: "a:1", 2: "a:2"}), "broker 2 does not answer"),
+    ],
+)
+def test_without_levels_or_answers_there_is_no_plan(given, why):
+    with pytest.raises(UpgradeError, match=why):
+        plan_cluster(given, "4.3.1", None, None)
+
+
+@pytest.mark.parametrize("lines", ["broker-1\nbroker-2\n\n# controller\nc 3\n", "broker-1\nb 2\ncontroller-3\n"])
+def test_instances_are_named_by_a_file(tmp_path, lines):
+    file = tmp_path / "nodes.txt"
+    file.write_text(lines)
+
+    assert [1, 2, 3] == list(node_ids(health(OLD, OLD), file).values())
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("a\n2\n3\n", "expected a name that ends with the node id, or NAME ID, got 'a'"),
+        ("1\n2\n", "expected each node of the cluster once, 1, 2, 3, got 1, 2"),
+        ("1\n2\na-1\n3\n", "expected each node of the cluster once, 1, 2, 3, got 1, 1, 2, 3"),
+    ],
+)
+def test_a_file_has_each_node_once(tmp_path, lines, why):
+    file = tmp_path / "nodes.txt"
+    file.write_text(lines)
+
+    with pytest.raises(UpgradeError, match=why):
+        node_ids(health(OLD, OLD), file)
+
+
+def test_the_plan_keeps_the_node_ids():
+    assert {"a": 4, "b": 2} == ids_of(instances_of({"a": 4, "b": 2}))
+
+
+@pytest.mark.parametrize(
+    ("release", "arguments"), [("4.3.1", ["--release-version", "4.3"]), ("3.9.2", ["--metadata", "3.9"])]
+)
+def test_the_levels_are_raised_by_this_programs_own_command(tmp_path, release, arguments):
+    command = finalize_command("h:1", tmp_path, release)
+
+    assert [
+        *(sys.executable, "-m", "assignor", "features", "--bootstrap-server", "h:1"),
+        *("--command-config", str(tmp_path), "upgrade", *arguments),
+    ] == list(command.words)
+    assert "--command-config" not in finalize_command("h:1", None, release).words
+
+
+class Client:
+    """Answers with what it was given."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def describe_health(self):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_a_look_has_brokers_controllers_levels_and_replicas():
+    described = health(OLD, NEW, under_replicated=("t-0",))
+    seen = look_at_cluster(Client(described), {"a": 1}, lambda: 9.0)
+
+    assert (9.0, {"a": 1}, 1, {"metadata.version": OLD}, ("t-0",)) == (
+        *(seen.seconds, seen.node_ids, seen.controller),
+        *(seen.levels, seen.under_replicated),
+    )
+    broker = NodeSeen(node_id=2, is_broker=True, metadata_levels=(1, NEW), is_voter=True, is_caught_up=True)
+    assert broker == seen.nodes[2]
+    assert NodeSeen(node_id=3, is_voter=True, is_caught_up=True) == seen.nodes[3]
+
+
+def test_a_cluster_that_does_not_answer_is_a_look_too():
+    seen = look_at_cluster(Client(Unreachable("timed out")), {"a": 1}, lambda: 9.0)
+
+    assert ("timed out", {}) == (seen.problem, seen.nodes)
+
+
+def test_a_stale_broker_does_not_decide_about_levels():
+    described = health(NEW, NEW)
+    newer = {**described.features, 1: features(NEW, NEW, epoch=9)}
+    seen = look_at_cluster(Client(ClusterHealth(described.quorum, described.replicas, newer)), {})
+
+    assert {"metadata.version": NEW} == seen.levels
+
+
+def run(*arguments):
+    return CliRunner().invoke(roll, [*arguments, "--bootstrap-servers", "127.0.0.1:1"], catch_exceptions=False)
+
+
+def test_a_dry_run_shows_the_plan_and_the_order(monkeypatch):
+    monkeypatch.setattr(FeatureClient, "describe_health", lambda _client: health(OLD, OLD, OLD))
+    done = run("--brokers", "--to", "4.3.1", "--dry-run")
+
+    assert 0 == done.exit_code, done.output
+    assert "bounce every controller and broker to 4.3.1, one by one" in done.output
+    assert f"{BROKERS}: 3.9 to 4.3.1, 3 instances" in done.output
+    assert "round 2: when the cluster has proved itself, finalize metadata.version" in done.output
+
+
+def test_a_cluster_that_is_there_already_needs_nothing(monkeypatch):
+    monkeypatch.setattr(FeatureClient, "describe_health", lambda _client: health(NEW, level=NEW))
+    done = run("--brokers", "--to", "4.3.1", "--from", "4.3.1", "--dry-run", "--json")
+
+    assert "the cluster runs 4.3.1 already" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--by-hand",), "expected GROUP, or --brokers"),
+        (("billing", "--brokers", "--by-hand"), "expected GROUP, or --brokers"),
+        (("--brokers", "--by-hand", "--batch", "2"), "--batch is for a group"),
+        (("--brokers", "--by-hand", "--offline"), "--offline is for a group"),
+    ],
+)
+def test_wrong_usage_says_what_is_expected(arguments, why):
+    done = run("--to", "4.3.1", *arguments)
+
+    assert (2, True) == (done.exit_code, why in done.output), done.output
+
+
+# -- the whole command on a cluster of files ---------------------------------------------------------------------------
+
+
+@pytest.fixture(name="files")
+def fixture_files(tmp_path, monkeypatch):
+    """Three brokers of 3.9, each of 4.3 as soon as its file is there; the file `cluster` raises the levels."""
+
+    def describe(_client):
+        supported = [NEW if (tmp_path / str(node)).exists() else OLD for node in (1, 2, 3)]
+        return health(*supported, level=NEW if (tmp_path / "cluster").exists() else OLD)
+
+    monkeypatch.setattr(FeatureClient, "describe_health", describe)
+    monkeypatch.setattr(
+        "assignor.cli.roll.command.finalize_command", lambda *_: CommandTemplate(("touch", f"{tmp_path}/cluster"))
+    )
+    return tmp_path
+
+
+def of_files(folder, *more):
+    made = 'case $ROLL_RELEASE in 4*) touch "$0/$ROLL_INSTANCE" ;; *) rm "$0/$ROLL_INSTANCE" ;; esac'
+    template = shlex.join(["sh", "-c", made, str(folder)])
+    return run(
+        *("--brokers", "--to", "4.3.1", "--restart", template, "--no-lock", "--interval", "0.1s", "--yes"),
+        *("--journal", str(folder / "j"), "--report", str(folder / "r.md"), *more),
+    )
+
+
+def test_it_restarts_the_nodes_and_raises_the_levels_when_somebody_has_agreed(files):
+    stopped = of_files(files)
+    assert 3 == stopped.exit_code, stopped.output
+    assert {"1", "2", "3"} <= {path.name for path in files.iterdir()}
+    assert not (files / "cluster").exists()
+    assert "there is no way back instance by instance afterwards: metadata.version cannot be lowered" in stopped.output
+
+    done = of_files(files, "--accept-no-way-back")
+    assert 0 == done.exit_code, done.output
+    assert "step 4: once cluster: status 0" in done.output
+    assert "round 2: verified: metadata.version 4.3-IV0" in done.output
+    report = (files / "r.md").read_text()
+    assert "# brokers: 3.9 to 4.3.1: finished" in report
+    assert "controller 1 active" in report
+
+
+def test_it_leads_back_until_the_levels_are_raised(files):
+    of_files(files)
+    back = of_files(files, "--back")
+
+    assert 0 == back.exit_code, back.output
+    assert "rolled back" in back.output
+    assert not {"1", "2", "3"} & {path.name for path in files.iterdir()}
+
+
+def test_there_is_no_way_back_afterwards(files):
+    of_files(files, "--accept-no-way-back")
+    back = of_files(files, "--back")
+
+    assert 1 == back.exit_code, back.output
+    assert "no way back" in back.output

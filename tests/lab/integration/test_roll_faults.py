@@ -1,0 +1,147 @@
+"""`roll` and real groups under load while something else fails: what it says, and that no record is lost.
+
+`test_roll.py` kills `roll` itself; it has two rolls, wrong instances, static members, a broker that restarts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from tests.lab.integration.broker_rolls import REPLICATED
+from tests.lab.integration.brokers import SETTINGS
+from tests.lab.integration.clusters import OLDER, Cluster
+from tests.lab.integration.group_log import generations
+from tests.lab.integration.kafka_jars import Unavailable, counting
+from tests.lab.integration.peers import Group
+from tests.lab.integration.rolls import SESSION_S, Load, Operator, RollProcess, records
+
+pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
+
+OFFSETS = "__consumer_offsets"
+"""It has one partition, whose leader is the coordinator of all groups."""
+THREE_NODES = {**REPLICATED, "min.insync.replicas": "1"}  # the topics of the group have one replica
+PODS = ("pod-1", "pod-2", "pod-3")
+EXACTLY_ONCE = {"processing.guarantee": "exactly_once_v2"}
+
+
+@frozen
+class Scene:
+    """A cluster with a group that is about to be upgraded."""
+
+    cluster: Cluster
+    group: Group
+    operator: Operator
+    folder: Path
+    release: str
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "roll.jsonl"
+
+    def roll(self, target: str, *more: str) -> RollProcess:
+        """Start the command, which continues its journal."""
+        return RollProcess(
+            *(
+                self.group.topics.application,
+                "--from",
+                self.release,
+                "--to",
+                target,
+                "--restart",
+                self.operator.template,
+                "--yes",
+            ),
+            *("--accept-no-way-back", "--journal", str(self.journal), "--session-timeout", f"{SESSION_S}s"),
+            *("--bootstrap-servers", self.group.brokers, *more),
+        )
+
+    def leader(self) -> str:
+        """The instance that leads, as the coordinator has stored it: a description does not say it."""
+        return generations(self.group.brokers, self.group.topics.application)[-1].leading
+
+    def deviations(self) -> list[Mapping[str, Any]]:
+        return [record for record in records(self.journal) if record["record"] == "deviation"]
+
+    def restarted(self) -> list[str]:
+        return [words[1] for words in self.operator.calls]
+
+    def check_records(self, *, exactly_once: bool = False) -> None:
+        """Wait until all records are counted; with exactly-once, none twice."""
+        self.group.settle()
+        self.group.eventually(
+            lambda: self.group.lost_and_duplicated()[0] == 0, lambda: f"lost {self.group.lost_and_duplicated()}"
+        )
+        if exactly_once:
+            assert (0, 0) == self.group.lost_and_duplicated()
+
+
+SceneMaker = Callable[..., Scene]
+
+
+@pytest.fixture(name="scene")
+def fixture_scene(tmp_path: Path) -> Iterator[SceneMaker]:
+    stack: list[Any] = []
+
+    def make(release: str, nodes: int = 1, names: tuple[str, ...] = PODS, **settings: str) -> Scene:
+        try:
+            counting(release)
+        except Unavailable as missing:
+            pytest.skip(f"no member: {missing}")
+        cluster = Cluster(tmp_path / "cluster", controllers=nodes, others=0)
+        stack.append(cluster)
+        for node in range(1, nodes + 1):
+            cluster.launch(node, OLDER, settings=SETTINGS if nodes == 1 else THREE_NODES)
+        for node in range(1, nodes + 1):
+            cluster.wait(node)
+        servers = ",".join(cluster.broker(node) for node in range(1, nodes + 1))
+        group = Group(servers, "stateful", tmp_path)
+        stack.append(group)
+        operator = Operator(group, tmp_path, **settings)
+        stack.append(operator.__enter__())
+        for name in names:
+            operator.start(name, release)
+        group.settle()
+        return Scene(cluster, group, operator, tmp_path, release)
+
+    yield make
+    for each in reversed(stack):
+        each.__exit__(None, None, None)
+
+
+def test_a_leader_that_is_killed_between_steps_is_a_deviation_and_exactly_once_holds(scene: SceneMaker) -> None:
+    made = scene("3.9.2", **EXACTLY_ONCE)
+    with Load(made.group):
+        process = made.roll("4.3.1", "--timeout", "30s")
+        process.until("step 1: passed")
+        leader = made.leader()
+        made.group.kill(leader)
+        status = process.wait()
+        # The leader was the instance of the next step (then its restart heals it), or it is missed.
+        if status:
+            assert 3 == status, process.lines
+            (found,) = made.deviations()
+            assert ("member-gone", [leader]) == (found["kind"], found["instances"]), found
+            release = "4.3.1" if leader in made.restarted() else "3.9.2"
+            made.operator.start(leader, release)
+            again = made.roll("4.3.1")
+            assert 0 == again.wait(), again.lines
+    made.check_records(exactly_once=True)
+    assert set(PODS) == set(made.restarted())
+
+
+def test_a_leader_that_a_supervisor_starts_again_is_waited_for(scene: SceneMaker) -> None:
+    made = scene("3.9.2")
+    with Load(made.group):
+        process = made.roll("4.3.1")
+        process.until("step 1: passed")
+        leader = made.leader()
+        made.group.kill(leader)
+        made.operator.start(leader, "4.3.1" if leader in made.restarted() else "3.9.2")
+        assert 0 == process.wait(), process.lines
+    made.check_records()
+    assert [] == made.deviations()

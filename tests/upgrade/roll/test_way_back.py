@@ -1,0 +1,41 @@
+"""The way back from commands that are half done: found by ``sweep --matrix roll``."""
+
+from tests.upgrade.roll.fake_group import Operator
+from upgrade.roll import engine
+from upgrade.roll.deviations import SafeOption
+from upgrade.roll.journal import BackPlanned, CommandIntended, QuestionAnswered, RollResumed
+
+BACK = QuestionAnswered(about="back", option=SafeOption.BACK)
+
+
+def rolled_back(operator):
+    """Go back, and return the commands that this took."""
+    operator.write(BACK)
+    before = len(operator.commands)
+    assert engine.RollFinished("rolled back") == operator.go()
+    return operator.commands[before:]
+
+
+def test_an_instance_that_is_to_be_restarted_again_is_rolled_back():
+    """Its command was forgotten, and with it that anything had been done."""
+    operator = Operator(origin="2.4.1", target="2.8.2")
+    operator.broken = {"a": None}
+    while not isinstance(question := operator.go(), engine.AskOperator):
+        operator.seconds += 1000
+    operator.answer(question, SafeOption.AGAIN)
+    operator.broken = {}
+
+    assert ["restart a 2.4.1"] == rolled_back(operator)
+    assert any(isinstance(record, BackPlanned) for record in operator.records)
+
+
+def test_an_instance_that_was_stopped_to_be_restarted_is_rolled_back():
+    """Only its start changed what it was thought to be."""
+    operator = Operator(origin="2.4.1", target="2.8.2", verbs=("stop", "start"))
+    while not isinstance(decision := operator.decide(), engine.RunCommand):
+        operator.act(decision)
+    operator.write(CommandIntended(step=decision.step, instance="a", verb="stop"))
+    operator.members.pop("a")
+    operator.write(RollResumed())
+
+    assert ["stop a 2.4.1", "start a 2.4.1"] == rolled_back(operator)
