@@ -15,7 +15,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import closing, contextmanager
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -69,7 +68,8 @@ class WorkProgress:
         return ""
 
 
-Mapper: TypeAlias = "Callable[[U], Sequence[bytes]]"
+Mapper: TypeAlias = "Callable[[U], Mapping[int, bytes]]"
+"""Returns bytes by key."""
 Reducer: TypeAlias = "Callable[[int, Iterator[bytes]], R]"
 
 
@@ -147,14 +147,22 @@ class WorkEngine(ABC):
                 on_progress(WorkProgress(len(units), schedule.finished, schedule.seconds_left))
 
     @abstractmethod
-    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
-        """Return the results of a reducer by key: it gets what a mapper makes of each unit for that key.
+    def map_reduce(
+        self,
+        mapper: Mapper[U],
+        reducer: Reducer[R],
+        units: Sequence[U],
+        keys: Sequence[int],
+        on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the results of a reducer with their keys: it gets what a mapper makes of each unit for that key.
 
         Args:
-            mapper: Returns the bytes for each key; it can be pickled, as units can.
+            mapper: Returns bytes for each of the keys; it can be pickled, as units can.
             reducer: Called with a key, and its bytes in the order of the units.
             units: What the mapper is called with.
-            keys: How many keys there are.
+            keys: The keys.
+            on_progress: Called several times a second; each unit and each key counts as one.
 
         Raises:
             EngineError: A worker failed.
@@ -248,7 +256,7 @@ def error_line(text: str) -> str:
 
 def failure_reason(error: object) -> str:
     """Return the line of an error that says most: the one that names an error, or else the first one."""
-    return error_line(str(error)) or next(iter(str(error).splitlines()), repr(error))
+    return error_line(str(error)) or next((line for line in str(error).splitlines() if line.strip()), repr(error))
 
 
 # -- processes of this machine ---------------------------------------------------------------------------------------
@@ -276,14 +284,26 @@ class Processes(WorkEngine):
         """Return what a process does with a batch."""
         return partial(_call_each, function)
 
-    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
-        """Return the results by key; the bytes are in files meanwhile."""
+    def map_reduce(
+        self,
+        mapper: Mapper[U],
+        reducer: Reducer[R],
+        units: Sequence[U],
+        keys: Sequence[int],
+        on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the results with their keys, as they come; the bytes are in files meanwhile."""
+
+        def report(before: int, progress: WorkProgress) -> None:
+            left = None if before < len(units) else progress.seconds_left
+            on_progress(WorkProgress(len(units) + len(keys), before + progress.committed_units, left))
+
         with TemporaryDirectory(prefix="streams-assignor-") as name:
             write, read = _MapToFiles(mapper, Path(name)), _ReduceFiles(reducer, Path(name), len(units))
-            for _ in self.map(write, [*enumerate(units)], lambda _unit: 1.0):
+            for _ in self.map(write, [*enumerate(units)], lambda _unit: 1.0, partial(report, 0)):
                 pass
-            results = sorted(self.map(read, range(keys), lambda _key: 1.0), key=itemgetter(0))
-        return [result for _, result in results]
+            for place, result in self.map(read, keys, lambda _key: 1.0, partial(report, len(units))):
+                yield keys[place], result
 
 
 @frozen
@@ -295,7 +315,7 @@ class _MapToFiles(Generic[U]):
 
     def __call__(self, placed: tuple[int, U]) -> None:
         place, unit = placed
-        for key, content in enumerate(self.mapper(unit)):
+        for key, content in self.mapper(unit).items():
             (self.folder / f"{place}-{key}").write_bytes(content)
 
 

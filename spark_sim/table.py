@@ -41,7 +41,8 @@ class Column:
     def ddl(self, separator: str = " ") -> str:
         """Return the column as Spark SQL defines it."""
         null = "" if self.is_nullable else " NOT NULL"
-        return f"`{self.name}`{separator}{self.sql}{null} COMMENT '{self.comment}'"
+        comment = self.comment.replace("'", "\\'")
+        return f"`{self.name}`{separator}{self.sql}{null} COMMENT '{comment}'"
 
     @property
     def documented_type(self) -> str:

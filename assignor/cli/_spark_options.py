@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Final
 
 import click
 
-from assignor.cli._exit_status import WrongUsage
+from assignor.cli._exit_status import CommandFailed, WrongUsage
 from assignor.formats.text import sanitize
 from upgrade.redaction import hide_credentials
 
@@ -91,6 +92,36 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def fresh_option(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that throws away what an earlier command has done."""
+    return click.option("--fresh", is_flag=True, help=f"First remove the results of an earlier {command}.")
+
+
+@contextmanager
+def resumable(out: str) -> Iterator[None]:
+    """Say what is left of a command that ended early, by Ctrl-C or without a worker."""
+    from spark_sim.engine import EngineError
+
+    try:
+        yield
+    except EngineError as error:
+        raise CommandFailed(f"{error}; {_resume_hint(out)}") from error
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; {_resume_hint(out)}", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+def _resume_hint(out: str) -> str:
+    """Return what is left; a local folder is removed if nothing is."""
+    from spark_sim.sweep.spark.paths import local_folder
+
+    folder = local_folder(out)
+    kept = folder is None or folder.exists()
+    return (
+        f"what is finished is in {hide_credentials(out)}; the same command resumes there" if kept else "nothing is kept"
+    )
 
 
 def log_to_stderr(line: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ import click
 from attrs import evolve
 
 from assignor.cli._exit_status import WrongUsage, one_line_errors
-from assignor.cli._spark_options import engine_options, log_to_stderr
+from assignor.cli._spark_options import STORAGE_FORMAT, engine_options, fresh_option, log_to_stderr, resumable
 from assignor.cli.params import ASSUME, document, output_options
 from assignor.formats.progress import step
 from assignor.formats.text import format_table, printable
@@ -23,16 +24,13 @@ from upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
     from assignor.groups.capture import Capture
+    from spark_sim.audit.captures import GivenCapture, Judged
     from spark_sim.conformance.result import GenerationReplay, MemberReplay
     from spark_sim.conformance.verdict import ConformanceVerdict, ReplayResult
     from spark_sim.engine_choice import EngineOptions
 
-    Judged = Sequence[tuple[str, ConformanceVerdict]]
-
 
 _STDIN: Final = Path("-")
-_SECONDS_PER_JOIN: Final = 0.002
-"""The CPU time to compare a member of a generation, about."""
 
 
 @click.command
@@ -47,7 +45,24 @@ _SECONDS_PER_JOIN: Final = 0.002
 @click.option("--verbose", "-v", is_flag=True, help="Show every generation, not only the first that differs.")
 @ASSUME
 @engine_options
-def conform(files: Sequence[Path], *, output: str, verbose: bool, assume: str | None, engine: EngineOptions) -> None:
+@click.option(
+    "--out",
+    metavar="DIR|URI",
+    help="Where the results go, too: tables and conform.json, in a folder or a URI such as s3://bucket/path.",
+)
+@STORAGE_FORMAT
+@fresh_option("comparison")
+def conform(
+    files: Sequence[Path],
+    *,
+    output: str,
+    verbose: bool,
+    assume: str | None,
+    engine: EngineOptions,
+    out: str | None,
+    storage_format: str,
+    fresh: bool,
+) -> None:
     """Compare captures of real groups with simulated members of the same releases.
 
     A capture contains every generation of a group with all subscriptions and assignments. It is replayed twice. Step
@@ -62,85 +77,112 @@ def conform(files: Sequence[Path], *, output: str, verbose: bool, assume: str | 
     the first generation that differs is explained. 2 if a file cannot be read or is not a capture; the other files are
     compared, and standard error names each such file (with --json it has the verdict "unreadable").
 
+    With --out, DIR gets the tables captures and differences, and conform.json. If interrupted, rerun the same command
+    to resume.
+
     \b
     Examples:
       streams-assignor conform tests/captures/2.0.1-to-2.3.1.json
       streams-assignor conform --verbose my-group.json
       streams-assignor conform --json *.json | jq 'select(.verdict == "differs") | .step_by_step.differences[0]'
     """  # noqa: D301  # \b is the character by which click leaves lines alone
-    assumed = list[str]()
-    captures = [(path, _capture(path, assume, assumed)) for path in files]
-    results = [(_name(path), result) for path, result in _compared(captures, engine)]
-    assumptions = list(dict.fromkeys(assumed))
+    if not out and (fresh or storage_format != "parquet"):
+        raise WrongUsage(f"{'--fresh' if fresh else '--format'} belongs to --out")
+    given = [_given(path, assume) for path in files]
+    results = _compared(given, engine, out, storage_format, fresh=fresh)
+    assumptions = list(dict.fromkeys(text for one in given for text in one.assumed))
     for text in assumptions:
         click.echo(f"note: {text}", err=True)
-    judged = [(name, result) for name, result in results if not isinstance(result, str)]
+    judged = [(one.name, result) for one, result in zip(given, results, strict=True) if "json" in result]
     if output != "text":
         start = "---\n" if output == "yaml" else ""
-        for name, result in results:
-            shown = {"capture": name} | _as_json(result) | {"assumed": assumptions}
-            click.echo(f"{start}{document(shown, output)}")
+        for one, result in zip(given, results, strict=True):
+            click.echo(f"{start}{document(_document(one, result) | {'assumed': assumptions}, output)}")
     elif judged:
         click.echo("\n".join(_text_lines(judged, verbose=verbose)))
-    if wrong := [result for _, result in results if isinstance(result, str)]:
+    if wrong := [_error(one, result) for one, result in zip(given, results, strict=True) if "json" not in result]:
         raise WrongUsage("\n".join(map(printable, wrong)))
-    if not all(verdict.agrees for _, verdict in judged):
+    if not all(result["agrees"] for _, result in judged):
         raise click.exceptions.Exit(1)
 
 
 def _compared(
-    captures: Sequence[tuple[Path, Capture | str]], engine: EngineOptions
-) -> list[tuple[Path, ConformanceVerdict | str]]:
-    """Return the verdict on each capture; an error message of a file that is none stays as it is."""
+    given: Sequence[GivenCapture], engine: EngineOptions, out: str | None, storage_format: str, *, fresh: bool
+) -> list[Judged]:
+    """Return what is found of each capture; of a file that is none, why."""
     from assignor.formats.console import SafeConsole
-    from spark_sim.conformance.verdict import verdict_or_error
+    from spark_sim.audit.captures import RESULTS, compare_captures, run_comparison
+    from spark_sim.destination import open_destination
     from spark_sim.engine_choice import EVERY_CORE, PROCESSES, open_engine
     from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.report.progress import show_progress
+    from spark_sim.sweep.tables.formats import require_format
+    from spark_sim.sweep.tables.parquet import PARQUET
 
-    verdicts: dict[int, ConformanceVerdict | str] = {}
-    units = [(place, capture) for place, (_, capture) in enumerate(captures) if not isinstance(capture, str)]
-    work = [capture for _, capture in units]
-    console = SafeConsole(stderr=True, highlight=False)
     step("")
     with one_line_errors(), ExitStack() as stack:
-        if work:
-            chosen = engine.chosen(sum(map(_core_seconds, work)))
-            if chosen.master != PROCESSES:
-                require_engine(chosen.master or EVERY_CORE)
-            opened = stack.enter_context(open_engine(chosen, log_to_stderr, "streams-assignor conform"))
-            on_progress = stack.enter_context(show_progress(console))
-            for number, verdict in opened.map(verdict_or_error, work, _core_seconds, on_progress):
-                place, _ = units[number]
-                verdicts[place] = _no_capture(captures[place][0], verdict) if isinstance(verdict, str) else verdict
-    return [
-        (path, verdicts[place] if place in verdicts else str(capture)) for place, (path, capture) in enumerate(captures)
-    ]
+        if not (out or any(one.capture for one in given)):
+            return [{"error": one.error} for one in given]
+        needs_spark = storage_format != PARQUET
+        chosen = engine.chosen(sum(one.core_seconds for one in given), needs_spark=needs_spark)
+        require_format(chosen.master, storage_format)
+        if out or chosen.master != PROCESSES:
+            require_engine(chosen.master or EVERY_CORE)
+        destination = None
+        if out:
+            stack.enter_context(resumable(out))
+            destination = stack.enter_context(
+                open_destination(out, RESULTS, fresh=fresh, storage_format=storage_format)
+            )
+        opened = stack.enter_context(open_engine(chosen, log_to_stderr, "streams-assignor conform"))
+        on_progress = stack.enter_context(show_progress(SafeConsole(stderr=True, highlight=False)))
+        if destination is not None:
+            how: Any = {"on_progress": on_progress, "log": log_to_stderr}
+            return run_comparison(given, judge, _document, opened, destination, **how)
+        return compare_captures(given, judge, opened, on_progress=on_progress)
 
 
-def _core_seconds(capture: Capture) -> float:
-    return _SECONDS_PER_JOIN * sum(len(generation.members) for generation in capture.generations)
+def judge(capture: Capture) -> Judged:
+    """Return what is found of a capture, as JSON with what is printed; a worker calls it."""
+    from spark_sim.conformance.verdict import verdict_or_error
+
+    verdict = verdict_or_error(capture)
+    if isinstance(verdict, str):
+        return {"error": verdict}
+    return {
+        "json": verdict.as_json() | {"hint": _hint(verdict)},
+        "agrees": verdict.agrees,
+        "complete": verdict.complete,
+        "row": _row(verdict),
+        "generations": [*_verbose_lines(verdict)],
+        "differences": [] if verdict.agrees else [*_difference_lines(verdict)],
+    }
 
 
-def _capture(path: Path, assume: str | None, assumed: list[str]) -> Capture | str:
-    """Return a capture, or the error message of a file that is none; note what was assumed."""
+def _given(path: Path, assume: str | None) -> GivenCapture:
+    """Return a capture, or the error message of a file that is none."""
     from assignor.groups.capture import Capture, InvalidCapture
+    from spark_sim.audit.captures import GivenCapture
 
-    shown = _shown(path)
+    shown, assumed, text = _shown(path), list[str](), ""
+    capture, error = None, ""
     step(f"reading {shown}")
     try:
-        capture = Capture.parse(_text(path))
-        renamed = {step: _assuming(step, assume, assumed) for step in capture.steps}
-        renamed |= {snapshot.step: _assuming(snapshot.step, assume, assumed) for snapshot in capture.snapshots}
-        steps = tuple(renamed[step] for step in capture.steps)
-        snapshots = tuple(evolve(snapshot, step=renamed[snapshot.step]) for snapshot in capture.snapshots)
-        return evolve(capture, steps=steps, snapshots=snapshots)
-    except InvalidCapture as error:
-        return _no_capture(path, error)
-    except InvalidInput as error:
-        return f"{shown} is not read: {error}"
-    except OSError as error:
-        return f"{shown} cannot be read: expected a file, got: {error.strerror or error}"
+        text = _text(path)
+        parsed = Capture.parse(text)
+        renamed = {step: _assuming(step, assume, assumed) for step in parsed.steps}
+        renamed |= {snapshot.step: _assuming(snapshot.step, assume, assumed) for snapshot in parsed.snapshots}
+        steps = tuple(renamed[step] for step in parsed.steps)
+        snapshots = tuple(evolve(snapshot, step=renamed[snapshot.step]) for snapshot in parsed.snapshots)
+        capture = evolve(parsed, steps=steps, snapshots=snapshots)
+    except InvalidCapture as invalid:
+        error = _no_capture(path, invalid)
+    except InvalidInput as invalid:
+        error = f"{shown} is not read: {invalid}"
+    except OSError as failed:
+        error = f"{shown} cannot be read: expected a file, got: {failed.strerror or failed}"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return GivenCapture(_name(path), shown, digest, capture, error, tuple(dict.fromkeys(assumed)))
 
 
 def _shown(path: Path) -> str:
@@ -149,6 +191,11 @@ def _shown(path: Path) -> str:
 
 def _no_capture(path: Path, error: object) -> str:
     return f"{_shown(path)} is not a capture: {error}"
+
+
+def _error(given: GivenCapture, result: Judged) -> str:
+    """Return why a file is no capture: its reader says it, or its comparison."""
+    return given.error or f"{given.file} is not a capture: {result['error']}"
 
 
 def _assuming(step: str, assume: str | None, assumed: list[str]) -> str:
@@ -166,10 +213,10 @@ def _assuming(step: str, assume: str | None, assumed: list[str]) -> str:
     return f"{resolved.release.spelling}{comma}{settings}" if resolved.release.assumed_like else step
 
 
-def _as_json(result: ConformanceVerdict | str) -> dict[str, Any]:
-    if isinstance(result, str):
-        return {"verdict": "unreadable", "error": result}
-    return result.as_json() | {"hint": _hint(result)}
+def _document(given: GivenCapture, result: Judged) -> dict[str, Any]:
+    """Return what JSON has of a file."""
+    shown = result.get("json") or {"verdict": "unreadable", "error": _error(given, result)}
+    return {"capture": given.name} | shown | {"assumed": list(given.assumed)}
 
 
 def _name(path: Path) -> str:
@@ -187,18 +234,19 @@ def _text(path: Path) -> str:
 # -- text ------------------------------------------------------------------------------------------------------------
 
 
-def _text_lines(judged: Judged, *, verbose: bool) -> Iterator[str]:
+def _text_lines(judged: Sequence[tuple[str, Judged]], *, verbose: bool) -> Iterator[str]:
     head = ("capture", "generations", "sent", "answered", "same tasks", "failures", "step by step", "end to end")
-    yield format_table([head, *(_row(name, verdict) for name, verdict in judged)])
-    for name, verdict in judged:
+    yield format_table([head, *((printable(name), *result["row"]) for name, result in judged)])
+    for name, result in judged:
         if verbose:
-            yield from _verbose_lines(name, verdict)
-        if not verdict.agrees:
-            yield from _difference_lines(name, verdict)
-        if hint := _hint(verdict):
+            yield from (f"\n{printable(name)}", *result["generations"])
+        if result["differences"]:
+            first, *lines = result["differences"]
+            yield from (f"\n{printable(name)} {first}", *lines)
+        if hint := result["json"]["hint"]:
             yield f"\n{printable(name)}: {printable(hint)}"
-    agreeing = sum(verdict.agrees for _, verdict in judged)
-    incomplete = sum(not verdict.complete for _, verdict in judged)
+    agreeing = sum(result["agrees"] for _, result in judged)
+    incomplete = sum(not result["complete"] for _, result in judged)
     yield f"\n{agreeing} of {len(judged)} agree" + (f", {incomplete} incomplete" if incomplete else "")
 
 
@@ -215,11 +263,11 @@ def _hint(verdict: ConformanceVerdict) -> str | None:
     return f"it has no steps, and differs with all steps that were tried, last with {steps}. To compare it, {add}"
 
 
-def _row(name: str, verdict: ConformanceVerdict) -> Sequence[str]:
+def _row(verdict: ConformanceVerdict) -> Sequence[str]:
+    """Return the cells of the table behind the name."""
     explained = verdict.observed_failures
     observed = explained + len(verdict.unexplained_failures)
     return (
-        printable(name),
         str(verdict.generations),
         str(verdict.subscriptions),
         str(verdict.answers),
@@ -236,8 +284,8 @@ def _word(run: ReplayResult, *, complete: bool) -> str:
     return f"{'differs' if complete else 'incomplete'} in generation {run.differences[0].generation}"
 
 
-def _difference_lines(name: str, verdict: ConformanceVerdict) -> Iterator[str]:
-    """Yield the explanation of the first generation that differs."""
+def _difference_lines(verdict: ConformanceVerdict) -> Iterator[str]:
+    """Yield the explanation of the first generation that differs; the name of the capture comes before it."""
     replay, run = next(
         (replay, run)
         for replay, run in (("step by step", verdict.step_by_step), ("end to end", verdict.end_to_end))
@@ -245,7 +293,7 @@ def _difference_lines(name: str, verdict: ConformanceVerdict) -> Iterator[str]:
     )
     number = run.differences[0].generation
     what = "differs" if verdict.complete else "is incomplete: no inferred steps explain the difference"
-    yield f"\n{printable(name)} {what} in generation {number}, {replay}:"
+    yield f"{what} in generation {number}, {replay}:"
     differences = [difference for difference in run.differences if difference.generation == number]
     for difference in differences:
         yield f"  {printable(str(difference))}"
@@ -256,8 +304,7 @@ def _difference_lines(name: str, verdict: ConformanceVerdict) -> Iterator[str]:
     )
 
 
-def _verbose_lines(name: str, verdict: ConformanceVerdict) -> Iterator[str]:
-    yield f"\n{printable(name)}"
+def _verbose_lines(verdict: ConformanceVerdict) -> Iterator[str]:
     for generation in verdict.step_by_step.generations:
         yield from _generation_lines(generation)
         yield from (f"  {printable(note)}" for note in generation.notes)

@@ -49,8 +49,8 @@ def report(source: str, html: Path | None, exports: Path | None, output: str, **
     from spark_sim.sweep.folder import REPORT
     from spark_sim.sweep.report.console import print_judgement
     from spark_sim.sweep.report.renderers import RENDERERS
+    from spark_sim.sweep.spark.paths import local_folder
     from spark_sim.sweep.suites import exports as files_of
-    from spark_sim.sweep.sweep import local_folder
     from spark_sim.sweep.tables.publishing import locked
 
     console = SafeConsole(stderr=output != "text", highlight=False)

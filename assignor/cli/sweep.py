@@ -9,8 +9,8 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import ENGINE_OPTIONS, STORAGE_FORMAT, engine_options
+from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
+from assignor.cli._spark_options import ENGINE_OPTIONS, STORAGE_FORMAT, engine_options, fresh_option, resumable
 from assignor.cli.params import ASSUME, complete_release, output_options, print_file
 from assignor.formats.progress import step
 from upgrade.cluster.brokers.protocol_versions import broker_release
@@ -128,7 +128,7 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     help="Where the results go: a folder, or with Spark any URI that driver and workers reach (s3a://, hdfs://).",
 )
 @STORAGE_FORMAT
-@click.option("--fresh", is_flag=True, help="First remove the results of an earlier sweep.")
+@fresh_option("sweep")
 @output_options("matrix.json (or history.json) at the end instead of the table")
 def sweep(
     out: str,
@@ -185,7 +185,8 @@ def sweep(
     from spark_sim.sweep.report.console import print_judgement
     from spark_sim.sweep.report.renderers import RENDERERS
     from spark_sim.sweep.report.sweep_page import page_of
-    from spark_sim.sweep.sweep import chosen_engine, local_folder
+    from spark_sim.sweep.spark.paths import local_folder
+    from spark_sim.sweep.sweep import chosen_engine
 
     if preset:
         _confirm_cost(suite, preset, yes=yes)
@@ -368,7 +369,6 @@ def _upgrades(
 
 
 def _run_sweep(suite: Suite, out: str, console: SafeConsole, *, engine: EngineOptions, **how: Any) -> FinishedSweep:
-    from spark_sim.engine import EngineError
     from spark_sim.sweep.report.progress import show_progress
     from spark_sim.sweep.report.renderers import RENDERERS
     from spark_sim.sweep.sweep import run_sweep
@@ -378,23 +378,9 @@ def _run_sweep(suite: Suite, out: str, console: SafeConsole, *, engine: EngineOp
 
     of_engine: Any = {"master": engine.master, "settings": engine.settings, "processes": engine.processes}
     step("")
-    try:
-        with one_line_errors(), show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress:
-            try:
-                return run_sweep(suite, out, on_progress=on_progress, log=log, **of_engine, **how)
-            except EngineError as error:
-                raise CommandFailed(f"{error}; {_resume_hint(out)}") from error
-    except KeyboardInterrupt:
-        click.echo(f"interrupted; {_resume_hint(out)}", err=True)
-        raise click.exceptions.Exit(130) from None
-
-
-def _resume_hint(out: str) -> str:
-    """Return what is left of a sweep that ended early; its folder is removed if nothing is."""
-    from spark_sim.sweep.sweep import local_folder
-
-    folder = local_folder(out)
-    kept = folder is None or folder.exists()
-    return (
-        f"what is finished is in {hide_credentials(out)}; the same command resumes there" if kept else "nothing is kept"
-    )
+    with (
+        one_line_errors(),
+        resumable(out),
+        show_progress(console, RENDERERS[suite.kind].draw_progress) as on_progress,
+    ):
+        return run_sweep(suite, out, on_progress=on_progress, log=log, **of_engine, **how)

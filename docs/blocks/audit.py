@@ -11,7 +11,9 @@ from assignor.groups.history._causes import CAUSES
 from assignor.groups.history._findings import LASTING_MS
 from blocks.markdown import NOT_THERE, ROOT, table
 from spark_sim.audit._schema import TABLES
+from spark_sim.audit.captures import TABLES as CAPTURES
 from spark_sim.audit.conformance import CONFORMANCE
+from spark_sim.finished_units import UNITS
 
 _UNITS: Final = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 
@@ -60,7 +62,8 @@ def _verdicts(found: Mapping[str, int]) -> str:
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "audit accuracy": accuracy,
-    "audit columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
+    "audit columns": lambda: "\n\n".join(each.markdown() for each in (*TABLES.values(), UNITS)),
     "audit conformance": CONFORMANCE.markdown,
+    "conform columns": lambda: "\n\n".join(each.markdown() for each in CAPTURES.values()),
     "audit states": lasting,
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +12,8 @@ from typing import Any, Final
 from assignor.groups.capture import Capture
 from assignor.groups.history.tables import Row, valid_text
 from spark_sim.conformance.bounces import MOST_JOINS, Bounce
-from spark_sim.engine import WorkEngine
-from spark_sim.sweep.tables.parquet import parquet_writer
+from spark_sim.engine import WorkEngine, WorkProgress
+from spark_sim.finished_units import FinishedUnits, make_json
 from spark_sim.table import Table, columns_of
 
 TOO_LARGE: Final = f"it has more than {MOST_JOINS} joins"
@@ -68,20 +69,28 @@ def compare_bounce(bounce: Bounce) -> Row:
     }
 
 
-def compare_bounces(engine: WorkEngine, bounces: Sequence[Bounce]) -> list[Row]:
-    """Compare bounces on an engine, each by itself, the largest ones first."""
-    units = bounces if engine.shares_files else [bounce.loaded() for bounce in bounces]
-    rows = [row for _, row in engine.map(compare_bounce, units, attrgetter("joins"))]
+def compare_bounces(
+    engine: WorkEngine,
+    units: FinishedUnits,
+    bounces: Mapping[str, Bounce],
+    scratch: Path,
+    on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
+) -> list[Row]:
+    """Compare bounces on an engine, each by itself, the largest ones first; return their rows.
+
+    Args:
+        engine: Where it runs.
+        units: Those that are finished.
+        bounces: The bounces by the keys of their units.
+        scratch: A folder on the disk of the results, for the time being.
+        on_progress: Called several times a second.
+    """
+    pending = {key: bounce for key, bounce in bounces.items() if key not in units}
+    if not engine.shares_files:
+        pending = {key: bounce.loaded() for key, bounce in pending.items()}
+    units.finish(engine, partial(make_json, compare_bounce), pending, attrgetter("joins"), scratch, on_progress)
+    rows = units.results([*bounces])
     return sorted(rows, key=lambda row: (row["group"], row["from_time"], row["first_generation"]))
-
-
-def write_conformance(rows: Sequence[Row], out: Path) -> None:
-    """Write the table below ``out``."""
-    import pyarrow as pa
-
-    (out / CONFORMANCE.name).mkdir()
-    with parquet_writer(out / CONFORMANCE.name / "bounces.parquet", CONFORMANCE) as writer:
-        writer.write_table(pa.Table.from_pylist(list(rows), schema=CONFORMANCE.arrow()))
 
 
 def conformance_summary(rows: Sequence[Row]) -> dict[str, Any]:

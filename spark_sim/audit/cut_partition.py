@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Final
 
 from attrs import define, field, frozen
@@ -20,8 +21,10 @@ from attrs import define, field, frozen
 from assignor.groups.history.history import MARKERS, MOST_GONE, PartitionHistory
 from assignor.groups.history.log_segment import MAX_PROBLEMS, LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.partition_audit import AuditFilter, AuditTask, PartitionSummary
+from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition, write_summary
 from spark_sim.audit.sources import PartitionSource
+from spark_sim.finished_units import KeyedUnit, MakeUnit
+from spark_sim.table import Row
 
 Item = LogRecord | RecordColumns
 
@@ -70,9 +73,11 @@ class ReadPiece:
 
     kept: AuditFilter
     buckets: int
+    wanted: tuple[int, ...]
+    """The buckets that are not finished."""
 
-    def __call__(self, piece: PartitionSource) -> list[bytes]:
-        """Return the header and the records of each bucket."""
+    def __call__(self, piece: PartitionSource) -> dict[int, bytes]:
+        """Return the header and the records of each bucket that is wanted."""
         reader, header = SegmentReader(max_batch_bytes=self.kept.max_batch_bytes), PieceHeader()
         buckets: list[list[Item]] = [[] for _ in range(self.buckets)]
         bucket_of = cache(partial(_bucket, buckets=self.buckets))
@@ -88,7 +93,7 @@ class ReadPiece:
                     buckets[bucket].append(item)
         header.counts, header.problems = reader.counts, reader.problems
         header.first_offset, header.next_offset = reader.first_offset, reader.next_offset
-        return [pickle.dumps((header, items), protocol=5) for items in buckets]
+        return {bucket: pickle.dumps((header, buckets[bucket]), protocol=5) for bucket in self.wanted}
 
 
 def _bucket(key: bytes, buckets: int) -> int:
@@ -111,6 +116,7 @@ class JoinedBucket:
     contents: Iterator[bytes]
     pieces: Sequence[PartitionSource] = ()
     size: int = 0
+    inputs: None = None
     header: PieceHeader = field(factory=PieceHeader)
     """That of all pieces together, when they have been read."""
     is_in_order: bool = True
@@ -145,20 +151,31 @@ class JoinedBucket:
 
 
 @frozen
-class AuditBucket:
+class BucketUnit:
+    """What a worker does with the joined records of a bucket; it can be pickled."""
+
+    kept: AuditFilter
+
+    def __call__(self, bucket: JoinedBucket, folder: Path) -> None:
+        """Make the files of a bucket."""
+        summary = audit_partition(bucket, self.kept, folder, bucket.complete)
+        summary.is_separate = summary.is_separate and bucket.is_in_order
+        for name in MARKERS if bucket.key else ():  # each bucket has them
+            del summary.counts[name]
+        write_summary(summary, folder)
+
+
+@frozen
+class ReduceBucket:
     """What a reducer does with a bucket."""
 
-    task: AuditTask
+    maker: MakeUnit[JoinedBucket]
     partition: int
+    unit_keys: Mapping[int, str]
 
-    def __call__(self, key: int, contents: Iterator[bytes]) -> tuple[PartitionSummary, dict[str, bytes]]:
-        """Return the summary of the groups of a bucket, and the files that are not in the draft."""
-        bucket = JoinedBucket(self.partition, key, contents)
-        summary, files = self.task(bucket, bucket.complete)
-        summary.is_separate = summary.is_separate and bucket.is_in_order
-        for name in MARKERS if key else ():  # each bucket has them
-            del summary.counts[name]
-        return summary, files
+    def __call__(self, key: int, contents: Iterator[bytes]) -> Path | list[Row]:
+        """Return what is committed, or is to be."""
+        return self.maker(KeyedUnit(self.unit_keys[key], JoinedBucket(self.partition, key, contents)))
 
 
 def is_exact(summaries: Sequence[PartitionSummary]) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from importlib.util import find_spec
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,23 +17,21 @@ from assignor.groups.history.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
 from assignor.groups.history.log_segment import LOST
 from spark_sim.audit._groups import GroupSummaries
 from spark_sim.audit._schema import TABLES
-from spark_sim.audit.conformance import (
-    CONFORMANCE,
-    compare_bounces,
-    conformance_summary,
-    write_conformance,
-)
-from spark_sim.audit.cut_partition import AuditBucket, ReadPiece, bucket_name, buckets_of, is_exact
-from spark_sim.audit.partition_audit import AuditFilter, AuditTask, PartitionSummary
-from spark_sim.audit.sources import PartitionSource, Source, SourceError, segments_source
+from spark_sim.audit._work import AuditWork
+from spark_sim.audit.conformance import CONFORMANCE, compare_bounces, conformance_summary
+from spark_sim.audit.partition_audit import BOUNCES, AuditFilter, PartitionSummary
+from spark_sim.audit.sources import Source, SourceError, segments_source
 from spark_sim.audit.sources.live import NO_RECORD
-from spark_sim.audit.storage import HADOOP, is_known, require_own, upload
+from spark_sim.audit.storage import HADOOP, is_known
+from spark_sim.destination import Destination, open_destination
 from spark_sim.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
 from spark_sim.engine_choice import PROCESSES, EngineOptions
 from spark_sim.engine_libraries import ARROW, SPARK
+from spark_sim.finished_units import UNITS
 from spark_sim.sweep.spark.paths import is_uri
-from spark_sim.sweep.tables.parquet import parquet_writer
-from spark_sim.sweep.tables.publishing import Results, begins_with, open_results, page_titled
+from spark_sim.sweep.tables.formats import is_own_in_table
+from spark_sim.sweep.tables.parquet import PARQUET, write_parquet
+from spark_sim.sweep.tables.publishing import Results, begins_with, page_titled
 from upgrade.extras import require
 
 INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
@@ -50,7 +46,8 @@ RESULTS: Final = Results(
         REPORT_FILE: page_titled("Audit of consumer groups"),
         SUMMARY_FILE: begins_with(b"{\n ", "source", "from_time", "until_time", "records", "rows"),
     },
-    {**TABLES, CONFORMANCE.name: CONFORMANCE},
+    {UNITS.name: UNITS, **TABLES, CONFORMANCE.name: CONFORMANCE},
+    is_own_in_table,
 )
 """What an audit writes. The summary is last: where it is, all others are of the same audit."""
 
@@ -113,11 +110,12 @@ class Audit:
         write("\n ]\n}" if before else "]\n}")
 
 
-def chosen_engine(given: EngineOptions, source: Source) -> EngineOptions:
-    """Return the options with the engine of an audit."""
-    if given.master is None and sum(len(partition.pieces) for partition in source.partitions) == 1:
+def chosen_engine(given: EngineOptions, source: Source, storage_format: str = PARQUET) -> EngineOptions:
+    """Return the options with the engine of an audit: only Spark writes other formats."""
+    needs_spark = storage_format != PARQUET
+    if given.master is None and not needs_spark and sum(len(partition.pieces) for partition in source.partitions) == 1:
         return EngineOptions(PROCESSES, processes=1)  # nothing can be done side by side
-    return given.chosen(source.core_seconds)
+    return given.chosen(source.core_seconds, needs_spark=needs_spark)
 
 
 def is_read_by_spark(segments: str, given: EngineOptions) -> bool:
@@ -157,72 +155,76 @@ def stored_segments(segments: str, engine: WorkEngine, log: Log) -> Source:
 
 def run_audit(
     source: Source,
-    out: Path,
+    out: str | Path | Destination,
     kept: AuditFilter,
     *,
     engine: WorkEngine = IN_THIS_PROCESS,
     on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
     on_step: Callable[[str], None] = lambda _text: None,
+    log: Log = lambda _line: None,
 ) -> Audit:
-    """Audit a source and write tables, summary and report into a folder.
+    """Audit a source, or resume; write tables, summary and report into a folder.
 
     Args:
         source: The records.
-        out: The folder; results of an earlier audit in it are replaced at the end.
+        out: The folder, or a URI, or what is open; results of an earlier audit in it are replaced at the end. After an
+            error or a kill the same call resumes there.
         kept: Which rows are kept.
         engine: What reads the partitions, and compares rolling bounces with the simulator.
-        on_progress: Called with the number of finished partitions, several times a second.
+        on_progress: Called several times a second.
         on_step: Called with what comes after the partitions, as it begins.
+        log: Called with lines for the user.
 
     Raises:
         MissingExtraError: PyArrow is not installed.
         SourceError: The source cannot be read, it has no record, or it lacks a group that is asked for.
         ResultFolderError: The folder has files that no audit has written, or cannot be written.
+        EngineError: A worker failed.
     """
     require(*ARROW)
     from spark_sim.audit._report import write_report
 
-    with open_results(out, RESULTS) as opened, opened.replace(RESULTS.names) as draft:
-        summaries = _summaries(source, kept, draft, engine, on_progress)
-        audit = _audit(source, summaries)
-        if not any(summary.has_records for summary in summaries):
+    with ExitStack() as stack:
+        destination = out if isinstance(out, Destination) else stack.enter_context(open_destination(out, RESULTS))
+        draft = stack.enter_context(destination.replace(engine))
+        work = AuditWork(source, kept, engine, destination.units, draft.scratch, on_progress)
+        destination.log_finished(work.keys, log)
+        summaries = work.summaries()
+        audit = _audit(source, summaries.values())
+        if not any(summary.has_records for summary in summaries.values()):
+            destination.units.discard()
             raise SourceError(_no_records(audit))
         if kept.groups and (unmatched := kept.unmatched(audit.groups.names.to_pylist())):
-            raise SourceError(
-                _no_group(unmatched, kept.nearest(name for summary in summaries for name in summary.others))
-            )
-        rows = None
+            destination.units.discard()
+            others = (name for summary in summaries.values() for name in summary.others)
+            raise SourceError(_no_group(unmatched, kept.nearest(others)))
+        rows, keys = None, [*summaries]
         if kept.finds_bounces:
             on_step("comparing rolling bounces")
-            bounces = [bounce for summary in summaries for bounce in summary.bounces]
-            rows = compare_bounces(engine, bounces)
-            write_conformance(rows, draft)
+            bounces = work.bounces(summaries)
+            keys += bounces
+            rows = compare_bounces(engine, destination.units, bounces, draft.scratch, work.more(len(bounces)))
             audit = evolve(audit, conformance=conformance_summary(rows))
-        _write_empty_tables(draft)
+        if destination.has_results_of(keys, log):
+            return audit
+        destination.units.extract([*summaries], draft.new, is_row_file)
+        if rows is not None:
+            write_parquet(draft.new / CONFORMANCE.name / "bounces.parquet", CONFORMANCE, [rows])
+        for name, table in TABLES.items():
+            if not (draft.new / name).is_dir():
+                write_parquet(draft.new / name / "empty.parquet", table, [])
+        destination.keep(keys, draft, BOUNCES)
         on_step(f"writing {SUMMARY_FILE}")
-        with (draft / SUMMARY_FILE).open("w", encoding="utf-8") as file:
+        with (draft.new / SUMMARY_FILE).open("w", encoding="utf-8") as file:
             audit.write_json(file.write)
         on_step(f"writing {REPORT_FILE}")
-        write_report(audit, draft, rows)
+        write_report(audit, draft.new, rows)
     return audit
 
 
-@contextmanager
-def results_folder(out: str) -> Iterator[Path]:
-    """Yield a local folder for results; if ``out`` is a URI, they are uploaded at the end and replace earlier ones.
-
-    Raises:
-        ResultFolderError: The URI has files that no audit has written.
-        StorageError: The storage cannot be read or written.
-    """
-    if not is_uri(out):
-        yield Path(out)
-        return
-    require_own(out, RESULTS)
-    with tempfile.TemporaryDirectory(prefix="streams-assignor-") as folder:
-        results = Path(folder, "results")
-        yield results
-        upload(results, out, RESULTS)
+def is_row_file(path: str) -> bool:
+    """Whether a file of a unit has rows of a table."""
+    return path.partition("/")[0] in TABLES
 
 
 def _no_records(audit: Audit) -> str:
@@ -238,49 +240,8 @@ def _no_group(patterns: Sequence[str], others: Sequence[str]) -> str:
     return f"{expected}; did you mean {' or '.join(map(printable, others))}?" if others else expected
 
 
-def _summaries(
-    source: Source, kept: AuditFilter, draft: Path, engine: WorkEngine, on_progress: Callable[[WorkProgress], None]
-) -> list[PartitionSummary]:
-    """Return the summaries of the partitions, in their order; the largest ones begin."""
-    task = AuditTask(kept, draft if engine.shares_files else None)
-    summaries: dict[int, list[PartitionSummary]] = {}
-    whole = []
-    for place, partition in enumerate(source.partitions):
-        if results := _audit_in_pieces(engine, source, partition, task, draft):
-            summaries[place] = [_written(*result, draft) for result in results]
-        else:
-            whole.append((place, partition))
-    partitions = [partition for _, partition in whole]
-    for number, result in engine.map(task, partitions, attrgetter("size"), on_progress):
-        summaries[whole[number][0]] = [_written(*result, draft)]
-    return [summary for place in sorted(summaries) for summary in summaries[place]]
-
-
-def _audit_in_pieces(
-    engine: WorkEngine, source: Source, partition: PartitionSource, task: AuditTask, draft: Path
-) -> list[tuple[PartitionSummary, dict[str, bytes]]]:
-    """Audit a large partition in pieces; return nothing if it is none, or has to be read as a whole."""
-    number, pieces = partition.partition, partition.pieces
-    buckets = buckets_of(partition.size / source.sizes_per_second, source.core_seconds, len(pieces))
-    if number is None or buckets == 1:
-        return []
-    results = engine.map_reduce(ReadPiece(task.kept, buckets), AuditBucket(task, number), pieces, buckets)
-    if is_exact([summary for summary, _ in results]):
-        return results
-    for name in TABLES:
-        for key in range(buckets):
-            (draft / name / f"{bucket_name(number, key)}.parquet").unlink(missing_ok=True)
-    return []
-
-
-def _written(summary: PartitionSummary, files: dict[str, bytes], draft: Path) -> PartitionSummary:
-    for name, content in files.items():
-        (draft / name).parent.mkdir(exist_ok=True)
-        (draft / name).write_bytes(content)
-    return summary
-
-
-def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
+def _audit(source: Source, parts: Iterable[PartitionSummary]) -> Audit:
+    summaries = [*parts]
     first_times = [summary.first_time for summary in summaries if summary.first_time is not None]
     last_times = [summary.last_time for summary in summaries if summary.last_time > 0]
     return Audit(
@@ -293,11 +254,3 @@ def _audit(source: Source, summaries: list[PartitionSummary]) -> Audit:
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
     )
-
-
-def _write_empty_tables(draft: Path) -> None:
-    for name, table in TABLES.items():
-        if not (draft / name).is_dir():
-            (draft / name).mkdir()
-            with parquet_writer(draft / name / "empty.parquet", table) as writer:
-                writer.write_table(table.arrow().empty_table())

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
+from io import BytesIO
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field, frozen
+from attrs import define, field, fields, frozen
 
 from assignor.groups.history.group_history import GroupSummary
 from assignor.groups.history.history import PartitionHistory
@@ -25,11 +26,11 @@ from spark_sim.audit._groups import SummaryBuilder
 from spark_sim.audit._schema import TABLES
 from spark_sim.audit.sources import PartitionSource
 from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
-from spark_sim.sweep.tables.parquet import parquet_writer
+from spark_sim.finished_units import RESULT
+from spark_sim.sweep.tables.parquet import TableWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 ROWS_PER_WRITE: Final = 20_000
 """Rows that are in memory at most, by table."""
@@ -44,8 +45,10 @@ _INTERVALS: Final[Mapping[str, tuple[str, str]]] = {
     COMMITS.name: ("first_time", "last_time"),
     FINDINGS.name: ("from_time", "until_time"),
 }
-_VALUES: Final = {name: itemgetter(*[column.name for column in table.columns]) for name, table in TABLES.items()}
-"""Returns the values of a row in the order of the columns, by table."""
+BOUNCES: Final = "bounces"
+"""The file of a unit with the generations of its rolling bounces."""
+GROUPS: Final = "groups.parquet"
+"""The file of a unit with the summaries of its groups."""
 
 
 def _matches(group: str, pattern: str) -> bool:
@@ -151,6 +154,10 @@ class PartitionSummary:
         self.is_separate = self.is_separate and not history.problems
 
 
+_VALUES: Final = [member.name for member in fields(PartitionSummary) if member.name not in {"groups", "bounces"}]
+"""The fields of a summary that JSON has."""
+
+
 @contextmanager
 def _rare_collections() -> Iterator[None]:
     """Collect garbage rarely: a collection visits the objects of all open groups, and none of them is in a cycle."""
@@ -163,23 +170,42 @@ def _rare_collections() -> Iterator[None]:
 
 
 @frozen
-class AuditTask:
+class AuditUnit:
     """What a worker does with one part of a source; it can be pickled."""
 
     kept: AuditFilter
-    draft: Path | None
-    """Where the files go; None if the worker has not the folders of the command, which writes them then."""
 
-    def __call__(self, source: PartitionSource, on_read: OnRead = _ignore) -> tuple[PartitionSummary, dict[str, bytes]]:
-        """Return the summary of one part of a source, and the files that are not in the draft, by path."""
-        if self.draft is not None:
-            return audit_partition(source, self.kept, self.draft, on_read), {}
-        with TemporaryDirectory(prefix="streams-assignor-") as name:
-            folder = Path(name)
-            summary = audit_partition(source, self.kept, folder, on_read)
-            summary.bounces = [bounce.loaded() for bounce in summary.bounces]
-            files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("*/*")}
-        return summary, files
+    def __call__(self, source: PartitionSource, folder: Path) -> None:
+        """Make the files of one part of a source."""
+        write_summary(audit_partition(source, self.kept, folder), folder)
+
+
+def write_summary(summary: PartitionSummary, folder: Path) -> None:
+    """Write a summary as files of its unit; the generations of its bounces are in the folder already."""
+    import pyarrow.parquet as pq
+
+    if summary.groups is not None:
+        pq.write_table(summary.groups, folder / GROUPS, write_page_checksum=True)
+    values = {name: getattr(summary, name) for name in _VALUES}
+    bounces = [bounce.as_json() for bounce in summary.bounces]
+    (folder / RESULT).write_text(json.dumps(values | {"bounces": bounces}), encoding="ascii")
+
+
+def read_summary(values: Mapping[str, Any], groups: bytes, bounces: Path) -> PartitionSummary:
+    """Return the summary of a unit.
+
+    Args:
+        values: Its result.
+        groups: Its file of groups; empty if it has none.
+        bounces: The file with the generations of its bounces.
+    """
+    import pyarrow.parquet as pq
+
+    summary = PartitionSummary(**{name: values[name] for name in _VALUES})
+    summary.counts, summary.rows = Counter(summary.counts), Counter(summary.rows)
+    summary.groups = pq.read_table(BytesIO(groups), page_checksum_verification=True) if groups else None
+    summary.bounces = [Bounce.of_json(bounce, bounces) for bounce in values["bounces"]]
+    return summary
 
 
 @_rare_collections()
@@ -196,7 +222,7 @@ def audit_partition(
     """
     reader, summary, finders = SegmentReader(max_batch_bytes=kept.max_batch_bytes), PartitionSummary(), None
     if kept.finds_bounces:
-        finders = BounceFinders(kept.keeps_group, RecordFile(out / f"bounces-{source.name}"))
+        finders = BounceFinders(kept.keeps_group, RecordFile(out / BOUNCES))
     on_metadata = finders.on_group_metadata if finders else None
     groups, others = SummaryBuilder(), list[str]()
 
@@ -217,7 +243,6 @@ def audit_partition(
                 writers.add(table, row)
                 if table in _SUMMED_UP:
                     groups.add_row(table, row)
-        writers.flush_all()
     summary.rows = writers.rows
     summary.bounces = [bounce for bounce in finders.close() if kept.keeps_bounce(bounce)] if finders else []
     summary.counts, summary.problems = Counter(reader.counts), list(reader.problems)
@@ -243,41 +268,24 @@ def rows_of(
 
 @define
 class _Writers:
-    """One Parquet file for each table, opened with its first rows.
-
-    Rows wait as their values: a dict for each would take three times the memory.
-    """
+    """One file for each table, opened with its first row."""
 
     out: Path
     file: str
     stack: ExitStack
-    rows: Counter[str] = field(factory=Counter)
-    _waiting: defaultdict[str, list[tuple[Any, ...]]] = field(factory=lambda: defaultdict(list))
-    _open: dict[str, pq.ParquetWriter] = field(factory=dict)
+    _open: dict[str, TableWriter] = field(factory=dict)
 
     def add(self, table: str, row: Row) -> None:
         """Take a row."""
-        waiting = self._waiting[table]
-        waiting.append(_VALUES[table](row))
-        if len(waiting) >= ROWS_PER_WRITE:
-            self._flush(table)
-
-    def flush_all(self) -> None:
-        """Write what waits."""
-        for table in TABLES:
-            if self._waiting.get(table):
-                self._flush(table)
-
-    def _flush(self, table: str) -> None:
-        import pyarrow as pa
-
-        schema, rows = TABLES[table].arrow(), self._waiting.pop(table)
-        self.rows[table] += len(rows)
-        if table not in self._open:
+        writer = self._open.get(table)
+        if writer is None:
             path = self.out / table / self.file
             path.parent.mkdir(exist_ok=True)
-            self._open[table] = self.stack.enter_context(parquet_writer(path, TABLES[table]))
-        columns = [
-            pa.array(values, column.type) for column, values in zip(schema, zip(*rows, strict=True), strict=True)
-        ]
-        self._open[table].write_table(pa.Table.from_arrays(columns, schema=schema))
+            writer = self.stack.enter_context(TableWriter(path, TABLES[table], ROWS_PER_WRITE))
+            self._open[table] = writer
+        writer.add(row)
+
+    @property
+    def rows(self) -> Counter[str]:
+        """The rows that were written, by table."""
+        return Counter({name: writer.count for name, writer in self._open.items()})

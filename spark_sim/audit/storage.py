@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from attrs import define, field
 
 from spark_sim.sweep.tables.publishing import (
     DRAFT_MARK,
@@ -37,6 +40,7 @@ BY_SPARK: Final = '; Spark reads segments there (--master "local[*]"), and --out
 _NATIVE: Final = ("libhdfs", "libjvm")
 _REQUESTS: Final = 8
 """Files that are looked at at a time."""
+_PIECE_BYTES: Final = 1 << 22
 
 
 class StorageError(StreamsAssignorError, ValueError):
@@ -99,6 +103,56 @@ def local_copy(uri: str, path: str) -> Iterator[Path]:
         yield copy
 
 
+@define
+class StoredResults:
+    """Results at a URI."""
+
+    uri: str
+    _sizes: dict[str, int] = field(init=False)
+    """The sizes of the files that were there at first, by path."""
+
+    def __attrs_post_init__(self) -> None:
+        _, root = open_storage(self.uri)
+        self._sizes = {file.path.removeprefix(f"{root}/"): file.size for file in list_files(self.uri)}
+
+    def size(self, path: str) -> int | None:
+        """Return the bytes of a file; None if there was none."""
+        return self._sizes.get(path)
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """Yield a file in pieces."""
+        storage, root = open_storage(self.uri)
+        with _one_line(f"{path} of {self.uri} cannot be read"), storage.open_input_stream(f"{root}/{path}") as stream:
+            while piece := stream.read(_PIECE_BYTES):
+                yield piece
+
+    def download(self, name: str, folder: Path) -> None:
+        """Copy the files of a table into a folder."""
+        for path in [path for path in self._sizes if path.startswith(f"{name}/")]:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / path).open("wb") as file:
+                file.writelines(self.pieces(path))
+
+    def add(self, file: Path, folder: Path) -> None:
+        """Copy a file of the folder; it is there as a whole or not at all."""
+        storage, root = open_storage(self.uri)
+        path = file.relative_to(folder)
+        draft = f"{root}/{path.parent.as_posix()}/.{uuid4().hex}"
+        with _one_line(f"{self.uri} cannot be written"):
+            storage.create_dir(f"{root}/{path.parent.as_posix()}")
+            with storage.open_output_stream(draft) as stream:
+                stream.write(file.read_bytes())
+            storage.move(draft, f"{root}/{path.as_posix()}")
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove results, the main one first."""
+        storage, root = open_storage(self.uri)
+        with _one_line(f"{self.uri} cannot be written"):
+            for name in reversed(names):
+                _remove(storage, f"{root}/{name}")
+        self._sizes = {path: size for path, size in self._sizes.items() if path.partition("/")[0] not in names}
+
+
 def require_own(uri: str, results: Results) -> None:
     """Refuse a URI with files that the command has not written; drafts of other runs are none of them.
 
@@ -136,7 +190,7 @@ def _is_own(storage: FileSystem, root: str, path: str, results: Results) -> bool
         return results.owns(path, file)
 
 
-def upload(folder: Path, uri: str, results: Results) -> None:
+def upload(folder: Path, uri: str, results: Results, names: Sequence[str] | None = None) -> None:
     """Replace the results at a URI by those of a local folder.
 
     They are copied into a draft in the storage first: if that fails, the earlier results are as they were. Then the
@@ -147,7 +201,8 @@ def upload(folder: Path, uri: str, results: Results) -> None:
     Args:
         folder: The local folder.
         uri: Where to.
-        results: What is replaced.
+        results: What may be there.
+        names: What is replaced; None: all results.
 
     Raises:
         ResultFolderError: The URI has files that the command has not written.
@@ -157,7 +212,8 @@ def upload(folder: Path, uri: str, results: Results) -> None:
 
     storage, path = open_storage(uri)
     draft = f"{path}/{draft_name()}"
-    names = [name for name in results.names if (folder / name).exists()]
+    replaced = results.names if names is None else names
+    names = [name for name in replaced if (folder / name).exists()]
     writing = f"{uri} cannot be written"
     with _one_line(writing):
         _remove_drafts(storage, uri, path)
@@ -171,9 +227,9 @@ def upload(folder: Path, uri: str, results: Results) -> None:
                 copy_files(str(folder / name), f"{draft}/{name}", LocalFileSystem(), storage)
         require_own(uri, results)
         with _one_line(writing):
-            _require_whole(storage, draft, folder)
+            _require_whole(storage, draft, folder, names)
         with _one_line(f"{uri} has no complete results now: repeat the command. Reason"):
-            for name in reversed(results.names):
+            for name in reversed(replaced):
                 _remove(storage, f"{path}/{name}")
             for name in names:
                 _move(storage, f"{draft}/{name}", f"{path}/{name}", folder / name)
@@ -188,9 +244,10 @@ def _remove_drafts(storage: FileSystem, uri: str, path: str) -> None:
         _remove(storage, f"{path}/{draft}")
 
 
-def _require_whole(storage: FileSystem, draft: str, folder: Path) -> None:
+def _require_whole(storage: FileSystem, draft: str, folder: Path, names: Sequence[str]) -> None:
     """Refuse a draft that another run has removed."""
-    for file in (path.relative_to(folder) for path in folder.rglob("*") if path.is_file()):
+    paths = (path for name in names for path in (folder / name, *(folder / name).rglob("*")))
+    for file in (path.relative_to(folder) for path in paths if path.is_file()):
         if storage.get_file_info(f"{draft}/{file}").size != (folder / file).stat().st_size:
             raise OSError(f"another run has removed {draft}/{file}")
 

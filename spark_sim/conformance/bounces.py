@@ -14,14 +14,14 @@ Until a span begins, only the last generation of a group is kept; then all of th
 
 from __future__ import annotations
 
-import pickle
+import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field, fields, frozen
 
 from assignor.groups.capture import Capture, GenerationRecord
 from assignor.groups.described_group import DescribedGroupMember
@@ -29,6 +29,7 @@ from assignor.groups.member import decode_members
 from assignor.protocol import PROTOCOL_NAME
 from spark_sim.conformance._identity import Incarnation, identify_members
 from spark_sim.conformance.messages import SubscriptionMessage, decode_subscription_message
+from upgrade.input_values import parse_json
 
 PAUSE_MS: Final = 3_600_000
 """A rolling bounce without a restart for an hour is over, unless members still send different versions."""
@@ -40,6 +41,10 @@ _CACHED: Final = 4096
 """A record is compared with the one before: its members are decoded once."""
 SentVersions = tuple[int, ...]
 """What tells releases apart: used version, supported version, version of the consumer protocol; () if unreadable."""
+
+
+_TEXTS: Final = ("member_id", "client_id", "group_instance_id")
+_MESSAGES: Final = ("subscription", "assignment")
 
 
 @define
@@ -55,7 +60,7 @@ class RecordFile:
     def append(self, record: GenerationRecord) -> int:
         """Write a generation, and return its place."""
         place = self._file.seek(0, 2)
-        pickle.dump(record, self._file)
+        self._file.write(_line(record))
         return place
 
     def read(self, places: Iterable[int]) -> Iterator[GenerationRecord]:
@@ -84,7 +89,29 @@ class StoredCapture:
 def _read(file: IO[bytes], places: Iterable[int]) -> Iterator[GenerationRecord]:
     for place in places:
         file.seek(place)
-        yield pickle.load(file)
+        yield _record(file.readline())
+
+
+def _line(record: GenerationRecord) -> bytes:
+    """Return a generation as a line of JSON, whatever texts it has."""
+    members = [[getattr(member, name) for name in _TEXTS] + [_hex(member)] for member in record.members]
+    return json.dumps([record.number, record.leader, members]).encode() + b"\n"
+
+
+def _hex(member: DescribedGroupMember) -> list[str]:
+    return [getattr(member, name).hex() for name in _MESSAGES]
+
+
+def _record(line: bytes) -> GenerationRecord:
+    number, leader, members = parse_json(line)
+    return GenerationRecord(number=number, leader=leader, members=tuple(map(_member, members)))
+
+
+def _member(values: Sequence[Any]) -> DescribedGroupMember:
+    *texts, messages = values
+    named: dict[str, Any] = dict(zip(_TEXTS, texts, strict=True))
+    named |= zip(_MESSAGES, map(bytes.fromhex, messages), strict=True)
+    return DescribedGroupMember(**named)
 
 
 @frozen(kw_only=True)
@@ -107,6 +134,17 @@ class Bounce:
     def loaded(self) -> Bounce:
         """Return it with its generations in memory."""
         return evolve(self, capture=self.capture.load()) if isinstance(self.capture, StoredCapture) else self
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values; its generations are in the file of its finder, at these places."""
+        values = {member.name: getattr(self, member.name) for member in fields(Bounce)}
+        return values | {"capture": self.capture.places if isinstance(self.capture, StoredCapture) else None}
+
+    @classmethod
+    def of_json(cls, values: Mapping[str, Any], file: Path) -> Bounce:
+        """Return the bounce of JSON values; ``file`` has its generations."""
+        places = values["capture"]
+        return cls(**{**values, "capture": None if places is None else StoredCapture(file, tuple(places))})
 
 
 @define

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
-from spark_sim.sweep.spark.tables import FILE_FORMATS
 from spark_sim.sweep.suites import GUIDE, HISTORY, MATRIX
-from spark_sim.sweep.tables.parquet import is_file_of
+from spark_sim.sweep.tables.formats import FILE_FORMATS, is_own_in_table
+from spark_sim.sweep.tables.parquet import PARQUET as PARQUET
 from spark_sim.sweep.tables.publishing import (
     IsOwn,
     OpenFolder,
@@ -21,9 +20,7 @@ from spark_sim.sweep.tables.publishing import (
     page_titled,
 )
 from spark_sim.sweep.tables.schema import TABLES, UNITS
-from spark_sim.table import Table
 
-PARQUET: Final = "parquet"
 REPORT: Final = "report.html"
 is_page: Final = page_titled("Upgrade sweep", "Broker sweep", "Known bugs")
 _EXPORTS: Final[Mapping[str, IsOwn]] = {
@@ -35,10 +32,6 @@ _EXPORTS: Final[Mapping[str, IsOwn]] = {
 _DRAFTS: Final = {f".{name}.unfinished": is_own for name, is_own in _EXPORTS.items()}
 """Files that a killed command has begun to write beside the exports."""
 EXPORTS: Final = Results("export", {**_DRAFTS, **_EXPORTS}, {})
-_LOCAL_DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
-_BEGINNING: Final = 65_536
-_FIRST_BYTES: Final = {".parquet": b"PAR1", ".orc": b"ORC", ".avro": b"Obj\x01", ".json": b"{", ".crc": b"crc\0"}
-"""The first bytes of the files that Spark writes, by suffix."""
 
 
 @contextmanager
@@ -65,41 +58,6 @@ def open_folder(folder: Path, *, fresh: bool = False, storage_format: str = PARQ
             opened.remove(EXPORTS.names if has_log else results.names)
         _require_tables(folder)
         yield opened
-
-
-def is_own_in_table(table: Table, path: str, file: IO[bytes]) -> bool:
-    """Whether a file below the folder of a table belongs to it, finished or not, written with Spark or without."""
-    *parents, name = path.split("/")
-    suffix = Path(name).suffix
-    if suffix == ".parquet" and "_temporary" not in parents:
-        return is_file_of(table, file)
-    head = file.read(_BEGINNING)
-    if not head:  # as of a killed worker
-        return name.lstrip("._").startswith(("SUCCESS", "part-")) or bool(_LOCAL_DRAFT.fullmatch(name))
-    if _LOCAL_DRAFT.fullmatch(name):
-        return b"PAR1".startswith(head[:4])
-    if "_temporary" in parents or suffix == ".crc":
-        return suffix in _FIRST_BYTES and _FIRST_BYTES[suffix].startswith(head[: len(_FIRST_BYTES[suffix])])
-    return suffix in _FIRST_BYTES and _has_columns(table, suffix, head, file)
-
-
-def _has_columns(table: Table, suffix: str, head: bytes, file: IO[bytes]) -> bool:
-    names = [column.name for column in table.columns if not column.is_nullable]
-    if suffix == ".orc":
-        return {*names} <= _orc_columns(file)
-    if suffix == ".json":
-        names = names[:1]  # a value may be longer than the beginning
-    return head.startswith(_FIRST_BYTES[suffix]) and all(f'"{name}"'.encode() in head for name in names)
-
-
-def _orc_columns(file: IO[bytes]) -> set[str]:
-    import pyarrow as pa
-    from pyarrow import orc
-
-    try:
-        return {*orc.ORCFile(file).schema.names}
-    except (pa.ArrowException, OSError):
-        return set()
 
 
 def _require_tables(folder: Path) -> None:

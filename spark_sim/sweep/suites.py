@@ -25,13 +25,13 @@ from spark_sim.sweep.equivalence import deviation_class, merge_results, upgrade_
 from spark_sim.sweep.operator_deviations import possible_deviations
 from spark_sim.sweep.tables.engine import TableStore
 from spark_sim.sweep.tables.local import LocalTables
+from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.tables.publishing import ResultFolderError
 from spark_sim.sweep.tables.rows import (
     BROKER_SUITE,
     REGRESSION_SUITE,
     UPGRADE_SUITE,
     KindRows,
-    TablesError,
     UnitTrace,
     counterexample_traces,
     kind_rows,

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 from attrs import frozen
 
@@ -31,7 +30,7 @@ from spark_sim.search.cell_result import CellResult
 from spark_sim.sweep._local import LocalSweep
 from spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
 from spark_sim.sweep.spark.executor import SparkEngine, sweep_on_spark
-from spark_sim.sweep.spark.paths import folder_uri, is_uri
+from spark_sim.sweep.spark.paths import folder_uri, local_folder
 from spark_sim.sweep.suites import (
     FinishedSweep,
     Suite,
@@ -41,8 +40,9 @@ from spark_sim.sweep.suites import (
     table_rows,
 )
 from spark_sim.sweep.tables.engine import SweepJob, TableStore
+from spark_sim.sweep.tables.formats import require_format
+from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError
-from spark_sim.sweep.tables.rows import TablesError
 from spark_sim.sweep.tables.schema import TABLES
 from spark_sim.sweep.work_units import SECONDS_PER_COST, WorkUnit, cut_into_tasks, digest_of, unit_key
 from spark_sim.sweep.worker import UnitTask
@@ -82,18 +82,6 @@ class Progress(WorkProgress):
 
 def _ignore(_: object) -> None:
     pass
-
-
-def local_folder(out: str | Path) -> Path | None:
-    """Return the local folder of a path or URI; None if it is elsewhere.
-
-    >>> local_folder("file:///tmp/x"), local_folder("s3a://bucket/x"), local_folder("hdfs:/x")
-    (PosixPath('/tmp/x'), None, None)
-    """
-    if isinstance(out, Path) or not is_uri(out):
-        return Path(out)
-    parts = urlsplit(out)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
 def chosen_engine(given: EngineOptions, suite: Suite, out: str | Path, storage_format: str = PARQUET) -> EngineOptions:
@@ -141,7 +129,8 @@ def run_sweep(
     """
     require_engine(master)
     folder = local_folder(out)
-    if master == PROCESSES and (folder is None or storage_format != PARQUET):
+    require_format(master, storage_format)
+    if master == PROCESSES and folder is None:
         raise ResultFolderError(f"--master {PROCESSES} writes Parquet into a folder of this machine, got {out}")
     with ExitStack() as stack:
         opened = None

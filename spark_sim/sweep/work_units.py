@@ -7,17 +7,16 @@ In larger groups, or on request, schedules are sampled and all of them are run.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, ClassVar, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
+from spark_sim.code_digest import OUR_PACKAGES as OUR_PACKAGES
+from spark_sim.code_digest import code_digest as code_digest
+from spark_sim.code_digest import digest_of as digest_of
 from spark_sim.model.scenario import Scenario
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
@@ -34,7 +33,6 @@ from upgrade.plans import Upgrade
 
 W = TypeVar("W")
 
-OUR_PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 DEFAULT_SAMPLE: Final = 200
 COST_OF_A_TASK: Final = 2_000_000
 """In moves: about three seconds, which pays for a Spark task and loses little when the sweep is killed."""
@@ -209,19 +207,6 @@ def cost_of_a_sampled_run(members: int, workload: Workload) -> float:
 
 
 # -- keys and tasks --------------------------------------------------------------------------------------------------
-
-
-def digest_of(lines: Iterable[str]) -> str:
-    """Return a short hash of some lines."""
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-
-
-@cache
-def code_digest() -> str:
-    """Return the digest of the source of our packages: other code never shares a unit with this one."""
-    roots = [Path(spec.origin).parent for name in OUR_PACKAGES if (spec := find_spec(name)) and spec.origin]
-    sources = [(file.relative_to(root.parent), file) for root in roots for file in sorted(root.rglob("*.py"))]
-    return digest_of(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for name, file in sources)
 
 
 def unit_key(unit: WorkUnit) -> str:

@@ -58,3 +58,10 @@ def test_a_field_that_is_forgotten_as_a_column_is_an_error():
 
     with pytest.raises(TypeError, match=r"expected Forgotten\.more to be a column\(\)"):
         field_columns(Forgotten)
+
+
+def test_an_apostrophe_in_a_comment_is_no_end_of_it():
+    """Spark refused the schema of ``generations``."""
+    (named,) = columns_of(("name", "string", "the member's name"))
+
+    assert r"`name` STRING NOT NULL COMMENT 'the member\'s name'" == named.ddl()

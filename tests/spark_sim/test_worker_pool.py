@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.rows import TablesError
+from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.worker_pool import WorkerPool
 
 ROOT = Path(__file__).parents[2]

@@ -241,6 +241,8 @@ def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
     step = state.step
     if step is None or _is_stopping(state):
         return None
+    if not seen.state:
+        return waiting("returned", None, _AT_REST)
     by_hand = state.plan.verbs == (BY_HAND,)
     for instance in step.instances:
         ids, before = seen.incarnations(instance), frozenset(step.before.get(instance, ()))
@@ -330,6 +332,8 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> 
 
 def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     """Whether the instances that are not touched are there as they were."""
+    if not seen.state:
+        return waiting("others", None, _AT_REST)
     touched = {*(state.step.instances if state.step else ())}
     if state.is_going_back:
         # What is still to be restarted may be the reason to go back: it is gone, or not what it was to be.
@@ -355,12 +359,14 @@ def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
 
 def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     expected = "a stable group"
+    if not seen.state:
+        return waiting("stable", None, _AT_REST)
     if _has_nobody(state):
         if seen.state in NO_MEMBERS:
             return passed("stable", seen.state)
         return waiting("stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members")
     if not seen.is_stable:
-        return waiting("stable", DeviationKind.NOT_STABLE, seen.state or "not described", expected)
+        return waiting("stable", DeviationKind.NOT_STABLE, seen.state, expected)
     if rejoining := [member.label or member.member_id for member in seen.members if member.rejoins]:
         return waiting("stable", DeviationKind.NOT_STABLE, f"{shortened(rejoining)} about to rejoin", expected)
     return passed("stable", seen.state)

@@ -17,7 +17,14 @@ import click
 from click.core import ParameterSource
 
 from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import LocalPath, engine_options, log_to_stderr
+from assignor.cli._spark_options import (
+    STORAGE_FORMAT,
+    LocalPath,
+    engine_options,
+    fresh_option,
+    log_to_stderr,
+    resumable,
+)
 from assignor.cli.audit._output import show
 from assignor.cli.params import (
     BOOTSTRAP_SERVERS,
@@ -116,6 +123,8 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     help="Compare each rolling bounce with the simulator; end with status 1 if one differs.",
 )
 @engine_options
+@STORAGE_FORMAT
+@fresh_option("audit")
 @click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
 @output_options("audit.json instead of the table")
 @click.pass_context
@@ -134,6 +143,8 @@ def audit(
     commits: bool,
     max_batch_bytes: int,
     engine: EngineOptions,
+    storage_format: str,
+    fresh: bool,
     follow: bool,
     interval: float,
     conform: bool,
@@ -146,7 +157,7 @@ def audit(
     members, tasks, commits and findings as Parquet, audit.json and report.html. Compaction removes history: audit, or
     copy the segments, soon after an incident. From brokers it reads up to the end offsets of the start; the user needs
     READ and DESCRIBE on the topic __consumer_offsets. Exit status 1: a part of the source is damaged or missing; the
-    results have the rest.
+    results have the rest. If interrupted, rerun the same command to resume.
 
     \b
     Examples:
@@ -205,7 +216,7 @@ def audit(
     with one_line_errors():
         source = stored or _file_source(segments, dump, records)
         source = source or _live_source(context, bootstrap_servers, command_config)
-        result = _run(source, out, kept, engine)
+        result = _run(source, out, kept, engine, storage_format, fresh=fresh)
     step("writing what was found")
     if output == "text":
         show(result, out)
@@ -287,21 +298,30 @@ def _set_by_interrupt() -> Iterator[Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _run(source: Source | str, out: str, kept: AuditFilter, engine: EngineOptions) -> Audit:
+def _run(
+    source: Source | str, out: str, kept: AuditFilter, engine: EngineOptions, storage_format: str, *, fresh: bool
+) -> Audit:
     """Audit a source, or the URI of segments that Spark reads."""
     from assignor.formats.console import SafeConsole
-    from spark_sim.audit.job import chosen_engine, results_folder, run_audit, stored_segments
-    from spark_sim.engine_choice import open_engine
+    from spark_sim.audit.job import RESULTS, chosen_engine, run_audit, stored_segments
+    from spark_sim.destination import open_destination
+    from spark_sim.engine_choice import PROCESSES, open_engine
+    from spark_sim.engine_libraries import require_engine
     from spark_sim.sweep.report.progress import show_progress
+    from spark_sim.sweep.tables.formats import require_format
 
     console = SafeConsole(stderr=True, highlight=False)
-    chosen = engine if isinstance(source, str) else chosen_engine(engine, source)
+    chosen = engine if isinstance(source, str) else chosen_engine(engine, source, storage_format)
+    require_format(chosen.master, storage_format)
+    require_engine(chosen.master or PROCESSES)
     step("")
     with (
-        results_folder(out) as folder,
+        resumable(out),
+        open_destination(out, RESULTS, fresh=fresh, storage_format=storage_format) as destination,
         open_engine(chosen, log_to_stderr, "streams-assignor audit") as opened,
         show_progress(console) as on_progress,
     ):
+        how: Any = {"on_progress": on_progress, "on_step": step, "log": log_to_stderr}
         if isinstance(source, str):
             source = stored_segments(source, opened, log_to_stderr)
-        return run_audit(source, folder, kept, engine=opened, on_progress=on_progress, on_step=step)
+        return run_audit(source, destination, kept, engine=opened, **how)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, cast
 from attrs import frozen
 
 from assignor.groups.history.log_segment import LogRecord, SegmentReader, known_time
-from spark_sim.audit.sources._source import WITHOUT_CHECKSUMS, OffsetOrder, Source, SourceError
+from spark_sim.audit.sources._source import WITHOUT_CHECKSUMS, OffsetOrder, Source, SourceError, file_inputs
 from upgrade.input_values import parse_json
 
 _MAX_LINE: Final = 1 << 26
@@ -29,6 +29,11 @@ class Dump:
     name: str = "dump"
     size: int = 0
     partition: None = None
+
+    @property
+    def inputs(self) -> object:
+        """The file with its size and time; None of a pipe."""
+        return file_inputs([self.file])
 
     @property
     def pieces(self) -> Sequence[Dump]:

@@ -17,8 +17,8 @@ from attrs import evolve, frozen
 from assignor.groups.history.frames import LOG_OVERHEAD, checksum_function
 from assignor.groups.history.log_segment import LogRecord, SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
-from spark_sim.audit.sources._source import Source, SourceError
+from spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
+from spark_sim.audit.sources._source import Source, SourceError, file_inputs
 from spark_sim.audit.storage import list_files, local_copy
 from spark_sim.sweep.spark.paths import is_uri
 from upgrade.extras import how_to_install
@@ -52,6 +52,11 @@ class FilePartition:
     def size(self) -> int:
         """Bytes of the files."""
         return sum(_size(file) for file in self.files)
+
+    @property
+    def inputs(self) -> object:
+        """The files with their sizes and times."""
+        return file_inputs(self.files)
 
     @property
     def pieces(self) -> Sequence[FilePartition]:
@@ -97,7 +102,7 @@ def scanned(
     partition: int, file: BinaryIO, name: str, reader: SegmentReader, is_last: bool, reads_commits: bool
 ) -> Iterator[Numbered]:
     """Yield the records of an open segment."""
-    kernel = compiled_kernel()
+    kernel = fastest_kernel()
     records = scan_segment(reader, file, name, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
     return zip(repeat(partition), records)
 
@@ -114,11 +119,18 @@ class ObjectPartition:
     """Bytes of the segments."""
     is_last: bool = True
     """Whether the partition has no later segment."""
+    times: tuple[object, ...] = ()
+    """When the segments were written."""
 
     @property
     def name(self) -> str:
         """The name of the files with its rows."""
         return f"partition-{self.partition}"
+
+    @property
+    def inputs(self) -> object:
+        """The segments with their sizes and times."""
+        return self.uri, self.paths, self.size, self.times
 
     @property
     def pieces(self) -> Sequence[ObjectPartition]:
@@ -177,11 +189,16 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _object_source(uri: str) -> Source:
-    sizes = {PurePosixPath(file.path): file.size for file in list_files(uri)}
-    segments_of = by_partition(sizes, uri)
+    found = {PurePosixPath(file.path): file for file in list_files(uri)}
     partitions = (
-        ObjectPartition(number, uri, tuple(map(str, files)), sum(map(sizes.__getitem__, files)))
-        for number, files in segments_of.items()
+        ObjectPartition(
+            number,
+            uri,
+            tuple(map(str, files)),
+            sum(found[file].size for file in files),
+            times=tuple((found[file].size, found[file].mtime_ns) for file in files),
+        )
+        for number, files in by_partition(found, uri).items()
     )
     return Source(hide_credentials(uri), tuple(partitions), unverified())
 

@@ -1,4 +1,4 @@
-"""Reads segments in columns, with a compiled inner loop (extra ``fast``: numba) where there is one."""
+"""Reads segments in columns, with a loop that numba compiles (extra ``fast``) or with numpy, where they are there."""
 
 from __future__ import annotations
 
@@ -25,13 +25,22 @@ _SPECIAL: Final = 0x37
 
 
 @cache
-def compiled_kernel() -> Any:
-    """Return the module with the compiled loop; None without numba, or if numba has no directory for its cache."""
+def fastest_kernel() -> Any:
+    """Return the module with the fastest loop: that of numba, else that of numpy; None without both.
+
+    Numba may have no directory for its cache.
+    """
     try:
         from spark_sim.audit.sources import _kernel
     except (ImportError, RuntimeError):
+        pass
+    else:
+        return _kernel
+    try:
+        from spark_sim.audit.sources import _numpy_kernel
+    except ImportError:
         return None
-    return _kernel
+    return _numpy_kernel
 
 
 def scan_segment(
@@ -45,7 +54,7 @@ def scan_segment(
         source: The name of the segment in messages.
         is_last: Whether the partition has no later segment.
         reads_commits: False: offset commits are only counted.
-        kernel: ``compiled_kernel()``.
+        kernel: ``fastest_kernel()``.
     """
     if kernel is None:
         if reads_commits:
@@ -242,7 +251,7 @@ def _slices(data: bytes, begins: Any, ends: Any) -> Iterator[bytes]:
 
 def _unpickled(data: bytes, first_time: int, last_time: int, rows: Any) -> RecordColumns:
     """Return the rows of another process; this one may be without numba."""
-    kernel = compiled_kernel()
+    kernel = fastest_kernel()
     if kernel is None:
         return _PlainColumns(data, first_time, last_time, [(*row,) for row in rows.tolist()])
     return _ScannedColumns(data, first_time, last_time, rows, kernel)

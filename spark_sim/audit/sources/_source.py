@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final, Protocol
 
 from attrs import define, field, frozen
@@ -35,6 +37,11 @@ class PartitionSource(Protocol):
     @property
     def partition(self) -> int | None:
         """The number of the partition; None of a file with several."""
+        ...
+
+    @property
+    def inputs(self) -> object:
+        """What is read, with sizes and times: its ``repr`` changes with it. None if it can be read only once."""
         ...
 
     @property
@@ -74,6 +81,20 @@ class Source:
     def core_seconds(self) -> float:
         """The CPU time of an audit, about."""
         return sum(partition.size for partition in self.partitions) / self.sizes_per_second
+
+
+def file_inputs(files: Iterable[Path]) -> object:
+    """Return what tells files from others, and from later ones in their place; None if one is no regular file."""
+    found = []
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        found.append((str(file), str(file.absolute()), status.st_size, status.st_mtime_ns))
+    return found
 
 
 @define

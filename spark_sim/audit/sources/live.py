@@ -26,6 +26,8 @@ class LivePartition:
     partition: int
     first: int
     end: int
+    cluster: str = ""
+    """The id of the cluster: another one may have the same address and offsets."""
 
     @property
     def name(self) -> str:
@@ -36,6 +38,13 @@ class LivePartition:
     def size(self) -> int:
         """Offsets, of which some have no record: compaction removed it, or it is a transaction marker."""
         return self.end - self.first
+
+    @property
+    def inputs(self) -> object:
+        """The offsets; records between them may be compacted, but never change. None of an unknown cluster."""
+        return (
+            (self.cluster, self.topic.bootstrap_servers, self.partition, self.first, self.end) if self.cluster else None
+        )
 
     @property
     def pieces(self) -> Sequence[LivePartition]:
@@ -66,7 +75,12 @@ def live_source(topic: OffsetsTopic) -> Source:
     Raises:
         SourceError: No broker answers, or it refuses the user, or there is no record.
     """
-    partitions = tuple(LivePartition(topic, number, *bounds) for number, bounds in live_ranges(topic).items())
+    ranges = live_ranges(topic)
+    try:
+        cluster = topic.cluster_id()
+    except ClusterError as error:
+        raise SourceError(str(error)) from None
+    partitions = tuple(LivePartition(topic, number, *bounds, cluster) for number, bounds in ranges.items())
     if not any(partition.size for partition in partitions):
         raise SourceError(f"expected records in __consumer_offsets at {topic.bootstrap_servers}, got none")
     return Source(topic.bootstrap_servers, partitions, sizes_per_second=RECORDS_PER_SECOND)

@@ -16,6 +16,7 @@ from spark_sim.audit.sources._source import (
     OffsetOrder,
     Source,
     SourceError,
+    file_inputs,
 )
 from spark_sim.sweep.tables.parquet import open_parquet
 from upgrade.input_values import InvalidInput, parse_json, read_text
@@ -45,6 +46,11 @@ class PreservedPartition:
     def name(self) -> str:
         """The name of the files with its rows."""
         return f"partition-{self.partition}"
+
+    @property
+    def inputs(self) -> object:
+        """The files with their sizes and times."""
+        return file_inputs(self.files)
 
     @property
     def pieces(self) -> Sequence[PreservedPartition]:

@@ -19,7 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
-from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, error_line
+from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, failure_reason
 from spark_sim.sweep.spark.files import (
     FileContent,
     FileUnit,
@@ -33,10 +33,10 @@ from spark_sim.sweep.spark.files import (
     whole_files,
 )
 from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
-from spark_sim.sweep.spark.tables import Driver, SparkTables, now_ms, rows_of
+from spark_sim.sweep.spark.tables import SHARED_OUT, Driver, SparkTables, now_ms, rows_of
 from spark_sim.sweep.tables.engine import SweepJob
+from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.tables.publishing import ResultFolderError
-from spark_sim.sweep.tables.rows import TablesError
 from spark_sim.sweep.tables.schema import UNITS
 from spark_sim.sweep.worker import UnitTask, row_chunks
 from spark_sim.table import Row
@@ -101,10 +101,21 @@ def sweep_on_spark(engine: SparkEngine, out: str, storage_format: str) -> Iterat
     Raises:
         ResultFolderError: Spark cannot read or write ``out``.
     """
-    try:
+    with one_line_of_spark(out):
         yield SparkSweep(engine, out, storage_format)
+
+
+@contextmanager
+def one_line_of_spark(out: str) -> Iterator[None]:
+    """Say in one line what Spark cannot do with ``out``.
+
+    Raises:
+        ResultFolderError: Spark cannot read or write it.
+    """
+    try:
+        yield
     except spark_errors() as error:
-        raise ResultFolderError(f"Spark cannot use {out}: {error_line(str(error))}") from error
+        raise ResultFolderError(f"Spark cannot use {out}: {failure_reason(error)}") from error
 
 
 class SparkEngine(WorkEngine):
@@ -153,7 +164,7 @@ class SparkEngine(WorkEngine):
     def _describe(self, what: str) -> None:
         self.spark.addTag(self._tag)
         if (context := _context(self.spark)) is not None:
-            context.setJobDescription(f"{self._job}: {what}")
+            context.setJobGroup(self._tag, f"{self._job}: {what}")
 
     def caller(self, function: Callable[[U], R]) -> Callable[[Sequence[tuple[int, U]]], list[tuple[int, R]]]:
         """Return what computes a batch as a job."""
@@ -201,26 +212,72 @@ class SparkEngine(WorkEngine):
         with settings_of(self.spark, settings_for(files) | _MORE_ROWS if files else {}):
             yield from super().map(function, units, cost, on_progress)
 
-    def map_reduce(self, mapper: Mapper[U], reducer: Reducer[R], units: Sequence[U], keys: int) -> list[R]:
-        """Return the results by key: one job, in which Spark brings the bytes of a key together.
+    def map_reduce(
+        self,
+        mapper: Mapper[U],
+        reducer: Reducer[R],
+        units: Sequence[U],
+        keys: Sequence[int],
+        on_progress: Callable[[WorkProgress], None] = lambda _progress: None,
+    ) -> Iterator[tuple[int, R]]:
+        """Yield the results with their keys at the end of one job, in which Spark joins the bytes of each key.
 
         A ``FileUnit`` has one file.
         """
-        files = files_of(units)
+        files, count = files_of(units), len(units) + len(keys)
 
-        def compute(_batch: object) -> list[R]:
-            what = f"{len(units)} tasks, joined by {keys} keys"
+        def compute(_batch: object) -> dict[int, R]:
+            what = f"{len(units)} tasks, joined by {len(keys)} keys"
             if files:
                 placed = {file.path: place for place, unit in enumerate(units) for file in files_of([unit])}
-                mapped = self._mapped_files(partial(_for_each_key, mapper, tuple(units), placed), files, what)
+                of_file = partial(_for_each_key, mapper, tuple(units), tuple(keys), placed)
+                mapped = self._mapped_files(of_file, files, what)
             else:
-                mapped = self.frame(len(units), _mapped(mapper, tuple(units)), _MAPPED, what)
-            results = _unpickled(self._joined(mapped, keys).mapInArrow(_reduced(reducer, len(files)), _CALLS))
-            return [results[key] for key in range(keys)]
+                mapped = self.frame(len(units), _mapped(mapper, tuple(units), tuple(keys)), _MAPPED, what)
+            reduced = _reduced(reducer, {keys[0]: len(files)})
+            return _unpickled(self._joined(mapped, len(keys)).mapInArrow(reduced, _CALLS))
 
         settings = settings_for(files) | _MORE_ROWS if files else _FEW_ROWS
-        with settings_of(self.spark, settings), closing(self.run(compute, [(1.0, None)])) as steps:
-            return [result for batches, _ in steps for results in batches for result in results]
+        with (
+            settings_of(self.spark, settings),
+            self._finished_tasks() as finished,
+            closing(self.run(compute, [(1.0, None)])) as steps,
+        ):
+            for batches, schedule in steps:
+                for results in batches:
+                    yield from results.items()
+                on_progress(WorkProgress(count, count if schedule.is_finished else min(finished(), count - 1), None))
+
+    @contextmanager
+    def _finished_tasks(self) -> Iterator[Callable[[], int]]:
+        """Provide a function that returns how many tasks of jobs that begin meanwhile are finished."""
+        if (context := _context(self.spark)) is None:
+            handler: Any = _FinishedTasks()
+            self.spark.registerProgressHandler(handler)
+            try:
+                yield lambda: handler.count
+            finally:
+                self.spark.removeProgressHandler(handler)
+            return
+        tracker = context.statusTracker()
+        earlier = {*tracker.getJobIdsForGroup(self._tag)}
+
+        def count() -> int:
+            jobs = map(tracker.getJobInfo, {*tracker.getJobIdsForGroup(self._tag)} - earlier)
+            stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+            return sum(info.numCompletedTasks for info in map(tracker.getStageInfo, stages) if info is not None)
+
+        yield count
+
+
+class _FinishedTasks:
+    """Counts the finished tasks of a session of Spark Connect, which calls it."""
+
+    count = 0
+
+    def __call__(self, stages: Iterable[Any] | None, *_: object, **__: object) -> None:
+        """Take the stages of the operation that runs."""
+        self.count = sum(stage.num_completed_tasks for stage in stages or ())
 
 
 def _unpickled(frame: DataFrame) -> dict[int, Any]:
@@ -234,23 +291,24 @@ def _unpickled(frame: DataFrame) -> dict[int, Any]:
     return results
 
 
-def _mapped(mapper: Mapper[U], units: tuple[U, ...]) -> ArrowFunction:
+def _mapped(mapper: Mapper[U], units: tuple[U, ...], keys: tuple[int, ...]) -> ArrowFunction:
     """Return the function of ``mapInArrow``: from numbers of units to the bytes of each key, in pieces."""
 
     def call(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for place in (number for batch in numbers for number in batch.column(0).to_pylist()):
-            for key, content in enumerate(_contents(mapper, units[place])):
+            for key, content in _contents(mapper, units[place], keys).items():
                 for number, piece in enumerate(_pieces(content, _MAPPED_BYTES)):
                     yield _row(key=key, place=place, number=number, piece=piece)
 
     return call
 
 
-def _contents(mapper: Mapper[U], unit: U) -> list[bytes]:
+def _contents(mapper: Mapper[U], unit: U, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return what a mapper makes of a unit by key; its error is that of the first key."""
     try:
-        return [_NO_ERROR + content for content in mapper(unit)]
+        return {key: _NO_ERROR + content for key, content in mapper(unit).items()}
     except StreamsAssignorError as error:
-        return [pickle.dumps(error)]
+        return {keys[0]: pickle.dumps(error)}
 
 
 def _mapped_by_path(mapper: FileMapper, sizes: Mapping[str, int]) -> ArrowFunction:
@@ -276,15 +334,20 @@ def _for_its_unit(
 
 
 def _for_each_key(
-    mapper: Mapper[Any], units: Sequence[Any], places: Mapping[str, int], path: str, content: FileContent
+    mapper: Mapper[Any],
+    units: Sequence[Any],
+    keys: Sequence[int],
+    places: Mapping[str, int],
+    path: str,
+    content: FileContent,
 ) -> Iterator[tuple[int, int, Iterable[bytes]]]:
     """Yield what a mapper makes of the unit of a file for each key."""
     place = places[path]
     if isinstance(content, SparkFilesError):
-        contents = [pickle.dumps(content)]
+        contents = {keys[0]: pickle.dumps(content)}
     else:
-        contents = _contents(mapper, units[place].opened(iter([content])))
-    for key, of_key in enumerate(contents):
+        contents = _contents(mapper, units[place].opened(iter([content])), keys)
+    for key, of_key in contents.items():
         yield key, place, _pieces(of_key, _LINES_BYTES)
 
 
@@ -315,12 +378,12 @@ def _called(function: Callable[[Any], Any], units: Mapping[int, FileUnit]) -> Ar
     return call
 
 
-def _reduced(reducer: Reducer[Any], files: int = 0) -> ArrowFunction:
+def _reduced(reducer: Reducer[Any], files: Mapping[int, int]) -> ArrowFunction:
     """Return the function of ``mapInArrow``: from the bytes of keys, in order, to their results.
 
     Args:
         reducer: Called with each key.
-        files: How many files Spark has read: the first key has something of each of them.
+        files: How many files Spark has read, by the first key, which has something of each of them.
     """
 
     def contents(key: int, rows: Iterator[Row]) -> Iterator[bytes]:
@@ -331,9 +394,9 @@ def _reduced(reducer: Reducer[Any], files: int = 0) -> ArrowFunction:
                 raise pickle.loads(content)
             count += 1
             yield content.removeprefix(_NO_ERROR)
-        if files and key == 0 and count < files:
+        if count < (expected := files.get(key, 0)):
             raise SparkFilesError(
-                f"expected {files} files with content, Spark read {count}: were they changed meanwhile?"
+                f"expected {expected} files with content, Spark read {count}: were they changed meanwhile?"
             )
 
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -400,10 +463,7 @@ class SparkSweep(SweepJob):
         results = self.store.batch(batch)
         self._look_for_earlier_driver()
         if len(results) < units:
-            raise TablesError(
-                f"{len(results)} of {units} units of a batch are in {self.store.out}: take an --out "
-                "that driver and workers share, such as the URI of a storage that all of them reach"
-            )
+            raise TablesError(f"{len(results)} of {units} units of a batch are in {self.store.out}: {SHARED_OUT}")
         return results
 
     def _new_batch(self) -> str:

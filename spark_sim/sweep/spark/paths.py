@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 _GLOB: Final = re.compile(r"[\\{}\[\]*?]")
 _SCHEME: Final = re.compile(r"[A-Za-z][\w+.-]+:/")
@@ -17,6 +18,18 @@ def is_uri(location: str) -> bool:
     (True, True, False, False)
     """
     return _SCHEME.match(location) is not None
+
+
+def local_folder(out: str | Path) -> Path | None:
+    """Return the local folder of a path or URI; None if it is elsewhere.
+
+    >>> local_folder("file:///tmp/x"), local_folder("s3a://bucket/x"), local_folder("hdfs:/x")
+    (PosixPath('/tmp/x'), None, None)
+    """
+    if isinstance(out, Path) or not is_uri(out):
+        return Path(out)
+    parts = urlsplit(out)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
 def folder_uri(folder: Path) -> str:

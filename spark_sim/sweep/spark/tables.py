@@ -14,15 +14,17 @@ from attrs import evolve, frozen
 from spark_sim.sweep.spark.paths import folder_uri, to_read
 from spark_sim.sweep.spark.session import spark_errors
 from spark_sim.sweep.tables.engine import TableStore
-from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK
-from spark_sim.sweep.tables.rows import KindRows, TablesError
+from spark_sim.sweep.tables.formats import FILE_FORMATS
+from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK, TablesError, read_file
+from spark_sim.sweep.tables.rows import KindRows
 from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
 from spark_sim.table import Row, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FILE_FORMATS: Final = frozenset({"avro", "json", "orc", "parquet"})
+SHARED_OUT: Final = "take an --out that driver and workers share, such as the URI of a storage that all of them reach"
+_ROWS_PER_JOB: Final = 100_000
 _PART: Final = r"/part-[^/]+$"
 
 
@@ -201,17 +203,47 @@ class SparkTables(TableStore):
 
     def count(self, table: str) -> int:
         """Count the rows of a table."""
-        frame = self.frame(TABLES[table])
+        return self._count(TABLES[table])
+
+    def _count(self, table: Table) -> int:
+        frame = self.frame(table)
         return 0 if frame is None else frame.count()
 
     def prepare(self, *, fresh: bool) -> None:
         """Refuse what is no table of a sweep; empty the tables that are there, if ``fresh``."""
         tables = [UPGRADES, UNITS, *(table for table in TABLES.values() if table is not UPGRADES)]
-        for table in tables:
-            self._require_own_files(table)
-        for table in [table for table in tables if self.frame(table) is not None]:
+        for table in self.present(tables):
             if fresh:
                 self._clear(table)
+
+    def present(self, tables: Collection[Table]) -> list[Table]:
+        """Return the tables that are there; they may be replaced.
+
+        Raises:
+            TablesError: Something else is there, or there is no such format.
+        """
+        for table in tables:
+            self._require_own_files(table)
+        return [table for table in tables if self.frame(table) is not None]
+
+    def copy(self, table: Table, files: Sequence[Path]) -> None:
+        """Replace a table by the rows of Parquet files of this machine, which workers need not see.
+
+        Raises:
+            TablesError: Workers have written the rows where the driver does not see them.
+        """
+        import pyarrow as pa
+
+        count, schema = 0, table.arrow()
+        batches = (batch for file in files for batch in read_file(file, table, size=_ROWS_PER_JOB))
+        self._save(self._of_rows(table, []), table)
+        for batch in batches:
+            rows: Any = pa.Table.from_batches([batch.cast(schema)])
+            frame = self.spark.createDataFrame(rows, table.ddl())
+            frame.write.mode("append").format(self.storage_format).save(f"{self.out}/{table.name}")
+            count += batch.num_rows
+        if (found := self._count(table) if count else 0) != count:
+            raise TablesError(f"{found} of {count} rows of {table.name} are in {self.out}: {SHARED_OUT}")
 
     def _require_own_files(self, table: Table) -> None:
         """Refuse files below the folder of a table that Spark did not write: replacing the table would remove them.

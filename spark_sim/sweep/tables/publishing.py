@@ -37,7 +37,7 @@ from upgrade.input_values import InvalidInput, parse_json, read_text
 _DRAFT: Final = re.compile(r"\.draft-[0-9a-f]{32}")
 DRAFT_MARK: Final = "draft.json"
 DRAFT_START: Final = '{"schema": "streams-assignor/draft", "version": 1, '
-_NEW, _READY, _OLD = "new", "ready", "old"
+_NEW, _READY, _OLD, _SCRATCH = "new", "ready", "old", "scratch"
 _OF_FILE_SYSTEMS: Final = "lost+found"
 """A folder at the top of a volume, which is never touched."""
 _MAY_BE_EMPTY: Final = re.compile(r"/(batch=[^/]*|_temporary(/.*)?)$")
@@ -214,7 +214,8 @@ class OpenFolder:
     def replace(self, names: Sequence[str]) -> Iterator[Path]:
         """Yield a new folder for results with these names, which replace the earlier ones at the end.
 
-        If there is an error, also while they are published, the earlier results are as they were.
+        If there is an error, also while they are published, or nothing is in the folder, the earlier results are as
+        they were.
         """
         draft = self.path / draft_name()
         draft.mkdir()
@@ -223,12 +224,20 @@ class OpenFolder:
             new = draft / _NEW
             new.mkdir()
             yield new
-            self.require_own(names)
-            _sync(new)
-            _publish(self.path, draft, names)
+            if any(new.iterdir()):
+                self.require_own(names)
+                _sync(new)
+                _publish(self.path, draft, names)
         finally:
             with suppress(OSError):  # what is left is removed when the folder is opened again
                 _remove_draft(draft)
+
+    @staticmethod
+    def scratch_of(new: Path) -> Path:
+        """Return a folder beside new results, which is removed with the draft."""
+        scratch = new.with_name(_SCRATCH)
+        scratch.mkdir(exist_ok=True)
+        return scratch
 
     def finish_drafts(self) -> None:
         """Complete or undo what killed commands have begun to publish, and remove their drafts."""
@@ -343,7 +352,7 @@ def _remove(path: Path) -> None:
 
 def _remove_draft(draft: Path) -> None:
     """Remove a draft, its mark last: without it, nothing says whose the rest is."""
-    for name in (_NEW, _OLD, _READY, DRAFT_MARK):
+    for name in (_NEW, _OLD, _READY, _SCRATCH, DRAFT_MARK):
         _remove(draft / name)
     draft.rmdir()
 

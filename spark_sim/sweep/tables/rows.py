@@ -15,11 +15,11 @@ from attrs import evolve, frozen
 from spark_sim.model.scenario import Scenario
 from spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
 from spark_sim.search.release_roles import Recast
+from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, RESULT_TYPES, UPGRADES
 from spark_sim.sweep.traces import recast_rows
 from spark_sim.sweep.work_units import digest_of
 from spark_sim.table import Row
-from subscription_codec import StreamsAssignorError
 from upgrade.plans import Upgrade
 
 UPGRADE_SUITE: Final = "upgrades"
@@ -29,10 +29,6 @@ REGRESSION_SUITE: Final = "regressions"
 _RESULT_TYPES: Final[Mapping[str, type[CellResult]]] = dict(
     zip((UPGRADE_SUITE, BROKER_SUITE, REGRESSION_SUITE), RESULT_TYPES, strict=True)
 )
-
-
-class TablesError(StreamsAssignorError):
-    """Tables that do not hold the results of a finished sweep; the message says what is missing."""
 
 
 # -- results to rows -------------------------------------------------------------------------------------------------

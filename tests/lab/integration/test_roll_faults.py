@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 from attrs import frozen
+from confluent_kafka.admin import AdminClient
 
-from tests.lab.integration.broker_rolls import REPLICATED
+from tests.lab.chaos.wall_clock import NoClocks, wall_clock
+from tests.lab.integration.broker_rolls import NODES, REPLICATED
 from tests.lab.integration.brokers import SETTINGS
 from tests.lab.integration.clusters import OLDER, Cluster
 from tests.lab.integration.group_log import generations
 from tests.lab.integration.kafka_jars import Unavailable, counting
 from tests.lab.integration.peers import Group
 from tests.lab.integration.rolls import SESSION_S, Load, Operator, RollProcess, records
+from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -26,6 +30,7 @@ OFFSETS = "__consumer_offsets"
 """It has one partition, whose leader is the coordinator of all groups."""
 THREE_NODES = {**REPLICATED, "min.insync.replicas": "1"}  # the topics of the group have one replica
 PODS = ("pod-1", "pod-2", "pod-3")
+PYTHON = "python-1"
 EXACTLY_ONCE = {"processing.guarantee": "exactly_once_v2"}
 
 
@@ -145,3 +150,96 @@ def test_a_leader_that_a_supervisor_starts_again_is_waited_for(scene: SceneMaker
         assert 0 == process.wait(), process.lines
     made.check_records()
     assert [] == made.deviations()
+
+
+def test_the_coordinator_moves_between_steps(scene: SceneMaker) -> None:
+    made = scene("3.9.2", nodes=len(NODES))
+    with Load(made.group):
+        process = made.roll("4.3.1")
+        process.until("step 1: passed")
+        topics = AdminClient({"bootstrap.servers": made.group.brokers}).list_topics(OFFSETS, TIMEOUT_SECONDS).topics
+        node = topics[OFFSETS].partitions[0].leader
+        made.cluster.stop(node)
+        made.cluster.start(node, OLDER, settings=THREE_NODES)
+        assert 0 == process.wait(), process.lines
+    made.check_records()
+    assert sorted(PODS) == sorted(made.restarted())
+
+
+def test_a_clock_that_jumps_changes_no_outcome(scene: SceneMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = scene("3.9.2")
+    try:
+        clock = wall_clock(made.folder / "clock")
+    except NoClocks as missing:
+        pytest.skip(str(missing))
+    with monkeypatch.context() as patched:
+        for name, value in clock.environment.items():
+            patched.setenv(name, value)
+        process = made.roll("4.3.1")
+    with Load(made.group):
+        for number, seconds in ((1, 7200.0), (2, -86_400.0)):
+            process.until(f"step {number}: restart")
+            clock.jump(seconds)
+        assert 0 == process.wait(), process.lines
+    made.check_records()
+    assert [] == made.deviations()
+
+
+def test_a_group_with_a_python_member_is_upgraded(scene: SceneMaker) -> None:
+    # Without forecasts: for this group one of them is a leader under which rebalancing does not end, and roll asks.
+    made = scene("2.8.2", names=PODS[:2])
+
+    def start(name: str, release: str, upgrade_from: str = "") -> None:
+        made.group.start(name, release, **({"upgrade.from": upgrade_from} if upgrade_from else {}))
+
+    def restart(name: str, release: str, upgrade_from: str) -> None:
+        if name != PYTHON:
+            made.operator.restart_as_told(name, release, upgrade_from)
+            return
+        made.group.stop(name)
+        start(name, release, upgrade_from)
+
+    made.operator.restart = restart
+    start(PYTHON, "2.8.2")
+    made.group.settle()
+    with Load(made.group):
+        process = made.roll("4.3.1", "--no-forecast")
+        assert 0 == process.wait(), process.lines
+    made.check_records()
+    assert 2 * sorted([*PODS[:2], PYTHON]) == [
+        name for half in (0, 3) for name in sorted(made.restarted()[half : half + 3])
+    ]
+
+
+def test_a_crash_loop_is_reported_and_the_roll_goes_on_when_it_is_over(scene: SceneMaker) -> None:
+    made = scene("3.9.2")
+    supervisors: list[Thread] = []
+
+    def crash(name: str, release: str, upgrade_from: str) -> None:
+        made.operator.restart_as_told(name, release, upgrade_from)
+        if supervisors:
+            return
+        supervisors.append(Thread(target=supervise, args=(name, release, upgrade_from), daemon=True))
+        supervisors[-1].start()
+
+    def supervise(name: str, release: str, upgrade_from: str) -> None:
+        for _ in range(4):  # it joins, fails, and is started again
+            member = made.group.members[name]
+            wait_until(lambda: any("owns" in line for line in member.lines))  # noqa: B023 - waited for at once
+            made.group.kill(name)
+            made.operator.start(name, release, upgrade_from)
+
+    made.operator.restart = crash
+    with Load(made.group):
+        stopped = made.roll("4.3.1")
+        assert 3 == stopped.wait(), stopped.lines
+        supervisors[0].join()
+        made.operator.restart = made.operator.restart_as_told
+        (found,) = made.deviations()
+        # Between two crashes it was as it has to be, so the next step may have begun.
+        assert ("crash-loop", made.restarted()[:1]) == (found["kind"], found["instances"]), found
+
+        done = made.roll("4.3.1")
+        assert 0 == done.wait(), done.lines
+    made.check_records()
+    assert sorted(PODS) == sorted(made.restarted())

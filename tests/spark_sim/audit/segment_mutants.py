@@ -15,7 +15,7 @@ from random import Random
 from assignor.groups.history.history import PartitionHistory
 from assignor.groups.history.log_segment import SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
+from spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
 from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value
 from tests.assignor.groups.history.histories import HOUR, alone, commit, generation, member
 from tests.assignor.groups.history.segments import APPEND_TIME, GZIP, HEADER_BYTES, Pair, batch, sealed
@@ -124,7 +124,7 @@ def differences(count: int, seed: int, kernels=()) -> Iterator[bytes]:
     random = Random(seed)
     for data in islice(mutants(random), count):
         reads_commits = random.random() < 0.9
-        for kernel in kernels or (None, compiled_kernel()):
+        for kernel in kernels or (None, fastest_kernel()):
             one, other = readings(data, kernel, reads_commits)
             records, others = records_of(data, kernel)
             if one != other or records != others:

@@ -74,7 +74,7 @@ def test_the_results_are_tables_a_summary_and_a_page(made_up, tmp_path):
         "bytes": summary["records"]["bytes"],
     }
     assert {table: len(rows(out, table)) for table in AUDIT_TABLES} == summary["rows"]
-    assert {path.name for path in out.iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+    assert {path.name for path in out.iterdir()} == {*AUDIT_TABLES, "units", "audit.json", "report.html"}
     assert "2 groups, 3 rebalances, 2023-11-14 22:13:20 to 2023-11-15 00:13:20 UTC" in result.output
 
 
@@ -321,7 +321,7 @@ def test_a_partition_that_cannot_be_read_is_not_left_out(made_up, tmp_path, chan
 
 def test_without_the_compiled_reader_the_results_are_the_same(tmp_path, monkeypatch):
     found = [run("--segments", REAL, "--out", tmp_path / "a", "--json").stdout]
-    monkeypatch.setattr("spark_sim.audit.sources._files.compiled_kernel", lambda: None)
+    monkeypatch.setattr("spark_sim.audit.sources._files.fastest_kernel", lambda: None)
     found.append(run("--segments", REAL, "--out", tmp_path / "b", "--json").stdout)
 
     assert found[0] == found[1]

@@ -4,7 +4,7 @@ from threading import Event, Thread
 
 import pytest
 
-from spark_sim.audit import job
+from spark_sim.audit import _work
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.sources import segments_source
@@ -22,14 +22,14 @@ RECORDS, SEGMENTS, BUCKETS = 24_000, 24, 3
 @pytest.fixture(autouse=True)
 def cuts(monkeypatch):
     """The partition is large; returned is whether the pieces of each audit were exact."""
-    calls, exact = [], job.is_exact
+    calls, exact = [], _work.is_exact
 
     def is_exact(summaries):
         calls.append(exact(summaries))
         return calls[-1]
 
-    monkeypatch.setattr(job, "is_exact", is_exact)
-    monkeypatch.setattr(job, "buckets_of", lambda *_, **__: BUCKETS)
+    monkeypatch.setattr(_work, "is_exact", is_exact)
+    monkeypatch.setattr(_work, "buckets_of", lambda *_, **__: BUCKETS)
     return calls
 
 

@@ -22,6 +22,7 @@ from spark_sim.conformance import bounces as bounces_module
 from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
 from spark_sim.conformance.excerpt import NOTHING_COMPARED
 from spark_sim.engine import IN_THIS_PROCESS, open_processes
+from spark_sim.finished_units import FinishedUnits, InFolder
 from spark_sim.sweep.spark.executor import on_session
 from tests.spark_sim.audit.captured_records import CAPTURES, SECOND_MS, capture_of, named, value_of, write_segment
 
@@ -221,18 +222,24 @@ def test_follow_does_not_compare(tmp_path):
     assert (result.exit_code, "--conform" in result.output) == (2, True)
 
 
+def compared(out, engine, bounces):
+    out.mkdir()
+    units = FinishedUnits(out, InFolder(out))
+    return compare_bounces(engine, units, dict(zip(map(str, range(len(bounces))), bounces, strict=True)), out)
+
+
 # -- workers ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spark
 @pytest.mark.slow
 class TestOnSpark:
-    def test_processes_and_spark_find_the_same(self, spark):
+    def test_processes_and_spark_find_the_same(self, spark, tmp_path):
         bounces = [bounce for path in CAPTURES[:4] for bounce in found(swapped(capture_of(path), 3), group=path.stem)]
-        rows = compare_bounces(IN_THIS_PROCESS, bounces)
+        rows = compared(tmp_path / "here", IN_THIS_PROCESS, bounces)
 
         assert rows
         with open_processes(2) as processes, on_session(spark) as on_spark:
-            assert rows == compare_bounces(processes, bounces)
-            assert rows == compare_bounces(on_spark, bounces)
-            assert compare_bounces(on_spark, []) == []
+            assert rows == compared(tmp_path / "processes", processes, bounces)
+            assert rows == compared(tmp_path / "spark", on_spark, bounces)
+            assert compared(tmp_path / "none", on_spark, []) == []

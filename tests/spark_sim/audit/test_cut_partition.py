@@ -9,7 +9,7 @@ import pytest
 
 from assignor.groups.history.record_columns import RecordColumns
 from assignor.groups.history.tables import AUDIT_TABLES
-from spark_sim.audit import cut_partition, job
+from spark_sim.audit import _work, cut_partition
 from spark_sim.audit.cut_partition import ReadPiece, _bucket
 from spark_sim.audit.job import run_audit
 from spark_sim.audit.partition_audit import AuditFilter
@@ -34,8 +34,8 @@ def cut(monkeypatch):
         calls.append(exact(summaries))
         return calls[-1]
 
-    monkeypatch.setattr(job, "is_exact", is_exact)
-    monkeypatch.setattr(job, "buckets_of", lambda _seconds, _all, pieces: BUCKETS if pieces > 1 else 1)
+    monkeypatch.setattr(_work, "is_exact", is_exact)
+    monkeypatch.setattr(_work, "buckets_of", lambda _seconds, _all, pieces: BUCKETS if pieces > 1 else 1)
     return calls
 
 
@@ -63,7 +63,7 @@ def content(out):
 
 def whole(monkeypatch, source, out, **how):
     with monkeypatch.context() as patch:
-        patch.setattr(job, "buckets_of", lambda *_: 1)
+        patch.setattr(_work, "buckets_of", lambda *_: 1)
         return results(source, out, **how)
 
 
@@ -108,7 +108,7 @@ def test_filters_are_the_same(groups, tmp_path, monkeypatch, cut, kept):
 
 def test_without_the_compiled_reader_pieces_are_the_same(groups, tmp_path, monkeypatch, cut):
     expected = whole(monkeypatch, groups, tmp_path / "whole")
-    monkeypatch.setattr("spark_sim.audit.sources._files.compiled_kernel", lambda: None)
+    monkeypatch.setattr("spark_sim.audit.sources._files.fastest_kernel", lambda: None)
 
     assert expected == results(groups, tmp_path / "cut")
     assert [True] == cut
@@ -118,7 +118,11 @@ def test_commits_stay_columns_between_processes(tmp_path):
     """Each was an object of its own, which took three times as long."""
     commits = [commit(number, group=f"group-{number % 9}") for number in range(90)]
     (source,) = segments_source(write_segments(tmp_path, 0, (commits, {}))).partitions
-    items = [item for content in ReadPiece(EVERYTHING, BUCKETS)(source) for item in pickle.loads(content)[1]]
+    items = [
+        item
+        for content in ReadPiece(EVERYTHING, BUCKETS, (0, 1, 2))(source).values()
+        for item in pickle.loads(content)[1]
+    ]
 
     assert BUCKETS == len(items)
     assert all(isinstance(item, RecordColumns) for item in items)

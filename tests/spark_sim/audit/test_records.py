@@ -67,6 +67,9 @@ class Topic:
     def ranges(self):
         return {0: (0, 10), 1: (0, 25), 2: (0, 0)}
 
+    def cluster_id(self):
+        return "cluster"
+
     def read(self, partition, first, end):
         return iter(each for each in self.kept.get(partition, ()) if first <= each.offset < end)
 

@@ -14,18 +14,25 @@ import pytest
 from assignor.groups.history.history import OFFSET_COMMITS, PartitionHistory
 from assignor.groups.history.log_segment import SegmentReader
 from assignor.groups.history.record_columns import RecordColumns
+from spark_sim.audit import sources
+from spark_sim.audit.sources import _numpy_kernel
 from spark_sim.audit.sources._files import FilePartition
-from spark_sim.audit.sources._scanner import compiled_kernel, scan_segment
+from spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
 from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value, record_type_number
 from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.groups.history.segments import HEADER_BYTES, Pair, batch, sealed
 from tests.spark_sim.audit.segment_mutants import differences, new_commit, readings
 
 SEGMENTS = sorted((Path(__file__).parent / "segments").glob("*/*.log"))
-KERNEL = compiled_kernel()
+KERNEL = fastest_kernel()
 needs_kernel = pytest.mark.skipif(KERNEL is None, reason="no numba (pip install 'streams-assignor[fast]')")
 with_each_kernel = pytest.mark.parametrize(
-    "kernel", [pytest.param(None, id="python"), pytest.param(KERNEL, id="compiled", marks=needs_kernel)]
+    "kernel",
+    [
+        pytest.param(None, id="python"),
+        pytest.param(_numpy_kernel, id="numpy"),
+        pytest.param(KERNEL, id="compiled", marks=needs_kernel),
+    ],
 )
 
 
@@ -192,7 +199,7 @@ def test_most_commits_are_summed_up(kernel):
 @pytest.mark.parametrize("unpickled_with", [KERNEL, None])
 def test_columns_that_are_split_have_the_records_of_each_bucket_and_no_other_bytes(kernel, unpickled_with, monkeypatch):
     """Also in a process without the compiled loop."""
-    monkeypatch.setattr("spark_sim.audit.sources._scanner.compiled_kernel", lambda: unpickled_with)
+    monkeypatch.setattr("spark_sim.audit.sources._scanner.fastest_kernel", lambda: unpickled_with)
     pairs = list(commits_of_all_kinds(Random(1), 300, (1, 3, 4)))
     data = b"".join(batch(pairs[at : at + 7], at) for at in range(0, len(pairs), 7))
     bucket_of = lambda key: key[5] % 3  # noqa: E731  # a digit of the group's name
@@ -253,3 +260,22 @@ def test_a_file_that_shrinks_while_it_is_read_is_a_problem(tmp_path):
 
     assert reader.counts["missing_bytes"] > len(data) // 5
     assert reader.counts["truncated_bytes"] + reader.counts["missing_bytes"] + reader.counts["bytes"] == len(data)
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"), [((), KERNEL), (("_kernel",), _numpy_kernel), (("_kernel", "_numpy_kernel"), None)]
+)
+def test_without_numba_numpy_reads_columns_and_without_both_python(monkeypatch, missing, expected):
+    for name in missing:
+        monkeypatch.delattr(sources, name, raising=False)
+        monkeypatch.setitem(sys.modules, f"spark_sim.audit.sources.{name}", None)
+
+    assert expected is fastest_kernel.__wrapped__()
+
+
+def test_a_large_record_makes_its_batch_unusual_for_numpy():
+    """Its size has three bytes; the reader of single records takes the batch, and columns go on behind it."""
+    data = batch([commit(0)]) + batch([Pair(b"\0\2\0\1a", bytes(9_000))], 1) + batch([commit(1)], 2)
+
+    assert [0, 1, 2] == [record.offset for record in scanned(_numpy_kernel, data)[0]]
+    assert scanned(_numpy_kernel, data) == read(data)

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.cli.main import cli
-from spark_sim.audit import job
+from assignor.groups.history.tables import AUDIT_TABLES
+from spark_sim.audit import cut_partition, job
 from spark_sim.audit.job import is_read_by_spark, stored_segments
 from spark_sim.audit.sources import SourceError, _spark_files
 from spark_sim.audit.sources._spark_files import SparkPartition, spark_segments
@@ -125,9 +126,16 @@ def audit(*arguments):
 
 
 def results(folder):
-    """The bytes of the tables, and the summary without the name of its source."""
-    tables = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.parquet")}
+    """The bytes of the tables of results, and the summary without the name of its source."""
+    files = [path for name in AUDIT_TABLES for path in (folder / name).rglob("*.parquet")]
+    tables = {str(path.relative_to(folder)): path.read_bytes() for path in files}
     return tables | {"audit.json": json.loads((folder / "audit.json").read_text()) | {"source": ""}}
+
+
+def cut_partitions(monkeypatch):
+    """Make each partition a large one that has two segments."""
+    monkeypatch.setattr(cut_partition, "_LARGE_SECONDS", 1e-3)
+    monkeypatch.setattr(cut_partition, "_LARGE_SHARE", 0)
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +194,7 @@ class TestStorages:
     def test_an_audit_has_the_bytes_of_that_of_the_folder(self, stored, folder, tmp_path, monkeypatch, cut):
         uri, settings = stored
         if cut:
-            monkeypatch.setattr(job, "buckets_of", lambda *_: 2)
+            cut_partitions(monkeypatch)
         assert audit("--segments", folder, "--out", tmp_path / "local", "--processes", 1).exit_code == 0
         conf = [part for pair in settings.items() for part in ("--conf", "=".join(pair))]
         done = audit("--segments", uri, "--out", tmp_path / "out", "--master", "local[2]", *conf)
@@ -195,6 +203,7 @@ class TestStorages:
         assert f"are in {tmp_path / 'out'}\n" in done.stdout
         assert "PyArrow" not in done.output
         assert results(tmp_path / "out") == results(tmp_path / "local")
+        assert cut == any("/partition-0-" in name for name in results(tmp_path / "out"))
 
     def test_a_cluster_reads_it_too(self, hdfs, expected, tmp_path):
         with cluster(tmp_path / "cluster") as started:
@@ -225,8 +234,8 @@ class TestStorages:
             return [SparkFile(file.uri, file.size and file.size + 9) for file in listed(*arguments)]
 
         monkeypatch.setattr(_spark_files, "list_spark_files", longer)
-        for buckets in (1, 2):
-            monkeypatch.setattr(job, "buckets_of", lambda *_, buckets=buckets: buckets)
+        for prepare in (lambda _: None, cut_partitions):
+            prepare(monkeypatch)
             failed = audit("--segments", hdfs[0], "--out", tmp_path / "out", "--master", "local[2]")
 
             assert failed.exit_code == 2

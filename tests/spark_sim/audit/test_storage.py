@@ -75,7 +75,7 @@ def test_segments_and_results_may_be_at_uris(storage, tmp_path):
         uploaded = pq.read_table(f"{path}/{name}", filesystem=found).to_pylist()
         assert sorted(map(repr, uploaded)) == sorted(map(repr, pq.read_table(tmp_path / "local" / name).to_pylist()))
     names = {each.path.removeprefix(f"{path}/").partition("/")[0] for each in list_files(out)}
-    assert names == {*AUDIT_TABLES, "audit.json", "report.html"}, "the conformance of the first audit is gone"
+    assert names == {*AUDIT_TABLES, "units", "audit.json", "report.html"}, "the conformance of the first audit is gone"
 
 
 def test_records_of_a_uri_are_those_of_the_folder(tmp_path):
@@ -178,13 +178,16 @@ def test_an_upload_that_fails_leaves_the_earlier_audit_as_it_was(tmp_path, monke
     before = content(tmp_path / "results")
     with monkeypatch.context() as patch:
         patch.setattr(pyarrow.fs, "copy_files", fail_at_the_third)
-        failed = audit(*command)
+        failed = audit(*command, "--no-commits")
 
     assert failed.exit_code == 2
     assert "cannot be written: no space left" in failed.stderr
-    assert content(tmp_path / "results") == before
-    assert audit(*command).exit_code == 0
-    assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+    found = content(tmp_path / "results")
+    assert {path: found[path] for path in before} == before
+    assert {path.partition("/")[0] for path in found.keys() - before.keys()} == {"units"}, "what is finished stays"
+    assert audit(*command, "--no-commits").exit_code == 0
+    names = {each.name for each in (tmp_path / "results").iterdir()}
+    assert names == {*AUDIT_TABLES, "units", "audit.json", "report.html"}
 
 
 def test_an_error_while_results_are_replaced_says_that_none_are_there(tmp_path, monkeypatch):
@@ -193,13 +196,14 @@ def test_an_error_while_results_are_replaced_says_that_none_are_there(tmp_path, 
     assert audit(*command).exit_code == 0
     with monkeypatch.context() as patch:
         patch.setattr(storage_module, "_move", Mock(side_effect=OSError("no space")))
-        failed = audit(*command)
+        failed = audit(*command, "--no-commits")
 
     assert failed.exit_code == 2
     assert failed.stderr.endswith("/results has no complete results now: repeat the command. Reason: no space\n")
     assert not (tmp_path / "results" / "audit.json").exists()
     assert audit(*command).exit_code == 0
-    assert {each.name for each in (tmp_path / "results").iterdir()} == {*AUDIT_TABLES, "audit.json", "report.html"}
+    names = {each.name for each in (tmp_path / "results").iterdir()}
+    assert names == {*AUDIT_TABLES, "units", "audit.json", "report.html"}
 
 
 @pytest.fixture(scope="module")
@@ -225,11 +229,11 @@ def test_a_storage_that_fails_leaves_the_earlier_audit_or_says_that_none_is_ther
     names = lambda: {each.path.split("/")[2] for each in list_files(out)}  # noqa: E731
     assert audit("--segments", SEGMENTS, "--out", out).exit_code == 0
     with failing_store.failing(fault, first):
-        failed = audit("--segments", SEGMENTS, "--out", out)
+        failed = audit("--segments", SEGMENTS, "--no-commits", "--out", out)
     found = names()
-    again = audit("--segments", SEGMENTS, "--out", out)
+    again = audit("--segments", SEGMENTS, "--no-commits", "--out", out)
 
-    whole = {*AUDIT_TABLES, "audit.json", "report.html"}
+    whole = {*AUDIT_TABLES, "units", "audit.json", "report.html"}
     error = failed.stderr.splitlines()[-1]
     print(fault, first, "the earlier audit" if "audit.json" in found else "none", error)
     assert failed.exit_code == 2

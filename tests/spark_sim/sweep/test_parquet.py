@@ -8,9 +8,8 @@ import pytest
 from spark_sim.audit._report_data import group_data
 from spark_sim.audit.sources import SourceError
 from spark_sim.audit.sources.preserved import _batches
-from spark_sim.sweep.tables.local import LocalTables, write_parquet
-from spark_sim.sweep.tables.parquet import parquet_writer
-from spark_sim.sweep.tables.rows import TablesError
+from spark_sim.sweep.tables.local import LocalTables
+from spark_sim.sweep.tables.parquet import TablesError, write_parquet
 from spark_sim.sweep.tables.schema import UNITS
 
 FLIPS = 400
@@ -83,9 +82,7 @@ def test_a_damaged_page_of_an_audit_is_an_error_of_its_report(tmp_path):
     from spark_sim.audit._schema import TABLES
 
     for name, table in TABLES.items():
-        (tmp_path / name).mkdir()
-        with parquet_writer(tmp_path / name / "part-0.parquet", table) as writer:
-            writer.write_table(table.arrow().empty_table())
+        write_parquet(tmp_path / name / "part-0.parquet", table, [])
     members = TABLES["members"]
     file = tmp_path / "members" / "part-0.parquet"
     write_parquet(file, members, iter([[row_of(members) | {"group": "payment"}]]))

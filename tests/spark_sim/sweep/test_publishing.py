@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_sim.audit.job import RESULTS as AUDIT
-from spark_sim.sweep.folder import EXPORTS, is_own_in_table, is_page, open_folder
-from spark_sim.sweep.tables.parquet import parquet_writer
+from spark_sim.sweep.folder import EXPORTS, is_page, open_folder
+from spark_sim.sweep.tables.formats import is_own_in_table
+from spark_sim.sweep.tables.parquet import write_parquet
 from spark_sim.sweep.tables.publishing import (
     ResultFolderError,
     Results,
@@ -36,9 +37,7 @@ def put(path, content=b"x"):
 
 
 def put_table(path, table):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with parquet_writer(path, table) as writer:
-        writer.write_table(table.arrow().empty_table())
+    write_parquet(path, table, [])
 
 
 def content(folder):

@@ -16,7 +16,7 @@ from spark_sim.sweep.spark.session import LOOPBACK
 from spark_sim.sweep.spark.tables import Driver, SparkTables
 from spark_sim.sweep.suites import ResultFolderError, broker_suite, read_sweep
 from spark_sim.sweep.sweep import run_sweep, sweep_with
-from spark_sim.sweep.tables.rows import TablesError
+from spark_sim.sweep.tables.parquet import TablesError
 from spark_sim.sweep.work_units import unit_key
 from tests.spark_sim.sweep.drivers import light_site
 

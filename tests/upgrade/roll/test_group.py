@@ -167,6 +167,16 @@ def test_a_group_that_rebalances_hides_what_other_gates_compare():
     assert "CompletingRebalance" == closed["stable"]
 
 
+def test_a_group_that_nobody_describes_has_not_lost_its_members():
+    operator = in_step()
+    look = operator.look
+    operator.look = lambda: evolve(look(), state="", members=(), problem="connection refused", offsets=None)
+    waiting = operator.go()
+
+    told = [result.text for result in waiting.results if result.kind and result.status is GateStatus.WAITING]
+    assert ["not described: connection refused", "0_0 without owner for 0 s"] == told
+
+
 def test_instances_that_are_stopped_are_counted_until_their_sessions_time_out():
     operator = Operator(offline=True, verbs=("stop", "start"))
     operator.until(RunCommand)

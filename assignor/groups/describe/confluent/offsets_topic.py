@@ -67,6 +67,22 @@ class OffsetsTopic:
         """
         return interruptible(self._ranges)
 
+    def cluster_id(self) -> str:
+        """Return the id of the cluster; empty if its brokers have none.
+
+        Raises:
+            Unreachable: No broker answers.
+        """
+        return interruptible(self._cluster_id)
+
+    def _cluster_id(self) -> str:
+        errors: list[KafkaError] = []
+        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
+            try:
+                return consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).cluster_id or ""
+            except KafkaException as error:
+                raise self._failure(error.args[0], errors) from None
+
     def _ranges(self) -> dict[int, tuple[int, int]]:
         errors: list[KafkaError] = []
         with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
