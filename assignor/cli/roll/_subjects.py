@@ -42,6 +42,7 @@ from upgrade.roll.gates import RollRules
 from upgrade.roll.group import GROUP_RULES
 from upgrade.roll.plan import (
     BROKERS,
+    GROUP,
     RollPlan,
     check_plan,
     group_rounds,
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 class RollSubject:
     """What a roll of a group and a roll of brokers do differently."""
 
+    kind: str
+    """``group`` or ``brokers``."""
     targets: frozenset[str]
     """The names of the release that is to be reached."""
     plan: Callable[[RollView], RollPlan | None]
@@ -84,7 +87,7 @@ def group_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, ..
     wanted = resolve_release(options.target, options.assume)
     targets = frozenset(release.name for release in wanted.candidates)
     return RollSubject(
-        targets, partial(_plan, options, target, verbs), GROUP_RULES, looking, partial(_lock, options, target)
+        GROUP, targets, partial(_plan, options, target, verbs), GROUP_RULES, looking, partial(_lock, options, target)
     )
 
 
@@ -106,7 +109,7 @@ def brokers_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, 
         return _planned_cluster(options, client, verbs, view)
 
     targets = frozenset({broker_release(options.target, options.assume).name})
-    return RollSubject(targets, plan, CLUSTER_RULES, looking, partial(_lock, options, target))
+    return RollSubject(BROKERS, targets, plan, CLUSTER_RULES, looking, partial(_lock, options, target))
 
 
 def _planned_cluster(

@@ -47,6 +47,7 @@ from upgrade.roll.plan import (
     DEFAULT_MAX_LAG,
     DEFAULT_MAX_UNOWNED_S,
     DEFAULT_TIMEOUT_S,
+    GROUP,
     ONCE,
     RollPlan,
 )
@@ -330,7 +331,7 @@ def _state(
         view.record(journal.append(PlanRecorded(plan=planned)), state)
         return options, state
     state = replay(journal.records, str(journal.path))
-    _check_same(options, state.plan, verbs, journal.path, subject.targets)
+    _check_same(options, state.plan, verbs, journal.path, subject)
     state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits))
 
     def write(record: Any) -> None:
@@ -359,14 +360,16 @@ def _state(
     return options, state
 
 
-def _check_same(
-    options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], path: Path, wanted: frozenset[str]
-) -> None:
+def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], path: Path, subject: RollSubject) -> None:
     """Refuse to continue another roll."""
-    if plan.name != options.group or plan.target not in wanted:
+    if (plan.kind, plan.name) != (subject.kind, options.group) or plan.target not in subject.targets:
+        begun, wanted = (
+            name if kind == GROUP else "--brokers"
+            for kind, name in ((plan.kind, plan.name), (subject.kind, options.group))
+        )
         raise CommandFailed(
-            f"{path} is the journal of {plan.name} to {plan.target}, not of {options.group} to {options.target}: "
-            "--journal names another file"
+            f"{path} is the journal of {begun} to {plan.target}, not of {wanted} to {options.target}: --journal names "
+            "another file"
         )
     if plan.verbs != verbs:
         raise CommandFailed(
@@ -374,7 +377,7 @@ def _check_same(
         )
     if options.canary not in (None, plan.canary):
         raise CommandFailed(f"{path} was begun with the canary {plan.canary or 'of nobody'}, got {options.canary}")
-    if options.instances_file and options.group != BROKERS:
+    if options.instances_file and plan.kind == GROUP:
         named = read_instances(options.instances_file)
         if named != names_of(plan.instances):
             raise CommandFailed(f"{path} was begun with other instances than those of {options.instances_file}")
