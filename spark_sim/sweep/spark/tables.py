@@ -92,7 +92,7 @@ class SparkTables(TableStore):
         if not names and self.storage_format == "json":
             return None  # a table without rows has no columns
         if lacking := [column.name for column in table.columns if column.name not in names]:
-            raise TablesError(f"{self.out}/{table.name} lacks the column {lacking[0]}: it is no table of a sweep")
+            raise TablesError(f"{self.out}/{table.name} lacks the column {lacking[0]}: it is another table")
         return frame
 
     def units(self, columns: Sequence[str], keys: Collection[str]) -> Iterator[Row]:
@@ -267,7 +267,8 @@ class SparkTables(TableStore):
                 return
             raise
         if foreign:
-            raise TablesError(f"{foreign[0]['path']} is no part of a table of a sweep: take another --out")
+            path = foreign[0]["path"]
+            raise TablesError(f"{path} is no part of a table in {self.storage_format}: take another --out")
 
     def _clear(self, table: Table) -> None:
         if (frame := self.frame(table)) is not None:
