@@ -189,6 +189,22 @@ def fails_on_stateless_tasks(origin: Release, target: Release) -> bool:
     return behind.behaviour.reported_tasks is ReportedTasks.ALL and ahead.behaviour.fails_on_missing_lag
 
 
+def takes_tasks_from_eager_members(origin: Release, target: Release) -> bool:
+    """Whether a leader of one release takes the tasks of its own eager members, beside members of the other.
+
+    An eager member since 2.6 has suspended its tasks when it writes its subscription. Beside a release without the
+    cooperative protocol the version is below 7 and has no offsets, so the lag of these tasks is unknown. Up to 3.1 a
+    member has not caught up on them. Since 3.2 an unknown lag is the least one (KAFKA-13600).
+
+    >>> takes_tasks_from_eager_members(release_named("2.3.1"), release_named("3.1.2"))
+    True
+    """
+    behind, ahead = order_by_capability(origin, target)
+    if not (behind.kafka_name and ahead.kafka_name):
+        return False
+    return behind.rebalance_protocols == EAGER and ahead.behaviour.lag_based and not ahead.behaviour.least_lag_fallback
+
+
 def bridge_release(origin: Release, target: Release) -> Release | None:
     """Return the newest release through which a group can be rolled from eager to cooperative members, or back.
 

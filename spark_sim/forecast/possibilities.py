@@ -24,14 +24,17 @@ from spark_sim.forecast.observation import ForecastError, ObservedGroup, Observe
 from spark_sim.forecast.operations import ADD, STOP, Operation
 from spark_sim.model.scenario import Instance
 from subscription_codec import TaskId
-from upgrade.release_behaviour import ReleaseBehaviour
+from upgrade.release_behaviour import BOTH, EAGER, ReleaseBehaviour
 from upgrade.releases import OURS, Release
+from upgrade.upgrade_from import EAGER_LINES
 
 MOST_LEADERS: Final = 8
 """The processes up to which each of them is played as the leader."""
 DRAWS: Final = 3
 """How many process ids are drawn at random, beside one for each place in the order of the ids."""
 _HALF: Final = 1 << 127
+_FIRST_JOIN: Final = (0, 1)
+"""The values of ``unique_field`` of a member that joins for the first time, or whose version has no such field."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -78,10 +81,12 @@ def possible_groups(observed: ObservedGroup, process: str, now_ms: int) -> Itera
         ForecastError: There is none.
     """
     tried: list[str | None] = []
+    eager = _is_eager(observed)
     for leader in _possible_leaders(observed, process):
-        for release in _by_behaviour(possible_releases(leader)):
+        for release in _by_behaviour(_candidates(leader, eager=eager)):
             instances = {
-                process.name: _instance(process.threads[0], release.behaviour) for process in observed.processes
+                process.name: _instance(process.threads[0], release.behaviour, eager=eager)
+                for process in observed.processes
             }
             for name in BUILT_IN if release == OURS else (None,):
                 tried.append(_difference(observed, leader, instances[process_of(observed, leader)], name, now_ms))
@@ -130,13 +135,30 @@ def _by_behaviour(releases: Iterable[Release]) -> Iterable[Release]:
     return {release.behaviour: release for release in releases}.values()
 
 
-def _instance(member: InspectedMember, behaviour: ReleaseBehaviour) -> Instance:
+def _is_eager(observed: ObservedGroup) -> bool:
+    """Whether members give up all partitions before they rejoin: some have rejoined, and none owned a partition."""
+    sent = [member.subscription for member in observed.group.members]
+    have_rejoined = any(
+        each.previous_active or (each.userdata is not None and each.userdata.unique_field not in _FIRST_JOIN)
+        for each in sent
+    )
+    return have_rejoined and not any(each.owned_partitions for each in sent)
+
+
+def _candidates(member: InspectedMember, *, eager: bool) -> Sequence[Release]:
+    """Return the releases that a member can be; those that can be eager, in a group that is."""
+    releases = possible_releases(member)
+    return [release for release in releases if not eager or EAGER[0] in release.rebalance_protocols] or releases
+
+
+def _instance(member: InspectedMember, behaviour: ReleaseBehaviour, *, eager: bool) -> Instance:
     """Return what a member runs: a release of this behaviour if it can be, else the newest that it can be."""
-    candidates = possible_releases(member)
+    candidates = _candidates(member, eager=eager)
     alike = [release for release in candidates if release.behaviour == behaviour]
     release = (alike or candidates)[-1]
     if release in member.subscription.candidate_releases.unpinned:
-        return Instance(release)
+        can_be_both = eager and release.rebalance_protocols == BOTH
+        return Instance(release, EAGER_LINES[-1] if can_be_both else None)
     used = member.subscription.used_version
     return Instance(release, next(value for value in release.upgrade_from if release.pinned_version(value) == used))
 

@@ -1,6 +1,6 @@
 """The table of hazards: one row per fact, with its source, and with the releases whose jars showed it.
 
-In ``tests/lab/integration``, ``test_state_directories.py``, ``test_old_brokers.py`` and
+In ``tests/lab/integration``, ``test_state_directories.py``, ``test_old_brokers.py``, ``test_suspended_tasks.py`` and
 ``test_streams_group_loading.py``, and ``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
 """
 
@@ -20,6 +20,7 @@ from upgrade.hazards._usual_conditions import (
     FOREIGN_KEY_JOINS,
     ON_DISK,
     STATIC_MEMBERS,
+    STORES,
     STREAMS_PROTOCOL,
     SUPPRESS,
     WINDOWED_STORES,
@@ -43,6 +44,46 @@ _CONNECTED_STORES: Final = may_use(
 _SESSION_TIMEOUT: Final = setting("session.timeout.ms", prefixes=MAIN_CONSUMER)
 _COMPARE_TEXTS: Final = (
     "compare the Topology#describe() texts of both releases (--topologies); if they differ, stop the group (--offline)"
+)
+
+_EAGER_ONLY: Final = ReleaseRange(before=(2, 4))
+_UNKNOWN_LAG_IS_LARGE: Final = ReleaseRange((2, 6), (3, 2))
+_TASKS_LEAVE: Final = (
+    "members of the newer release count as not caught up on what they ran (it is suspended when they report it, and "
+    "version 6 and older have no offsets): tasks move to members of the older release, up to all of them"
+)
+
+# `upgrade.plans.takes_tasks_from_eager_members` has the same releases as a rule.
+_MEMBERSHIP: Final = (
+    Hazard(
+        name="tasks-leave-new-members",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        origins=_EAGER_ONLY,
+        targets=_UNKNOWN_LAG_IS_LARGE,
+        applies_to="stores, while a member of the newer release leads members of the older one",
+        when=STORES,
+        symptom=f"{_TASKS_LEAVE}; tasks beyond acceptable.recovery.lag stay there until the last older member has "
+        "gone, and then move again and are restored",
+        remedy="restart the leader of the group last (roll does), take 3.2 or later, or stop the group (--offline)",
+        source="KAFKA-13600",
+        seen=("2.3.1", "2.6.3"),
+        mixed_only=True,
+    ),
+    Hazard(
+        name="tasks-go-back-too-early",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        origins=_UNKNOWN_LAG_IS_LARGE,
+        targets=_EAGER_ONLY,
+        applies_to="stores, while a member of the newer release leads members of the older one",
+        when=STORES,
+        symptom=f"{_TASKS_LEAVE}: the first ones get what others still could run, and restore it",
+        remedy="do not pause between the restarts, or stop the group (--offline)",
+        source="KAFKA-13600",
+        seen=("2.6.3", "2.3.1"),
+        mixed_only=True,
+    ),
 )
 
 _CHANGELOGS: Final = (
@@ -435,6 +476,7 @@ HAZARDS: Final = tuple(
     sorted(
         (
             *(hazard for store_format in STORE_FORMATS for hazard in store_format.hazards()),
+            *_MEMBERSHIP,
             *_CHANGELOGS,
             *_CONFIGURATION,
             *_REST,

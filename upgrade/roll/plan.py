@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from upgrade.errors import UpgradeError
 from upgrade.hazards import WayBackVerdict
 from upgrade.planner import Advice
-from upgrade.plans import Plan, Upgrade, fails_on_stateless_tasks, is_downgrade
+from upgrade.plans import Plan, Upgrade, is_downgrade, takes_tasks_from_eager_members
 from upgrade.verdict.guidance import is_pushed
 
 RESTART: Final = "restart"
@@ -211,11 +211,11 @@ def _stop_and_start(
 def is_leader_last(hop: Upgrade) -> bool:
     """Whether a leader of the new release must not meet members of the old one.
 
-    It would make them use a version that they do not have (KAFKA-8649), or fail on the tasks that they report (2.6 to
-    3.0).
+    It would make them use a version that they do not have (KAFKA-8649), fail on the tasks that they report (2.6 to
+    3.0), or give them those of the new members (2.6 to 3.1).
     """
-    fails = not is_downgrade(hop.origin, hop.target) and fails_on_stateless_tasks(hop.origin, hop.target)
-    return is_pushed(hop.origin, hop.target) or fails
+    takes = not is_downgrade(hop.origin, hop.target) and takes_tasks_from_eager_members(hop.origin, hop.target)
+    return is_pushed(hop.origin, hop.target) or takes
 
 
 def back_rounds(rounds: Sequence[RollRound], configs: Mapping[str, InstanceConfig]) -> tuple[RollRound, ...]:

@@ -1,6 +1,7 @@
 """Cooperative rebalancing (KIP-429), warm-ups (KIP-441) and what else newer metadata carries, in real bytes."""
 
 from collections import Counter
+from itertools import permutations
 from uuid import UUID
 
 import pytest
@@ -36,6 +37,9 @@ from subscription_codec.consumer_protocol import (
 from tests.draws import examples
 from tests.group import Group
 from upgrade import StreamsConfig, release_named
+from upgrade.plans import documented_upgrade, order_by_capability, takes_tasks_from_eager_members
+from upgrade.releases import NEWEST_OF_LINE
+from upgrade.upgrade_from import implies_eager
 
 COUNTS = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 MIXED = Topology.of(
@@ -267,6 +271,31 @@ def test_an_eager_leader_before_3_2_moves_all_tasks_to_a_member_of_2_3(release, 
     group.add("b", "2.3.1", process=2)
 
     assert {"a": kept, "b": 4 - kept} == {name: len(tasks) for name, tasks in active(group.settle(leader="a")).items()}
+
+
+EAGER_UPGRADES = [
+    hop
+    for pair in permutations([release for release in NEWEST_OF_LINE.values() if release.is_released], 2)
+    if (hop := documented_upgrade(*pair)).upgrade_from and implies_eager(hop.upgrade_from)
+]
+
+
+def starves_its_own_members(hop):
+    """Return whether a newer member that joins two older ones, and leads, gets nothing of their large tasks."""
+    older, newer = order_by_capability(hop.origin, hop.target)
+    group = Group(COUNTS, SIZES, old1=older.name, old2=older.name)
+    group.cluster = evolve(group.cluster, end_offsets=dict.fromkeys(group.cluster.end_offsets, 100_000))
+    group.settle()
+    group.add("new", newer.name, process=3, upgrade_from=hop.upgrade_from)
+    group.settle(leader="new")
+    return not active(group.settle(leader="new"))["new"]
+
+
+def test_leaders_starve_their_own_eager_members_where_a_plan_names_it_as_a_hazard():
+    starving = {hop for hop in EAGER_UPGRADES if starves_its_own_members(hop)}
+
+    assert starving == {hop for hop in EAGER_UPGRADES if takes_tasks_from_eager_members(hop.origin, hop.target)}
+    assert {"2.6", "2.7", "2.8", "3.0", "3.1"} == {hop.target.line for hop in starving if hop.target.number >= (2, 4)}
 
 
 def test_an_eager_member_of_ours_reports_the_tasks_that_it_ran():

@@ -86,6 +86,17 @@ def test_what_the_group_does_without_an_instance_is_among_the_outcomes(release, 
     assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "stop C"))
 
 
+@pytest.mark.parametrize("release", ["2.5.1", "2.8.2", "3.9.2", "streams-assignor"])
+def test_a_group_that_was_eager_stays_eager(release):
+    """Its version shows no ``upgrade.from``, and it was taken as cooperative: one rebalance more than came."""
+    alive = run(f"{release},upgrade.from=2.3")
+    added, stopped = (look_ahead(seen(alive), step) for step in ("add", "stop C"))
+    mode = "leave" if release_named(release).leaves_on_close else ""
+
+    assert {1} == {outcome.rebalances for found in (added, stopped) for outcome in found.outcomes}
+    assert went_on(alive, make_step("stop", "C", mode=mode)) in outcomes(stopped)
+
+
 @pytest.mark.parametrize("release", ["2.3.1", "4.4.0"])
 @each_workload
 def test_an_instance_that_is_added_gets_tasks(release, workload):

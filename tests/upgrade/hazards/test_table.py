@@ -9,10 +9,11 @@ from attrs import evolve
 from tests.lab.integration.test_old_brokers import TESTED_WITH_BROKERS
 from tests.lab.integration.test_state_directories import PAIRS
 from tests.lab.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
+from tests.lab.integration.test_suspended_tasks import TESTED_WITH_A_GROUP
 from tests.upgrade.hazards.test_settings_java import TESTED
 from upgrade import advise, release_named
 from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, Severity, entries_between, hazards_between, order_hazards
-from upgrade.plans import Plan
+from upgrade.plans import Plan, takes_tasks_from_eager_members
 from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
@@ -64,7 +65,9 @@ def test_a_row_that_was_seen_names_releases_that_it_concerns(row):
 
 
 def test_every_row_that_was_seen_is_rerun_by_a_test():
-    assert {row.name for row in HAZARDS if row.seen} == {*PAIRS, *TESTED, *TESTED_WITH_BROKERS, *TESTED_WITH_COMPACTION}
+    rerun = {*PAIRS, *TESTED, *TESTED_WITH_BROKERS, *TESTED_WITH_COMPACTION, *TESTED_WITH_A_GROUP}
+
+    assert {row.name for row in HAZARDS if row.seen} == rerun
 
 
 def test_every_row_is_shown_in_some_plan():
@@ -132,11 +135,42 @@ def test_leaks_concern_the_release_that_has_them():
         ("process-values-rewritten", ("3.2", "3.3"), ("4.0", "4.4")),
         ("table-changelogs-of-1.0", ("0.11.0", "2.0"), ("1.0", "2.0")),
         ("exactly-once-switched-too-early", ("2.5", "2.8"), ("2.6", "3.9")),
+        ("tasks-leave-new-members", ("0.10.0", "3.1"), ("2.3", "3.2.0")),
+        ("tasks-leave-new-members", ("2.3", "2.6.0"), ("2.4", "2.8")),
+        ("tasks-leave-new-members", ("2.3", "2.8"), ("2.3", "2.5")),
+        ("tasks-go-back-too-early", ("2.8", "2.3"), ("3.2.0", "2.3")),
     ],
 )
 def test_an_upgrade_meets_what_its_releases_differ_in(name, met, not_met):
     assert name in names(*met)
     assert name not in names(*not_met)
+
+
+def test_tasks_leave_new_members_where_the_rule_of_plans_says_so():
+    pairs = [pair for pair in permutations(KAFKA, 2) if takes_tasks_from_eager_members(*pair)]
+    rows = [row for row in HAZARDS if row.name in TESTED_WITH_A_GROUP]
+
+    assert 2 * 25 * 16 == len(pairs)
+    assert pairs == [pair for pair in permutations(KAFKA, 2) if any(row.concerns(*pair) for row in rows)]
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "name"),
+    [
+        ("2.3", "2.8", "tasks-leave-new-members"),
+        ("1.1", "3.1", "tasks-leave-new-members"),
+        ("2.8", "2.3", "tasks-go-back-too-early"),
+        ("2.8", "1.1", None),  # offline
+        ("2.3", "3.9", None),
+        ("2.3", "2.5", None),
+        ("2.3", "4.3", None),  # through a bridge release
+        ("2.4", "2.8", None),
+    ],
+)
+def test_a_plan_names_that_tasks_leave_new_members_only_between_its_bounces(origin, target, name):
+    found = {each for hazard in advise(release_named(origin), release_named(target)).hazards for each in hazard.names}
+
+    assert found & TESTED_WITH_A_GROUP == ({name} if name else set())
 
 
 def test_a_bug_of_both_releases_is_named_only_if_upgrades_meet_it():

@@ -29,7 +29,14 @@ def test_an_offline_plan_stops_and_starts_all_at_once():
 
 @pytest.mark.parametrize(
     ("origin", "target", "expected"),
-    [("2.0.1", "2.1.1", True), ("2.3.1", "2.8.2", True), ("2.8.2", "2.3.1", False), ("2.8.2", "3.9.2", False)],
+    [
+        ("2.0.1", "2.1.1", True),
+        ("2.3.1", "2.8.2", True),
+        ("2.3.1", "3.1.2", True),
+        ("2.3.1", "3.2.3", False),
+        ("2.8.2", "2.3.1", False),
+        ("2.8.2", "3.9.2", False),
+    ],
 )
 def test_a_leader_that_old_members_must_not_meet_is_the_last_one(origin, target, expected):
     assert expected == is_leader_last(documented_upgrade(release_named(origin), release_named(target)))
