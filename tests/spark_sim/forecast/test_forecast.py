@@ -77,6 +77,17 @@ def test_what_the_group_does_after_a_restart_is_among_the_outcomes(release, work
     assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "restart B"))
 
 
+def test_a_new_process_id_is_that_of_no_other_process():
+    """Leaders would take the two processes for one, and its tasks would go to and fro between them."""
+    alive = run("3.9.2", "partitions=8 lag standbys=1")
+    ids = sorted(member.assignor.member.process_id.int for member in alive.members.values())
+    assert [1, 2, 3] == ids  # there is no room between them
+
+    found = look_ahead(seen(alive), "restart B", ephemeral=True)
+
+    assert found.is_safe, [outcome.violations for outcome in found.outcomes]
+
+
 @pytest.mark.parametrize("release", ["1.1.1", "2.5.1", "3.9.2"])
 @each_workload
 def test_what_the_group_does_without_an_instance_is_among_the_outcomes(release, workload):
