@@ -3,10 +3,12 @@
 import pytest
 from attrs import evolve
 
+from assignor.cli.group._what_if import forecast_lines
 from assignor.groups import inspect_group
 from assignor.task_assignor import HIGH_AVAILABILITY
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
 from spark_sim.model.scenario import Instance, Scenario, make_step
+from spark_sim.model.settle import MAX_REBALANCES
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.workload import Workload
 from subscription_codec import TaskId, decode_assignment, encode_assignment
@@ -86,6 +88,31 @@ def test_a_new_process_id_is_that_of_no_other_process():
     found = look_ahead(seen(alive), "restart B", ephemeral=True)
 
     assert found.is_safe, [outcome.violations for outcome in found.outcomes]
+
+
+def warmed_up(partitions):
+    """A group of which a member has found nothing on its disk: one that loses its disk again has much to warm up."""
+    line = f"A@3.9.2 B@3.9.2 | with partitions={partitions} lag ephemeral | stop leave B | start B"
+    return seen(Simulation(Scenario.parse(line)).run())
+
+
+def test_many_tasks_that_warm_up_are_no_danger():
+    found = look_ahead(warmed_up(48), "restart A", ephemeral=True)
+
+    assert found.is_safe, [outcome.violations for outcome in found.outcomes]
+    assert max(outcome.rebalances for outcome in found.outcomes) > MAX_REBALANCES
+    assert all(outcome.at_rest for outcome in found.outcomes)
+
+
+def test_an_outcome_says_that_tasks_still_warm_up(monkeypatch):
+    group = warmed_up(12)
+    monkeypatch.setattr("spark_sim.model.settle.MAX_PROBING_REBALANCES", 1)
+
+    found = look_ahead(group, "restart A", ephemeral=True)
+
+    assert found.is_safe
+    assert {False, True} == {outcome.as_json()["at_rest"] for outcome in found.outcomes}
+    assert 1 == sum("still warm up" in line for line in forecast_lines(found))
 
 
 @pytest.mark.parametrize("release", ["1.1.1", "2.5.1", "3.9.2"])
