@@ -53,7 +53,7 @@ def decode_subscription(
     >>> decode_subscription(bytes.fromhex("0000000c0000000dcafe"))
     FutureSubscription(version=12, supported_version=13, rest=b'\xca\xfe')
     """
-    data = require_bytes(userdata)
+    data = userdata if type(userdata) is bytes else require_bytes(userdata)
     version = int.from_bytes(data[:4], "big", signed=True)
     layout = SUBSCRIPTION_LAYOUTS.get(version) if version <= supported_version else None
     if layout is None:

@@ -221,7 +221,7 @@ def _decode(message: bytes | None, layouts: Mapping[int, Layout], strict: bool) 
         raise Truncated(f"needs 2 bytes, {len(data)} left", 0, "version")
     if version < 0:
         raise BadVersion(f"consumer protocol version {version}; the lowest is 0", 0, "version")
-    record = layouts[min(version, HIGHEST_SUPPORTED_VERSION)].decode(data)
+    record = (layouts.get(version) or layouts[HIGHEST_SUPPORTED_VERSION]).decode(data)
     if strict:
         reject_trailing_bytes(record, len(data))
     return record

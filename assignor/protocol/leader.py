@@ -217,8 +217,8 @@ def _assign_to_members(
     """
     tasks = plan.tasks
     members = [member for process in processes for member in process.members]
-    existing = set(chain.from_iterable(tasks.values()))
-    owners = group.owners_by_partition(members, existing) if settings.behaviour.cooperative else {}
+    claiming = [member for member in members if member.owned_by_topic] if settings.behaviour.cooperative else []
+    owners = group.owners_by_partition(claiming, set(chain.from_iterable(tasks.values()))) if claiming else {}
     stateful = frozenset(task for task, info in plan.task_infos.items() if info.stateful)
     lag_based = settings.behaviour.lag_based
     if settings.behaviour.fails_on_missing_lag:

@@ -75,7 +75,9 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         _WITH_AGAIN,
     ),
     DeviationKind.STILL_RUNNING: DeviationMeaning(
-        "the old instance is still running: the command has restarted another one, or none", _AGAIN_OR_BACK
+        "the old instance is still running: the command has restarted another one, or none, or has started the new one "
+        "beside it",
+        _AGAIN_OR_BACK,
     ),
     DeviationKind.OLD_RELEASE: DeviationMeaning(
         "the old release was started again: the image, package or unit of the instance was not changed", _AGAIN_OR_BACK

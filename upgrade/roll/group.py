@@ -250,9 +250,12 @@ def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
         if before <= ids and before and not ids - before:
             text = f"{instance} has not joined again: its members are those of before"
             kind = DeviationKind.STILL_RUNNING
-        elif len(ids - before) < expected or ids & before:
+        elif len(ids - before) < expected:
             text = f"{instance} has {len(ids - before)} of {_members(expected)}"
             kind = DeviationKind.NOT_RETURNED
+        elif still := ids & before:
+            text = f"{instance} has joined; {_members(len(still))} of before still counted"
+            kind = DeviationKind.STILL_RUNNING
         else:
             continue
         more = {"instances": (instance,), "is_patient": by_hand}

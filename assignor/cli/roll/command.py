@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from assignor.cli._exit_status import CommandFailed
-from assignor.cli.group._lookup import LOOKUP_LOADERS, Lookup, load_lookup
-from assignor.cli.group._what_if import read_config
+from assignor.cli.group._lookup import LOOKUP_LOADERS, load_lookup
 from assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
@@ -26,75 +23,40 @@ from assignor.cli.params import (
     complete_release,
     silence_client_logs,
 )
-from assignor.cli.plan._live_group import read_group
-from assignor.cli.plan.application_settings import read_settings
-from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
-from assignor.cli.roll._brokers import (
-    LOOK_SECONDS,
-    NO_FORECAST_OF_NODES,
-    finalize_command,
-    ids_of,
-    instances_of,
-    look_at_cluster,
-    plan_cluster,
-    refuse_group_options,
-)
+from assignor.cli.roll._answers import RollAnswers, by_option
+from assignor.cli.roll._brokers import finalize_command, refuse_group_options
 from assignor.cli.roll._commands import CommandTemplate
-from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, RollView, drive
-from assignor.cli.roll._forecast import expectation_of
-from assignor.cli.roll._instances import InstanceNames, names_of, read_instances, seen_instances
+from assignor.cli.roll._driver import Interrupts, RollSettings, RollView, drive
+from assignor.cli.roll._instances import names_of, read_instances
 from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
-from assignor.cli.roll._lock import cluster_lock, user_name
-from assignor.cli.roll._look import LiveLook, look_at
-from assignor.cli.roll._output import RollJson, RollLines, expectation_text, plan_lines, question_lines
+from assignor.cli.roll._options import LiveTarget, RollOptions
+from assignor.cli.roll._output import RollJson, RollLines
 from assignor.cli.roll._report import report_lines
+from assignor.cli.roll._subjects import RollSubject, brokers_subject, group_subject
 from assignor.formats.console import SafeConsole
 from assignor.formats.progress import step
-from assignor.formats.text import printable, sanitize
+from assignor.formats.text import sanitize
 from assignor.groups import LOOKUP_TIMEOUT_SECONDS
-from assignor.groups.described_group import WITHOUT_METADATA
 from subscription_codec import StreamsAssignorError
-from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
-from upgrade.cluster.brokers.protocol_versions import broker_release
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.errors import UpgradeError
-from upgrade.patch_levels import is_same_release
-from upgrade.releases import Release, resolve_release
-from upgrade.roll.cluster import CLUSTER_RULES, cluster_rounds
+from upgrade.releases import resolve_release
 from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, AskOperator, BeginStep, next_instances
-from upgrade.roll.expectation import Expectation
-from upgrade.roll.gates import RollRules
-from upgrade.roll.group import GROUP_RULES
+from upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK
 from upgrade.roll.journal import PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import (
     BROKERS,
-    BY_HAND,
     DEFAULT_MAX_LAG,
     DEFAULT_MAX_UNOWNED_S,
-    DEFAULT_SESSION_S,
     DEFAULT_TIMEOUT_S,
+    GROUP,
     ONCE,
-    RESTART,
-    START,
-    STOP,
-    RollLimits,
     RollPlan,
-    check_plan,
-    group_rounds,
 )
-from upgrade.roll.state import ABOUT_DEVIATION, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin, replay
-from upgrade.streams_config import StreamsConfig
-from upgrade.verdict.conditions import features_named
-
-if TYPE_CHECKING:
-    from upgrade.cluster.client.feature_client import FeatureClient
+from upgrade.roll.state import ABOUT_DEVIATION, RollState, begin, replay
 
 NEEDS_DECISION: Final = 3
 ROLLED_BACK_INSTEAD: Final = 4
 INTERRUPTED: Final = 130
 _DAY: Final = 86_400
-_NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 
 
 @click.command
@@ -266,185 +228,16 @@ def roll(
     target = LiveTarget(servers, config, lookup, resolve_release(options.assume).release if options.assume else None)
     try:
         if brokers:
-            subject = _of_brokers(options, target, verbs)
+            subject = brokers_subject(options, target, verbs)
             commands = {**commands, ONCE: finalize_command(servers, command_config, options.target, options.assume)}
         else:
-            subject = _of_group(options, target, verbs)
+            subject = group_subject(options, target, verbs)
         status = _roll(options, commands, verbs, subject)
     except click.ClickException:
         raise
     except StreamsAssignorError as error:
         raise CommandFailed(sanitize(str(error))) from error
     context.exit(status)
-
-
-@frozen(kw_only=True)
-class RollOptions:
-    """The options of the command line."""
-
-    group: str
-    target: str
-    origin: str | None
-    restart: str | None
-    stop: str | None
-    start: str | None
-    by_hand: bool
-    instances_file: Path | None
-    batch: int
-    canary: str | None
-    offline: bool
-    without: str | None
-    max_unowned: float
-    max_lag: int
-    timeout: float
-    session_timeout: float | None
-    interval: float
-    settings_file: Path | None
-    state: str
-    no_forecast: bool
-    yes: bool
-    accept_no_way_back: bool
-    answer: str | None
-    back: bool
-    journal_path: Path | None
-    report_path: Path | None
-    no_lock: bool
-    dry_run: bool
-    as_json: bool
-    assume: str | None
-    client: str | None
-
-    def commands(self) -> tuple[Mapping[str, CommandTemplate], tuple[str, ...]]:
-        """Return the templates by verb, and the verbs of a restart; wrong usage if they do not fit together."""
-        texts = {RESTART: self.restart, STOP: self.stop, START: self.start}
-        given = {verb: text for verb, text in texts.items() if text is not None}
-        fits = (*given,) in {(RESTART,), (STOP, START)} and not self.by_hand
-        only_shown = self.dry_run and not given
-        if not (fits or only_shown or (self.by_hand and not given)):
-            raise click.UsageError("expected --restart, or --stop and --start, or --by-hand")
-        try:
-            templates = {verb: CommandTemplate.parse(text) for verb, text in given.items()}
-        except UpgradeError as error:
-            raise click.UsageError(str(error)) from error
-        return templates, tuple(given) or (BY_HAND,)
-
-    def check_releases(self) -> None:
-        """Refuse names that are no releases, before anything is looked at."""
-        for option, name in {"--to": self.target, "--from": self.origin}.items():
-            try:
-                if name is not None:
-                    resolve_release(name, self.assume)
-            except UpgradeError as error:
-                raise click.BadParameter(str(error), param_hint=option) from error
-
-    @property
-    def limits(self) -> RollLimits:
-        """How long is waited, and for what."""
-        return RollLimits(
-            timeout_s=self.timeout,
-            max_unowned_s=self.max_unowned,
-            max_lag=self.max_lag,
-            session_timeout_s=self.session_timeout or DEFAULT_SESSION_S,
-        )
-
-    @property
-    def journal(self) -> Path:
-        """The file of the journal."""
-        names = (_NOT_IN_A_NAME.sub("_", name) for name in (self.group, self.target))
-        return self.journal_path or Path(f"{'-to-'.join(names)}.roll.jsonl")
-
-
-@frozen
-class LiveTarget:
-    """The cluster of a roll."""
-
-    servers: str
-    config: CommandConfig = field(repr=False)
-    lookup: Lookup
-    assume: Release | None
-
-
-@frozen
-class RollSubject:
-    """What a roll of a group and a roll of brokers do differently."""
-
-    targets: frozenset[str]
-    """The names of the release that is to be reached."""
-    plan: Callable[[RollView], RollPlan | None]
-    """Derive the plan and show it; None: nothing is to be done."""
-    rules: RollRules[Any]
-    looking: Callable[[RollState], tuple[Callable[[], Any], Callable[[BeginStep], Expectation]]]
-    """Return how to look, and what is expected of a step after the last look."""
-    lock: Callable[[RollView], AbstractContextManager[Callable[[], None]]]
-
-
-def _of_group(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
-    def looking(state: RollState) -> tuple[Callable[[], Any], Callable[[BeginStep], Expectation]]:
-        names = names_of(state.plan.instances)
-        last: list[LiveLook] = []
-
-        def look() -> Any:
-            last[:] = [_look(options, target, names)]
-            return last[0].seen
-
-        return look, lambda first: _expectation(options, first, last[0], names)
-
-    wanted = resolve_release(options.target, options.assume)
-    targets = frozenset(release.name for release in wanted.candidates)
-    return RollSubject(
-        targets, partial(_plan, options, target, verbs), GROUP_RULES, looking, partial(_lock, options, target)
-    )
-
-
-def _lock(options: RollOptions, target: LiveTarget, view: RollView) -> AbstractContextManager[Callable[[], None]]:
-    return cluster_lock(options.group, target.servers, target.config.settings, target.lookup, view.note)
-
-
-def _of_brokers(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
-    from upgrade.cluster.client.feature_client import FeatureClient
-
-    client = FeatureClient(target.servers, settings=target.config.settings, timeout_seconds=LOOK_SECONDS)
-
-    def looking(state: RollState) -> tuple[Callable[[], Any], Callable[[BeginStep], Expectation]]:
-        ids = ids_of(state.plan.instances)
-        return (lambda: look_at_cluster(client, ids)), lambda _step: Expectation(why_none=NO_FORECAST_OF_NODES)
-
-    def plan(view: RollView) -> RollPlan | None:
-        return _planned_cluster(options, client, verbs, view)
-
-    targets = frozenset({broker_release(options.target, options.assume).name})
-    return RollSubject(targets, plan, CLUSTER_RULES, looking, partial(_lock, options, target))
-
-
-def _planned_cluster(
-    options: RollOptions, client: FeatureClient, verbs: tuple[str, ...], view: RollView
-) -> RollPlan | None:
-    """Derive the plan of a cluster, and show it; None: it runs the release, with its levels."""
-    health = client.describe_health()
-    found = plan_cluster(health, options.target, options.origin, options.instances_file, options.assume)
-    if found.advice is None:
-        view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
-        return None
-    if not options.as_json:
-        for line in broker_plan_lines(found.advice, DisplayOptions()):
-            view.note(line)
-    roll_plan = RollPlan(
-        name=BROKERS,
-        origin=found.advice.origin,
-        target=found.advice.target,
-        rounds=cluster_rounds(found.advice),
-        instances=instances_of(found.node_ids),
-        kind=BROKERS,
-        verbs=verbs,
-        canary=options.canary,
-        limits=options.limits,
-        notes=found.advice.warnings,
-    )
-    check_plan(roll_plan)
-    if not options.as_json:
-        for line in plan_lines(roll_plan):
-            view.note(line)
-    return roll_plan
 
 
 def _view(*, as_json: bool) -> RollView:
@@ -520,87 +313,6 @@ def _unknown(state: RollState) -> str:
     return f"nothing was under way after step {state.steps}. The same command continues"
 
 
-# -- planning --------------------------------------------------------------------------------------------------------
-
-
-def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view: RollView) -> RollPlan | None:
-    """Derive the plan from what the group is, and show it; None: it runs the release already."""
-    found = _look(options, target, InstanceNames({}))
-    if found.group is None:
-        raise CommandFailed(f"group {printable(options.group)}: {found.seen.problem or 'it does not exist'}")
-    if not found.group.is_streams and found.group.described.state not in WITHOUT_METADATA:
-        shown = " ".join(filter(None, (found.seen.state, found.group.described.type, found.group.described.protocol)))
-        raise CommandFailed(f"group {printable(options.group)}: expected a classic group of Kafka Streams, got {shown}")
-    live = read_group(options.group, target.servers, target.config, options.client, target.assume)
-    wanted = resolve_release(options.target, options.assume)
-    origin = resolve_release(options.origin, options.assume) if options.origin else live.origin(wanted)
-    if is_same_release(origin, wanted):
-        view.note(f"{options.group} runs {wanted.release} already: nothing to do")
-        return None
-    absent = features_named(options.without) if options.without else frozenset()
-    application = PlannedApplication(
-        group=live,
-        absent=absent,
-        settings=read_settings(options.settings_file) if options.settings_file else None,
-        settings_source=str(options.settings_file),
-    )
-    planned = plan_for(application, origin, wanted, offline=options.offline)
-    if not options.as_json:
-        for line in _plan_text(planned):
-            view.note(line)
-    if planned.reasons or not planned.is_safe:
-        why = planned.blocked or "the plan is unsafe, see above: --without names what the application does not have"
-        raise CommandFailed(sanitize(f"{options.group}: {why}"))
-    names = read_instances(options.instances_file) if options.instances_file else seen_instances(found.group)
-    roll_plan = RollPlan(
-        name=options.group,
-        origin=planned.advice.origin,
-        target=planned.advice.target,
-        rounds=group_rounds(planned.advice),
-        instances=names.instances(found.group),
-        verbs=verbs,
-        batch=options.batch,
-        canary=options.canary,
-        limits=options.limits,
-        notes=planned.advice.notes,
-    )
-    check_plan(roll_plan)
-    if not options.as_json:
-        for line in plan_lines(roll_plan):
-            view.note(line)
-    state = begin(roll_plan)
-    seen = _look(options, target, names)
-    first = BeginStep(1, roll_plan.rounds[0], next_instances(state, roll_plan.rounds[0], seen.seen.leader))
-    view.note(
-        f"first step, {', '.join(first.instances)}: {expectation_text(_expectation(options, first, seen, names))}"
-    )
-    return roll_plan
-
-
-def _plan_text(planned: ApplicationPlan) -> Iterator[str]:
-    view = DisplayOptions()
-    yield from group_plan_lines(planned.advice, view, planned.checked, blocked=planned.blocked, judged=planned.judged)
-    yield ""
-
-
-def _look(options: RollOptions, target: LiveTarget, names: InstanceNames) -> LiveLook:
-    return look_at(target.lookup, options.group, names, target.assume)
-
-
-def _expectation(options: RollOptions, first: BeginStep, found: LiveLook, names: InstanceNames) -> Expectation:
-    if options.no_forecast:
-        return Expectation(why_none="--no-forecast")
-    config = read_config(options.settings_file) if options.settings_file else StreamsConfig()
-    return expectation_of(
-        first,
-        found.group,
-        names,
-        config,
-        ephemeral=options.state == "ephemeral",
-        session_timeout_s=options.session_timeout,
-    )
-
-
 # -- the state -------------------------------------------------------------------------------------------------------
 
 
@@ -619,7 +331,7 @@ def _state(
         view.record(journal.append(PlanRecorded(plan=planned)), state)
         return options, state
     state = replay(journal.records, str(journal.path))
-    _check_same(options, state.plan, verbs, journal.path, subject.targets)
+    _check_same(options, state.plan, verbs, journal.path, subject)
     state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits))
 
     def write(record: Any) -> None:
@@ -637,25 +349,27 @@ def _state(
                 step=found.step,
                 kind=found.kind,
                 instances=found.instances,
-                by=_by("--answer"),
+                by=by_option("--answer"),
             )
         )
         options = evolve(options, answer=None)
     if not state.outcome or options.back:
         write(RollResumed(torn=journal.is_torn))
     if options.back and not state.is_going_back and not state.wants_back:
-        write(QuestionAnswered(about="back", option=SafeOption.BACK, by=_by("--back")))
+        write(QuestionAnswered(about="back", option=SafeOption.BACK, by=by_option("--back")))
     return options, state
 
 
-def _check_same(
-    options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], path: Path, wanted: frozenset[str]
-) -> None:
+def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], path: Path, subject: RollSubject) -> None:
     """Refuse to continue another roll."""
-    if plan.name != options.group or plan.target not in wanted:
+    if (plan.kind, plan.name) != (subject.kind, options.group) or plan.target not in subject.targets:
+        begun, wanted = (
+            name if kind == GROUP else "--brokers"
+            for kind, name in ((plan.kind, plan.name), (subject.kind, options.group))
+        )
         raise CommandFailed(
-            f"{path} is the journal of {plan.name} to {plan.target}, not of {options.group} to {options.target}: "
-            "--journal names another file"
+            f"{path} is the journal of {begun} to {plan.target}, not of {wanted} to {options.target}: --journal names "
+            "another file"
         )
     if plan.verbs != verbs:
         raise CommandFailed(
@@ -663,14 +377,10 @@ def _check_same(
         )
     if options.canary not in (None, plan.canary):
         raise CommandFailed(f"{path} was begun with the canary {plan.canary or 'of nobody'}, got {options.canary}")
-    if options.instances_file and options.group != BROKERS:
+    if options.instances_file and plan.kind == GROUP:
         named = read_instances(options.instances_file)
         if named != names_of(plan.instances):
             raise CommandFailed(f"{path} was begun with other instances than those of {options.instances_file}")
-
-
-def _by(option: str) -> str:
-    return f"{option}, {user_name()}"
 
 
 # -- executing -------------------------------------------------------------------------------------------------------
@@ -691,38 +401,10 @@ def _settings(
         look=look,
         expect=expect,
         commands=commands,
-        ask=_Answers(options, view, interrupts).ask,
+        ask=RollAnswers(options, view, interrupts).ask,
         check_lock=check_lock,
         view=view,
         interrupts=interrupts,
         interval_s=options.interval,
         command_timeout_s=options.timeout,
     )
-
-
-class _Answers:
-    """Answers questions: by options, or by asking at a terminal."""
-
-    def __init__(self, options: RollOptions, view: RollView, interrupts: Interrupts) -> None:
-        self._options = options
-        self._interrupts = interrupts
-        self._view = view
-        self._answer = SafeOption(options.answer) if options.answer else None
-
-    def ask(self, question: AskOperator, state: RollState) -> Decided | None:
-        """Return the answer; None if nobody can give it now."""
-        options = self._options
-        if question.about == ABOUT_PLAN and (options.yes or options.back):
-            return Decided(SafeOption.CONTINUE, _by("--yes"))
-        if question.about == ABOUT_WAY_BACK and options.accept_no_way_back:
-            return Decided(SafeOption.CONTINUE, _by("--accept-no-way-back"))
-        if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK) and self._answer in question.options:
-            answer, self._answer = self._answer, None
-            return Decided(answer, _by("--answer"))
-        for line in question_lines(question, state):
-            self._view.note(line)
-        if not sys.stdin.isatty() or options.as_json:
-            return None
-        choices = click.Choice([option.value for option in question.options])
-        with self._interrupts.at_once():
-            return Decided(SafeOption(click.prompt("decision", type=choices, err=True)), _by("at the terminal"))

@@ -134,8 +134,10 @@ class GroupLock:
         while not self._ended.wait(_HEARTBEAT_SECONDS):
             try:
                 if self._lost:
-                    self._member_id, self._generation = "", -1
-                    self._join(Deadline(SESSION_SECONDS))
+                    # With its member id: a coordinator that has restarted may count it still, and a second member of
+                    # this process would not lead.
+                    self._generation = -1
+                    self._join(Deadline(3 * SESSION_SECONDS))
                     self._lost = ""
                 else:
                     self._heartbeat(Deadline(_REQUEST_SECONDS))

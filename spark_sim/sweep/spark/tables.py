@@ -21,7 +21,7 @@ from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
 from spark_sim.table import Row, Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 SHARED_OUT: Final = "take an --out that driver and workers share, such as the URI of a storage that all of them reach"
 _ROWS_PER_JOB: Final = 100_000
@@ -89,8 +89,10 @@ class SparkTables(TableStore):
             if error.getCondition() in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
                 return None
             raise TablesError(f"{self.out}/{table.name} cannot be read: {str(error).splitlines()[0]}") from None
+        if not names and self.storage_format == "json":
+            return None  # a table without rows has no columns
         if lacking := [column.name for column in table.columns if column.name not in names]:
-            raise TablesError(f"{self.out}/{table.name} lacks the column {lacking[0]}: it is no table of a sweep")
+            raise TablesError(f"{self.out}/{table.name} lacks the column {lacking[0]}: it is another table")
         return frame
 
     def units(self, columns: Sequence[str], keys: Collection[str]) -> Iterator[Row]:
@@ -107,7 +109,7 @@ class SparkTables(TableStore):
 
         if self.storage_format not in FILE_FORMATS and self.frame(UNITS) is None:
             empty = self.spark.createDataFrame([], UNITS.ddl()).withColumn("batch", lit(""))
-            empty.write.partitionBy("batch").mode("append").format(self.storage_format).save(f"{self.out}/{UNITS.name}")
+            self._writer(empty).partitionBy("batch").mode("append").save(f"{self.out}/{UNITS.name}")
 
     def append(self, rows: DataFrame, batch: str) -> None:
         """Commit rows of units as one batch.
@@ -119,10 +121,10 @@ class SparkTables(TableStore):
 
         units = f"{self.out}/{UNITS.name}"
         if self.storage_format in FILE_FORMATS:
-            rows.write.format(self.storage_format).save(f"{units}/batch={batch}")
+            self._writer(rows).save(f"{units}/batch={batch}")
         else:
-            table = rows.withColumn("batch", lit(batch)).write.partitionBy("batch").mode("append")
-            table.format(self.storage_format).save(units)
+            table = rows.withColumn("batch", lit(batch))
+            self._writer(table).partitionBy("batch").mode("append").save(units)
 
     def batch(self, name: str) -> list[tuple[str, str]]:
         """Return the key and the result of each unit of a batch that was just committed."""
@@ -181,7 +183,7 @@ class SparkTables(TableStore):
         return units.join(kinds, "unit_key").selectExpr("kind_id", "inline(runs)")
 
     def _save(self, frame: DataFrame, table: Table) -> None:
-        frame.write.mode("overwrite").format(self.storage_format).save(f"{self.out}/{table.name}")
+        self._writer(frame).mode("overwrite").save(f"{self.out}/{table.name}")
 
     def _of_rows(self, table: Table, rows: list[Row]) -> DataFrame:
         import pyarrow as pa
@@ -240,10 +242,14 @@ class SparkTables(TableStore):
         for batch in batches:
             rows: Any = pa.Table.from_batches([batch.cast(schema)])
             frame = self.spark.createDataFrame(rows, table.ddl())
-            frame.write.mode("append").format(self.storage_format).save(f"{self.out}/{table.name}")
+            self._writer(frame).mode("append").save(f"{self.out}/{table.name}")
             count += batch.num_rows
         if (found := self._count(table) if count else 0) != count:
             raise TablesError(f"{found} of {count} rows of {table.name} are in {self.out}: {SHARED_OUT}")
+
+    def _writer(self, frame: DataFrame) -> DataFrameWriter:
+        """Return what writes a frame; lines of JSON name null columns too, or a table would lack them."""
+        return frame.write.format(self.storage_format).option("ignoreNullFields", "false")
 
     def _require_own_files(self, table: Table) -> None:
         """Refuse files below the folder of a table that Spark did not write: replacing the table would remove them.
@@ -261,7 +267,8 @@ class SparkTables(TableStore):
                 return
             raise
         if foreign:
-            raise TablesError(f"{foreign[0]['path']} is no part of a table of a sweep: take another --out")
+            path = foreign[0]["path"]
+            raise TablesError(f"{path} is no part of a table in {self.storage_format}: take another --out")
 
     def _clear(self, table: Table) -> None:
         if (frame := self.frame(table)) is not None:

@@ -254,3 +254,12 @@ def test_there_is_no_way_back_afterwards(files):
 
     assert 1 == back.exit_code, back.output
     assert "no way back" in back.output
+
+
+def test_a_group_that_is_called_brokers_does_not_continue_their_roll(files):
+    of_files(files)
+    words = ("brokers", "--to", "4.3.1", "--restart", "x", "--no-lock", "--journal", str(files / "j"))
+    done = run(*words)
+
+    assert 1 == done.exit_code
+    assert "is the journal of --brokers to 4.3.1, not of brokers to 4.3.1" in done.output

@@ -17,7 +17,7 @@ from upgrade.plans import all_upgrades
 
 PAIR = {"from": "1.1", "to": "2.0", "members": "2"}
 WRONG = [
-    ({"matrix": "kip"}, "expected matrix to be one of kip-268, all, brokers, history, streams, got 'kip'"),
+    ({"matrix": "kip"}, "expected matrix to be one of kip-268, all, brokers, history, streams, roll, got 'kip'"),
     ({"table": "Runs"}, "expected table to be one of kinds, runs, counterexamples, deviations, upgrades, got 'Runs'"),
     (
         {"memory": "1g"},

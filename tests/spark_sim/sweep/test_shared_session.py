@@ -127,7 +127,7 @@ def test_fresh_leaves_what_is_no_table_of_a_sweep(spark, tmp_path):
     uri = (tmp_path / "out").as_uri()
     sweep_to(spark, uri)
     spark.range(3).write.parquet(f"{uri}/kinds", mode="overwrite")
-    with pytest.raises(ResultFolderError, match="kinds lacks the column kind_id: it is no table of a sweep"):
+    with pytest.raises(ResultFolderError, match="kinds lacks the column kind_id: it is another table"):
         sweep_to(spark, uri, fresh=True)
 
     assert 3 == spark.read.parquet(f"{uri}/kinds").count()
@@ -140,7 +140,7 @@ def test_files_that_no_sweep_wrote_are_left_and_named(spark, tmp_path, fresh):
     uri = (tmp_path / "out").as_uri()
     sweep_to(spark, uri)
     (tmp_path / "out" / "runs" / "events.out.tfevents").write_text("mine")
-    with pytest.raises(ResultFolderError, match=r"runs/events\.out\.tfevents is no part of a table of a sweep"):
+    with pytest.raises(ResultFolderError, match=r"runs/events\.out\.tfevents is no part of a table in parquet"):
         sweep_to(spark, uri, fresh=fresh)
 
     assert len(PAIR.units) == spark.read.parquet(f"{uri}/units").count()
@@ -150,7 +150,7 @@ def test_files_that_no_sweep_wrote_are_left_and_named(spark, tmp_path, fresh):
 def test_a_foreign_table_is_left_without_fresh_too(spark, tmp_path):
     uri = (tmp_path / "out").as_uri()
     spark.range(3).write.parquet(f"{uri}/runs")
-    with pytest.raises(ResultFolderError, match="runs lacks the column kind_id: it is no table of a sweep"):
+    with pytest.raises(ResultFolderError, match="runs lacks the column kind_id: it is another table"):
         sweep_to(spark, uri)
 
     assert 3 == spark.read.parquet(f"{uri}/runs").count()

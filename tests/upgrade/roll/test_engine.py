@@ -389,6 +389,18 @@ def test_waiting_longer_is_an_answer():
     assert RollFinished("finished") == operator.go()
 
 
+def test_an_old_member_that_is_still_counted_beside_the_new_one_is_named():
+    """It was "a has 1 of 1 member", as if all were well."""
+    operator = Operator(limits=plan().limits.__class__(timeout_s=100, max_unowned_s=900))
+    operator.until(RunCommand)
+    operator.more = (member("a", OLD, active=frozenset()),)
+    operator.patience = 25
+
+    found = operator.found()
+    assert (DeviationKind.STILL_RUNNING, ("a",)) == (found.kind, found.instances)
+    assert "a has joined; 1 member of before still counted" in found.observed
+
+
 def test_a_member_that_is_the_old_one_is_still_running():
     operator = broken(member("a", OLD), 250, limits=plan().limits.__class__(timeout_s=100, max_unowned_s=900))
 

@@ -19,6 +19,7 @@ class Coordinator:
     def __init__(self):
         self.members = []
         self.given = 0
+        self.pending = set()
         self.fails = {}
         self.beats = Event()
 
@@ -34,8 +35,12 @@ class Coordinator:
         member = fields["member_id"]
         if not member:
             self.given += 1
+            self.pending.add(f"m{self.given}")
             return SimpleNamespace(error_code=MEMBER_ID_REQUIRED, member_id=f"m{self.given}")
         if member not in self.members:
+            if member not in self.pending:
+                return SimpleNamespace(error_code=UNKNOWN_MEMBER_ID, error_message="")
+            self.pending.remove(member)
             self.members.append(member)
         members = [SimpleNamespace(member_id=name) for name in self.members]
         leader = self.members[0]
@@ -138,6 +143,20 @@ def test_a_coordinator_that_is_silent_for_a_session_loses_the_lock(coordinator, 
         until(lambda: held._lost)
         with pytest.raises(LockLost, match=r"connection refused|no coordinator has answered"):
             held.check()
+
+
+def test_a_coordinator_that_has_restarted_and_counts_this_process_still_gives_it_the_lock_again(
+    coordinator, monkeypatch
+):
+    """A roll of the one broker ended because its own former member held the lock."""
+    monkeypatch.setattr(group_lock, "SESSION_SECONDS", 0.05)
+    with lock() as held:
+        for name in ("HeartbeatRequest", "JoinGroupRequest"):
+            coordinator.fails[name] = lambda: Unreachable("h:1: connection refused")
+        until(lambda: held._lost)
+        coordinator.fails.clear()
+        held.check()
+        assert ["m1"] == coordinator.members
 
 
 def test_what_is_not_allowed_is_said(coordinator):

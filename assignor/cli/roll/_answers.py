@@ -1,0 +1,48 @@
+"""Who answers the questions of a roll: options, or somebody at a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from assignor.cli.roll._driver import Decided, Interrupts, RollView
+from assignor.cli.roll._lock import user_name
+from assignor.cli.roll._options import RollOptions
+from assignor.cli.roll._output import question_lines
+from upgrade.roll.deviations import SafeOption
+from upgrade.roll.engine import AskOperator
+from upgrade.roll.state import ABOUT_PLAN, ABOUT_WAY_BACK, RollState
+
+
+def by_option(option: str) -> str:
+    """Name who has given an option."""
+    return f"{option}, {user_name()}"
+
+
+class RollAnswers:
+    """Answers questions: by options, or by asking at a terminal."""
+
+    def __init__(self, options: RollOptions, view: RollView, interrupts: Interrupts) -> None:
+        self._options = options
+        self._interrupts = interrupts
+        self._view = view
+        self._answer = SafeOption(options.answer) if options.answer else None
+
+    def ask(self, question: AskOperator, state: RollState) -> Decided | None:
+        """Return the answer; None if nobody can give it now."""
+        options = self._options
+        if question.about == ABOUT_PLAN and (options.yes or options.back):
+            return Decided(SafeOption.CONTINUE, by_option("--yes"))
+        if question.about == ABOUT_WAY_BACK and options.accept_no_way_back:
+            return Decided(SafeOption.CONTINUE, by_option("--accept-no-way-back"))
+        if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK) and self._answer in question.options:
+            answer, self._answer = self._answer, None
+            return Decided(answer, by_option("--answer"))
+        for line in question_lines(question, state):
+            self._view.note(line)
+        if not sys.stdin.isatty() or options.as_json:
+            return None
+        choices = click.Choice([option.value for option in question.options])
+        with self._interrupts.at_once():
+            return Decided(SafeOption(click.prompt("decision", type=choices, err=True)), by_option("at the terminal"))

@@ -1,0 +1,113 @@
+"""The options of ``roll``, as given, and the cluster that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+from attrs import field, frozen
+
+from assignor.cli.group._lookup import Lookup
+from assignor.cli.roll._commands import CommandTemplate
+from upgrade.cluster.client.command_config import CommandConfig
+from upgrade.errors import UpgradeError
+from upgrade.releases import Release, resolve_release
+from upgrade.roll.plan import (
+    BY_HAND,
+    DEFAULT_SESSION_S,
+    RESTART,
+    START,
+    STOP,
+    RollLimits,
+)
+
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
+
+
+@frozen(kw_only=True)
+class RollOptions:
+    """The options of the command line."""
+
+    group: str
+    target: str
+    origin: str | None
+    restart: str | None
+    stop: str | None
+    start: str | None
+    by_hand: bool
+    instances_file: Path | None
+    batch: int
+    canary: str | None
+    offline: bool
+    without: str | None
+    max_unowned: float
+    max_lag: int
+    timeout: float
+    session_timeout: float | None
+    interval: float
+    settings_file: Path | None
+    state: str
+    no_forecast: bool
+    yes: bool
+    accept_no_way_back: bool
+    answer: str | None
+    back: bool
+    journal_path: Path | None
+    report_path: Path | None
+    no_lock: bool
+    dry_run: bool
+    as_json: bool
+    assume: str | None
+    client: str | None
+
+    def commands(self) -> tuple[Mapping[str, CommandTemplate], tuple[str, ...]]:
+        """Return the templates by verb, and the verbs of a restart; wrong usage if they do not fit together."""
+        texts = {RESTART: self.restart, STOP: self.stop, START: self.start}
+        given = {verb: text for verb, text in texts.items() if text is not None}
+        fits = (*given,) in {(RESTART,), (STOP, START)} and not self.by_hand
+        only_shown = self.dry_run and not given
+        if not (fits or only_shown or (self.by_hand and not given)):
+            raise click.UsageError("expected --restart, or --stop and --start, or --by-hand")
+        try:
+            templates = {verb: CommandTemplate.parse(text) for verb, text in given.items()}
+        except UpgradeError as error:
+            raise click.UsageError(str(error)) from error
+        return templates, tuple(given) or (BY_HAND,)
+
+    def check_releases(self) -> None:
+        """Refuse names that are no releases, before anything is looked at."""
+        for option, name in {"--to": self.target, "--from": self.origin}.items():
+            try:
+                if name is not None:
+                    resolve_release(name, self.assume)
+            except UpgradeError as error:
+                raise click.BadParameter(str(error), param_hint=option) from error
+
+    @property
+    def limits(self) -> RollLimits:
+        """How long is waited, and for what."""
+        return RollLimits(
+            timeout_s=self.timeout,
+            max_unowned_s=self.max_unowned,
+            max_lag=self.max_lag,
+            session_timeout_s=self.session_timeout or DEFAULT_SESSION_S,
+        )
+
+    @property
+    def journal(self) -> Path:
+        """The file of the journal."""
+        names = (_NOT_IN_A_NAME.sub("_", name) for name in (self.group, self.target))
+        return self.journal_path or Path(f"{'-to-'.join(names)}.roll.jsonl")
+
+
+@frozen
+class LiveTarget:
+    """The cluster of a roll."""
+
+    servers: str
+    config: CommandConfig = field(repr=False)
+    lookup: Lookup
+    assume: Release | None
