@@ -21,6 +21,7 @@ from spark_sim.forecast.operations import ADD, STOP, Operation
 from spark_sim.forecast.possibilities import new_process_ids, next_leaders, possible_groups, with_standbys
 from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.model.scenario import Instance
+from spark_sim.model.settle import is_warming_up
 from subscription_codec import TaskId
 from upgrade.releases import Release
 
@@ -73,6 +74,8 @@ class Outcome:
     """The versions that members send afterwards."""
     violations: tuple[str, ...]
     """What goes wrong."""
+    at_rest: bool = True
+    """Whether no rebalance is scheduled; if not, tasks still warm up, and what follows was not played."""
     when: tuple[Possibility, ...] = field(default=(), eq=False)
     """The possibilities with which it ends like this."""
 
@@ -89,6 +92,7 @@ class Outcome:
             "unowned_seconds": {str(task): seconds for task, seconds in sorted(self.unowned_s.items())},
             "versions": list(self.versions),
             "violations": list(self.violations),
+            "at_rest": self.at_rest,
             "when": [possibility.as_json() for possibility in self.when],
         }
 
@@ -214,4 +218,5 @@ def _play(
         },
         versions=tuple(sorted({member.assignor.used_version for member in simulation.running_members})),
         violations=simulation.violation_texts,
+        at_rest=not is_warming_up(simulation),
     )

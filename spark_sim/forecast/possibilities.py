@@ -216,8 +216,9 @@ def process_of(observed: ObservedGroup, member: InspectedMember) -> str:
 def new_process_ids(group: PossibleGroup, operation: Operation, process: str, *, ephemeral: bool) -> Sequence[UUID]:
     """Return process ids of which one is like the one that a step makes: assignors go by their order.
 
-    There is one for each place among those of the group; in a large group, some of them. Up to 2.8 the order of hash
-    codes counts, too, so others are drawn.
+    There is one for each place among those of the group that has room; in a large group, some of them. Up to 2.8 the
+    order of hash codes counts, too, so others are drawn. None is that of another process: leaders would take the two
+    for one.
     """
     started = operation.instance or group.instances.get(process)
     has_state = not ephemeral and any(subtopology.stateful for subtopology in group.observed.topology.subtopologies)
@@ -225,7 +226,8 @@ def new_process_ids(group: PossibleGroup, operation: Operation, process: str, *,
     if operation.verb == STOP or (keeps and operation.verb != ADD):
         return [UUID(int=0)]
     taken = sorted(_as_number(process.process_id) for process in group.observed.processes)
-    places = [(below + above) // 2 for below, above in pairwise([-_HALF, *taken, _HALF])]
+    middles = ((below + above) // 2 for below, above in pairwise([-_HALF, *taken, _HALF]))
+    places = [middle for middle in middles if middle not in taken]
     step = max(1, len(places) // MOST_LEADERS)
     drawn = (Random(number).getrandbits(128) for number in range(DRAWS))
     return [*(UUID(int=place % (2 * _HALF)) for place in places[::step]), *(UUID(int=bits) for bits in drawn)]

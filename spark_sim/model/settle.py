@@ -5,6 +5,7 @@ All members join before a generation begins, and all take their SyncGroup respon
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 from probing.follow_up import FollowUpReason
@@ -16,22 +17,39 @@ from spark_sim.model.properties import check_always
 from spark_sim.model.violations import REBALANCING_TERMINATES, Violation
 
 MAX_REBALANCES: Final = 20
-"""More rebalances than this after one step count as endless: a healthy step needs a handful."""
+"""More rebalances than this, with no time between them, count as endless: a healthy step needs a handful."""
+MAX_PROBING_REBALANCES: Final = 20
+"""So many probing rebalances are played after one step; that more are scheduled is no violation."""
 
 
 def settle(state: GroupState) -> None:
-    """Take protocol actions until no member has to join, no session can expire and no probing rebalance is due."""
-    rebalances = 0
-    while rebalances < MAX_REBALANCES:
+    """Take protocol actions until no member has to join, no session can expire and no probing rebalance is due.
+
+    A leader lets a few tasks warm up at a time (``max.warmup.replicas``), so the number of probing rebalances grows
+    with that of the tasks. They are endless if the group is again as it was before one of them.
+    """
+    at_once = rebalances = 0
+    waiting: set[Hashable] = set()
+    while at_once < MAX_REBALANCES:
         if _complete_sync(state):
             continue
         if _join_members(state):
-            rebalances += 1
+            at_once, rebalances = at_once + 1, rebalances + 1
         elif orphaned := state.orphaned_ids:
             expire_sessions(state, orphaned)
             complete_join_phase(state)
-        elif not _advance_to_probing_rebalance(state):
+        elif not is_warming_up(state):
             break
+        elif (before := state.state) in waiting:
+            text = "a probing rebalance leaves the group as it was before an earlier one, and schedules another"
+            state.report_violations([Violation(REBALANCING_TERMINATES, "", text)])
+            break
+        elif len(waiting) == MAX_PROBING_REBALANCES:
+            break
+        else:
+            waiting.add(before)
+            _advance_to_probing_rebalance(state)
+            at_once = 0
     else:
         text = f"more than {MAX_REBALANCES} rebalances after one step"
         state.report_violations([Violation(REBALANCING_TERMINATES, "", text)])
@@ -78,15 +96,18 @@ def _join_members(state: GroupState) -> bool:
     return bool(joining)
 
 
-def _advance_to_probing_rebalance(state: GroupState) -> bool:
-    """Let time pass until the next probing rebalance, by when all stores have caught up. False: none is scheduled."""
+def is_warming_up(state: GroupState) -> bool:
+    """Whether a probing rebalance is scheduled; in a settled group, after ``MAX_PROBING_REBALANCES`` of them."""
+    return any(member.next_probing_rebalance_ms is not None for member in state.running_members)
+
+
+def _advance_to_probing_rebalance(state: GroupState) -> None:
+    """Let time pass until the next probing rebalance, by when all stores have caught up."""
     times = [
         member.next_probing_rebalance_ms
         for member in state.running_members
         if member.next_probing_rebalance_ms is not None
     ]
-    if not times:
-        return False
     state.now_ms = max(state.now_ms, min(times))
     for member in state.running_members:
         state.caught_up_by_process[member.process] = caught_up_tasks(state, member) | member.assigned_tasks
@@ -95,4 +116,3 @@ def _advance_to_probing_rebalance(state: GroupState) -> bool:
             member.rejoin_needed = True
             member.rejoin_reason = FollowUpReason.PROBING
             state.log("probing_rebalance", member.name)
-    return True

@@ -186,7 +186,6 @@ def test_a_clock_that_jumps_changes_no_outcome(scene: SceneMaker, monkeypatch: p
 
 
 def test_a_group_with_a_python_member_is_upgraded(scene: SceneMaker) -> None:
-    # Without forecasts: for this group one of them is a leader under which rebalancing does not end, and roll asks.
     made = scene("2.8.2", names=PODS[:2])
 
     def start(name: str, release: str, upgrade_from: str = "") -> None:
@@ -203,7 +202,7 @@ def test_a_group_with_a_python_member_is_upgraded(scene: SceneMaker) -> None:
     start(PYTHON, "2.8.2")
     made.group.settle()
     with Load(made.group):
-        process = made.roll("4.3.1", "--no-forecast")
+        process = made.roll("4.3.1")
         assert 0 == process.wait(), process.lines
     made.check_records()
     assert 2 * sorted([*PODS[:2], PYTHON]) == [

@@ -3,10 +3,12 @@
 import pytest
 from attrs import evolve
 
+from assignor.cli.group._what_if import forecast_lines
 from assignor.groups import inspect_group
 from assignor.task_assignor import HIGH_AVAILABILITY
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
 from spark_sim.model.scenario import Instance, Scenario, make_step
+from spark_sim.model.settle import MAX_REBALANCES
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.workload import Workload
 from subscription_codec import TaskId, decode_assignment, encode_assignment
@@ -75,6 +77,42 @@ def test_what_the_group_does_after_a_restart_is_among_the_outcomes(release, work
     step = make_step("bounce", "B", instance=Instance(release_named(release)), mode=mode)
 
     assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "restart B"))
+
+
+def test_a_new_process_id_is_that_of_no_other_process():
+    """Leaders would take the two processes for one, and its tasks would go to and fro between them."""
+    alive = run("3.9.2", "partitions=8 lag standbys=1")
+    ids = sorted(member.assignor.member.process_id.int for member in alive.members.values())
+    assert [1, 2, 3] == ids  # there is no room between them
+
+    found = look_ahead(seen(alive), "restart B", ephemeral=True)
+
+    assert found.is_safe, [outcome.violations for outcome in found.outcomes]
+
+
+def warmed_up(partitions):
+    """A group of which a member has found nothing on its disk: one that loses its disk again has much to warm up."""
+    line = f"A@3.9.2 B@3.9.2 | with partitions={partitions} lag ephemeral | stop leave B | start B"
+    return seen(Simulation(Scenario.parse(line)).run())
+
+
+def test_many_tasks_that_warm_up_are_no_danger():
+    found = look_ahead(warmed_up(48), "restart A", ephemeral=True)
+
+    assert found.is_safe, [outcome.violations for outcome in found.outcomes]
+    assert max(outcome.rebalances for outcome in found.outcomes) > MAX_REBALANCES
+    assert all(outcome.at_rest for outcome in found.outcomes)
+
+
+def test_an_outcome_says_that_tasks_still_warm_up(monkeypatch):
+    group = warmed_up(12)
+    monkeypatch.setattr("spark_sim.model.settle.MAX_PROBING_REBALANCES", 1)
+
+    found = look_ahead(group, "restart A", ephemeral=True)
+
+    assert found.is_safe
+    assert {False, True} == {outcome.as_json()["at_rest"] for outcome in found.outcomes}
+    assert 1 == sum("still warm up" in line for line in forecast_lines(found))
 
 
 @pytest.mark.parametrize("release", ["1.1.1", "2.5.1", "3.9.2"])

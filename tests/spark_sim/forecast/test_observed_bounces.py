@@ -1,13 +1,15 @@
 """Forecasts of real bounces of real members: what came of each step is among the outcomes."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from assignor.groups import DescribedGroupMember, inspect_group
 from assignor.groups.capture import Capture
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
-from tests.spark_sim.forecast.live import recorded
+from tests.spark_sim.forecast.live import described, recorded
 from upgrade.streams_config import StreamsConfig
 
 CAPTURES = {path.stem: path for path in sorted(Path("tests/captures").glob("*.json"))}
@@ -79,3 +81,21 @@ def test_what_came_of_a_real_bounce_is_among_the_outcomes(name):
 
     assert counts["steps"]
     assert (NO_FORECAST.get(name, 0), DIFFERENT.get(name, 0)) == (counts["no forecast"], counts["different"])
+
+
+def test_a_python_member_that_would_have_scheduled_a_rebalance_is_no_possible_leader():
+    """With the fallback-prior assignor it schedules one after another, and roll would ask before this step."""
+    plain = json.loads(Path("tests/spark_sim/forecast/groups/java-and-python-4.3.1.json").read_text())
+    of_bytes = ("subscription", "assignment")
+    members = [
+        DescribedGroupMember(**{**member, **{name: bytes.fromhex(member[name]) for name in of_bytes}})
+        for member in plain["members"]
+    ]
+    observed = observe(inspect_group(described("app", members)), StreamsConfig())
+
+    found = forecast(observed, parse_operation(plain["step"]), now_ms=0, session_timeout_s=6)
+
+    assert found.is_safe, [outcome.violations for outcome in found.outcomes]
+    assert {None, "sticky", "high-availability"} == {
+        possibility.task_assignor for outcome in found.outcomes for possibility in outcome.when
+    }

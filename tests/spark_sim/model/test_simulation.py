@@ -4,10 +4,13 @@ from collections import Counter
 
 import pytest
 
+from assignor.task_assignor import FALLBACK_PRIOR
 from spark_sim.model import properties, violations
 from spark_sim.model.events import events_digest
 from spark_sim.model.scenario import Scenario
+from spark_sim.model.settle import MAX_PROBING_REBALANCES, MAX_REBALANCES, is_warming_up
 from spark_sim.model.simulation import Simulation
+from spark_sim.model.workload import Workload
 
 
 def run(line):
@@ -161,6 +164,37 @@ def test_endless_rebalancing_is_reported(monkeypatch):
     simulation = run("A@2.0.1 B@2.0.1 | bounce A>simulated-4")
 
     assert violations.REBALANCING_TERMINATES in {violation.property for violation in simulation.violations}
+
+
+WARMING = "A@3.9.2 B@3.9.2 | with partitions={} lag ephemeral | stop leave B | start B"
+
+
+def test_probing_rebalances_until_all_tasks_are_warm_are_not_endless():
+    """Two tasks warm up at a time, so half of 48 need a dozen probing rebalances, each with one more to move tasks."""
+    simulation = run(WARMING.format(48))
+
+    assert simulation.max_rebalances > MAX_REBALANCES
+    assert ([], False) == (simulation.violations, is_warming_up(simulation))
+
+
+def test_a_group_that_is_still_warming_up_when_its_play_ends_violates_nothing():
+    simulation = run(WARMING.format(100))
+
+    assert ([], True) == (simulation.violations, is_warming_up(simulation))
+    assert MAX_PROBING_REBALANCES == sum(event.kind == "probing_rebalance" for event in simulation.events)
+
+
+def test_probing_rebalances_that_change_nothing_are_endless(monkeypatch):
+    """What Kafka uses without end offsets always schedules one: here for ever, as the offsets never come."""
+    monkeypatch.setattr(Workload, "task_assignor", lambda _workload, _release: FALLBACK_PRIOR)
+    simulation = run("A@streams-assignor B@streams-assignor | with lag")
+
+    (found,) = simulation.violations
+    assert (violations.REBALANCING_TERMINATES, "a probing rebalance leaves the group as it was") == (
+        found.property,
+        found.text.partition(" before")[0],
+    )
+    assert simulation.max_rebalances < MAX_REBALANCES
 
 
 def test_every_event_can_be_read():
