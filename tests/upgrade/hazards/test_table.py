@@ -14,7 +14,7 @@ from tests.upgrade.hazards.test_settings_java import TESTED
 from upgrade import advise, release_named
 from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, Severity, entries_between, hazards_between, order_hazards
 from upgrade.plans import Plan, takes_tasks_from_eager_members
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
+from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
@@ -144,6 +144,10 @@ def test_leaks_concern_the_release_that_has_them():
 def test_an_upgrade_meets_what_its_releases_differ_in(name, met, not_met):
     assert name in names(*met)
     assert name not in names(*not_met)
+
+
+def test_members_of_ours_leave_tasks_where_they_are():
+    assert not takes_tasks_from_eager_members(release_named("2.3.1"), OURS)
 
 
 def test_tasks_leave_new_members_where_the_rule_of_plans_says_so():
