@@ -25,7 +25,8 @@ from upgrade.roll import engine
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.gates import RollWatch
-from upgrade.roll.group import GROUP_RULES, GroupMemory, judge_member
+from upgrade.roll.group import GROUP_RULES, judge_member
+from upgrade.roll.group_observation import GroupMemory
 from upgrade.roll.journal import BackPlanned, CommandEnded, CommandIntended, QuestionAnswered, RollResumed
 from upgrade.roll.plan import STOP, InstanceConfig, RollPlan, RoundAction
 from upgrade.roll.state import ABOUT_FORECAST, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin

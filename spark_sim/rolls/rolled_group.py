@@ -18,7 +18,7 @@ from spark_sim.model.violations import Violation
 from spark_sim.model.workload import Workload
 from upgrade.releases import resolve_release
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.group import GroupObservation, MemberSeen
+from upgrade.roll.group_observation import GroupObservation, MemberSeen
 from upgrade.roll.plan import START, STOP, InstanceConfig
 
 _STATES: Final[Mapping[GroupPhase, str]] = {

@@ -1,4 +1,4 @@
-"""The rules of a roll of one group of Kafka Streams: what a look shows, and the gates.
+"""The rules of a roll of one group of Kafka Streams: its gates, and how what is seen is judged.
 
 Metadata shows versions, not releases: a member is as the step wants it if it can be. What no byte shows (most values of
 ``upgrade.from``, releases that send the same) the gates say, and the journal has who was restarted with what.
@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
-
-from attrs import field, frozen
 
 from upgrade.releases import Release, resolve_release
 from upgrade.roll.deviations import DeviationKind
@@ -28,167 +26,16 @@ from upgrade.roll.gates import (
     shortened,
     waiting,
 )
+from upgrade.roll.group_observation import NO_MEMBERS, GroupObservation, MemberSeen, remember
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RoundAction
-from upgrade.roll.state import RollState, StepInProgress
+from upgrade.roll.state import RollState
 from upgrade.upgrade_from import PINNED_VERSIONS
 
-STABLE: Final = "Stable"
-NO_MEMBERS: Final = ("Empty", "Dead")
 _LOOP_JOINS: Final = 3
 _MARKER: Final = 1
 _PROCESSED: Final = (0, _MARKER)
 """Lags of a partition of which all is processed."""
 _AT_REST: Final = "the group is not stable yet"
-
-
-@frozen(kw_only=True)
-class MemberSeen:
-    """A member as a broker describes it."""
-
-    member_id: str
-    instance: str
-    """The instance of the plan that it belongs to; empty: none."""
-    label: str = ""
-    unpinned: tuple[Release, ...] = ()
-    """The releases that can have sent its metadata without ``upgrade.from``."""
-    pinned: tuple[Release, ...] = ()
-    """Those that can only with it."""
-    used_version: int | None = None
-    supported_version: int | None = None
-    protocol: str = "unknown"
-    """``eager``, ``cooperative`` or ``unknown``."""
-    rejoins: bool = False
-    """Whether it rejoins at once."""
-    is_scheduled: bool = False
-    """Whether it rejoins later, to see whether tasks have warmed up."""
-    active: frozenset[str] = frozenset()
-    problem: str = ""
-    """Why its metadata cannot be read."""
-
-    def can_be(self, release: Release) -> bool:
-        """Whether it can run a release, or one that behaves like it."""
-        return any(candidate.behaviour == release.behaviour for candidate in (*self.unpinned, *self.pinned))
-
-    @property
-    def is_pinned(self) -> bool:
-        """Whether it certainly has ``upgrade.from``."""
-        return bool(self.pinned) and not self.unpinned
-
-
-@frozen(kw_only=True)
-class PartitionOffsets:
-    """How far a partition is processed; None: unknown."""
-
-    committed: int | None = None
-    end: int | None = None
-
-    @property
-    def lag(self) -> int | None:
-        """How many records are behind the committed one; None: unknown."""
-        if self.end == 0:
-            return 0
-        return None if self.committed is None or self.end is None else max(0, self.end - self.committed)
-
-
-@frozen(kw_only=True)
-class GroupObservation:
-    """One look at a group."""
-
-    seconds: float
-    state: str
-    """As the broker names it; empty: it is not described."""
-    problem: str = ""
-    """Why it is not described."""
-    members: tuple[MemberSeen, ...] = ()
-    offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
-    """By partition; None: they were not read."""
-    leader: str | None = None
-    """The instance of the leader, if it is seen."""
-
-    @property
-    def is_stable(self) -> bool:
-        """Whether metadata and assignments are shown."""
-        return self.state == STABLE
-
-    def of(self, instance: str) -> tuple[MemberSeen, ...]:
-        """Return the members of an instance."""
-        return tuple(member for member in self.members if member.instance == instance)
-
-    def incarnations(self, instance: str) -> frozenset[str]:
-        """Return the member ids of an instance."""
-        return frozenset(member.member_id for member in self.of(instance))
-
-    def owners(self) -> dict[str, str]:
-        """Return the instance of each active task."""
-        return {task: member.instance for member in self.members for task in member.active}
-
-
-@frozen(kw_only=True)
-class GroupMemory:
-    """What is remembered of the looks at a step."""
-
-    last: float
-    """The time of the last look."""
-    joined: Mapping[str, frozenset[str]] = field(factory=dict, hash=False)
-    """The member ids that each instance had."""
-    touched: frozenset[str] = frozenset()
-    """The tasks of instances that commands have touched."""
-    unowned: Mapping[str, float] = field(factory=dict, hash=False)
-    """The tasks that nobody processes, since when."""
-    longest_unowned_s: float = 0.0
-    offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
-    """The first ones after the commands."""
-
-
-def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservation) -> GroupMemory:
-    """Return what is remembered after a look."""
-    memory = memory or GroupMemory(last=seen.seconds)
-    joined = dict(memory.joined)
-    for member in seen.members:
-        joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
-    # What is touched between two looks is without owner since the first of them.
-    unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last) | dict(memory.unowned)
-    longest = max([memory.longest_unowned_s, *(seen.seconds - since for since in unowned.values())])
-    if seen.is_stable:
-        owned = _live_tasks(state, seen)
-        known = {*unowned, *(state.step.owners if state.step else ()), *seen.owners()}
-        unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
-    first = seen.offsets if state.commands_ended and memory.offsets is None else memory.offsets
-    return GroupMemory(
-        last=seen.seconds,
-        joined=joined,
-        touched=_touched_tasks(state),
-        unowned=unowned,
-        longest_unowned_s=longest,
-        offsets=first,
-    )
-
-
-def _touched_tasks(state: RollState) -> frozenset[str]:
-    """Return the tasks of the instances that a command has touched."""
-    if state.step is None:
-        return frozenset()
-    touched = _touched(state.step)
-    return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
-
-
-def _touched(step: StepInProgress) -> frozenset[str]:
-    """Return the instances that a command has touched; when an operator does is not known."""
-    return frozenset(instance for instance, verb in step.ended if verb != BY_HAND)
-
-
-def _live_tasks(state: RollState, seen: GroupObservation) -> frozenset[str]:
-    """Return the tasks of members that live: a stopped one is counted until its session times out."""
-    gone = _gone(state)
-    return frozenset(task for member in seen.members if member.member_id not in gone for task in member.active)
-
-
-def _gone(state: RollState) -> frozenset[str]:
-    """Return the member ids of before of instances that a command has touched."""
-    if state.step is None:
-        return frozenset()
-    touched = _touched(state.step)
-    return frozenset(one for name, ids in state.step.before.items() if name in touched for one in ids)
 
 
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------

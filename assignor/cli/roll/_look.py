@@ -15,7 +15,7 @@ from assignor.groups.described_group import DEAD
 from assignor.groups.offsets import offset_request, partition_lags
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.releases import Release
-from upgrade.roll.group import GroupObservation, MemberSeen, PartitionOffsets
+from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets
 
 
 @frozen

@@ -7,7 +7,8 @@ from upgrade.roll import engine
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.gates import RollWatch
-from upgrade.roll.group import GROUP_RULES, GroupObservation, MemberSeen, PartitionOffsets
+from upgrade.roll.group import GROUP_RULES
+from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets
 from upgrade.roll.journal import CommandEnded, CommandIntended, PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import RollInstance, RollLimits, RollPlan, group_rounds
 from upgrade.roll.state import replay

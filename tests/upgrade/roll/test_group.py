@@ -8,7 +8,8 @@ from upgrade.roll.deviations import DeviationKind
 from upgrade.roll.engine import BeginStep, KeepWaiting, RunCommand
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
 from upgrade.roll.gates import GateStatus
-from upgrade.roll.group import GROUP_GATES, PartitionOffsets, judge_member
+from upgrade.roll.group import GROUP_GATES, judge_member
+from upgrade.roll.group_observation import PartitionOffsets
 from upgrade.roll.journal import StepPassed
 from upgrade.roll.plan import InstanceConfig
 

@@ -1,5 +1,6 @@
 """Command templates and what is kept of a command."""
 
+import fcntl
 import os
 import sys
 import time
@@ -45,14 +46,30 @@ def test_only_the_end_of_the_output_is_kept():
     assert done.output.endswith("x end")
 
 
-def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started():
-    code = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "
-    started = time.monotonic()
-    done = run_command(python(code + "time.sleep(600)"), VALUES, 1.0)
+HOLDER = "import fcntl, pathlib, sys, time; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); "
+HOLDER += "pathlib.Path(sys.argv[2]).touch(); time.sleep(6000)"
+STARTER = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
+
+
+def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_path):
+    """What it has started holds a lock, which is free when that has ended."""
+    lock, is_held = tmp_path / "lock", tmp_path / "held"
+    lock.touch()
+
+    def wait_until_held(_seconds):
+        deadline = time.monotonic() + 300
+        time.sleep(0.01)
+        while not is_held.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    template = CommandTemplate((sys.executable, "-c", STARTER, HOLDER, str(lock), str(is_held)))
+    done = run_command(template, VALUES, 1.0, wait_until_held)
 
     assert KILLED == done.status
     assert "ended after 1 s" in done.output
-    assert time.monotonic() - started < 300
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def test_a_process_that_is_left_running_does_not_keep_it_waiting():
