@@ -29,7 +29,7 @@ from upgrade.roll.group import GROUP_RULES, judge_member
 from upgrade.roll.group_observation import GroupMemory
 from upgrade.roll.journal import BackPlanned, CommandEnded, CommandIntended, QuestionAnswered, RollResumed
 from upgrade.roll.plan import STOP, InstanceConfig, RollPlan, RoundAction
-from upgrade.roll.state import ABOUT_FORECAST, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin
+from upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin
 
 FORESEEN: Final = "always: a roll enters no unsafe state that it could foresee"
 ONCE: Final = "always: a roll repeats a command only if it is told to"
@@ -324,7 +324,7 @@ def _another_value(config: InstanceConfig) -> InstanceConfig | None:
 
 
 def _answers(state: RollModelState, question: engine.AskOperator) -> Iterator[Transition[RollModelState, RollAction]]:
-    is_planned = question.about in (ABOUT_PLAN, ABOUT_WAY_BACK)
+    is_planned = question.about in (ABOUT_PLAN, ABOUT_WAY_BACK, ABOUT_NEEDS)
     for option in question.options:
         goes_on = option not in (SafeOption.BACK, SafeOption.STOP)
         if (question.about == ABOUT_PLAN and not goes_on) or (goes_on and not is_planned and not state.budget.answers):

@@ -43,6 +43,8 @@ class WayBack:
     source: str
     brief: str = ""
     """``how`` in a few words; empty if it is one short sentence itself."""
+    needs_operator: bool = False
+    """Whether it needs what no broker shows: records that are processed first, or empty state directories."""
 
     def as_json(self) -> dict[str, str]:
         """Return plain values; ``verdict`` and ``how`` as in the plans of brokers."""
@@ -136,7 +138,8 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
     verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
     distinct = dict.fromkeys(", ".join(sources).split(", "))
     verdict = WayBackVerdict.OFFLINE if back.plan is Plan.OFFLINE else verdict
-    return WayBack(verdict, "; ".join(words), ", ".join(distinct), brief)
+    needs_operator = bool(formats) or (kind is StepKind.DONE and _drains(back))
+    return WayBack(verdict, "; ".join(words), ", ".join(distinct), brief, needs_operator)
 
 
 def _brief_return(back: Upgrade, *, pinned: bool) -> str:
@@ -160,6 +163,10 @@ def _return_by(back: Upgrade, *, pinned: bool) -> str:
         return f"at any time, bounce every member that has {target} to {origin} again"
     if not is_downgrade(target, origin):
         return f'bounce every member to {origin} with upgrade.from="{value}", then remove it and bounce again'
-    drains = not RECORD_FORMAT_CHANGES.keys().isdisjoint(obstacles(target, origin))
-    wait = ", wait until the records written before are processed" if drains else ""
+    wait = ", wait until the records written before are processed" if _drains(back) else ""
     return f'set upgrade.from="{value}" again and bounce every member, still as {target}{wait}, then bounce to {origin}'
+
+
+def _drains(back: Upgrade) -> bool:
+    """Whether records are in a format that the release to which the group returns cannot read."""
+    return not RECORD_FORMAT_CHANGES.keys().isdisjoint(obstacles(back.origin, back.target))

@@ -24,6 +24,7 @@ from upgrade.roll.plan import BY_HAND, RollRound, back_rounds
 from upgrade.roll.state import (
     ABOUT_DEVIATION,
     ABOUT_FORECAST,
+    ABOUT_NEEDS,
     ABOUT_OUTCOME,
     ABOUT_PLAN,
     ABOUT_WAY_BACK,
@@ -119,7 +120,7 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
     if state.outcome or state.is_paused:
         return RollFinished(state.outcome)
     if not state.confirmed:
-        return AskOperator(ABOUT_PLAN, "execute the plan", (SafeOption.CONTINUE, SafeOption.STOP))
+        return AskOperator(ABOUT_PLAN, "execute the plan (--yes answers)", (SafeOption.CONTINUE, SafeOption.STOP))
     if state.deviation:
         found = state.deviation
         return AskOperator(ABOUT_DEVIATION, found.observed, found.options, found.step, found.kind, found.instances)
@@ -161,6 +162,9 @@ def _next_step(state: RollState, roll_round: RollRound, watch: RollWatch, seen: 
         return AskOperator(
             ABOUT_WAY_BACK, text, _options(state, (SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP))
         )
+    if roll_round.needs and state.at not in state.consents:
+        text = f"{roll_round.text}: no broker shows whether it can begin: {roll_round.needs}"
+        return AskOperator(ABOUT_NEEDS, text, (SafeOption.CONTINUE, SafeOption.STOP), state.steps + 1)
     instances = next_instances(state, roll_round, rules.leader(seen))
     if state.suspects.intersection(instances):  # it is they that disturb the group
         return BeginStep(state.steps + 1, roll_round, instances)

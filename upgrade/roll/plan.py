@@ -73,6 +73,10 @@ class RollRound:
     """``open``, ``lossy`` or ``offline``, as of ``WayBackVerdict``."""
     back: str
     """How to return, in words."""
+    back_needs_operator: bool = False
+    """Whether returning needs what no broker shows, as of ``WayBack``."""
+    needs: str = ""
+    """What has to hold before the round begins, and no broker shows; it is asked for."""
     leader_last: bool = False
     """Whether the leader has to be the last one that is restarted."""
     at_once: bool = False
@@ -171,7 +175,13 @@ def group_rounds(advice: Advice) -> tuple[RollRound, ...]:
     """
     steps = iter(advice.steps)
     return tuple(
-        evolve(roll_round, text=str(step.do), way_back=step.way_back.verdict.value, back=step.way_back.how)
+        evolve(
+            roll_round,
+            text=str(step.do),
+            way_back=step.way_back.verdict.value,
+            back=step.way_back.how,
+            back_needs_operator=step.way_back.needs_operator,
+        )
         for hop in advice.guidance.hops
         for roll_round, step in zip(_rounds_of(hop), steps, strict=False)
     )
@@ -229,16 +239,21 @@ def back_rounds(rounds: Sequence[RollRound], configs: Mapping[str, InstanceConfi
     pending = list(rounds)
     while pending:
         last = pending.pop()
+        # What the members of a hop have done decides what its way back needs: the furthest round says it.
+        furthest = next(each for each in reversed(rounds) if each.hop_origin == last.hop_origin)
+        needs = furthest.back if furthest.back_needs_operator else ""
         if last.action is RoundAction.RESTART and last.has_way_back:
             if planned or last.config in configs.values():
+                undone = evolve(last, config=last.before, before=last.config, leader_last=False, way_back=_OPEN)
+                leaves = last.before.release != last.config.release
                 text = f"bounce every instance back to {last.before}"
-                planned.append(
-                    evolve(last, config=last.before, before=last.config, text=text, leader_last=False, way_back=_OPEN)
-                )
+                planned.append(evolve(undone, text=text, back="", needs=needs if leaves else ""))
             continue
         # The group has to stop: whatever the rounds of this hop were, all instances start as its origin.
         while pending and pending[-1].hop_origin == last.hop_origin:
             pending.pop()
         stop, start = _stop_and_start(last.config, InstanceConfig(last.hop_origin), last.hop_origin, last.back)
-        planned += [start] if last.action is RoundAction.STOP else [stop, start]
+        planned += (
+            [evolve(start, needs=needs)] if last.action is RoundAction.STOP else [evolve(stop, needs=needs), start]
+        )
     return tuple(planned)

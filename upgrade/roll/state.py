@@ -29,6 +29,8 @@ from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, STOP, InstanceConfig, Roll
 
 ABOUT_PLAN: Final = "plan"
 ABOUT_WAY_BACK: Final = "no-way-back"
+ABOUT_NEEDS: Final = "needs"
+"""Whether what a round needs, and no broker shows, holds."""
 ABOUT_FORECAST: Final = "unsafe-forecast"
 ABOUT_OUTCOME: Final = "unknown-outcome"
 ABOUT_DEVIATION: Final = "deviation"
@@ -287,7 +289,7 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
 def _consented(about: str, state: RollState) -> RollState:
     if about == ABOUT_PLAN:
         return evolve(state, confirmed=True)
-    if about == ABOUT_WAY_BACK:
+    if about in (ABOUT_WAY_BACK, ABOUT_NEEDS):
         return evolve(state, consents=state.consents | {state.at})
     if about == ABOUT_FORECAST and state.step:
         return evolve(state, step=evolve(state.step, unchecked=True))

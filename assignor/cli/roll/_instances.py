@@ -46,7 +46,7 @@ class InstanceNames:
         counted = Counter(self.of(member.described) for member in group.members)
         if strangers := [member_label(member.described) for member in group.members if not self.of(member.described)]:
             raise InstancesError(
-                f"{join_names(strangers)} of the group is none of the instances {join_names(self.shown)}"
+                f"expected members of {join_names(self.shown)} in the group, got {join_names(strangers)}"
             )
         if absent := [name for name in self.shown if not counted[name]]:
             raise InstancesError(f"no member of the group is {join_names(absent)}: expected all instances to run")

@@ -100,12 +100,14 @@ def plan_lines(plan: RollPlan) -> Iterator[str]:
 
 
 def round_lines(rounds: tuple[RollRound, ...]) -> Iterator[str]:
-    """Write rounds, each with its way back."""
+    """Write rounds, each with its way back and what it needs."""
     for number, roll_round in enumerate(rounds, 1):
         last = "; the leader last" if roll_round.leader_last else ""
         yield f"round {number}: {roll_round.text} ({roll_round.config}){last}"
         if roll_round.back:
             yield f"  way back: {roll_round.way_back}: {roll_round.back}"
+        if roll_round.needs:
+            yield f"  needs: {roll_round.needs}"
 
 
 def expectation_text(expectation: Expectation) -> str:

@@ -96,7 +96,7 @@ def _rounds(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
 
 def _round_rows(rounds: Iterable[RollRound], verified: dict[int, str], prefix: str) -> Iterator[tuple[str, ...]]:
     for number, roll_round in enumerate(rounds, 1):
-        back = f"{roll_round.way_back}: {roll_round.back}" if roll_round.back else roll_round.way_back
+        back = f"{roll_round.way_back}: {roll_round.back}" if roll_round.back else roll_round.needs or "-"
         yield f"{prefix}{number}", f"{roll_round.text} ({roll_round.config})", back, verified.get(number, "no")
 
 

@@ -340,7 +340,12 @@ def _state(
         state = state.after(record)
         view.record(line, state)
 
-    if options.answer and state.deviation and options.answer in {one.value for one in state.deviation.options}:
+    if (
+        options.answer
+        and not options.back
+        and state.deviation
+        and options.answer in {one.value for one in state.deviation.options}
+    ):
         found = state.deviation
         write(
             QuestionAnswered(

@@ -212,7 +212,7 @@ def test_the_old_release_is_said_and_the_way_back_is_short(start):
     assert 3 == process.wait(), process.lines
     assert ("old-release", ["b"]) == (deviation(rolled)["kind"], deviation(rolled)["instances"])
     rolled.operator.restart = told
-    back = rolled.roll("4.3.1", "--back")
+    back = rolled.roll("4.3.1", "--back", "--answer", "continue")
     assert 0 == back.wait(), back.lines
     assert [("b", "2.8.2", ""), ("a", "2.8.2", "")] == [tuple(call[1:]) for call in rolled.operator.calls[2:]]
     assert 1 == len(rolled.releases())

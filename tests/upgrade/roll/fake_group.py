@@ -61,7 +61,7 @@ class Operator:
         self.watch = RollWatch()
         self.seconds = 0.0
         self.starts = 1
-        self.answers = {"plan": SafeOption.CONTINUE}
+        self.answers = {"plan": SafeOption.CONTINUE, "needs": SafeOption.CONTINUE}
         self.commands = []
         self.expectation = NO_FORECAST
         first = self.state.configs

@@ -1,9 +1,21 @@
+from itertools import permutations
+
 import pytest
 
 from tests.upgrade.roll.fake_group import plan
 from upgrade import UpgradeError, advise, release_named
 from upgrade.plans import documented_upgrade
-from upgrade.roll.plan import InstanceConfig, RollInstance, RoundAction, back_rounds, check_plan, is_leader_last
+from upgrade.releases import NEWEST_OF_LINE
+from upgrade.roll.plan import (
+    InstanceConfig,
+    RollInstance,
+    RoundAction,
+    back_rounds,
+    check_plan,
+    group_rounds,
+    is_leader_last,
+)
+from upgrade.verdict.conditions import TopologyFacts, TopologyFeature
 
 
 def configs(roll_plan, config):
@@ -71,6 +83,41 @@ def test_the_way_back_goes_through_the_same_configurations():
 
     assert ["3.9.2", "3.9.2 with upgrade.from=2.3", "2.3.1"] == [str(each.config) for each in back]
     assert not any(each.leader_last for each in back)
+
+
+def test_it_is_asked_for_what_no_broker_shows_before_an_older_release_starts():
+    """It went back without a word about records that are processed first, and empty state directories."""
+    roll_plan = plan(target="4.3.1")
+    back = back_rounds(roll_plan.rounds, configs(roll_plan, InstanceConfig("4.3.1")))
+    to_bridge, held_back, to_origin = (each.needs for each in back)
+
+    assert "3.9.2 cannot open the stores of 4.0, 4.3" in to_bridge
+    assert not held_back
+    assert "wait until the records written before are processed" in to_origin
+    assert "2.3.1 cannot open the stores of 3.0" in to_origin
+
+
+def test_stores_that_the_old_release_cannot_open_are_named_before_the_group_stops():
+    roll_plan = plan(offline=True)
+    stop, start = back_rounds(roll_plan.rounds, configs(roll_plan, InstanceConfig("3.9.2")))
+
+    assert "2.3.1 cannot open the stores of 3.0" in stop.needs
+    assert not start.needs
+
+
+@pytest.mark.parametrize("absent", [frozenset(), frozenset(TopologyFeature)], ids=["unknown topology", "no features"])
+def test_the_way_back_has_the_configurations_of_the_plan_back(absent):
+    def configs_of(rounds):
+        stops = any(each.action is not RoundAction.RESTART for each in rounds)
+        return "offline" if stops else [each.config for each in rounds]
+
+    facts = TopologyFacts(absent=absent)
+    releases = [release for release in NEWEST_OF_LINE.values() if release.kafka_name]
+    plans = {pair: group_rounds(advise(*pair, facts=facts)) for pair in permutations(releases, 2)}
+    for (origin, target), rounds in plans.items():
+        if configs_of(rounds) != "offline":
+            back = back_rounds(rounds, {"a": rounds[-1].config})
+            assert configs_of(plans[target, origin]) == configs_of(back), (origin, target)
 
 
 def test_a_round_that_nobody_has_reached_needs_no_way_back():

@@ -104,8 +104,12 @@ def test_an_instance_that_returns_with_the_old_release_stops_it_and_can_be_resta
 def test_back_returns_what_was_done(cluster):
     cluster.start = "A@2.8.2 B@2.8.2"
     cluster.roll("--yes", "--answer", "stop", to="3.9.2", command=cluster.template(status=3))
-    done = cluster.roll("--back", to="3.9.2")
+    asked = cluster.roll("--back", to="3.9.2")
+    done = cluster.roll("--back", "--answer", "continue", to="3.9.2")
 
+    assert 3 == asked.exit_code, asked.output
+    assert "no broker shows whether it can begin" in asked.output
+    assert "start each member with an empty state directory" in asked.output
     assert 0 == done.exit_code, done.output
     assert ["A>3.9.2,upgrade.from=2.8", "A>2.8.2"] == cluster.lines
     assert "app: rolled back" == done.stdout.splitlines()[-1]
@@ -258,7 +262,7 @@ def test_a_name_that_a_program_could_read_as_more_is_refused(cluster):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("A\nB\n", "C-StreamThread-1 (C.local, C-3) of the group is none of the instances A and B"),
+        ("A\nB\n", "expected members of A and B in the group, got C-StreamThread-1 (C.local, C-3)"),
         ("A\nB\nC\nD\n", "no member of the group is D"),
         ("A\nA\n", "line 2: expected a new NAME"),
         ("A b c\n", "line 1: expected a new NAME"),
