@@ -118,6 +118,15 @@ def test_back_returns_what_was_done(cluster):
     assert "# app: 2.8.2 to 3.9.2: rolled back" == cluster.report.read_text().splitlines()[0]
 
 
+def test_an_answer_beside_back_is_for_the_way_back_and_not_for_what_was_found_before(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2"
+    cluster.roll("--yes", to="3.9.2", command=cluster.template(status=3))
+    done = cluster.roll("--back", "--answer", "continue", to="3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>3.9.2,upgrade.from=2.8", "A>2.8.2"] == cluster.lines
+
+
 def test_a_command_that_fails_stops_it_with_its_output_and_an_answer_goes_on(cluster):
     failed = cluster.roll("--yes", command=cluster.template(status=3))
 
