@@ -178,7 +178,7 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
             failures.extend([test] if outcome == "failed" else ())
         if status and not any(outcome == "failed" for outcome, _, _ in found):  # it ended before its tests did
             counts["failed"] += 1
-            failures.append(f"status {status}: {' '.join(command)}")
+            failures.append(f"status {status}: {_in_words(command)}")
         elif not status and not _has_pytest(name):
             counts["passed"] += 1
     return Result(
@@ -191,6 +191,15 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
         seconds=round(time.monotonic() - started),
         failures=tuple(failures),
     )
+
+
+def _in_words(command: Command) -> str:
+    """Return a command as it is typed: rows of the file are published, and name no folder of this machine.
+
+    >>> _in_words((sys.executable, "-m", "coverage", "report"))
+    'python -m coverage report'
+    """
+    return " ".join("python" if word == sys.executable else word for word in command)
 
 
 def _has_pytest(name: str) -> bool:
