@@ -48,7 +48,7 @@ class Part:
 
 
 def _with_dependencies(resolution: str) -> tuple[Command, ...]:
-    """Return the commands that run the tests of the command lines with another choice of dependencies.
+    """Return the commands that run the tests of the command lines and of tables with another choice of dependencies.
 
     Also the names that PySpark does not document are looked up: a release may have others.
     """
@@ -56,7 +56,10 @@ def _with_dependencies(resolution: str) -> tuple[Command, ...]:
     return (
         (*uv, "venv", "--quiet", "--clear", "--python", sys.executable, f".tox/nightly-{resolution}"),
         (*uv, "pip", "install", "--quiet", "--python", python, "--resolution", resolution, "-e", ".[all,test]"),
-        (python, *_PYTEST[1:], "tests/assignor/cli", "tests/spark_sim/sweep/spark/test_session.py"),
+        (
+            *(python, *_PYTEST[1:], "tests/assignor/cli", "tests/spark_sim/sweep/spark/test_session.py"),
+            "tests/spark_sim/sweep/test_parquet.py",
+        ),
     )
 
 
@@ -138,12 +141,12 @@ PARTS: Final[Mapping[str, Part]] = {
             (*_BOUNDS_CHECKED, sys.executable, "-m", "tests.spark_sim.audit.segment_mutants", "--mutants", "100000"),
         ),
     ),
-    "lowest": Part("the command lines with the lowest dependencies", _with_dependencies("lowest-direct")),
+    "lowest": Part("the command lines and tables with the lowest dependencies", _with_dependencies("lowest-direct")),
     "pyodide": Part(
         "the pure packages on Python 3.14, compiled to WebAssembly, under Node",
         ((sys.executable, "-m", "tests.assignor.web.in_node"),),
     ),
-    "newest": Part("the command lines with the newest dependencies", _with_dependencies("highest")),
+    "newest": Part("the command lines and tables with the newest dependencies", _with_dependencies("highest")),
 }
 
 
