@@ -132,6 +132,8 @@ class RollPlan:
     notes: tuple[str, ...] = ()
     kind: str = GROUP
     """What is rolled: ``group`` or ``brokers``."""
+    bounced: tuple[str, ...] = ()
+    """The instances that an interrupted upgrade has bounced: how is not known, and they are restarted first."""
 
     def members_of(self, instance: str) -> int:
         """Return how many members an instance has."""

@@ -158,8 +158,9 @@ def _checked(state: RollState | None, record: RollRecord, source: str, number: i
 
 def begin(plan: RollPlan) -> RollState:
     """Return the state before anything was done."""
-    first = plan.rounds[0].before
-    return RollState(plan=plan, rounds=plan.rounds, configs={instance.name: first for instance in plan.instances})
+    first = plan.rounds[0]
+    configs = {name: first.config if name in plan.bounced else first.before for name in plan.names}
+    return RollState(plan=plan, rounds=plan.rounds, configs=configs, suspects=frozenset(plan.bounced))
 
 
 class _Unexpected(ValueError):

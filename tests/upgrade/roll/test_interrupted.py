@@ -1,0 +1,64 @@
+import pytest
+
+from tests.upgrade.roll.fake_group import Operator, member, plan
+from upgrade import UpgradeError
+from upgrade.roll import engine
+from upgrade.roll.interrupted import interrupted
+from upgrade.roll.plan import InstanceConfig
+
+OLD, VALUE, BRIDGE, NEW = (
+    InstanceConfig("2.3.1"),
+    InstanceConfig("3.9.2", "2.3"),
+    InstanceConfig("3.9.2"),
+    InstanceConfig("4.3.1"),
+)
+ROUNDS = plan(target="4.3.1").rounds
+
+
+@pytest.mark.parametrize(
+    ("configs", "first", "bounced"),
+    [
+        ((OLD, OLD), 0, ()),
+        ((OLD, VALUE), 0, ("b",)),
+        ((VALUE, VALUE), 0, ("a", "b")),
+        ((VALUE, BRIDGE), 0, ("a", "b")),
+        ((BRIDGE, NEW), 2, ("b",)),
+        ((NEW, NEW), 2, ("a", "b")),
+    ],
+)
+def test_it_goes_on_in_the_first_round_that_may_not_be_finished(configs, first, bounced):
+    found = interrupted(ROUNDS, [member(name, config) for name, config in zip("ab", configs, strict=True)])
+
+    assert (ROUNDS[first:], bounced) == (found.rounds, found.bounced)
+
+
+def test_a_member_that_cannot_be_read_is_for_the_gates():
+    found = interrupted(ROUNDS, [member("a", OLD), member("b", OLD, unpinned=(), problem="no metadata")])
+
+    assert (ROUNDS, ("b",)) == (found.rounds, found.bounced)
+
+
+def test_members_that_are_two_hops_apart_are_refused():
+    with pytest.raises(UpgradeError, match=r"expected members between two releases .* got a, b: bounce those"):
+        interrupted(ROUNDS, [member("a", OLD), member("b", NEW)])
+
+
+def test_where_everything_is_stopped_nothing_is_left_from_before():
+    rounds = plan(offline=True).rounds
+
+    assert rounds == interrupted(rounds, [member("a", OLD), member("b", BRIDGE)]).rounds
+
+
+@pytest.mark.parametrize("canary", [None, "a"])
+def test_what_was_bounced_is_restarted_first_whatever_the_group_looks_like(canary):
+    operator = Operator(plan(bounced=("b", "c"), canary=canary))
+    operator.group = "PreparingRebalance"  # because b and c disturb it
+    assert {"a": OLD, "b": VALUE, "c": VALUE} == operator.state.configs
+    begun = operator.until(engine.RunCommand)
+    operator.group = "Stable"
+    done = operator.go()
+
+    assert ("b", VALUE) == (begun.instance, begun.round.config)
+    assert engine.FINISHED == done.outcome
+    first = [f"restart {name} {VALUE}" for name in "bca"]
+    assert [*first, *(f"restart {name} {BRIDGE}" for name in "abc")] == operator.commands

@@ -1,0 +1,54 @@
+"""A roll of a group whose upgrade has begun, and was not finished: where it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from upgrade.errors import UpgradeError
+from upgrade.releases import Release, resolve_release
+from upgrade.roll.group_observation import MemberSeen
+from upgrade.roll.plan import RollRound, RoundAction
+
+
+@frozen
+class InterruptedUpgrade:
+    """What is left of an upgrade."""
+
+    rounds: tuple[RollRound, ...]
+    """From the first one that may not be finished."""
+    bounced: tuple[str, ...] = ()
+    """The instances that are not what they were before that round."""
+
+
+def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> InterruptedUpgrade:
+    """Return what is left of an upgrade.
+
+    Metadata does not show whether a member has ``upgrade.from``, and with which value. So the first round counts that
+    can have led to the releases of all members, and all instances are restarted in it.
+
+    Args:
+        rounds: Those of the whole plan.
+        members: The members of the group.
+
+    Raises:
+        UpgradeError: No round can have led to the releases that the members run.
+    """
+    if rounds[0].action is not RoundAction.RESTART:
+        return InterruptedUpgrade(tuple(rounds))
+    for number, roll_round in enumerate(rounds):
+        before, after = (resolve_release(config.release).release for config in (roll_round.before, roll_round.config))
+        if all(_can_be_one(member, before, after) for member in members):
+            gone = {member.instance: None for member in members if not member.can_be(before)}
+            return InterruptedUpgrade(tuple(rounds[number:]), (*gone,))
+    shown = sorted({member.label or member.member_id for member in members})
+    raise UpgradeError(
+        f"expected members between two releases of the plan that follow each other, got {', '.join(shown)}: bounce "
+        "those that are behind first"
+    )
+
+
+def _can_be_one(member: MemberSeen, *releases: Release) -> bool:
+    # What cannot be read, the gates say.
+    return bool(member.problem) or any(member.can_be(release) for release in releases)
