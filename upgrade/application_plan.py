@@ -234,8 +234,8 @@ def _interrupted(application: PlannedApplication, origin: ResolvedRelease, advic
     if application.group and _is_between(application, origin, advice):
         left = listed(application.group.left(origin))
         yield (
-            f"group {application.group.name} is in the middle of an upgrade: no longer {origin.release} is {left}; "
-            "upgrade.from is not always seen, so bounce these again, and first"
+            f"group {application.group.name} is in the middle of an upgrade; no longer on {origin.release}: {left}. "
+            "upgrade.from is not always seen: bounce these again, and first"
         )
 
 

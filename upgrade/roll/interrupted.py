@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from attrs import frozen
 
 from upgrade.errors import UpgradeError
 from upgrade.releases import Release, resolve_release
 from upgrade.roll.group_observation import MemberSeen
-from upgrade.roll.plan import RollRound, RoundAction
+from upgrade.roll.plan import InstanceConfig, RollRound, RoundAction
 
 
 @frozen
@@ -20,13 +21,16 @@ class InterruptedUpgrade:
     """From the first one that may not be finished."""
     bounced: tuple[str, ...] = ()
     """The instances that are not what they were before that round."""
+    begun: int = 0
+    """How many of the rounds may have begun."""
 
 
 def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> InterruptedUpgrade:
     """Return what is left of an upgrade.
 
     Metadata does not show whether a member has ``upgrade.from``, and with which value. So the first round counts that
-    can have led to the releases of all members, and all instances are restarted in it.
+    can have led to the releases of all members, and all instances are restarted in it. The way back begins at the last
+    one that can have: no round begins before all members have made the one before.
 
     Args:
         rounds: Those of the whole plan.
@@ -38,10 +42,11 @@ def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> I
     if rounds[0].action is not RoundAction.RESTART:
         return InterruptedUpgrade(tuple(rounds))
     for number, roll_round in enumerate(rounds):
-        before, after = (resolve_release(config.release).release for config in (roll_round.before, roll_round.config))
+        before, after = (_release(config) for config in (roll_round.before, roll_round.config))
         if all(_can_be_one(member, before, after) for member in members):
-            gone = {member.instance: None for member in members if not member.can_be(before)}
-            return InterruptedUpgrade(tuple(rounds[number:]), (*gone,))
+            left = tuple(rounds[number:])
+            bounced = tuple(dict.fromkeys(member.instance for member in members if not member.can_be(before)))
+            return InterruptedUpgrade(left, bounced, _begun(left, members) if bounced else 0)
     shown = sorted({member.label or member.member_id for member in members})
     raise UpgradeError(
         f"expected members between two releases of the plan that follow each other, got {', '.join(shown)}: bounce "
@@ -49,6 +54,16 @@ def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> I
     )
 
 
+def _begun(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> int:
+    """Return how many rounds members may have begun of which some have begun the first."""
+    finished = takewhile(lambda each: all(_can_be_one(member, _release(each.config)) for member in members), rounds)
+    return max(1, len(tuple(finished)))
+
+
 def _can_be_one(member: MemberSeen, *releases: Release) -> bool:
     # What cannot be read, the gates say.
     return bool(member.problem) or any(member.can_be(release) for release in releases)
+
+
+def _release(config: InstanceConfig) -> Release:
+    return resolve_release(config.release).release

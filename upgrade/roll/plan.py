@@ -134,6 +134,8 @@ class RollPlan:
     """What is rolled: ``group`` or ``brokers``."""
     bounced: tuple[str, ...] = ()
     """The instances that an interrupted upgrade has bounced: how is not known, and they are restarted first."""
+    begun: int = 0
+    """How many of the rounds it may have begun."""
 
     def members_of(self, instance: str) -> int:
         """Return how many members an instance has."""

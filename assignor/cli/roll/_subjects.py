@@ -188,6 +188,7 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         target=planned.advice.target,
         rounds=rest.rounds,
         bounced=rest.bounced,
+        begun=rest.begun,
         instances=names.instances(found.group),
         verbs=verbs,
         batch=options.batch,

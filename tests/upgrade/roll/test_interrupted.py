@@ -3,7 +3,9 @@ import pytest
 from tests.upgrade.roll.fake_group import Operator, member, plan
 from upgrade import UpgradeError
 from upgrade.roll import engine
+from upgrade.roll.deviations import SafeOption
 from upgrade.roll.interrupted import interrupted
+from upgrade.roll.journal import QuestionAnswered
 from upgrade.roll.plan import InstanceConfig
 
 OLD, VALUE, BRIDGE, NEW = (
@@ -16,20 +18,20 @@ ROUNDS = plan(target="4.3.1").rounds
 
 
 @pytest.mark.parametrize(
-    ("configs", "first", "bounced"),
+    ("configs", "first", "bounced", "begun"),
     [
-        ((OLD, OLD), 0, ()),
-        ((OLD, VALUE), 0, ("b",)),
-        ((VALUE, VALUE), 0, ("a", "b")),
-        ((VALUE, BRIDGE), 0, ("a", "b")),
-        ((BRIDGE, NEW), 2, ("b",)),
-        ((NEW, NEW), 2, ("a", "b")),
+        ((OLD, OLD), 0, (), 0),
+        ((OLD, VALUE), 0, ("b",), 1),
+        ((VALUE, VALUE), 0, ("a", "b"), 2),
+        ((VALUE, BRIDGE), 0, ("a", "b"), 2),
+        ((BRIDGE, NEW), 2, ("b",), 1),
+        ((NEW, NEW), 2, ("a", "b"), 1),
     ],
 )
-def test_it_goes_on_in_the_first_round_that_may_not_be_finished(configs, first, bounced):
+def test_it_goes_on_in_the_first_round_that_may_not_be_finished(configs, first, bounced, begun):
     found = interrupted(ROUNDS, [member(name, config) for name, config in zip("ab", configs, strict=True)])
 
-    assert (ROUNDS[first:], bounced) == (found.rounds, found.bounced)
+    assert (ROUNDS[first:], bounced, begun) == (found.rounds, found.bounced, found.begun)
 
 
 def test_a_member_that_cannot_be_read_is_for_the_gates():
@@ -51,7 +53,7 @@ def test_where_everything_is_stopped_nothing_is_left_from_before():
 
 @pytest.mark.parametrize("canary", [None, "a"])
 def test_what_was_bounced_is_restarted_first_whatever_the_group_looks_like(canary):
-    operator = Operator(plan(bounced=("b", "c"), canary=canary))
+    operator = Operator(plan(bounced=("b", "c"), begun=1, canary=canary))
     operator.group = "PreparingRebalance"  # because b and c disturb it
     assert {"a": OLD, "b": VALUE, "c": VALUE} == operator.state.configs
     begun = operator.until(engine.RunCommand)
@@ -62,3 +64,16 @@ def test_what_was_bounced_is_restarted_first_whatever_the_group_looks_like(canar
     assert engine.FINISHED == done.outcome
     first = [f"restart {name} {VALUE}" for name in "bca"]
     assert [*first, *(f"restart {name} {BRIDGE}" for name in "abc")] == operator.commands
+
+
+@pytest.mark.parametrize(
+    ("begun", "back"),
+    [(1, [f"restart b {OLD}"]), (2, [f"restart {name} {config}" for config in (VALUE, OLD) for name in "abc"])],
+)
+def test_the_way_back_begins_where_the_upgrade_may_be(begun, back):
+    operator = Operator(plan(bounced=("b",) if begun == 1 else tuple("abc"), begun=begun))
+    operator.until(engine.AskOperator)
+    operator.write(QuestionAnswered(about="back", option=SafeOption.BACK))
+    done = operator.go()
+
+    assert (engine.ROLLED_BACK, back) == (done.outcome, operator.commands)

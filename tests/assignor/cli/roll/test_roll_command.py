@@ -160,7 +160,7 @@ def test_an_interrupted_upgrade_goes_on_without_its_journal_and_bounces_first_wh
     done = cluster.roll("--yes", to="3.9.2")
 
     assert 0 == done.exit_code, done.output
-    assert "group app is in the middle of an upgrade: no longer 2.8.2 is C" in done.output
+    assert "group app is in the middle of an upgrade; no longer on 2.8.2: C" in done.output
     value = "upgrade.from=2.8"
     first = [f"{name}>3.9.2,{value}" for name in "CAB"]
     assert [*first, "A>3.9.2", "B>3.9.2", "C>3.9.2"] == cluster.lines[1:]
