@@ -39,10 +39,11 @@ def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> I
     Raises:
         UpgradeError: No round can have led to the releases that the members run.
     """
-    if rounds[0].action is not RoundAction.RESTART:
-        return InterruptedUpgrade(tuple(rounds))
     for number, roll_round in enumerate(rounds):
-        before, after = (_release(config) for config in (roll_round.before, roll_round.config))
+        if roll_round.action is RoundAction.START:
+            continue  # one begins with the round that stops all
+        ends = rounds[number + 1] if roll_round.action is RoundAction.STOP else roll_round
+        before, after = _release(roll_round.before), _release(ends.config)
         if all(_can_be_one(member, before, after) for member in members):
             left = tuple(rounds[number:])
             bounced = tuple(dict.fromkeys(member.instance for member in members if not member.can_be(before)))
@@ -56,6 +57,8 @@ def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> I
 
 def _begun(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> int:
     """Return how many rounds members may have begun of which some have begun the first."""
+    if rounds[0].action is RoundAction.STOP:
+        return 2
     finished = takewhile(lambda each: all(_can_be_one(member, _release(each.config)) for member in members), rounds)
     return max(1, len(tuple(finished)))
 

@@ -40,15 +40,18 @@ def test_a_member_that_cannot_be_read_is_for_the_gates():
     assert (ROUNDS, ("b",)) == (found.rounds, found.bounced)
 
 
-def test_members_that_are_two_hops_apart_are_refused():
+@pytest.mark.parametrize("rounds", [ROUNDS, plan(offline=True).rounds])
+def test_members_that_are_two_hops_apart_are_refused(rounds):
     with pytest.raises(UpgradeError, match=r"expected members between two releases .* got a, b: bounce those"):
-        interrupted(ROUNDS, [member("a", OLD), member("b", NEW)])
+        interrupted(rounds, [member("a", OLD), member("b", NEW)])
 
 
-def test_where_everything_is_stopped_nothing_is_left_from_before():
+@pytest.mark.parametrize(("configs", "bounced", "begun"), [((OLD, OLD), (), 0), ((OLD, BRIDGE), ("b",), 2)])
+def test_what_was_started_as_a_whole_is_stopped_again(configs, bounced, begun):
     rounds = plan(offline=True).rounds
+    found = interrupted(rounds, [member(name, config) for name, config in zip("ab", configs, strict=True)])
 
-    assert rounds == interrupted(rounds, [member("a", OLD), member("b", BRIDGE)]).rounds
+    assert (rounds, bounced, begun) == (found.rounds, found.bounced, found.begun)
 
 
 @pytest.mark.parametrize("canary", [None, "a"])
