@@ -40,6 +40,7 @@ from upgrade.roll.engine import BeginStep, next_instances
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.gates import RollRules
 from upgrade.roll.group import GROUP_RULES
+from upgrade.roll.interrupted import interrupted
 from upgrade.roll.plan import (
     BROKERS,
     GROUP,
@@ -155,6 +156,13 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     wanted = resolve_release(options.target, options.assume)
     origin = resolve_release(options.origin, options.assume) if options.origin else live.origin(wanted)
     if is_same_release(origin, wanted):
+        if any(member.is_pinned for member in found.seen.members):
+            raise CommandFailed(
+                sanitize(
+                    f"{options.group} runs {wanted.release} already, with upgrade.from: --from RELEASE, that from "
+                    "which its upgrade began, bounces it to remove that"
+                )
+            )
         view.note(f"{options.group} runs {wanted.release} already: nothing to do")
         return None
     absent = features_named(options.without) if options.without else frozenset()
@@ -163,6 +171,7 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         absent=absent,
         settings=read_settings(options.settings_file) if options.settings_file else None,
         settings_source=str(options.settings_file),
+        goes_on=True,
     )
     planned = plan_for(application, origin, wanted, offline=options.offline)
     if not options.as_json:
@@ -172,11 +181,14 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         why = planned.blocked or "the plan is unsafe, see above: --without names what the application does not have"
         raise CommandFailed(sanitize(f"{options.group}: {why}"))
     names = read_instances(options.instances_file) if options.instances_file else seen_instances(found.group)
+    rest = interrupted(group_rounds(planned.advice), _look(options, target, names).seen.members)
     roll_plan = RollPlan(
         name=options.group,
         origin=planned.advice.origin,
         target=planned.advice.target,
-        rounds=group_rounds(planned.advice),
+        rounds=rest.rounds,
+        bounced=rest.bounced,
+        begun=rest.begun,
         instances=names.instances(found.group),
         verbs=verbs,
         batch=options.batch,

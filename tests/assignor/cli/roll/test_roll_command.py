@@ -148,10 +148,40 @@ def test_a_finished_roll_is_not_done_again(cluster):
 
 def test_a_plan_that_is_unsafe_is_not_executed(cluster):
     cluster.start = "A@2.3.1 B@3.9.2"
-    done = cluster.roll("--yes")
+    done = cluster.roll("--yes", to="2.8.2")
 
     assert (1, []) == (done.exit_code, cluster.lines)
     assert "members of group app run several releases" in done.output
+
+
+def test_an_interrupted_upgrade_goes_on_without_its_journal_and_bounces_first_what_was_bounced(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2 C@2.8.2"
+    cluster.called.write_text("C>3.9.2,upgrade.from=2.8\n")
+    done = cluster.roll("--yes", to="3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    assert "group app is in the middle of an upgrade; no longer on 2.8.2: C" in done.output
+    value = "upgrade.from=2.8"
+    first = [f"{name}>3.9.2,{value}" for name in "CAB"]
+    assert [*first, "A>3.9.2", "B>3.9.2", "C>3.9.2"] == cluster.lines[1:]
+
+
+def test_an_upgrade_whose_value_was_not_removed_needs_the_release_from_which_it_began(cluster):
+    cluster.start = "A@2.3.1 B@2.3.1"
+    cluster.called.write_text("A>3.9.2,upgrade.from=2.3\nB>3.9.2,upgrade.from=2.3\n")
+    done = cluster.roll("--yes", to="3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>3.9.2", "B>3.9.2"] == cluster.lines[-2:]
+
+
+def test_a_group_that_certainly_has_upgrade_from_is_not_done(cluster):
+    cluster.start = "A@1.1.1 B@1.1.1"
+    cluster.called.write_text("A>3.9.2,upgrade.from=1.1\nB>3.9.2,upgrade.from=1.1\n")
+    done = cluster.roll("--yes", "--from", "3.9.2", to="3.9.2")
+
+    assert 1 == done.exit_code, done.output
+    assert "Error: app runs 3.9.2 already, with upgrade.from: --from RELEASE" in done.output
 
 
 def test_a_plan_that_nobody_has_confirmed_is_made_anew(cluster):
