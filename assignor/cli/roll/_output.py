@@ -95,8 +95,13 @@ def plan_lines(plan: RollPlan) -> Iterator[str]:
     yield from round_lines(plan.rounds)
     sizes = {instance.members for instance in plan.instances}
     threads = f", {count(sizes.pop(), 'member')} each" if plan.kind == GROUP and len(sizes) == 1 else ""
-    yield f"order: {join_names(plan.names, limit=20)}{threads}; {plan.batch} at a time"
+    yield f"order: {join_names(plan.names, limit=20)}{threads}; {pace_text(plan)}"
     yield from (f"note: {note}" for note in plan.notes)
+
+
+def pace_text(plan: RollPlan) -> str:
+    """Write how many instances are one step."""
+    return "all at once" if all(roll_round.at_once for roll_round in plan.rounds) else f"{plan.batch} at a time"
 
 
 def round_lines(rounds: tuple[RollRound, ...]) -> Iterator[str]:

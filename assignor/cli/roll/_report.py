@@ -9,6 +9,7 @@ from assignor.cli.roll._output import (
     expectation_text,
     moved_texts,
     observed_text,
+    pace_text,
     round_text,
     verified_text,
     versions_text,
@@ -74,7 +75,7 @@ def _facts(plan: RollPlan, lines: Sequence[JournalLine], outcome: str) -> Iterat
     yield "began, last record", f"{lines[0].at}, {lines[-1].at}"
     yield "instances", join_names(plan.names, limit=20)
     canary = f", {plan.canary} first and alone" if plan.canary else ""
-    yield "restarted by", f"{' and '.join(plan.verbs)}, {plan.batch} at a time{canary}"
+    yield "restarted by", f"{' and '.join(plan.verbs)}, {pace_text(plan)}{canary}"
     limits = plan.limits
     yield (
         "limits",

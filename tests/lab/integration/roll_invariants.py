@@ -37,11 +37,9 @@ _COOPERATIVE_SINCE: Final = 5
 
 def unsafe_generations(brokers: str, group: str) -> list[str]:
     """Return what is unsafe in a generation that the coordinator has stored, with its number."""
-    return [
-        f"generation {generation.number}: {text}"
-        for generation in stored_generations(brokers, group)
-        for text in unsafe_in(generation)
-    ]
+    stored = list(stored_generations(brokers, group))
+    assert stored, f"no generation of {group} is stored"
+    return [f"generation {each.number}: {text}" for each in stored for text in unsafe_in(each)]
 
 
 def stored_generations(brokers: str, group: str) -> Iterator[Generation]:

@@ -31,6 +31,7 @@ def test_a_round_that_stops_the_group_says_so():
     operator = offline()
     lines = written(operator)
 
+    assert "order: a, b and c, 1 member each; all at once" in plan_lines(operator.state.plan)
     assert "step 1, round 1 of 2: stop a, b and c" in lines
     assert "step 2, round 2 of 2: a, b and c to 3.9.2" in lines
     assert "round 1: verified: every instance is stopped" in lines
