@@ -8,7 +8,7 @@ from typing import Final
 from attrs import field, frozen
 
 from upgrade.releases import Release
-from upgrade.roll.plan import BY_HAND
+from upgrade.roll.plan import BY_HAND, RoundAction
 from upgrade.roll.state import RollState, StepInProgress
 
 STABLE: Final = "Stable"
@@ -140,9 +140,12 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
 
 
 def _touched_tasks(state: RollState) -> frozenset[str]:
-    """Return the tasks of the instances that a command has touched."""
+    """Return the tasks of the instances that a command has touched; of a stopped group nobody has any."""
     if state.step is None:
         return frozenset()
+    starts = state.round is not None and state.round.action is RoundAction.START
+    if starts and state.plan.verbs != (BY_HAND,):
+        return frozenset(state.step.owners)
     touched = _touched(state.step)
     return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
 

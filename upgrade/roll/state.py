@@ -71,6 +71,8 @@ class RollState:
     """What each instance runs; while a command is under way, what it is to run."""
     stopped: frozenset[str] = frozenset()
     """The instances that were stopped and not started."""
+    owners_before_stop: Mapping[str, str] = field(factory=dict, hash=False)
+    """The instance of each task when the group was stopped: nobody has it until the group is started."""
     done: frozenset[str] = frozenset()
     """The instances that have passed in this round."""
     steps: int = 0
@@ -78,7 +80,7 @@ class RollState:
     step: StepInProgress | None = None
     confirmed: bool = False
     consents: frozenset[int] = frozenset()
-    """The rounds without a way back that an operator has agreed to."""
+    """The rounds that an operator has agreed to: without a way back, or with needs that no broker shows."""
     deviation: DeviationFound | None = None
     """The one that waits for an answer."""
     accepted: frozenset[tuple[int, DeviationKind]] = frozenset()
@@ -99,6 +101,12 @@ class RollState:
     def round(self) -> RollRound | None:
         """The round that is under way; None after the last one."""
         return self.rounds[self.at] if self.at < len(self.rounds) else None
+
+    @property
+    def asked_together(self) -> tuple[int, ...]:
+        """The rounds about which is asked before this one: who waits between a stop and a start waits for everybody."""
+        stops = self.round is not None and self.round.action is RoundAction.STOP
+        return tuple(range(self.at, min(self.at + 1 + stops, len(self.rounds))))
 
     @property
     def remaining(self) -> tuple[str, ...]:
@@ -196,7 +204,7 @@ def _began(record: StepBegan, state: RollState) -> RollState:
         number=record.step,
         instances=record.instances,
         before=record.before,
-        owners=record.owners,
+        owners=record.owners or state.owners_before_stop,
         expectation=record.expectation,
     )
     return evolve(state, step=step, steps=record.step)
@@ -239,6 +247,7 @@ def _passed(record: StepPassed, state: RollState) -> RollState:
         step=None,
         done=state.done | passed,
         stopped=stopped,
+        owners_before_stop=step.owners if is_stop else {},
         suspects=state.suspects - passed,
         waits=state.waits + 1,
     )
@@ -291,7 +300,7 @@ def _consented(about: str, state: RollState) -> RollState:
     if about == ABOUT_PLAN:
         return evolve(state, confirmed=True)
     if about in (ABOUT_WAY_BACK, ABOUT_NEEDS):
-        return evolve(state, consents=state.consents | {state.at})
+        return evolve(state, consents=state.consents.union(state.asked_together))
     if about == ABOUT_FORECAST and state.step:
         return evolve(state, step=evolve(state.step, unchecked=True))
     return state
