@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from assignor.cli.roll._output import expectation_text, observed_text
+from assignor.cli.roll._output import computed_again_lines, expectation_text, observed_text, unowned_text
 from assignor.formats.text import join_names
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.journal import (
@@ -132,8 +132,10 @@ def _observed(record: StepPassed) -> str:
     forecasts: dict[Any, str] = {True: ", tasks as forecast", False: ", other tasks than forecast"}
     forecast = forecasts.get(seen.get("as_forecast"), "")
     versions = ", ".join(map(str, seen.get("versions", ())))
-    times = f"{seen.get('unowned_seconds', 0)} s without owner, {seen.get('seconds', 0)} s"
-    return f"version {versions}, {len(moved)} tasks moved{forecast}, {times}; {record.gates.get('commits', '')}"
+    times = f"{unowned_text(seen)} without owner, {seen.get('seconds', 0)} s"
+    computed = "".join(f"; {text}" for text in computed_again_lines(seen))
+    commits = record.gates.get("commits", "")
+    return f"version {versions}, {len(moved)} tasks moved{forecast}, {times}; {commits}{computed}"
 
 
 def _decisions(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
