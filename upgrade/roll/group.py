@@ -419,10 +419,15 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     before, now = state.step.owners, seen.owners()
     moved = {task: now.get(task, "") for task, owner in sorted(before.items()) if now.get(task, "") != owner}
     outcomes = state.step.expectation.outcomes
+    longest = watch.memory.longest_unowned_s
+    # An owner stops after the look at which the time begins, and another one has the task before that of its end.
+    at_least = max(0.0, longest - 2 * watch.memory.longest_gap_s)
     return {
         "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
         "moved": moved,
-        "unowned_seconds": round(watch.memory.longest_unowned_s, 1),
+        "unowned_seconds": round(longest, 1),
+        "unowned_seconds_at_least": round(at_least, 1),
+        "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
         "seconds": round(watch.waited(seen), 1),
         "as_forecast": any(dict(outcome.moved) == moved for outcome in outcomes) if outcomes else None,
     }

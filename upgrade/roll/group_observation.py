@@ -111,6 +111,8 @@ class GroupMemory:
     unowned: Mapping[str, float] = field(factory=dict, hash=False)
     """The tasks that nobody processes, since when."""
     longest_unowned_s: float = 0.0
+    longest_gap_s: float = 0.0
+    """The longest time between two looks: so exact are times."""
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
     """The first ones after the commands."""
 
@@ -135,6 +137,7 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
         touched=_touched_tasks(state),
         unowned=unowned,
         longest_unowned_s=longest,
+        longest_gap_s=max(memory.longest_gap_s, seen.seconds - memory.last),
         offsets=first,
     )
 

@@ -128,7 +128,7 @@ class RollState:
     def begun_rounds(self) -> tuple[RollRound, ...]:
         """The rounds of which something was done, in order."""
         has_begun = bool(self.done) or bool(self.step and not self.step.is_untouched)
-        return self.rounds[: self.at + has_begun]
+        return self.rounds[: max(self.at + has_begun, 0 if self.is_going_back else self.plan.begun)]
 
     @property
     def can_return(self) -> bool:
@@ -166,8 +166,9 @@ def _checked(state: RollState | None, record: RollRecord, source: str, number: i
 
 def begin(plan: RollPlan) -> RollState:
     """Return the state before anything was done."""
-    first = plan.rounds[0].before
-    return RollState(plan=plan, rounds=plan.rounds, configs={instance.name: first for instance in plan.instances})
+    furthest, before = plan.rounds[max(0, plan.begun - 1)].config, plan.rounds[0].before
+    configs = {name: furthest if name in plan.bounced else before for name in plan.names}
+    return RollState(plan=plan, rounds=plan.rounds, configs=configs, suspects=frozenset(plan.bounced))
 
 
 class _Unexpected(ValueError):

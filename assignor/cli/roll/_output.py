@@ -174,6 +174,7 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
             yield from _end_lines(step, instance, verb, end)
         case StepPassed(step=step, gates=gates, observed=observed):
             yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {observed_text(observed)}"
+            yield from (f"step {step}: {text}" for text in computed_again_lines(observed))
             hidden = gates.get("config", "").partition("; ")[2]
             if hidden:
                 yield f"step {step}: note: {hidden}"
@@ -242,8 +243,38 @@ def observed_text(observed: Any) -> str:
     parts = [
         versions_text(observed),
         *moved_texts(observed),
-        f"longest time without owner {observed.get('unowned_seconds', 0):g} s",
+        f"longest time without owner {unowned_text(observed)}",
     ]
     if as_forecast is not None:
         parts.append("tasks as forecast" if as_forecast else "other tasks than forecast")
     return ", ".join(parts)
+
+
+def unowned_text(observed: Mapping[str, Any]) -> str:
+    """Write how long a task had no owner at the longest: as exactly as looks show it, beside the forecast."""
+    most, least = observed.get("unowned_seconds", 0), observed.get("unowned_seconds_at_least", 0)
+    seconds = " or ".join(f"{each:g}" for each in observed.get("unowned_seconds_forecast", ()))
+    return f"{least:g} to {most:g} s{f' (forecast {seconds} s)' if seconds else ''}"
+
+
+def computed_again_lines(observed: Mapping[str, Any]) -> Iterator[str]:
+    """Write how the decisions of a step compare with those that are computed again, and what a forecast assumed."""
+    if "as_computed" not in observed:
+        return
+    if observed["unknown"]:
+        yield f"not computed again: {observed['unknown']}"
+    elif observed["as_computed"]:
+        leaders = " or ".join(observed["leaders"])
+        yield f"tasks as computed again from what members have sent ({leaders} leads); {_drift_text(observed)}"
+    else:
+        differs = "TASKS DIFFER from those computed again from what members have sent"
+        yield f"{differs}: {observed['difference']}; {_drift_text(observed)}"
+    if superseded := observed["superseded_as_computed"]:
+        same_number = sum(each is True for each in superseded)
+        yield f"{count(len(superseded), 'generation')} before it seen, {same_number} as computed again"
+    yield from (f"not as the forecast assumed: {text}" for text in observed["assumptions_broken"])
+
+
+def _drift_text(observed: Mapping[str, Any]) -> str:
+    drift = observed["drift"]
+    return "drift not known" if drift is None else f"offset sums differ by up to {drift:,} from those of the forecast"

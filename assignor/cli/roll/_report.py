@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from assignor.cli.roll._output import (
+    computed_again_lines,
     expectation_text,
     moved_texts,
     observed_text,
     pace_text,
     round_text,
+    unowned_text,
     verified_text,
     versions_text,
 )
@@ -139,8 +141,17 @@ def _observed(record: StepPassed) -> str:
     forecasts: dict[Any, str] = {True: ", tasks as forecast", False: ", other tasks than forecast"}
     forecast = forecasts.get(seen.get("as_forecast"), "")
     moved = ", ".join(moved_texts(seen))
-    times = f"{seen.get('unowned_seconds', 0)} s without owner, {seen.get('seconds', 0)} s"
-    return "; ".join(filter(None, [f"{versions_text(seen)}, {moved}{forecast}, {times}", record.gates.get("commits")]))
+    times = f"{unowned_text(seen)} without owner, {seen.get('seconds', 0)} s"
+    return "; ".join(
+        filter(
+            None,
+            [
+                f"{versions_text(seen)}, {moved}{forecast}, {times}",
+                record.gates.get("commits"),
+                *computed_again_lines(seen),
+            ],
+        )
+    )
 
 
 def _decisions(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:

@@ -131,6 +131,8 @@ def test_any_outcome_of_a_forecast_is_accepted_and_compared():
         "versions": [4],
         "moved": {},
         "unowned_seconds": 0.0,
+        "unowned_seconds_at_least": 0.0,
+        "unowned_seconds_forecast": [0.0],
         "seconds": 0.0,
         "as_forecast": True,
     } == passed.observed
