@@ -78,6 +78,8 @@ def test_a_leader_that_has_to_be_last_is_last():
     assert first.leader_last
     assert ("b",) == next_instances(state, first, "a")
     assert ("a",) == next_instances(state, first, None)
+    named = begin(plan(origin="2.3.1", target="2.8.2", leader="a"))
+    assert [("b",), ("a",)] == [next_instances(named, first, seen) for seen in (None, "b")]
     assert ("a",) == next_instances(state.__class__(**{**_fields(state), "done": frozenset("bc")}), first, "a")
 
 
