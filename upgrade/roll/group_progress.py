@@ -11,8 +11,7 @@ from upgrade.roll.group_observation import AT_REST, GroupObservation, PartitionO
 from upgrade.roll.state import RollState
 
 _MARKER: Final = 1
-_PROCESSED: Final = (0, _MARKER)
-"""Lags of a partition of which all is processed."""
+"""The lag of a partition of which all is processed: a transaction ends with a marker, which nobody reads."""
 
 
 def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -45,7 +44,7 @@ def lag(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResul
         return waiting("lag", None, AT_REST)
     if seen.offsets is None:
         return waiting("lag", DeviationKind.LAG, "offsets are not known", expected)
-    commit = _committing(watch.memory.offsets, seen.offsets)
+    commit = _committing(watch.memory.offsets or {}, seen.offsets)
     behind = {task: first.offsets for task, first in watch.memory.state_lags.items() if task not in commit}
     if far := {task: offsets for task, offsets in behind.items() if offsets is not None and offsets > limit}:
         text = (
@@ -62,21 +61,18 @@ def lag(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResul
 
 
 def commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    """Whether each partition is committed of which its owner had something to read when it was first seen."""
+    """Whether each partition that has something to commit was committed since its owner was first seen."""
     if state.has_nobody or seen.offsets is None:
         return None
-    begun, now = watch.memory.offsets, seen.offsets
-    # The last offset of a topic that is written in transactions is a marker, which nobody reads.
-    had_some = [partition for partition, first in begun.items() if (first.lag or 0) > _MARKER and partition in now]
-    stuck = sorted(
-        partition
-        for partition in had_some
-        if now[partition].lag not in _PROCESSED and not _advances(begun[partition], now[partition])
-    )
+    begun, now = watch.memory.offsets or {}, seen.offsets
+    # A lag that is not known now is taken for what it was.
+    lags = {each: begun[each].lag if now[each].lag is None else now[each].lag for each in begun.keys() & now.keys()}
+    have_some = [partition for partition, behind in lags.items() if (behind or 0) > _MARKER]
+    stuck = sorted(each for each in have_some if not _advances(begun[each], now[each]))
     if stuck:
         text = f"nothing is committed of {shortened(stuck)}"
         return waiting("commits", DeviationKind.NO_COMMITS, text, "commits advance")
-    return passed("commits", f"{len(had_some)} partitions with records advance" if had_some else "nothing to commit")
+    return passed("commits", f"{len(have_some)} partitions with records advance" if have_some else "nothing to commit")
 
 
 def _committing(begun: Mapping[str, PartitionOffsets], now: Mapping[str, PartitionOffsets]) -> frozenset[str]:

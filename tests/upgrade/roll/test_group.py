@@ -152,6 +152,18 @@ def test_commits_have_to_advance_where_there_is_something_to_commit():
     assert "1 partitions with records advance" == passed.gates["commits"]
 
 
+@pytest.mark.parametrize("now", [read(5, end=9), {"in-0": PartitionOffsets(committed=5, owner="a-2")}])
+def test_records_that_come_later_and_an_end_that_is_not_known_now_are_something_to_commit(now):
+    operator = in_step()
+    first = read(5, end=5 if now["in-0"].end else 9)
+    operator.offsets = first
+    operator.members["b"] = evolve(operator.members["b"], is_scheduled=True)
+    gate(operator, "probing")
+    operator.offsets = now
+
+    assert "nothing is committed of in-0" == gate(operator, "commits").text
+
+
 def test_a_topic_that_ends_with_the_marker_of_a_transaction_has_nothing_to_commit():
     """An idle input that is written with exactly-once has a lag of one for ever."""
     operator = in_step()
