@@ -181,7 +181,11 @@ def _question_before(state: RollState, roll_round: RollRound) -> AskOperator | N
 
 
 def next_instances(state: RollState, roll_round: RollRound, leader: str | None) -> tuple[str, ...]:
-    """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order."""
+    """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order.
+
+    The leader is the one that is seen, or else the one that an operator has named.
+    """
+    leader = leader or state.plan.leader
     remaining = state.remaining
     if roll_round.at_once:
         return remaining

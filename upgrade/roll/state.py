@@ -103,6 +103,23 @@ class RollState:
         return self.rounds[self.at] if self.at < len(self.rounds) else None
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether instances are stopped, to be started later."""
+        return self.round is not None and self.round.action is RoundAction.STOP
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The instances that have to be there: those of a step that starts them, too."""
+        touched = self.step.instances if self.step else ()
+        stopped = self.stopped.union(touched) if self.is_stopping else self.stopped.difference(touched)
+        return tuple(name for name in self.plan.names if name not in stopped)
+
+    @property
+    def has_nobody(self) -> bool:
+        """Whether no instance has to be there."""
+        return not self.running
+
+    @property
     def asked_together(self) -> tuple[int, ...]:
         """The rounds about which is asked before this one: who waits between a stop and a start waits for everybody."""
         stops = self.round is not None and self.round.action is RoundAction.STOP

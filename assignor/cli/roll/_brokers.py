@@ -31,7 +31,7 @@ LOOK_SECONDS: Final = 10.0
 """How long a look at the cluster may take."""
 NO_FORECAST_OF_NODES: Final = "partitions follow their replicas"
 _OF_GROUPS: Final = (
-    *("batch", "offline", "without", "max_unowned", "max_lag", "settings_file", "state", "no_forecast"),
+    *("batch", "leader", "offline", "without", "max_unowned", "max_lag", "settings_file", "state", "no_forecast"),
 )
 _FIRST_OF_4: Final = (4,)
 

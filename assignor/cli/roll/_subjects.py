@@ -249,6 +249,7 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         verbs=verbs,
         batch=options.batch,
         canary=options.canary,
+        leader=options.leader,
         limits=options.limits,
         notes=planned.advice.notes,
     )

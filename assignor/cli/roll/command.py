@@ -50,6 +50,7 @@ from upgrade.roll.plan import (
     GROUP,
     ONCE,
     RollPlan,
+    check_plan,
 )
 from upgrade.roll.state import ABOUT_DEVIATION, RollState, begin, replay
 
@@ -84,6 +85,7 @@ _DAY: Final = 86_400
 )
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="So many instances at a time.")
 @click.option("--canary", metavar="INSTANCE", help="This instance first and alone, in each round.")
+@click.option("--leader", metavar="INSTANCE", help="This instance leads: it comes last where the plan asks for that.")
 @click.option("--offline", is_flag=True, help="Stop the whole group, then start it; always possible.")
 @click.option("--without", metavar="FEATURE,...", help="What the application does not have, as in plan.")
 @click.option(
@@ -96,10 +98,9 @@ _DAY: Final = 86_400
 @click.option(
     "--max-lag",
     type=click.IntRange(0),
-    default=DEFAULT_MAX_LAG,
-    metavar="RECORDS",
-    show_default=True,
-    help="A larger lag of a partition is waited for.",
+    metavar="OFFSETS",
+    help="A task whose state is further behind when its owner joins has to commit.  [default: acceptable.recovery.lag "
+    f"of --config, else {DEFAULT_MAX_LAG:,}]",
 )
 @click.option(
     "--timeout",
@@ -332,7 +333,9 @@ def _state(
         return options, state
     state = replay(journal.records, str(journal.path))
     _check_same(options, state.plan, verbs, journal.path, subject)
-    state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits))
+    changed = {"batch": options.batch, "limits": options.limits, "leader": options.leader or state.plan.leader}
+    state = evolve(state, plan=evolve(state.plan, **changed))
+    check_plan(state.plan)
 
     def write(record: Any) -> None:
         nonlocal state

@@ -104,6 +104,8 @@ def test_two_bounces_under_load_lose_nothing_and_end_on_the_release(start, origi
     assert expected == rolled.operator.calls
     assert 6 == kinds(rolled.journal).count("passed")
     assert 2 == kinds(rolled.journal).count("verified")
+    lags = [record["gates"]["lag"] for record in records(rolled.journal) if record["record"] == "passed"]
+    assert all(text.startswith("state ") and "; input at most " in text for text in lags), lags
     rolled.check_nothing_is_lost()
     report = rolled.report.read_text()
     assert f"to {target}: finished" in report
@@ -215,6 +217,22 @@ def test_static_members_with_two_threads_are_one_instance_each(start):
     assert 0 == status, process.lines
     assert "order: a and b, 2 members each; 1 at a time" in process.lines
     assert [("restart", name, "4.3.1", "") for name in "ab"] == rolled.operator.calls
+    rolled.check_nothing_is_lost()
+
+
+def test_a_task_whose_owner_has_nothing_of_its_state_is_waited_for_until_it_commits(start):
+    """The stores are in memory. Without records no broker shows that they are restored."""
+    rolled = start("3.9.2", "ab")
+    process = rolled.roll("4.3.1", "--max-lag", "0")
+    process.until("offsets behind when its owner joined, and nothing of it is committed since")
+    with Load(rolled.group):
+        status = process.wait()
+    print(*process.lines, sep="\n")
+
+    assert 0 == status, process.lines
+    lags = [record["gates"]["lag"] for record in records(rolled.journal) if record["record"] == "passed"]
+    assert 2 == len(lags)
+    assert all(text.startswith("state at most 0 offsets behind; input at most ") for text in lags), lags
     rolled.check_nothing_is_lost()
 
 
