@@ -46,7 +46,7 @@ class Roll:
         if self.places == self.dies_at:
             raise Killed
 
-    def run_command(self, _template, values, _timeout):
+    def run_command(self, _template, values, _timeout, _wait):
         value = f",upgrade.from={values['upgrade_from']}" if values["upgrade_from"] else ""
         with self.cluster.called.open("a") as called:
             called.write(f"{values['instance']}>{values['release']}{value}\n")
@@ -84,7 +84,7 @@ class Roll:
             ask=self.ask,
             check_lock=lambda: None,
             view=_Nothing(),
-            interrupts=Interrupts(str),
+            interrupts=Interrupts(),
             sleep=lambda _seconds: None,
         )
 
