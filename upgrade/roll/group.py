@@ -265,7 +265,8 @@ def _lag(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateRes
     if not seen.is_stable:
         return waiting("lag", None, _AT_REST)
     if seen.offsets is None:
-        return waiting("lag", DeviationKind.LAG, "offsets are not known", f"a lag of at most {limit:,}")
+        why = f": {seen.offsets_problem}" if seen.offsets_problem else ""
+        return waiting("lag", DeviationKind.LAG, f"offsets are not known{why}", f"a lag of at most {limit:,}")
     lags = {partition: offsets.lag for partition, offsets in seen.offsets.items()}
     above = sorted(partition for partition, lag in lags.items() if lag is not None and lag > limit)
     most = max((lag for lag in lags.values() if lag is not None), default=0)

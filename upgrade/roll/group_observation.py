@@ -77,6 +77,8 @@ class GroupObservation:
     members: tuple[MemberSeen, ...] = ()
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
     """By partition; None: they were not read."""
+    offsets_problem: str = ""
+    """Why they were not read, if somebody tried to."""
     leader: str | None = None
     """The instance of the leader, if it is seen."""
 

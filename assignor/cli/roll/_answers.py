@@ -46,8 +46,8 @@ class RollAnswers:
         choices = click.Choice([option.value for option in question.options])
         try:
             with self._interrupts.at_once():
-                answer = click.prompt("decision", type=choices, err=True)
+                typed = click.prompt("decision", type=choices, err=True)
         except (click.Abort, OSError):  # a signal, the end of the input, or a terminal that is closed
             self._view.note("")  # the line of the question ends
             return None
-        return Decided(SafeOption(answer), by_option("at the terminal"))
+        return Decided(SafeOption(typed), by_option("at the terminal"))

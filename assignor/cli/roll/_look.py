@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from assignor.cli.group._lookup import Lookup
 from assignor.cli.group._watch import error_text
 from assignor.cli.roll._instances import InstanceNames
+from assignor.formats.text import join_names
 from assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
 from assignor.groups.described_group import DEAD
 from assignor.groups.offsets import offset_request, partition_lags
@@ -43,12 +44,14 @@ def look_at(
     raw = group.described
     if raw.hides_members:
         return LiveLook(GroupObservation(seconds=clock(), state="", problem=raw.error))
-    offsets = None
+    offsets, offsets_problem = None, ""
     if group.is_streams and group.members:
         request = offset_request(group)
         read = lookup.offsets([request], lambda _line: None)[request.group]
         group = evolve(group, offsets=read)
-        if not read.failures:
+        if read.failures:
+            offsets_problem = join_names(read.failures)
+        else:
             offsets = {
                 str(lag.partition): PartitionOffsets(committed=lag.committed, end=lag.end)
                 for lag in partition_lags(group)
@@ -61,6 +64,7 @@ def look_at(
         state=raw.state,
         members=tuple(_member(member, names) for member in group.members) or _undecoded(group, names),
         offsets=offsets,
+        offsets_problem=offsets_problem,
         leader=leaders.pop() if len(leaders) == 1 else None,
     )
     return LiveLook(observation, group)

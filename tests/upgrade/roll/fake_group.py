@@ -68,6 +68,7 @@ class Operator:
         self.members = {name: member(name, config) for name, config in first.items()}
         self.group = "Stable"
         self.offsets = ENDS
+        self.offsets_problem = ""
         self.more = ()
         self.broken = {}
 
@@ -85,6 +86,7 @@ class Operator:
             state=self.group if there or self.group != "Stable" else "Empty",
             members=(*there, *self.more),
             offsets=self.offsets,
+            offsets_problem=self.offsets_problem,
         )
 
     def decide(self):

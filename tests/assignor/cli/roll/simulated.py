@@ -30,6 +30,7 @@ class SimulatedCluster:
         self.report = folder / "report.md"
         self.done = str  # what the group does with a line of the file: a step of a scenario
         self.ends = None
+        self.failures = ()
 
     @property
     def lines(self):
@@ -51,7 +52,9 @@ class SimulatedCluster:
 
     def offsets(self, requests, _report):
         committed = dict.fromkeys(requests[0].partitions, 5)
-        return {requests[0].group: GroupOffsets(committed=committed, ends=self.ends or committed)}
+        return {
+            requests[0].group: GroupOffsets(committed=committed, ends=self.ends or committed, failures=self.failures)
+        }
 
     def words(self, command=None, to="4.3.1"):
         """The arguments of ``roll`` for this cluster."""
