@@ -181,12 +181,16 @@ def ids_of(instances: Iterable[RollInstance]) -> Mapping[str, int]:
 def finalize_command(
     servers: str, command_config: Path | None, release: str, assume: str | None = None
 ) -> CommandTemplate:
-    """Return the command that raises the levels: this program's own ``features upgrade``."""
+    """Return the command that raises the levels: this program's own ``features upgrade``.
+
+    A controller that has become the active one learns only after a while what the others support, and until then
+    refuses, as if one of them had the old release.
+    """
     target = broker_release(release, assume)
     flag = "--release-version" if target.number >= _FIRST_OF_4 else "--metadata"
     config = ("--command-config", str(command_config)) if command_config else ()
     program = (sys.executable, "-m", "assignor", "features", "--bootstrap-server", servers, *config)
-    return CommandTemplate((*program, "upgrade", flag, target.line))
+    return CommandTemplate((*program, "upgrade", flag, target.line), again_if="support")
 
 
 def look_at_cluster(

@@ -46,6 +46,8 @@ class CommandTemplate:
     """A command with placeholders."""
 
     words: tuple[str, ...]
+    again_if: str = ""
+    """A text of its output after which it may be run again, because it has done nothing and comes too early."""
 
     @classmethod
     def parse(cls, text: str) -> CommandTemplate:

@@ -39,6 +39,9 @@ from upgrade.roll.plan import BY_HAND
 from upgrade.roll.state import RollState
 
 _NAP_SECONDS: Final = 0.1
+_AGAIN_SECONDS: Final = 5.0
+_MOST_TRIES: Final = 12
+"""Of a command that comes too early: for a minute."""
 
 
 class RollView(Protocol):
@@ -250,9 +253,16 @@ class _Drive:
             "upgrade_from": config.upgrade_from or "",
             "round": str(self._state.at + 1),
         }
-        return run_command(
-            self._with.commands[command.verb], values, self._with.command_timeout_s, self._wait_for_command
-        )
+        template, tries = self._with.commands[command.verb], 0
+        while True:
+            result = run_command(template, values, self._with.command_timeout_s, self._wait_for_command)
+            tries += 1
+            is_early = bool(result.status and template.again_if) and template.again_if in result.output
+            if not is_early or tries == _MOST_TRIES or self._with.interrupts.is_asked:
+                return result
+            if tries == 1:
+                self._with.view.note(f"step {command.step}: not accepted yet, tried again: {result.output}")
+            self._with.sleep(_AGAIN_SECONDS)
 
     def _wait_for_command(self, seconds: float) -> None:
         self._with.interrupts.tell(self._with.view.note)

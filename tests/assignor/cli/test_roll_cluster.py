@@ -298,6 +298,33 @@ def test_it_restarts_the_nodes_and_raises_the_levels_when_somebody_has_agreed(fi
     assert "controller 1 active" in report
 
 
+def test_levels_that_the_active_controller_refuses_after_its_election_are_raised_when_it_knows_the_others(
+    files, monkeypatch
+):
+    """It was a deviation: "not all of the voters support it"."""
+    monkeypatch.setattr("assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
+    code = f"cd {files}; echo x >> tries; test $(wc -l < tries) -gt 2 && touch cluster || {{ echo $0; exit 1; }}"
+    command = CommandTemplate(("sh", "-c", code, "not all of the voters support it"), again_if="support")
+    monkeypatch.setattr("assignor.cli.roll.command.finalize_command", lambda *_: command)
+    done = of_files(files, "--accept-no-way-back")
+
+    assert 0 == done.exit_code, done.output
+    assert 1 == done.output.count("step 4: not accepted yet, tried again: not all of the voters support it")
+    assert 3 == len((files / "tries").read_text().split())
+
+
+@pytest.mark.parametrize(("said", "tries"), [("not all of the voters support it", 12), ("not authorized", 1)])
+def test_levels_that_are_refused_for_good_are_a_deviation(files, monkeypatch, said, tries):
+    monkeypatch.setattr("assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
+    command = CommandTemplate(("sh", "-c", f"echo x >> {files}/tries; echo $0; exit 1", said), again_if="support")
+    monkeypatch.setattr("assignor.cli.roll.command.finalize_command", lambda *_: command)
+    stopped = of_files(files, "--accept-no-way-back")
+
+    assert 3 == stopped.exit_code, stopped.output
+    assert f"observed: once of cluster ended with status 1: {said}" in stopped.output
+    assert tries == len((files / "tries").read_text().split())
+
+
 def test_it_leads_back_until_the_levels_are_raised(files):
     of_files(files)
     back = of_files(files, "--back")

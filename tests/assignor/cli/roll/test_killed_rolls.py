@@ -3,7 +3,7 @@
 import pytest
 
 from assignor.cli.roll import _driver
-from assignor.cli.roll._commands import CommandResult
+from assignor.cli.roll._commands import CommandResult, CommandTemplate
 from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, drive
 from assignor.cli.roll._instances import names_of
 from assignor.cli.roll._journal_file import JournalFile, open_journal
@@ -80,7 +80,7 @@ class Roll:
             rules=GROUP_RULES,
             look=lambda: look_at(self.cluster, "app", names).seen,
             expect=lambda _step: Expectation(),
-            commands={"restart": None},
+            commands={"restart": CommandTemplate(("x",))},
             ask=self.ask,
             check_lock=lambda: None,
             view=_Nothing(),
