@@ -187,8 +187,10 @@ class _Drive:
 
     def run(self) -> RollState:
         watch, seen = RollWatch(), None
+        is_by_hand = self._state.plan.verbs == (BY_HAND,)
         while True:
-            self._with.interrupts.tell(self._with.view.note)
+            if not is_by_hand:
+                self._with.interrupts.tell(self._with.view.note)
             seen = self._with.look() if seen is None else seen
             watch = watching(self._state, watch, seen, self._with.rules)
             match decide(self._state, watch, seen, self._with.rules):
@@ -206,7 +208,8 @@ class _Drive:
                         return self._state
                 case KeepWaiting() as waiting:
                     self._with.view.waiting(waiting, self._state)
-                    if self._with.interrupts.is_asked and self._state.step is None:
+                    # A step by hand may take any time, and nothing of it is under way here.
+                    if self._with.interrupts.is_asked and (is_by_hand or self._state.step is None):
                         return self._state
                     self._pause()
                 case RollFinished():

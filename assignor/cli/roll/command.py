@@ -302,7 +302,8 @@ def _status(options: RollOptions, state: RollState, interrupts: Interrupts, view
             return 0 if state.outcome == ROLLED_BACK else 1
         return 0 if state.outcome == FINISHED else ROLLED_BACK_INSTEAD
     if interrupts.is_asked:
-        view.note(f"interrupted after step {state.steps}; the same command continues")
+        where = f"in step {state.step.number}" if state.step else f"after step {state.steps}"
+        view.note(f"interrupted {where}; the same command continues")
         return INTERRUPTED
     view.note("stopped; the same command continues")
     return NEEDS_DECISION

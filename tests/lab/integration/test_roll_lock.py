@@ -117,7 +117,6 @@ def test_a_roll_that_ends_leaves_the_lock_free_at_once(roll):
     first = roll("a")
     works(first)
     first.signal(signal.SIGTERM)
-    first.signal(signal.SIGTERM)
     assert 130 == first.wait(), lines(first)
     second = roll("b")
     works(second)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from assignor.cli.group import _lookup
 from assignor.cli.roll import command
@@ -117,3 +118,24 @@ def test_a_roll_whose_reader_has_gone_finishes_its_step_and_ends_as_if_interrupt
     assert (130, ["A>4.3.1"]) == (done.exit_code, cluster.lines)
     kinds = [json.loads(line)["record"] for line in cluster.journal.read_text().splitlines()]
     assert ["plan", "answer", "step", "intent", "command", "passed"] == kinds
+
+
+def test_a_roll_by_hand_does_not_wait_for_somebody_who_has_gone(tmp_path, monkeypatch):
+    """It kept its lock for ever, without a terminal: a step by hand may take any time."""
+    cluster = SimulatedCluster(tmp_path)
+    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: cluster.lookup})
+    show = RollLines.waiting
+
+    def waiting(view, decision, state):
+        show(view, decision, state)
+        signal.raise_signal(signal.SIGHUP)
+
+    monkeypatch.setattr(RollLines, "waiting", waiting)
+    words = cluster.words()
+    at = words.index("--restart")
+    words[at : at + 2] = ["--by-hand"]
+    done = CliRunner().invoke(command.roll, [*words, "--yes", "--no-forecast"])
+
+    assert 130 == done.exit_code, done.output
+    assert "interrupted in step 1; the same command continues" == done.stdout.splitlines()[-1]
+    assert "the current step is finished first" not in done.stdout
