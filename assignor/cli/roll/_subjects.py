@@ -17,9 +17,11 @@ from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan
 from assignor.cli.roll._brokers import (
     LOOK_SECONDS,
     NO_FORECAST_OF_NODES,
+    describe_cluster,
     ids_of,
     instances_of,
     look_at_cluster,
+    notes_of,
     plan_cluster,
 )
 from assignor.cli.roll._compared import SeenGenerations, StepComparison
@@ -173,7 +175,7 @@ def _planned_cluster(
     options: RollOptions, client: FeatureClient, verbs: tuple[str, ...], view: RollView
 ) -> RollPlan | None:
     """Derive the plan of a cluster, and show it; None: it runs the release, with its levels."""
-    health = client.describe_health()
+    health = describe_cluster(client)
     found = plan_cluster(health, options.target, options.origin, options.instances_file, options.assume)
     if found.advice is None:
         view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
@@ -191,7 +193,7 @@ def _planned_cluster(
         verbs=verbs,
         canary=options.canary,
         limits=options.limits,
-        notes=found.advice.warnings,
+        notes=(*found.advice.warnings, *notes_of(health)),
     )
     check_plan(roll_plan)
     if not options.as_json:
@@ -259,6 +261,11 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
             view.note(line)
     state = begin(roll_plan)
     seen = _look(options, target, names)
+    if seen.seen.offsets_problem:
+        raise CommandFailed(
+            f"{printable(options.group)}: offsets are not known, and roll looks at lag and commits after each step: "
+            f"{sanitize(seen.seen.offsets_problem)} (does this user have DESCRIBE on the topics?)"
+        )
     first = BeginStep(1, roll_plan.rounds[0], next_instances(state, roll_plan.rounds[0], seen.seen.leader))
     expected = _expectation(options, first, seen, names, ephemeral=options.state == EPHEMERAL)
     view.note(f"first step, {', '.join(first.instances)}: {expectation_text(expected)}")

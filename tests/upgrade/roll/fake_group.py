@@ -69,6 +69,7 @@ class Operator:
         self.group = "Stable"
         self.offsets = ENDS
         self.state_lags = {}
+        self.offsets_problem = ""
         self.more = ()
         self.broken = {}
 
@@ -87,6 +88,7 @@ class Operator:
             members=(*there, *self.more),
             offsets=self.offsets,
             state_lags=self.state_lags,
+            offsets_problem=self.offsets_problem,
         )
 
     def decide(self):

@@ -323,6 +323,23 @@ def test_a_controller_without_a_broker_does_not_show_its_release():
     assert {"does not show what it supports"} == operator.seen.incarnations("node-2")
 
 
+def test_a_controller_without_a_broker_has_returned_when_it_fetches_again():
+    """For half a second after it has gone, nobody has committed what it lacks: the next one would be restarted."""
+    operator = ClusterOperator()
+    operator.change(2, is_broker=False, metadata_levels=None, last_fetch_ms=1_000)
+    in_first_step(operator)
+    operator.change(2, is_broker=False, metadata_levels=None)
+    result(operator, "visible", GatePhase.BEFORE)
+
+    said = result(operator, "returned")
+    assert (GateStatus.WAITING, "node-2 has not fetched metadata since its command ended") == (said.status, said.text)
+    operator.change(problem="timed out")
+    result(operator, "visible")
+    operator.change(2, last_fetch_ms=1_500)
+    operator.change(problem="")
+    assert GateStatus.PASSED is result(operator, "returned").status
+
+
 def test_a_patch_release_cannot_be_told():
     operator = in_first_step(ClusterOperator("4.3.0", "4.3.1"))
 

@@ -371,6 +371,15 @@ def test_a_batch_has_no_forecast_and_says_why(cluster):
     assert expected in done.stdout.splitlines()
 
 
+def test_offsets_that_cannot_be_read_are_said_before_anything_is_restarted(cluster):
+    """The first step would never have passed its gates."""
+    cluster.failures = ("in-0: TOPIC_AUTHORIZATION_FAILED",)
+    done = cluster.roll("--yes")
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "in-0: TOPIC_AUTHORIZATION_FAILED (does this user have DESCRIBE on the topics?)" in done.output
+
+
 def test_back_without_a_journal_is_refused(cluster):
     done = cluster.roll("--back")
 
