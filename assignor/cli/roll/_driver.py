@@ -161,7 +161,7 @@ class RollSettings:
 
     rules: RollRules[Any]
     look: Callable[[], RollObservation]
-    expect: Callable[[BeginStep], Expectation]
+    expect: Callable[[BeginStep, RollState], Expectation]
     """Return what is expected of a step, for the last look."""
     compare: Callable[[RollState], Mapping[str, Any]] = lambda _state: {}
     """Return what came of a step that has passed, beside its forecast."""
@@ -203,7 +203,7 @@ class _Drive:
                 case BeginStep() as step:
                     if self._with.interrupts.is_asked:
                         return self._state
-                    self._write(began(step, seen, self._with.expect(step)))
+                    self._write(began(step, seen, self._with.expect(step, self._state)))
                 case RunCommand() as command:
                     self._run(command)
                 case AskOperator() as question:

@@ -80,7 +80,7 @@ class Roll:
         return RollSettings(
             rules=GROUP_RULES,
             look=lambda: look_at(self.cluster, "app", names).seen,
-            expect=lambda _step: Expectation(),
+            expect=lambda _step, _state: Expectation(),
             commands={"restart": CommandTemplate(("x",))},
             ask=self.ask,
             check_lock=lambda: None,
