@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from threading import Event, Thread
 from typing import Self
 from uuid import uuid4
@@ -15,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.lab.integration.clusters import Cluster
-from tests.lab.integration.rolls import Operator
+from tests.lab.integration.rolls import RestartServer
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 NODES = (1, 2, 3)
@@ -32,15 +31,13 @@ _PAUSE_SECONDS = 0.02
 class Nodes:
     """The nodes of a cluster by their ids, with the template that restarts one; ``restart`` may be replaced."""
 
-    def __init__(self, cluster: Cluster, folder: Path, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, cluster: Cluster, settings: dict[str, str] | None = None) -> None:
         self.cluster = cluster
         self.settings = REPLICATED if settings is None else settings
-        self.operator = Operator(None, folder)
-        self.operator.restart = self.restart_as_told
         self.restart: Callable[[str, str], None] = self.restart_as_told
+        self.operator = RestartServer(lambda name, release, _upgrade_from: self.restart(name, release))
 
     def __enter__(self) -> Self:
-        self.operator.restart = lambda name, release, _upgrade_from: self.restart(name, release)
         self.operator.__enter__()
         return self
 

@@ -11,9 +11,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import Any, Self
 
 from tests.lab.integration.peers import Group
@@ -22,24 +24,26 @@ from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 ROOT = Path(__file__).parents[3]
 SESSION_S = 6
 _ASK = (
-    "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
-    "s.sendall(chr(31).join(sys.argv[2:]).encode() + b'\\n'); answer = s.makefile().readline().strip(); "
+    "import socket, sys; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); "
+    "s.sendall(chr(31).join(sys.argv[3:]).encode() + b'\\n'); answer = s.makefile().readline().strip(); "
     "print(answer); sys.exit(answer != 'done')"
 )
 _CLI = "from assignor.cli.main import main; main()"
 
 
-class Operator:
-    """Restarts members of a group when a template says so, each line once; ``restart`` may be replaced."""
+class RestartServer:
+    """What a template of an operator calls: each request is one line, which is answered when it is done.
 
-    def __init__(self, group: Group, folder: Path, **settings: str) -> None:
-        self.group = group
-        self._folder = folder
-        self.settings = settings
-        """Those of every member, with {} for its name."""
+    Args:
+        restart: Restarts an instance, by name, release and upgrade.from; may be replaced. What it raises is the output
+            of a command that fails.
+        host: Where commands reach this process.
+    """
+
+    def __init__(self, restart: Callable[[str, str, str], None], host: str = "127.0.0.1") -> None:
         self.calls: list[tuple[str, ...]] = []
-        self.restart: Callable[[str, str, str], None] = self.restart_as_told
-        self._server = socket.create_server(("127.0.0.1", 0))
+        self.restart = restart
+        self._server = socket.create_server((host, 0))
         self._thread = Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> Self:
@@ -52,8 +56,36 @@ class Operator:
     @property
     def template(self) -> str:
         """The command for ``--restart``."""
-        port = self._server.getsockname()[1]
-        return f'{sys.executable} -c "{_ASK}" {port} restart {{instance}} {{release}} "{{upgrade_from}}"'
+        host, port = self._server.getsockname()
+        return f'{sys.executable} -c "{_ASK}" {host} {port} restart {{instance}} {{release}} "{{upgrade_from}}"'
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            with connection:
+                verb, *words = connection.makefile().readline().rstrip("\n").split("\x1f")
+                self.calls.append((verb, *words))
+                try:
+                    self.restart(*words)
+                    answer = "done"
+                except Exception as error:
+                    answer = f"{type(error).__name__}: {error}"
+                with suppress(OSError):  # a command that was killed does not hear it
+                    connection.sendall(answer.replace("\n", " ").encode() + b"\n")
+
+
+class Operator(RestartServer):
+    """Restarts members of a group."""
+
+    def __init__(self, group: Group, folder: Path, **settings: str) -> None:
+        super().__init__(self.restart_as_told)
+        self.group = group
+        self._folder = folder
+        self.settings = settings
+        """Those of every member, with {} for its name."""
 
     def start(self, name: str, release: str, upgrade_from: str = "") -> None:
         """Start a member as an instance with a state directory of its own."""
@@ -70,35 +102,32 @@ class Operator:
             self.group.stop(name)
         self.start(name, release, upgrade_from)
 
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._server.accept()
-            except OSError:
-                return
-            with connection:
-                verb, *words = connection.makefile().readline().rstrip("\n").split("\x1f")
-                self.calls.append((verb, *words))
-                try:
-                    self.restart(*words)
-                    answer = "done"
-                except Exception as error:
-                    answer = f"{type(error).__name__}: {error}"
-                connection.sendall(answer.replace("\n", " ").encode() + b"\n")
-
 
 class RollProcess:
-    """The command as a process; ``patch`` is Python that runs before it."""
+    """The command as a process.
 
-    def __init__(self, *arguments: str, patch: str = "") -> None:
+    Args:
+        arguments: Those after ``roll``.
+        patch: Python that runs before it.
+        prefix: What stands before the command.
+        environment: Variables beside those of this process.
+    """
+
+    def __init__(
+        self,
+        *arguments: str,
+        patch: str = "",
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", f"{patch}\n{_CLI}", "roll", *arguments],
+            [*prefix, sys.executable, "-c", f"{patch}\n{_CLI}", "roll", *arguments],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
         )
         self.lines: list[str] = []
         self._reader = Thread(target=self._read, daemon=True)
@@ -112,6 +141,10 @@ class RollProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
 
     def wait(self, seconds: float = 4 * TIMEOUT_SECONDS) -> int:
         """Return the exit status; it is killed after so many seconds."""

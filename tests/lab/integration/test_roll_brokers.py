@@ -23,7 +23,7 @@ def fixture_nodes(tmp_path: Path) -> Iterator[Nodes]:
             class_path(f"org.apache.kafka:kafka_2.13:{release}")
     except Unavailable as missing:
         pytest.skip(f"no broker: {missing}")
-    with Cluster(tmp_path / "cluster", controllers=3, others=0) as cluster, Nodes(cluster, tmp_path) as nodes:
+    with Cluster(tmp_path / "cluster", controllers=3, others=0) as cluster, Nodes(cluster) as nodes:
         nodes.start(OLDER)
         yield nodes
 
