@@ -15,7 +15,7 @@ from upgrade.application.code import code_of
 from upgrade.application.code_report import CodeReport
 from upgrade.application.configuration import configuration_of
 from upgrade.application.evidence import setting_facts
-from upgrade.application.live_group import LiveGroup
+from upgrade.application.live_group import LiveGroup, listed
 from upgrade.application.parameters import PlanParameters, plan_parameters
 from upgrade.application.setting_files import Settings
 from upgrade.application.settings import SettingsReport, judge_settings
@@ -60,6 +60,8 @@ class PlannedApplication:
     """The versions of libraries that its files do not show, as a user says."""
     change: TopologyChange | None = None
     """What a new topology changes in the same upgrade."""
+    goes_on: bool = False
+    """Whether its group may be anywhere on the way, also where no member runs the old release any more."""
 
     @property
     def known_topology(self) -> ApplicationTopology | None:
@@ -181,6 +183,7 @@ def plan_for(
         *advice.notes,
         *dict.fromkeys(compared),
         *_contradictions(features),
+        *_interrupted(application, start, advice),
         *parameters.notes(start.release, end.release, needed),
     )
     advice = evolve(advice, notes=notes)
@@ -220,6 +223,22 @@ def _features(facts: Sequence[Application], application: PlannedApplication) -> 
     return evolve(judged, facts=known_facts)
 
 
+def _is_between(application: PlannedApplication, origin: ResolvedRelease, advice: Advice) -> bool:
+    """Whether the group is in the middle of this upgrade."""
+    group, along = application.group, frozenset(hop.target for hop in advice.guidance.hops)
+    return group is not None and (group.is_mixed or application.goes_on) and group.is_between(origin, along)
+
+
+def _interrupted(application: PlannedApplication, origin: ResolvedRelease, advice: Advice) -> Iterator[str]:
+    """Say that an upgrade has begun: the steps are for all members, and what led to this state is not judged."""
+    if application.group and _is_between(application, origin, advice):
+        left = listed(application.group.left(origin))
+        yield (
+            f"group {application.group.name} is in the middle of an upgrade; no longer on {origin.release}: {left}. "
+            "upgrade.from is not always seen: bounce these again, and first"
+        )
+
+
 def _contradictions(features: JudgedFeatures) -> Iterator[str]:
     for feature, concern in features.concerns.items():
         if concern.answer is Answer.YES and feature in features.facts.absent:
@@ -244,7 +263,7 @@ def _reasons(
     if application.code:
         yield application.code.blocked
     if is_rolled and application.group:
-        yield application.group.blocked(origin)
+        yield "" if _is_between(application, origin, advice) else application.group.blocked(origin)
     if is_rolled:
         yield parameters.blocked(origin.release, target)
     stopping = next((judged_hazard.hazard for judged_hazard in judged or () if judged_hazard.stops_members), None)

@@ -76,6 +76,8 @@ class Outcome:
     """What goes wrong."""
     at_rest: bool = True
     """Whether no rebalance is scheduled; if not, tasks still warm up, and what follows was not played."""
+    probes_in_vain: bool = False
+    """Whether probing rebalances go on for ever and move nothing."""
     when: tuple[Possibility, ...] = field(default=(), eq=False)
     """The possibilities with which it ends like this."""
 
@@ -93,6 +95,7 @@ class Outcome:
             "versions": list(self.versions),
             "violations": list(self.violations),
             "at_rest": self.at_rest,
+            "probes_in_vain": self.probes_in_vain,
             "when": [possibility.as_json() for possibility in self.when],
         }
 
@@ -219,4 +222,5 @@ def _play(
         versions=tuple(sorted({member.assignor.used_version for member in simulation.running_members})),
         violations=simulation.violation_texts,
         at_rest=not is_warming_up(simulation),
+        probes_in_vain=simulation.probes_in_vain,
     )

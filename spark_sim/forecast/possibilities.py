@@ -89,7 +89,7 @@ def possible_groups(observed: ObservedGroup, process: str, now_ms: int) -> Itera
                 for process in observed.processes
             }
             for name in BUILT_IN if release == OURS else (None,):
-                tried.append(_difference(observed, leader, instances[process_of(observed, leader)], name, now_ms))
+                tried.append(difference(observed, leader, instances[process_of(observed, leader)], name, now_ms))
                 if tried[-1] is None:
                     yield PossibleGroup(observed=observed, leader=leader, instances=instances, task_assignor=name)
     if None in tried:
@@ -163,10 +163,18 @@ def _instance(member: InspectedMember, behaviour: ReleaseBehaviour, *, eager: bo
     return Instance(release, next(value for value in release.upgrade_from if release.pinned_version(value) == used))
 
 
-def _difference(
+def difference(
     observed: ObservedGroup, leader: InspectedMember, instance: Instance, task_assignor: str | None, now_ms: int
 ) -> str | None:
-    """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal."""
+    """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal.
+
+    Args:
+        observed: The group, with its standbys.
+        leader: The member that is tried as the leader.
+        instance: What it runs.
+        task_assignor: What a leader of our own uses; None if it is Kafka's.
+        now_ms: The time, in milliseconds since 1970.
+    """
     config = evolve(observed.config, upgrade_from=instance.upgrade_from)
     name = f"{instance} ({task_assignor})" if task_assignor else str(instance)
     assignor = StreamsAssignor(

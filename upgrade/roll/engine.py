@@ -168,19 +168,27 @@ def _going_back(state: RollState) -> RollDecision:
 
 
 def _next_step(state: RollState, roll_round: RollRound, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollDecision:
-    if not roll_round.has_way_back and state.at not in state.consents:
-        text = f"{roll_round.text}: there is no way back instance by instance afterwards: {roll_round.back}"
-        return AskOperator(
-            ABOUT_WAY_BACK, text, _options(state, (SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP))
-        )
-    if roll_round.needs and state.at not in state.consents:
-        text = f"{roll_round.text}: no broker shows whether it can begin: {roll_round.needs}"
-        return AskOperator(ABOUT_NEEDS, text, (SafeOption.CONTINUE, SafeOption.STOP), state.steps + 1)
+    for position in state.asked_together:
+        if position not in state.consents and (question := _question_before(state, state.rounds[position])):
+            return question
     instances = next_instances(state, roll_round, rules.leader(seen))
     if state.suspects.intersection(instances):  # it is they that disturb the group
         return BeginStep(state.steps + 1, roll_round, instances)
     results = rules.results(GatePhase.BEFORE, state, watch, seen)
     return _judged(state, watch, seen, GatePhase.BEFORE, results, BeginStep(state.steps + 1, roll_round, instances))
+
+
+def _question_before(state: RollState, roll_round: RollRound) -> AskOperator | None:
+    """Return what is asked before a round."""
+    if not roll_round.has_way_back:
+        text = f"{roll_round.text}: there is no way back instance by instance afterwards: {roll_round.back}"
+        return AskOperator(
+            ABOUT_WAY_BACK, text, _options(state, (SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP))
+        )
+    if roll_round.needs:
+        text = f"{roll_round.text}: no broker shows whether it can begin: {roll_round.needs}"
+        return AskOperator(ABOUT_NEEDS, text, (SafeOption.CONTINUE, SafeOption.STOP), state.steps + 1)
+    return None
 
 
 def next_instances(state: RollState, roll_round: RollRound, leader: str | None) -> tuple[str, ...]:

@@ -111,15 +111,18 @@ def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
 
 
 def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    """Whether the instances that were stopped are not counted any more."""
-    if state.step is None or not _is_stopping(state):
+    """Whether the instances that were stopped are not counted any more; after a round, every instance."""
+    if not _is_stopping(state):
         return None
-    there = [instance for instance in state.step.instances if seen.of(instance)]
+    if not seen.state:
+        return waiting("gone", None, _AT_REST)
+    instances = state.step.instances if state.step else state.plan.names
+    there = [instance for instance in instances if seen.of(instance)]
     if there:
         text = f"{shortened(there)} still counted"
         more = {"instances": tuple(there), "is_patient": state.plan.verbs == (BY_HAND,)}
         return waiting("gone", DeviationKind.STILL_RUNNING, text, "no members", **more)
-    return passed("gone", f"{shortened(state.step.instances)} stopped")
+    return passed("gone", f"{shortened(instances)} stopped" if state.step else "every instance is stopped")
 
 
 def _config(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
@@ -218,7 +221,8 @@ def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
     if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
         text = f"{shortened(strangers)} is no instance of the plan"
         return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
-    return passed("others", f"{len(wanted)} other instances are there")
+    text = "one other instance is there" if len(wanted) == 1 else f"{len(wanted)} other instances are there"
+    return passed("others", text)
 
 
 def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
@@ -230,7 +234,9 @@ def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
             return passed("stable", seen.state)
         return waiting("stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members")
     if not seen.is_stable:
-        return waiting("stable", DeviationKind.NOT_STABLE, seen.state, expected)
+        # That nobody is there another gate says: an instance does not return, or is gone.
+        kind = None if seen.state in NO_MEMBERS else DeviationKind.NOT_STABLE
+        return waiting("stable", kind, seen.state, expected)
     if rejoining := [member.label or member.member_id for member in seen.members if member.rejoins]:
         return waiting("stable", DeviationKind.NOT_STABLE, f"{shortened(rejoining)} about to rejoin", expected)
     return passed("stable", seen.state)
@@ -342,7 +348,7 @@ GROUP_GATES: Final = (
         "members of stopped instances, with none",
         "old and new members must not meet",
         "--timeout",
-        _AFTER,
+        _DONE,
         _gone_gate,
     ),
     RollGate(
@@ -428,10 +434,15 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     before, now = state.step.owners, seen.owners()
     moved = {task: now.get(task, "") for task, owner in sorted(before.items()) if now.get(task, "") != owner}
     outcomes = state.step.expectation.outcomes
+    longest = watch.memory.longest_unowned_s
+    # An owner stops after the look at which the time begins, and another one has the task before that of its end.
+    at_least = max(0.0, longest - 2 * watch.memory.longest_gap_s)
     return {
         "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
         "moved": moved,
-        "unowned_seconds": round(watch.memory.longest_unowned_s, 1),
+        "unowned_seconds": round(longest, 1),
+        "unowned_seconds_at_least": round(at_least, 1),
+        "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
         "seconds": round(watch.waited(seen), 1),
         "as_forecast": any(dict(outcome.moved) == moved for outcome in outcomes) if outcomes else None,
     }

@@ -8,7 +8,7 @@ from typing import Final
 from attrs import field, frozen
 
 from upgrade.releases import Release
-from upgrade.roll.plan import BY_HAND
+from upgrade.roll.plan import BY_HAND, RoundAction
 from upgrade.roll.state import RollState, StepInProgress
 
 STABLE: Final = "Stable"
@@ -111,6 +111,8 @@ class GroupMemory:
     unowned: Mapping[str, float] = field(factory=dict, hash=False)
     """The tasks that nobody processes, since when."""
     longest_unowned_s: float = 0.0
+    longest_gap_s: float = 0.0
+    """The longest time between two looks: so exact are times."""
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
     """The first ones after the commands."""
 
@@ -135,14 +137,18 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
         touched=_touched_tasks(state),
         unowned=unowned,
         longest_unowned_s=longest,
+        longest_gap_s=max(memory.longest_gap_s, seen.seconds - memory.last),
         offsets=first,
     )
 
 
 def _touched_tasks(state: RollState) -> frozenset[str]:
-    """Return the tasks of the instances that a command has touched."""
+    """Return the tasks of the instances that a command has touched; of a stopped group nobody has any."""
     if state.step is None:
         return frozenset()
+    starts = state.round is not None and state.round.action is RoundAction.START
+    if starts and state.plan.verbs != (BY_HAND,):
+        return frozenset(state.step.owners)
     touched = _touched(state.step)
     return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
 

@@ -132,6 +132,10 @@ class RollPlan:
     notes: tuple[str, ...] = ()
     kind: str = GROUP
     """What is rolled: ``group`` or ``brokers``."""
+    bounced: tuple[str, ...] = ()
+    """The instances that an interrupted upgrade has bounced: how is not known, and they are restarted first."""
+    begun: int = 0
+    """How many of the rounds it may have begun."""
 
     def members_of(self, instance: str) -> int:
         """Return how many members an instance has."""

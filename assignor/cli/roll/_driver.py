@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from assignor.cli.roll._commands import CommandResult, CommandTemplate, run_command
 from assignor.cli.roll._journal_file import JournalFile
@@ -34,6 +34,7 @@ from upgrade.roll.journal import (
     JournalLine,
     QuestionAnswered,
     RollRecord,
+    StepPassed,
 )
 from upgrade.roll.plan import BY_HAND
 from upgrade.roll.state import RollState
@@ -106,6 +107,8 @@ class RollSettings:
     look: Callable[[], RollObservation]
     expect: Callable[[BeginStep], Expectation]
     """Return what is expected of a step, for the last look."""
+    compare: Callable[[RollState], Mapping[str, Any]] = lambda _state: {}
+    """Return what came of a step that has passed, beside its forecast."""
     commands: Mapping[str, CommandTemplate] = field(hash=False)
     """By verb."""
     ask: Callable[[AskOperator, RollState], Decided | None]
@@ -136,7 +139,7 @@ class _Drive:
             watch = watching(self._state, watch, seen, self._with.rules)
             match decide(self._state, watch, seen, self._with.rules):
                 case WriteRecord(record):
-                    self._write(record)  # it follows from this look, and takes no time
+                    self._write(self._compared(record))  # it follows from this look, and takes no time
                     continue
                 case BeginStep() as step:
                     if self._with.interrupts.is_asked:
@@ -155,6 +158,12 @@ class _Drive:
                 case RollFinished():
                     return self._state
             seen = None
+
+    def _compared(self, record: RollRecord) -> RollRecord:
+        """Return a record; that of a step that has passed with what is computed again."""
+        if not isinstance(record, StepPassed):
+            return record
+        return evolve(record, observed={**record.observed, **self._with.compare(self._state)})
 
     def _write(self, record: RollRecord) -> None:
         line = self._journal.append(record)

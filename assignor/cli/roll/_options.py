@@ -24,6 +24,8 @@ from upgrade.roll.plan import (
     RollLimits,
 )
 
+PERSISTENT, EPHEMERAL = "persistent", "ephemeral"
+"""Whether an instance that starts finds its state stores."""
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 
 
@@ -49,7 +51,7 @@ class RollOptions:
     session_timeout: float | None
     interval: float
     settings_file: Path | None
-    state: str
+    state: str | None
     no_forecast: bool
     yes: bool
     accept_no_way_back: bool

@@ -29,7 +29,7 @@ from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll._driver import Interrupts, RollSettings, RollView, drive
 from assignor.cli.roll._instances import names_of, read_instances
 from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
-from assignor.cli.roll._options import LiveTarget, RollOptions
+from assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
 from assignor.cli.roll._output import RollJson, RollLines
 from assignor.cli.roll._report import report_lines
 from assignor.cli.roll._subjects import RollSubject, brokers_subject, group_subject
@@ -126,9 +126,9 @@ _DAY: Final = 86_400
 )
 @click.option(
     "--state",
-    type=click.Choice(["persistent", "ephemeral"]),
-    default="persistent",
-    help="Whether an instance that starts finds its state stores, for forecasts.",
+    type=click.Choice([PERSISTENT, EPHEMERAL]),
+    help="Whether an instance that starts finds its state stores, for forecasts.  [default: persistent, until one "
+    "shows the other]",
 )
 @click.option("--no-forecast", is_flag=True, help="Expect of a step only what the rules of the releases say.")
 @click.option("--yes", is_flag=True, help="Do not ask before the first step.")
@@ -400,11 +400,12 @@ def _settings(
     view: RollView,
     interrupts: Interrupts,
 ) -> RollSettings:
-    look, expect = subject.looking(state)
+    looks = subject.looking(state)
     return RollSettings(
         rules=subject.rules,
-        look=look,
-        expect=expect,
+        look=looks.look,
+        expect=looks.expect,
+        compare=looks.compare,
         commands=commands,
         ask=RollAnswers(options, view, interrupts).ask,
         check_lock=check_lock,

@@ -97,6 +97,14 @@ def test_it_shows_gates_and_the_time_until_a_deviation(screen):
     assert "step 1: 30 s; a deviation in 5 min; 6 steps left" in picture
 
 
+def test_the_time_of_a_step_begins_with_it(screen):
+    screen.step(until=StepPassed)
+    screen.seconds = 70.0
+    screen.step(until=StepBegan)
+
+    assert "step 2: 0 s; " in screen.last
+
+
 def test_it_says_how_long_the_other_steps_will_take(screen):
     screen.step(until=CommandIntended)
     screen.seconds = 40.0

@@ -25,7 +25,7 @@ from tests.lab.chaos.fault_schedule import (
 from tests.lab.chaos.faults import inject_fault
 from tests.lab.chaos.roll_outcome import RollOutcome, is_explained, journal_problems, planned_restarts, words
 from tests.lab.chaos.run import Chaos
-from tests.lab.integration.rolls import RestartServer, RollProcess
+from tests.lab.integration.rolls import CommandServer, RollProcess
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.journal import RollRecord, read_journal
 from upgrade.roll.plan import InstanceConfig
@@ -59,7 +59,7 @@ class Rolling:
         self._faults, self._kinds = faults, kinds
         self._folder = folder
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
-        self._server = RestartServer(self._hand_over, chaos.network.host if chaos.network else "127.0.0.1")
+        self._server = CommandServer(self._hand_over, chaos.network.host if chaos.network else "127.0.0.1")
         self._around: list[list[TimedFault]] | None = None
         self._restarts: dict[tuple[str, MemberVersion], list[TimedFault]] = {}
         self._struck: list[tuple[float, Fault]] = []
@@ -135,7 +135,7 @@ class Rolling:
 
     # -- restarts --------------------------------------------------------------------------------------------------
 
-    def _hand_over(self, name: str, release: str, upgrade_from: str) -> None:
+    def _hand_over(self, _verb: str, name: str, release: str, upgrade_from: str) -> None:
         """Let the thread of the run do it, and wait until it is done."""
         done: Future[None] = Future()
         self._requests.put((name, MemberVersion(release, upgrade_from or None), done))

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.lab.integration.clusters import Cluster
-from tests.lab.integration.rolls import RestartServer
+from tests.lab.integration.rolls import CommandServer
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 NODES = (1, 2, 3)
@@ -35,7 +35,7 @@ class Nodes:
         self.cluster = cluster
         self.settings = REPLICATED if settings is None else settings
         self.restart: Callable[[str, str], None] = self.restart_as_told
-        self.operator = RestartServer(lambda name, release, _upgrade_from: self.restart(name, release))
+        self.operator = CommandServer(lambda _verb, name, release, _upgrade_from: self.restart(name, release))
 
     def __enter__(self) -> Self:
         self.operator.__enter__()

@@ -10,12 +10,10 @@ from threading import Event
 
 import pytest
 
-from assignor.groups import inspect_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.peers import Group
-from tests.lab.integration.rolls import SESSION_S, Load, Operator, RollProcess, kinds, records
+from tests.lab.integration.rolls import Load, Operator, Rolled, kinds, records
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 from upgrade.roll.journal import read_journal
 
@@ -88,43 +86,6 @@ def fixture_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluste
 @pytest.fixture(name="brokers")
 def fixture_brokers(cluster: Cluster) -> str:
     return cluster.brokers
-
-
-class Rolled:
-    """A group of three instances, and what is asked of it."""
-
-    def __init__(self, group: Group, operator: Operator, folder: Path, origin: str) -> None:
-        self.origin = origin
-        self.group = group
-        self.operator = operator
-        self.journal = folder / "journal"
-        self.report = folder / "report.md"
-
-    def roll(self, target: str, *more: str, patch: str = "") -> RollProcess:
-        return RollProcess(
-            *(
-                self.group.topics.application,
-                "--from",
-                self.origin,
-                "--to",
-                target,
-                "--bootstrap-servers",
-                self.group.brokers,
-            ),
-            *("--restart", self.operator.template, "--yes", "--journal", str(self.journal)),
-            *("--report", str(self.report), "--session-timeout", str(SESSION_S), "--interval", "0.5", *more),
-            patch=patch,
-        )
-
-    def check_nothing_is_lost(self) -> None:
-        """Every record that was sent is counted once, as soon as the group has come so far."""
-        self.group.eventually(lambda: self.group.lost_and_duplicated()[0] == 0, lambda: "records are lost")
-        assert (0, 0) == self.group.lost_and_duplicated()
-
-    def releases(self) -> set[str]:
-        lookup = GroupLookup(self.group.brokers, {}, TIMEOUT_SECONDS)
-        members = inspect_group(lookup.group(self.group.topics.application)).members
-        return {str(member.subscription.candidate_releases) for member in members}
 
 
 @pytest.fixture(name="start")

@@ -106,7 +106,7 @@ class Operator:
                 self.write(engine.intended(decision, self.look()))
                 self.commands.append(f"{verb} {instance} {roll_round.config}")
                 self.run(instance, verb, roll_round.config)
-                self.write(CommandEnded(step=step, instance=instance, verb=verb, status=0))
+                self.write(CommandEnded(step=step, instance=instance, verb=verb, status=0, seconds=0.0))
             case engine.AskOperator(about) if about in self.answers:
                 self.answer(decision, self.answers[about])
             case engine.KeepWaiting() if self.patience > 0:

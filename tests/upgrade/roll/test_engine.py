@@ -177,6 +177,19 @@ def test_before_a_round_without_a_way_back_it_asks_once():
     assert RollFinished("finished") == operator.go()
 
 
+def test_before_a_group_stops_it_asks_about_the_start_that_has_no_way_back():
+    """Nobody processes records while it waits for an answer between the stop and the start."""
+    operator = Operator(origin="1.1.1", target="4.3.1", offline=True, verbs=("stop", "start"))
+    question = operator.go()
+
+    assert ("no-way-back", []) == (question.about, operator.commands)
+    assert question.text.startswith("start every member as 4.3.1: there is no way back instance by instance")
+    assert (SafeOption.CONTINUE, SafeOption.STOP) == question.options
+    operator.answer(question, SafeOption.CONTINUE)
+    assert RollFinished("finished") == operator.go()
+    assert 6 == len(operator.commands)
+
+
 def test_after_a_round_without_a_way_back_the_group_stops():
     operator = Operator(origin="1.1.1", target="2.0.1", verbs=("stop", "start"))
     operator.answers["no-way-back"] = SafeOption.CONTINUE

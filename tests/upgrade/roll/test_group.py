@@ -5,12 +5,12 @@ from attrs import evolve
 
 from tests.upgrade.roll.fake_group import Operator, member, plan
 from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.engine import BeginStep, KeepWaiting, RunCommand
+from upgrade.roll.engine import BeginStep, KeepWaiting, RollFinished, RunCommand
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
 from upgrade.roll.gates import GateStatus
 from upgrade.roll.group import GROUP_GATES, judge_member
 from upgrade.roll.group_observation import PartitionOffsets
-from upgrade.roll.journal import StepPassed
+from upgrade.roll.journal import RoundVerified, StepPassed
 from upgrade.roll.plan import InstanceConfig
 
 
@@ -131,6 +131,8 @@ def test_any_outcome_of_a_forecast_is_accepted_and_compared():
         "versions": [4],
         "moved": {},
         "unowned_seconds": 0.0,
+        "unowned_seconds_at_least": 0.0,
+        "unowned_seconds_forecast": [0.0],
         "seconds": 0.0,
         "as_forecast": True,
     } == passed.observed
@@ -193,6 +195,33 @@ def test_instances_that_are_stopped_are_counted_until_their_sessions_time_out():
     operator.until(RunCommand)
     passed = next(record for record in operator.records if isinstance(record, StepPassed))
     assert "a, b, c stopped" == passed.gates["gone"]
+
+
+def test_by_hand_a_stopped_group_may_take_any_time_to_be_started():
+    operator = Operator(offline=True, verbs=("by-hand",))
+    operator.run = lambda instance, _verb, _config: operator.members.pop(instance, None)
+    operator.go()
+    operator.seconds += 3_600
+
+    assert "a has 0 of 1 member" == gate(operator, "returned").text
+
+
+def test_after_a_stop_every_instance_has_to_be_gone():
+    operator = Operator(offline=True, verbs=("stop", "start"))
+    there = dict(operator.members)
+    while not operator.state.done:
+        assert operator.act(operator.decide()) is None
+    operator.members = {"b": there["b"]}
+    found = gate(operator, "gone")
+
+    assert ("b still counted", DeviationKind.STILL_RUNNING) == (found.text, found.kind)
+    operator.group = ""
+    assert GateStatus.WAITING is gate(operator, "gone").status
+    operator.group = "Stable"
+    operator.members = {}
+    assert RollFinished("finished") == operator.go()
+    verified = next(record for record in operator.records if isinstance(record, RoundVerified))
+    assert "every instance is stopped" == verified.gates["gone"]
 
 
 def test_long_lists_are_cut():
