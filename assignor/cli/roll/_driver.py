@@ -23,6 +23,7 @@ from upgrade.roll.engine import (
     WriteRecord,
     began,
     decide,
+    intended,
     watching,
 )
 from upgrade.roll.expectation import Expectation
@@ -30,7 +31,6 @@ from upgrade.roll.gates import RollObservation, RollRules, RollWatch
 from upgrade.roll.journal import (
     BY_OPERATOR,
     CommandEnded,
-    CommandIntended,
     JournalLine,
     QuestionAnswered,
     RollRecord,
@@ -205,7 +205,7 @@ class _Drive:
                         return self._state
                     self._write(began(step, seen, self._with.expect(step, self._state)))
                 case RunCommand() as command:
-                    self._run(command)
+                    self._run(command, seen)
                 case AskOperator() as question:
                     if self._with.interrupts.is_asked or not self._answered(question):
                         return self._state
@@ -245,11 +245,11 @@ class _Drive:
         self._write(answer)
         return True
 
-    def _run(self, command: RunCommand) -> None:
+    def _run(self, command: RunCommand, seen: RollObservation) -> None:
         """Run a command whose intent is on disk."""
         self._with.check_lock()
         where: dict[str, Any] = {"step": command.step, "instance": command.instance, "verb": command.verb}
-        self._write(CommandIntended(**where))
+        self._write(intended(command, seen))
         if command.verb == BY_HAND:
             self._write(CommandEnded(**where, how=BY_OPERATOR))
             return

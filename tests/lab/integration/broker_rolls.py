@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from threading import Event, Thread
 from typing import Self
 from uuid import uuid4
@@ -15,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.lab.integration.clusters import Cluster
-from tests.lab.integration.rolls import Operator
+from tests.lab.integration.rolls import CommandServer
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 NODES = (1, 2, 3)
@@ -34,7 +33,6 @@ class Nodes:
 
     Args:
         cluster: The cluster.
-        folder: For what the operator needs.
         settings: Those of every node.
         controllers: The nodes that are controllers and no brokers.
         brokers: The others.
@@ -43,7 +41,6 @@ class Nodes:
     def __init__(
         self,
         cluster: Cluster,
-        folder: Path,
         settings: dict[str, str] | None = None,
         controllers: tuple[int, ...] = (),
         brokers: tuple[int, ...] = NODES,
@@ -52,12 +49,10 @@ class Nodes:
         self.controllers = controllers
         self.brokers = brokers
         self.settings = REPLICATED if settings is None else settings
-        self.operator = Operator(None, folder)
-        self.operator.restart = self.restart_as_told
         self.restart: Callable[[str, str], None] = self.restart_as_told
+        self.operator = CommandServer(lambda _verb, name, release, _upgrade_from: self.restart(name, release))
 
     def __enter__(self) -> Self:
-        self.operator.restart = lambda name, release, _upgrade_from: self.restart(name, release)
         self.operator.__enter__()
         return self
 

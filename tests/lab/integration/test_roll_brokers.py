@@ -26,7 +26,7 @@ def fixture_nodes(tmp_path: Path) -> Iterator[Nodes]:
             class_path(f"org.apache.kafka:kafka_2.13:{release}")
     except Unavailable as missing:
         pytest.skip(f"no broker: {missing}")
-    with Cluster(tmp_path / "cluster", controllers=3, others=0) as cluster, Nodes(cluster, tmp_path) as nodes:
+    with Cluster(tmp_path / "cluster", controllers=3, others=0) as cluster, Nodes(cluster) as nodes:
         nodes.start(OLDER)
         yield nodes
 
@@ -96,7 +96,7 @@ def fixture_apart(tmp_path: Path) -> Iterator[Nodes]:
     settings = {**REPLICATED, "offsets.topic.replication.factor": "2", "min.insync.replicas": "1"}
     with (
         Cluster(tmp_path / "cluster", controllers=3, others=2) as cluster,
-        Nodes(cluster, tmp_path, settings, controllers=(1, 2, 3), brokers=(4, 5)) as nodes,
+        Nodes(cluster, settings, controllers=(1, 2, 3), brokers=(4, 5)) as nodes,
     ):
         nodes.start(OLDER)
         yield nodes

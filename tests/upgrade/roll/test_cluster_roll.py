@@ -13,7 +13,7 @@ from upgrade.roll import engine
 from upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
 from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.gates import GatePhase, GateStatus, RollWatch
-from upgrade.roll.journal import CommandEnded, CommandIntended, PlanRecorded, QuestionAnswered, RollResumed
+from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import ALL_INSTANCES, RollInstance, RollLimits, RollPlan
 from upgrade.roll.state import replay
 
@@ -91,7 +91,7 @@ class ClusterOperator:
             case engine.BeginStep():
                 self.records.append(engine.began(decision, self.seen))
             case engine.RunCommand(step, instance, verb, roll_round):
-                self.records.append(CommandIntended(step=step, instance=instance, verb=verb))
+                self.records.append(engine.intended(decision, self.seen))
                 self.commands.append(f"{verb} {instance} {roll_round.config}")
                 self.run(instance, verb, roll_round.config)
                 self.records.append(CommandEnded(step=step, instance=instance, verb=verb, status=0))
