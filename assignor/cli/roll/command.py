@@ -71,7 +71,7 @@ _DAY: Final = 86_400
     "origin",
     metavar="RELEASE",
     shell_complete=complete_release,
-    help="The release that runs now.  [default: what the members show]",
+    help="The release that runs now, or from which an interrupted upgrade began.  [default: what the members show]",
 )
 @click.option("--restart", metavar="COMMAND", help="Restarts one instance with another release.")
 @click.option("--stop", metavar="COMMAND", help="Stops one instance; with --start instead of --restart.")
