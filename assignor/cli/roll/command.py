@@ -373,6 +373,9 @@ def _state(
         options = evolve(options, answer=None)
     if not state.outcome or options.back:
         write(RollResumed(torn=journal.is_torn))
+    else:
+        ended = f"{state.plan.name}: {state.outcome} at {journal.lines[-1].at}, says {journal.path}"
+        view.note(f"{ended}; --journal names another file for another roll")
     if options.back and not state.is_going_back and not state.wants_back:
         write(QuestionAnswered(about="back", option=SafeOption.BACK, by=by_option("--back")))
     return options, state
