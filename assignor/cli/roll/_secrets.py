@@ -49,12 +49,12 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("login with password=hunter2")
     'login with password=[hidden]'
     """
-    for value in sorted(_known(), key=len, reverse=True):
-        text = text.replace(value, _HIDDEN)
-    text = hide_credentials(hide(text))
+    # Known values last: one of them can be a part of another secret, and would leave the rest of it.
     for pattern in _TEXTS:
         text = pattern.sub(rf"\g<before>{_HIDDEN}", text)
-    return text
+    for value in sorted(_known(), key=len, reverse=True):
+        text = text.replace(value, _HIDDEN)
+    return hide_credentials(hide(text))
 
 
 def _known() -> set[str]:

@@ -71,7 +71,7 @@ _DAY: Final = 86_400
     "origin",
     metavar="RELEASE",
     shell_complete=complete_release,
-    help="The release that runs now.  [default: what the members show]",
+    help="The release that runs now, or from which an interrupted upgrade began.  [default: what the members show]",
 )
 @click.option("--restart", metavar="COMMAND", help="Restarts one instance with another release.")
 @click.option("--stop", metavar="COMMAND", help="Stops one instance; with --start instead of --restart.")
@@ -373,6 +373,9 @@ def _state(
         options = evolve(options, answer=None)
     if not state.outcome or options.back:
         write(RollResumed(torn=journal.is_torn))
+    else:
+        ended = f"{state.plan.name}: {state.outcome} at {journal.lines[-1].at}, says {journal.path}"
+        view.note(f"{ended}; --journal names another file for another roll")
     if options.back and not state.is_going_back and not state.wants_back:
         write(QuestionAnswered(about="back", option=SafeOption.BACK, by=by_option("--back")))
     return options, state

@@ -1,6 +1,7 @@
 """``streams-assignor roll`` from its plan to its report, on a simulated group."""
 
 import json
+import re
 import stat
 
 import pytest
@@ -202,6 +203,7 @@ def test_a_finished_roll_is_not_done_again(cluster):
     again = cluster.roll("--yes")
 
     assert (0, 3) == (again.exit_code, len(cluster.lines))
+    assert re.fullmatch(r"app: finished at \S+, says \S+journal; --journal names another file .*\n", again.stdout)
 
 
 def test_a_plan_that_is_unsafe_is_not_executed(cluster):
