@@ -32,7 +32,7 @@ from upgrade.hazards import (
     judge_features,
     judge_hazards,
 )
-from upgrade.patch_levels import advise_between
+from upgrade.patch_levels import advise_between, is_same_release
 from upgrade.planner import Advice
 from upgrade.plans import Plan
 from upgrade.releases import Release, ResolvedRelease, resolve_release
@@ -181,6 +181,7 @@ def plan_for(
     notes = (
         *reasons[1:],
         *advice.notes,
+        *_believed(application, start, end, advice, features, offline=offline),
         *dict.fromkeys(compared),
         *_contradictions(features),
         *_interrupted(application, start, advice),
@@ -221,6 +222,30 @@ def _features(facts: Sequence[Application], application: PlannedApplication) -> 
         raise UpgradeError(f"{evidence}: leave {feature.value} out of --without")
     known_facts = evolve(judged.facts, absent=judged.facts.absent | absent, present=judged.facts.present - absent)
     return evolve(judged, facts=known_facts)
+
+
+def _believed(
+    application: PlannedApplication,
+    start: ResolvedRelease,
+    end: ResolvedRelease,
+    advice: Advice,
+    features: JudgedFeatures,
+    *,
+    offline: bool,
+) -> Iterator[str]:
+    """Say that the plan depends on a release that the members may run, and do not show."""
+    group = application.group
+    if group is None or not group.common_releases or group.blocked(start):
+        return
+    shown = group.origin(end)
+    if {*shown.candidates} <= {*start.candidates} or is_same_release(shown, end):
+        return
+    careful = advise_between(shown, end, offline=offline, facts=features.facts)
+    if len(careful.steps) > len(advice.steps):
+        yield (
+            f"{shown.reading[0]}; that they run {start.release} is what you say. If they do not, these steps are not "
+            f"enough: from {careful.origin} there are {len(careful.steps)}, the first: {careful.steps[0].do}"
+        )
 
 
 def _is_between(application: PlannedApplication, origin: ResolvedRelease, advice: Advice) -> bool:

@@ -66,7 +66,7 @@ _MEMBERSHIP: Final = (
         when=STORES,
         symptom=f"{_TASKS_LEAVE}; tasks beyond acceptable.recovery.lag stay there until the last older member has "
         "gone, and then move again and are restored",
-        remedy="restart the leader of the group last (roll does), take 3.2 or later, or stop the group (--offline)",
+        remedy="restart the leader of the group last (roll --leader), take 3.2 or later, or stop the group (--offline)",
         source="KAFKA-13600",
         seen=("2.3.1", "2.6.3"),
         mixed_only=True,

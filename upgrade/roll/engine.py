@@ -13,6 +13,7 @@ from upgrade.roll.journal import (
     FOUND,
     BackPlanned,
     CommandEnded,
+    CommandIntended,
     DeviationFound,
     RollEnded,
     RollRecord,
@@ -135,6 +136,16 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
     return _judged(state, watch, seen, GatePhase.ROUND, results, WriteRecord(verified))
 
 
+def intended(decision: RunCommand, seen: O) -> CommandIntended:
+    """Return the record of a command that is about to be run."""
+    return CommandIntended(
+        step=decision.step,
+        instance=decision.instance,
+        verb=decision.verb,
+        before=tuple(sorted(seen.incarnations(decision.instance))),
+    )
+
+
 def began(decision: BeginStep, seen: O, expectation: Expectation = NO_FORECAST) -> StepBegan:
     """Return the record of a step that begins."""
     return StepBegan(
@@ -181,7 +192,11 @@ def _question_before(state: RollState, roll_round: RollRound) -> AskOperator | N
 
 
 def next_instances(state: RollState, roll_round: RollRound, leader: str | None) -> tuple[str, ...]:
-    """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order."""
+    """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order.
+
+    The leader is the one that is seen, or else the one that an operator has named.
+    """
+    leader = leader or state.plan.leader
     remaining = state.remaining
     if roll_round.at_once:
         return remaining

@@ -43,6 +43,7 @@ class StepInProgress:
     number: int
     instances: tuple[str, ...]
     before: Mapping[str, tuple[str, ...]] = field(hash=False)
+    """What each instance was before its commands, as ``RollObservation.incarnations``."""
     owners: Mapping[str, str] = field(hash=False)
     expectation: Expectation
     ended: Mapping[tuple[str, str], CommandEnded | None] = field(factory=dict, hash=False)
@@ -101,6 +102,23 @@ class RollState:
     def round(self) -> RollRound | None:
         """The round that is under way; None after the last one."""
         return self.rounds[self.at] if self.at < len(self.rounds) else None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether instances are stopped, to be started later."""
+        return self.round is not None and self.round.action is RoundAction.STOP
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The instances that have to be there: those of a step that starts them, too."""
+        touched = self.step.instances if self.step else ()
+        stopped = self.stopped.union(touched) if self.is_stopping else self.stopped.difference(touched)
+        return tuple(name for name in self.plan.names if name not in stopped)
+
+    @property
+    def has_nobody(self) -> bool:
+        """Whether no instance has to be there."""
+        return not self.running
 
     @property
     def asked_together(self) -> tuple[int, ...]:
@@ -225,7 +243,14 @@ def _intended(record: CommandIntended, state: RollState) -> RollState:
     if state.round and makes and record.instance in configs:
         configs = {**configs, record.instance: state.round.config}
     ended = {**step.ended, (record.instance, record.verb): None}
-    return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
+    before = {*step.before.get(record.instance, ()), *record.before}
+    step = evolve(
+        step,
+        ended=ended,
+        touched=step.touched | {record.instance},
+        before={**step.before, record.instance: tuple(sorted(before))},
+    )
+    return evolve(state, configs=configs, step=step)
 
 
 @_after.register

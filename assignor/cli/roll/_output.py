@@ -31,6 +31,10 @@ from upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
 from upgrade.roll.state import RollState
 
 _OUTCOMES_SHOWN: Final = 3
+_UNKNOWN_LEADER: Final = (
+    "leader: not known, so it may be any of them: a description shows it only beside a scheduled probing rebalance, "
+    "which versions below 7 do not have; --leader names it (the generations of audit have it)"
+)
 _SECONDS: Final = re.compile(r"\d+ s\b")
 """What grows from look to look."""
 
@@ -96,6 +100,8 @@ def plan_lines(plan: RollPlan) -> Iterator[str]:
     sizes = {instance.members for instance in plan.instances}
     threads = f", {count(sizes.pop(), 'member')} each" if plan.kind == GROUP and len(sizes) == 1 else ""
     yield f"order: {join_names(plan.names, limit=20)}{threads}; {pace_text(plan)}"
+    if plan.kind == GROUP and plan.has_leader_last:
+        yield f"leader: {plan.leader}, the last one (--leader)" if plan.leader else _UNKNOWN_LEADER
     yield from (f"note: {note}" for note in plan.notes)
 
 

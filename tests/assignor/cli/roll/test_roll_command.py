@@ -306,6 +306,45 @@ def test_another_roll_is_not_continued(cluster, arguments, to, message):
     assert message in done.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "limit"), [((), 10_000), (("--config",), 7), (("--config", "--max-lag", "8"), 8)]
+)
+def test_the_lag_that_is_accepted_is_that_of_the_members(cluster, tmp_path, arguments, limit):
+    settings = tmp_path / "streams.properties"
+    settings.write_text("acceptable.recovery.lag=7\n")
+    given = [word if word != "--config" else f"--config={settings}" for word in arguments]
+    done = cluster.roll("--yes", *given)
+
+    assert 0 == done.exit_code, done.output
+    assert limit == json.loads(cluster.journal.read_text().splitlines()[0])["plan"]["limits"]["max_lag"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line", "first"),
+    [
+        ((), "leader: not known, so it may be any of them: ", "A"),
+        (("--leader", "A"), "leader: A, the last one (--leader)", "B"),
+    ],
+)
+def test_it_says_before_anything_starts_how_it_knows_a_leader_that_has_to_be_last(cluster, arguments, line, first):
+    """No description shows it in these versions, and it read as if roll knew."""
+    cluster.start = "A@2.3.1 B@2.3.1"
+    done = cluster.roll("--dry-run", "--without", "stateless-subtopologies", *arguments, to="2.8.2")
+
+    assert 0 == done.exit_code, done.output
+    assert any(text.startswith(line) for text in done.stdout.splitlines())
+    assert f"first step, {first}: " in done.stdout
+
+
+def test_a_leader_is_named_also_while_a_roll_goes_on(cluster):
+    cluster.roll("--yes", command=cluster.template(status=3))
+    again = cluster.roll("--answer", "again", "--leader", "X")
+
+    assert 1 == again.exit_code
+    assert "expected one of A, B, C as the leader, got 'X'" in again.output
+    assert 0 == cluster.roll("--answer", "again", "--leader", "C").exit_code
+
+
 def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, monkeypatch):
     show = RollLines.record
 
@@ -324,12 +363,22 @@ def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, 
     assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
 
 
-def test_a_batch_has_no_forecast_and_says_why(cluster):
+def test_a_batch_has_a_forecast_and_is_compared_with_it(cluster):
     done = cluster.roll("--yes", "--batch", 2, forecast=True)
 
     assert 0 == done.exit_code, done.output
-    expected = "step 1: no forecast (a batch of 2 instances is restarted at a time): the rules of the releases decide"
-    assert expected in done.stdout.splitlines()
+    assert any(line.startswith("step 1: forecast: ") for line in done.stdout.splitlines())
+    assert [True] * 2 == [observed["as_computed"] for observed in passed(cluster)]
+    assert [True] * 2 == [observed["as_forecast"] for observed in passed(cluster)]
+
+
+def test_offsets_that_cannot_be_read_are_said_before_anything_is_restarted(cluster):
+    """The first step would never have passed its gates."""
+    cluster.failures = ("in-0: TOPIC_AUTHORIZATION_FAILED",)
+    done = cluster.roll("--yes")
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "in-0: TOPIC_AUTHORIZATION_FAILED (does this user have DESCRIBE on the topics?)" in done.output
 
 
 def test_back_without_a_journal_is_refused(cluster):
