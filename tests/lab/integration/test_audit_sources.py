@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 from click.testing import CliRunner, Result
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 import spark_sim
@@ -68,7 +68,7 @@ def fixture_observed(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
 
 
 def work(brokers: str, name: str, records: int = 20) -> None:
-    """A group with one member after the other, commits, and for one group commits of transactions."""
+    """A group with one member after the other, commits, and for one group commits of transactions; then it is empty."""
     group, topic = f"{name}-{uuid4().hex[:6]}", f"{name}-{uuid4().hex[:6]}"
     admin = AdminClient({"bootstrap.servers": brokers})
     admin.create_topics([NewTopic(topic, 2)])[topic].result(TIMEOUT_SECONDS)
@@ -94,6 +94,13 @@ def work(brokers: str, name: str, records: int = 20) -> None:
                         consumer.commit(message, asynchronous=False)
             if name == "transactional":
                 commit_in_transactions(brokers, consumer, topic)
+
+    def is_empty() -> bool:
+        """Whether the coordinator has written the last generation."""
+        state = admin.describe_consumer_groups([group])[group].result(TIMEOUT_SECONDS).state
+        return bool(state == ConsumerGroupState.EMPTY)
+
+    wait_until(is_empty)
 
 
 def commit_in_transactions(brokers: str, consumer: Consumer, topic: str) -> None:
@@ -153,7 +160,6 @@ def test_a_stream_with_a_limit_has_each_record_once_over_a_restart(observed: Obs
         first.stop()
         stopped = len(list(checkpoint.glob("offsets/[0-9]*")))
         work(observed.brokers, "while-it-is-stopped")
-        settled_end(observed.brokers)
         second = sink.trigger(availableNow=True).start()
         assert second.awaitTermination(TIMEOUT_SECONDS)
         found = [row.asDict() for row in spark.read.parquet(rows).collect()]
@@ -177,15 +183,6 @@ def ends(brokers: str) -> list[int]:
         ]
 
 
-def settled_end(brokers: str) -> int:
-    """The end offsets, all together, once the coordinator has written that the last group is empty."""
-    before, now = -1, sum(ends(brokers))
-    while now != before:
-        time.sleep(1)
-        before, now = now, sum(ends(brokers))
-    return now
-
-
 def test_an_open_transaction_hides_what_is_behind_it(observed: Observed, tmp_path: Path) -> None:
     """The audit ends at the last stable offset, as every read_committed consumer; it does not wait for the end."""
     group = f"open-{uuid4().hex[:6]}"
@@ -198,6 +195,8 @@ def test_an_open_transaction_hides_what_is_behind_it(observed: Observed, tmp_pat
         producer.send_offsets_to_transaction([TopicPartition(group, 0, 7)], consumer.consumer_group_metadata())
         live = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "open", "--json", "--processes", 1)
         producer.commit_transaction()
+        # Its marker is later.
+        assert 7 == consumer.committed([TopicPartition(group, 0)], TIMEOUT_SECONDS)[0].offset
     after = audit("--bootstrap-servers", observed.brokers, "--out", tmp_path / "after", "--json", "--processes", 1)
 
     assert live.exit_code == after.exit_code == 0, live.output
@@ -265,7 +264,7 @@ class Follower:
     def __init__(self, brokers: str, out: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         command = [sys.executable, "-m", "assignor.cli.main", "audit", "--bootstrap-servers", brokers, "--follow"]
         self.process = subprocess.Popen(
-            [*command, "--out", str(out), "--interval", "0.5s", "--processes", "2", *options],
+            [*command, "--out", str(out), "--interval", "0.5s", *options],
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
@@ -323,14 +322,14 @@ def test_a_job_that_is_killed_loses_and_duplicates_no_record(
 ) -> None:
     out = tmp_path / "preserved"
     first = Follower(observed.brokers, out, *where)
-    first.wait_for(settled_end(observed.brokers))
+    first.wait_for(sum(ends(observed.brokers)))
     work(observed.brokers, "while-it-runs")
     first.end(signal.SIGKILL)
     work(observed.brokers, "while-it-is-dead")
     second = Follower(observed.brokers, out, *where)
-    second.wait_for(settled_end(observed.brokers))
+    second.wait_for(sum(ends(observed.brokers)))
     work(observed.brokers, "after-it-resumed")
-    second.wait_for(settled_end(observed.brokers))
+    second.wait_for(sum(ends(observed.brokers)))
     assert "the same command resumes" in second.end(signal.SIGINT)
     assert second.process.returncode == 0
 
@@ -356,7 +355,7 @@ def test_a_job_of_which_one_process_is_killed_leaves_none_and_the_next_one_goes_
     """Of the driver, the JVM and the Python workers, one kind each; the test before kills all of them together."""
     out = tmp_path / "preserved"
     first = Follower(observed.brokers, out)
-    first.wait_for(settled_end(observed.brokers))
+    first.wait_for(sum(ends(observed.brokers)))
     killed = [number for number, words in first.processes().items() if victim in words]
     assert killed
     for number in killed:
@@ -368,7 +367,7 @@ def test_a_job_of_which_one_process_is_killed_leaves_none_and_the_next_one_goes_
         "Error: the job of --follow failed: "
     ), printed
     second = Follower(observed.brokers, out)
-    second.wait_for(settled_end(observed.brokers))
+    second.wait_for(sum(ends(observed.brokers)))
     second.end(signal.SIGINT)
     wait_until(lambda: not second.processes())
 
@@ -384,11 +383,11 @@ def test_a_job_goes_on_when_the_clock_is_set(observed: Observed, tmp_path: Path,
         pytest.skip(str(missing))
     out = tmp_path / "preserved"
     job = Follower(observed.brokers, out, environment=clock.environment)
-    job.wait_for(settled_end(observed.brokers))
+    job.wait_for(sum(ends(observed.brokers)))
     clock.jump(seconds)
     for name in ("behind", "again"):
         work(observed.brokers, name)
-        job.wait_for(settled_end(observed.brokers))
+        job.wait_for(sum(ends(observed.brokers)))
     job.end(signal.SIGINT)
     assert job.process.returncode == 0
 
