@@ -388,7 +388,8 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     return {
         "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
         "moved": moved,
-        "unowned_seconds": round(longest, 1),
+        # When an operator stops an instance by hand no look shows.
+        "unowned_seconds": None if state.plan.verbs == (BY_HAND,) else round(longest, 1),
         "unowned_seconds_at_least": round(at_least, 1),
         "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
         "seconds": round(watch.waited(seen), 1),

@@ -260,7 +260,10 @@ def unowned_text(observed: Mapping[str, Any]) -> str:
     """Write how long a task had no owner at the longest: as exactly as looks show it, beside the forecast."""
     most, least = observed.get("unowned_seconds", 0), observed.get("unowned_seconds_at_least", 0)
     seconds = " or ".join(f"{each:g}" for each in observed.get("unowned_seconds_forecast", ()))
-    return f"{least:g} to {most:g} s{f' (forecast {seconds} s)' if seconds else ''}"
+    forecast = f" (forecast {seconds} s)" if seconds else ""
+    if most is None:
+        return f"{f'at least {least:g} s' if least else 'not known'}{forecast}"
+    return f"{least:g} to {most:g} s{forecast}"
 
 
 def computed_again_lines(observed: Mapping[str, Any]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The words of a roll, on a terminal and in its report."""
 
-from assignor.cli.roll._output import plan_lines, record_lines
+from assignor.cli.roll._output import plan_lines, record_lines, unowned_text
 from assignor.cli.roll._report import report_lines
 from tests.upgrade.roll.fake_group import Operator
 from upgrade.roll.engine import RollFinished, RunCommand
@@ -54,6 +54,21 @@ def test_the_tasks_of_a_stopped_group_have_no_owner_until_their_instances_are_st
     text = next(line for line in written(offline()) if line.startswith("step 2: passed"))
 
     assert text.endswith(": version 11, no task moved, longest time without owner 10 to 30 s")
+
+
+def test_by_hand_the_time_without_owner_is_not_known():
+    operator = Operator(verbs=("by-hand",))
+    operator.go()
+    passed = [line for line in written(operator) if ": passed after" in line]
+
+    assert 6 == len(passed)
+    assert all(line.partition(", longest ")[2].startswith("time without owner not known") for line in passed)
+
+
+def test_by_hand_what_was_seen_without_owner_is_the_least():
+    observed = {"unowned_seconds": None, "unowned_seconds_at_least": 3.5, "unowned_seconds_forecast": [6.0]}
+
+    assert "at least 3.5 s (forecast 6 s)" == unowned_text(observed)
 
 
 def test_by_hand_nobody_is_asked_to_stop_an_instance_as_a_release():
