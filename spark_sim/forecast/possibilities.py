@@ -265,8 +265,11 @@ def new_process_ids(
     has_state = not ephemeral and any(subtopology.stateful for subtopology in group.observed.topology.subtopologies)
 
     def keeps(process: str) -> bool:
-        started = operation.instance or group.instances.get(process)
-        return operation.verb != ADD and has_state and started is not None and keeps_process_id(started.release)
+        """Whether the release that runs has written its id on the disk, and the one that starts reads it."""
+        runs = group.instances.get(process)
+        started = operation.instance or runs
+        both = runs and started and keeps_process_id(runs.release) and keeps_process_id(started.release)
+        return has_state and bool(both)
 
     drawing = [process for process in stepped if not keeps(process)]
     kept = dict.fromkeys(stepped, UUID(int=0))
