@@ -2,9 +2,9 @@
 
 A transition is one thing that happens. The roll takes one decision: it writes a record, begins a step, runs a command,
 or waits, in which the group comes to rest or, if it has, the time passes that is waited for. An operator answers with
-each option that is shown. At any moment a process crashes or starts again by itself, roll ends and is called again, or
-the operator wants back; and a command may do something else than its work. Of these there are as many as the budget
-allows.
+each option that is shown. At any moment a process crashes or starts again by itself, roll ends and is called again, its
+journal is lost and another roll begins, or the operator wants back; and a command may do something else than its work.
+Of these there are as many as the budget allows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES, judge_member
 from upgrade.roll.group_observation import GroupMemory
-from upgrade.roll.journal import BackPlanned, CommandEnded, CommandIntended, QuestionAnswered, RollResumed
+from upgrade.roll.interrupted import interrupted
+from upgrade.roll.journal import BackPlanned, CommandEnded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import STOP, InstanceConfig, RollPlan, RoundAction
 from upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin
 
@@ -212,7 +213,8 @@ class RollModel:
         if key in state.ran:
             yield Transition(RollAction(text), None, violation=Violation(ONCE, command.instance, f"{text}, twice"))
             return
-        intended = state.roll.after(CommandIntended(step=command.step, instance=command.instance, verb=command.verb))
+        seen = state.group.look(state.seconds, sees_leader=False)
+        intended = state.roll.after(engine.intended(command, seen))
         state = evolve(state, roll=intended, ran=state.ran | {key})
         config = command.round.config
         yield _transition(
@@ -244,6 +246,8 @@ class RollModel:
             return
         spent = _spent(state)
         yield _transition("roll ends, and is called again", _resumed(spent), FAULT_ACTION)
+        if all(map(state.group.runs, self.plan.names)) and state.group.is_at_rest:
+            yield _transition("the journal is lost, and another roll begins", self._begun_anew(spent), FAULT_ACTION)
         for process in self.plan.names:
             if state.group.runs(process):
                 crashed = evolve(_at(spent, state.group.without(process)), excused=True)
@@ -251,6 +255,13 @@ class RollModel:
                 config = config_of(state.group.members[process].instance)
                 again = evolve(_at(spent, state.group.after("restart", process, config)), excused=True)
                 yield _transition(f"{process} starts again by itself", again, FAULT_ACTION)
+
+    def _begun_anew(self, state: RollModelState) -> RollModelState:
+        """Return the state in which nothing is known but the group, the release from which it began, and the target."""
+        members = state.group.look(state.seconds, sees_leader=False).members
+        rest = interrupted(self.plan.rounds, members)
+        plan = evolve(self.plan, rounds=rest.rounds, bounced=rest.bounced, begun=rest.begun)
+        return evolve(state, roll=begin(plan), watch=RollWatch(), ran=frozenset(), excused=False)
 
 
 def _transition(text: str, state: RollModelState, label: int = 0) -> Transition[RollModelState, RollAction]:
@@ -390,7 +401,9 @@ def _roll_key(roll: RollState) -> Hashable:
     step = roll.step
     number = step.number if step else roll.steps + 1
     return (
-        tuple(each.config for each in roll.rounds) if roll.is_going_back else None,
+        roll.plan.bounced,
+        roll.plan.begun,
+        tuple(each.config for each in roll.rounds) if roll.is_going_back else len(roll.rounds),
         roll.at,
         frozenset(roll.configs.items()),
         roll.stopped,

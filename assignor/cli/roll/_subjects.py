@@ -17,9 +17,11 @@ from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan
 from assignor.cli.roll._brokers import (
     LOOK_SECONDS,
     NO_FORECAST_OF_NODES,
+    describe_cluster,
     ids_of,
     instances_of,
     look_at_cluster,
+    notes_of,
     plan_cluster,
 )
 from assignor.cli.roll._compared import SeenGenerations, StepComparison
@@ -42,6 +44,7 @@ from upgrade.roll.engine import BeginStep, next_instances
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.gates import RollRules
 from upgrade.roll.group import GROUP_RULES
+from upgrade.roll.interrupted import interrupted
 from upgrade.roll.plan import (
     BROKERS,
     GROUP,
@@ -174,7 +177,7 @@ def _planned_cluster(
     options: RollOptions, client: FeatureClient, verbs: tuple[str, ...], view: RollView
 ) -> RollPlan | None:
     """Derive the plan of a cluster, and show it; None: it runs the release, with its levels."""
-    health = client.describe_health()
+    health = describe_cluster(client)
     found = plan_cluster(health, options.target, options.origin, options.instances_file, options.assume)
     if found.advice is None:
         view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
@@ -192,7 +195,7 @@ def _planned_cluster(
         verbs=verbs,
         canary=options.canary,
         limits=options.limits,
-        notes=found.advice.warnings,
+        notes=(*found.advice.warnings, *notes_of(health)),
     )
     check_plan(roll_plan)
     if not options.as_json:
@@ -213,6 +216,13 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     wanted = resolve_release(options.target, options.assume)
     origin = resolve_release(options.origin, options.assume) if options.origin else live.origin(wanted)
     if is_same_release(origin, wanted):
+        if any(member.is_pinned for member in found.seen.members):
+            raise CommandFailed(
+                sanitize(
+                    f"{options.group} runs {wanted.release} already, with upgrade.from: --from RELEASE, that from "
+                    "which its upgrade began, bounces it to remove that"
+                )
+            )
         view.note(f"{options.group} runs {wanted.release} already: nothing to do")
         return None
     absent = features_named(options.without) if options.without else frozenset()
@@ -221,6 +231,7 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         absent=absent,
         settings=read_settings(options.settings_file) if options.settings_file else None,
         settings_source=str(options.settings_file),
+        goes_on=True,
     )
     planned = plan_for(application, origin, wanted, offline=options.offline)
     if not options.as_json:
@@ -230,15 +241,19 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
         why = planned.blocked or "the plan is unsafe, see above: --without names what the application does not have"
         raise CommandFailed(sanitize(f"{options.group}: {why}"))
     names = read_instances(options.instances_file) if options.instances_file else seen_instances(found.group)
+    rest = interrupted(group_rounds(planned.advice), _look(options, target, names).seen.members)
     roll_plan = RollPlan(
         name=options.group,
         origin=planned.advice.origin,
         target=planned.advice.target,
-        rounds=group_rounds(planned.advice),
+        rounds=rest.rounds,
+        bounced=rest.bounced,
+        begun=rest.begun,
         instances=names.instances(found.group),
         verbs=verbs,
         batch=options.batch,
         canary=options.canary,
+        leader=options.leader,
         limits=options.limits,
         notes=planned.advice.notes,
     )
@@ -248,6 +263,11 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
             view.note(line)
     state = begin(roll_plan)
     seen = _look(options, target, names)
+    if seen.seen.offsets_problem:
+        raise CommandFailed(
+            f"{printable(options.group)}: offsets are not known, and roll looks at lag and commits after each step: "
+            f"{sanitize(seen.seen.offsets_problem)} (does this user have DESCRIBE on the topics?)"
+        )
     first = BeginStep(1, roll_plan.rounds[0], next_instances(state, roll_plan.rounds[0], seen.seen.leader))
     expected = _expectation(options, first, state, seen, names, ephemeral=options.state == EPHEMERAL)
     view.note(f"first step, {', '.join(first.instances)}: {expectation_text(expected)}")

@@ -32,7 +32,7 @@ def test_the_results_are_stored(tmp_path):
     assert judge(results).good
     assert 2712 == int(affected["B1"]["schedules"])
     assert not affected["B14"]["states"]
-    assert "A@2.6.0 B@2.6.0 | bounce fast A>2.6.0" == affected["B19"]["example"]
+    assert "A@2.6.0 B@2.6.0 C@2.6.0 | stop A" == affected["B19"]["example"]
 
 
 @pytest.mark.slow

@@ -206,10 +206,40 @@ def test_a_finished_roll_is_not_done_again(cluster):
 
 def test_a_plan_that_is_unsafe_is_not_executed(cluster):
     cluster.start = "A@2.3.1 B@3.9.2"
-    done = cluster.roll("--yes")
+    done = cluster.roll("--yes", to="2.8.2")
 
     assert (1, []) == (done.exit_code, cluster.lines)
     assert "members of group app run several releases" in done.output
+
+
+def test_an_interrupted_upgrade_goes_on_without_its_journal_and_bounces_first_what_was_bounced(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2 C@2.8.2"
+    cluster.called.write_text("C>3.9.2,upgrade.from=2.8\n")
+    done = cluster.roll("--yes", to="3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    assert "group app is in the middle of an upgrade; no longer on 2.8.2: C" in done.output
+    value = "upgrade.from=2.8"
+    first = [f"{name}>3.9.2,{value}" for name in "CAB"]
+    assert [*first, "A>3.9.2", "B>3.9.2", "C>3.9.2"] == cluster.lines[1:]
+
+
+def test_an_upgrade_whose_value_was_not_removed_needs_the_release_from_which_it_began(cluster):
+    cluster.start = "A@2.3.1 B@2.3.1"
+    cluster.called.write_text("A>3.9.2,upgrade.from=2.3\nB>3.9.2,upgrade.from=2.3\n")
+    done = cluster.roll("--yes", to="3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>3.9.2", "B>3.9.2"] == cluster.lines[-2:]
+
+
+def test_a_group_that_certainly_has_upgrade_from_is_not_done(cluster):
+    cluster.start = "A@1.1.1 B@1.1.1"
+    cluster.called.write_text("A>3.9.2,upgrade.from=1.1\nB>3.9.2,upgrade.from=1.1\n")
+    done = cluster.roll("--yes", "--from", "3.9.2", to="3.9.2")
+
+    assert 1 == done.exit_code, done.output
+    assert "Error: app runs 3.9.2 already, with upgrade.from: --from RELEASE" in done.output
 
 
 def test_a_plan_that_nobody_has_confirmed_is_made_anew(cluster):
@@ -276,6 +306,45 @@ def test_another_roll_is_not_continued(cluster, arguments, to, message):
     assert message in done.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "limit"), [((), 10_000), (("--config",), 7), (("--config", "--max-lag", "8"), 8)]
+)
+def test_the_lag_that_is_accepted_is_that_of_the_members(cluster, tmp_path, arguments, limit):
+    settings = tmp_path / "streams.properties"
+    settings.write_text("acceptable.recovery.lag=7\n")
+    given = [word if word != "--config" else f"--config={settings}" for word in arguments]
+    done = cluster.roll("--yes", *given)
+
+    assert 0 == done.exit_code, done.output
+    assert limit == json.loads(cluster.journal.read_text().splitlines()[0])["plan"]["limits"]["max_lag"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line", "first"),
+    [
+        ((), "leader: not known, so it may be any of them: ", "A"),
+        (("--leader", "A"), "leader: A, the last one (--leader)", "B"),
+    ],
+)
+def test_it_says_before_anything_starts_how_it_knows_a_leader_that_has_to_be_last(cluster, arguments, line, first):
+    """No description shows it in these versions, and it read as if roll knew."""
+    cluster.start = "A@2.3.1 B@2.3.1"
+    done = cluster.roll("--dry-run", "--without", "stateless-subtopologies", *arguments, to="2.8.2")
+
+    assert 0 == done.exit_code, done.output
+    assert any(text.startswith(line) for text in done.stdout.splitlines())
+    assert f"first step, {first}: " in done.stdout
+
+
+def test_a_leader_is_named_also_while_a_roll_goes_on(cluster):
+    cluster.roll("--yes", command=cluster.template(status=3))
+    again = cluster.roll("--answer", "again", "--leader", "X")
+
+    assert 1 == again.exit_code
+    assert "expected one of A, B, C as the leader, got 'X'" in again.output
+    assert 0 == cluster.roll("--answer", "again", "--leader", "C").exit_code
+
+
 def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, monkeypatch):
     show = RollLines.record
 
@@ -301,6 +370,15 @@ def test_a_batch_has_a_forecast_and_is_compared_with_it(cluster):
     assert any(line.startswith("step 1: forecast: ") for line in done.stdout.splitlines())
     assert [True] * 2 == [observed["as_computed"] for observed in passed(cluster)]
     assert [True] * 2 == [observed["as_forecast"] for observed in passed(cluster)]
+
+
+def test_offsets_that_cannot_be_read_are_said_before_anything_is_restarted(cluster):
+    """The first step would never have passed its gates."""
+    cluster.failures = ("in-0: TOPIC_AUTHORIZATION_FAILED",)
+    done = cluster.roll("--yes")
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "in-0: TOPIC_AUTHORIZATION_FAILED (does this user have DESCRIBE on the topics?)" in done.output
 
 
 def test_back_without_a_journal_is_refused(cluster):
