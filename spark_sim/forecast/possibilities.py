@@ -127,10 +127,12 @@ def _known_instances(
 
 
 def with_patch_levels(member: InspectedMember, instance: Instance) -> Iterator[Instance]:
-    """Yield what a member is said to run, and the same with other patch levels that it can be and that differ."""
-    of_line = (release for release in possible_releases(member) if release.line == instance.release.line)
-    for release in _by_behaviour([*of_line, instance.release]):
-        yield evolve(instance, release=release)
+    """Yield what a member is said to run, then the same with other patch levels that it can be and that differ."""
+    yield instance
+    said = instance.release
+    for release in _by_behaviour(release for release in possible_releases(member) if release.line == said.line):
+        if release.behaviour != said.behaviour:
+            yield evolve(instance, release=release)
 
 
 def _possible_leaders(observed: ObservedGroup, stepped: Sequence[str]) -> Iterator[InspectedMember]:
