@@ -127,10 +127,12 @@ def _known_instances(
 
 
 def with_patch_levels(member: InspectedMember, instance: Instance) -> Iterator[Instance]:
-    """Yield what a member is said to run, and the same with other patch levels that it can be and that differ."""
-    of_line = (release for release in possible_releases(member) if release.line == instance.release.line)
-    for release in _by_behaviour([*of_line, instance.release]):
-        yield evolve(instance, release=release)
+    """Yield what a member is said to run, then the same with other patch levels that it can be and that differ."""
+    yield instance
+    said = instance.release
+    for release in _by_behaviour(release for release in possible_releases(member) if release.line == said.line):
+        if release.behaviour != said.behaviour:
+            yield evolve(instance, release=release)
 
 
 def _possible_leaders(observed: ObservedGroup, stepped: Sequence[str]) -> Iterator[InspectedMember]:
@@ -265,8 +267,11 @@ def new_process_ids(
     has_state = not ephemeral and any(subtopology.stateful for subtopology in group.observed.topology.subtopologies)
 
     def keeps(process: str) -> bool:
-        started = operation.instance or group.instances.get(process)
-        return operation.verb != ADD and has_state and started is not None and keeps_process_id(started.release)
+        """Whether the release that runs has written its id on the disk, and the one that starts reads it."""
+        runs = group.instances.get(process)
+        started = operation.instance or runs
+        both = runs and started and keeps_process_id(runs.release) and keeps_process_id(started.release)
+        return has_state and bool(both)
 
     drawing = [process for process in stepped if not keeps(process)]
     kept = dict.fromkeys(stepped, UUID(int=0))

@@ -56,7 +56,7 @@ def recompute(observed: ObservedGroup, instances: Mapping[str, Instance]) -> Rec
         elif instance.release.supported_version < highest:
             blind.append(f"{process.name}, which may lead, cannot read version {highest} and draws a process id for it")
         else:
-            differences += [text for text in found if text]
+            differences += [text for text in found[:1] if text]
     if leaders:
         return Recomputation(leaders=tuple(leaders))
     if blind:

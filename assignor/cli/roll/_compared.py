@@ -24,8 +24,8 @@ from upgrade.streams_config import StreamsConfig
 if TYPE_CHECKING:
     from spark_sim.model.scenario import Instance
 
-_MOST_GENERATIONS: Final = 20
-"""Kept of a step: the last ones."""
+_MOST_GENERATIONS: Final = 5
+"""Kept of a step: the last ones. In a large group each takes seconds to be computed again."""
 NO_REBALANCE: Final = "the group has not rebalanced"
 
 

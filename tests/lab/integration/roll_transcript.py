@@ -67,7 +67,7 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         cluster = stack.enter_context(Cluster(folder / "kafka", others=0))
         cluster.start(1, OLDER, settings=SETTINGS)
-        group = stack.enter_context(Group(cluster.brokers, "stateful", folder))
+        group = stack.enter_context(Group(cluster.brokers, "persistent", folder))
         operator = stack.enter_context(Operator(group, folder))
         nodes = stack.enter_context(Nodes(cluster, SETTINGS))
         for pod in PODS:

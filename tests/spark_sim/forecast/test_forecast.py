@@ -7,6 +7,7 @@ from assignor.cli.group._what_if import forecast_lines
 from assignor.groups import inspect_group
 from assignor.task_assignor import HIGH_AVAILABILITY
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
+from spark_sim.forecast.possibilities import new_process_ids, possible_groups, with_standbys
 from spark_sim.model.scenario import Instance, Scenario, make_step
 from spark_sim.model.settle import MAX_REBALANCES
 from spark_sim.model.simulation import Simulation
@@ -98,6 +99,21 @@ def test_what_the_group_does_after_a_restart_of_two_is_among_the_outcomes(releas
 
     assert moved in [tasks for tasks, _ in outcomes(found)]
     assert "A (A.local), B (B.local)" == found.process
+
+
+@pytest.mark.parametrize(("release", "are_drawn"), [("2.5.1", True), ("2.8.2", False)])
+def test_a_process_draws_an_id_if_the_release_that_ran_has_written_none(release, are_drawn):
+    """Assignors go by the order of the ids: several are played if it is not known."""
+    alive = Simulation(Scenario.parse(f"A@{release} B@{release} C@{release} | with standbys=1")).run()
+
+    known = {place(name): Instance(release_named(release)) for name in "ABC"}
+    observed = with_standbys(observe(seen(alive), StreamsConfig()))
+    group = next(possible_groups(observed, [place("B")], 0, known))
+
+    operation = parse_operation("upgrade B 3.9.2 upgrade.from=2.4")
+    ids = new_process_ids(group, operation, [place("B")], ephemeral=False)
+
+    assert are_drawn is (len(ids) > 1)
 
 
 def test_all_instances_can_be_restarted_at_a_time():
