@@ -209,7 +209,7 @@ def test_a_roll_of_a_group_needs_read_on_its_lock_and_describe_on_the_group_and_
             assert why in lines(process), process.lines
             assert [] == operator.calls
 
-        refused(1, f"the lock of a roll needs READ on group {application}-roll-lock, or --no-lock")
+        refused(1, f"the lock of a roll needs READ on group {application}-roll-lock; --no-lock does without")
         allow(admin, user, ResourceType.GROUP, f"{application}-roll-lock", AclOperation.READ)
         refused(1, f"group {application}: ")
         allow(admin, user, ResourceType.GROUP, application, AclOperation.DESCRIBE)
