@@ -39,7 +39,7 @@ from assignor.groups.described_group import (
 )
 from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 from subscription_codec import TopicPartition as Partition
-from upgrade.cluster.client.errors import Unreachable, unreachable
+from upgrade.cluster.client.errors import ApiError, Unreachable, unreachable
 from upgrade.cluster.client.node_address import node_address
 from upgrade.errors import quote_input
 from upgrade.extras import importing
@@ -133,9 +133,22 @@ class GroupLookup:
         listed = () if is_classic else [group for group in self._overview(admin).groups if group.name == name]
         for group in self._described(admin, listed, as_classic):
             return self._with_topic_metadata([group], admin)[0]
+        self._check_allowed(admin, name)
         raise NoSuchGroup(
             f"no group {name!r} at {self.bootstrap_servers} that the user may describe and confluent-kafka can show"
         )
+
+    def _check_allowed(self, admin: _RecordingAdminClient, name: str) -> None:
+        """Raise that this user may not describe a group: it is left out of lists, as one that does not exist."""
+        (answer,) = admin.describe_consumer_groups([name], request_timeout=self.timeout_seconds / 2).values()
+        try:
+            answer.result(self.timeout_seconds)
+        except KafkaException as error:
+            if error.args and error.args[0].code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                code = error.args[0]
+                raise ApiError(code.code(), code.name(), code.str()) from None
+        except TimeoutError as error:
+            raise Unreachable(f"{self.bootstrap_servers}: {_error_text(error)}") from None
 
     def _groups(self, admin: _RecordingAdminClient) -> ClusterGroups:
         overview = self._overview(admin)

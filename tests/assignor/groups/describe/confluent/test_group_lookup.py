@@ -11,7 +11,7 @@ from assignor.groups.describe.confluent.group_lookup import GroupLookup, librdka
 from assignor.groups.offsets import OffsetRequest
 from subscription_codec import TopicPartition
 from upgrade.cluster.client._oauth import ClientCredentials
-from upgrade.cluster.client.errors import Unreachable
+from upgrade.cluster.client.errors import ApiError, Unreachable
 
 DENIED = group_lookup.KafkaError.TOPIC_AUTHORIZATION_FAILED
 BROKER = SimpleNamespace(host="a", port=1, id=1)
@@ -98,6 +98,25 @@ def test_a_group_of_a_type_that_it_does_not_show_is_not_dead(lookup):
 
 def test_a_group_that_no_broker_lists_does_not_exist(lookup):
     with pytest.raises(NoSuchGroup):
+        lookup.group("order")
+
+
+def test_a_group_that_the_user_may_not_describe_is_not_said_to_be_missing(monkeypatch, lookup):
+    """A list leaves it out, so that `roll` took its instances for stopped."""
+    denied = of(None, group_lookup.KafkaError.GROUP_AUTHORIZATION_FAILED)
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(None, order=denied))
+    with pytest.raises(ApiError, match="Group authorization failed") as raised:
+        lookup.group("order")
+
+    assert (30, "GROUP_AUTHORIZATION_FAILED") == (raised.value.code, raised.value.name)
+
+
+def test_a_group_of_which_nothing_is_said_in_time_is_not_said_to_be_missing(monkeypatch, lookup):
+    def late(_seconds):
+        raise TimeoutError
+
+    monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin(None, order=SimpleNamespace(result=late)))
+    with pytest.raises(Unreachable, match="a:1: no answer in time"):
         lookup.group("order")
 
 
