@@ -149,8 +149,8 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     joined = dict(memory.joined)
     for member in seen.members:
         joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
-    # What is touched between two looks is without owner since the first of them.
     suspended = memory.eager if seen.state in REBALANCING else frozenset()
+    # What is touched between two looks is without owner since the first of them.
     unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last)
     unowned = dict.fromkeys(suspended, seen.seconds) | unowned | dict(memory.unowned)
     longest = max([memory.longest_unowned_s, *(seen.seconds - since for since in unowned.values())])
@@ -163,8 +163,8 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     offsets, state_lags = memory.offsets, memory.state_lags
     if state.commands_ended and seen.offsets is not None:
         offsets = _first_of_owner(offsets or {}, seen.offsets)
-        known = {task: first for task, first in state_lags.items() if first.offsets is not None}
-        state_lags = _first_of_owner(known, seen.state_lags)
+        shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
+        state_lags = _first_of_owner(shown, seen.state_lags)
     return GroupMemory(
         last=seen.seconds,
         joined=joined,

@@ -43,7 +43,8 @@ def look_at(
     raw = group.described
     if raw.hides_members:
         return LiveLook(GroupObservation(seconds=clock(), state="", problem=raw.error))
-    offsets, state_lags = None, {}
+    offsets: Mapping[str, PartitionOffsets] | None = None
+    state_lags: Mapping[str, StateBehind] = {}
     if group.is_streams and group.members:
         request = offset_request(group, of_active_state=True)
         group = evolve(group, offsets=lookup.offsets([request], lambda _line: None)[request.group])
