@@ -14,7 +14,7 @@ from attrs import frozen
 from assignor.groups import InspectedGroup
 from assignor.task_assignor import BUILT_IN
 from spark_sim.forecast.observation import ObservedGroup, ObservedProcess
-from spark_sim.forecast.possibilities import MOST_LEADERS, difference, with_standbys
+from spark_sim.forecast.possibilities import MOST_LEADERS, difference, with_patch_levels, with_standbys
 from spark_sim.model.scenario import Instance
 from upgrade.releases import OURS
 
@@ -36,7 +36,7 @@ def recompute(observed: ObservedGroup, instances: Mapping[str, Instance]) -> Rec
 
     Args:
         observed: The group.
-        instances: What each of its processes runs, by name.
+        instances: What each of its processes runs, by name, up to the patch level.
     """
     observed = with_standbys(observed)
     leaders: list[str] = []
@@ -45,8 +45,10 @@ def recompute(observed: ObservedGroup, instances: Mapping[str, Instance]) -> Rec
     highest = max(member.subscription.used_version or 0 for member in observed.group.members)
     for process in _possible_leaders(observed, instances):
         instance = instances[process.name]
+        leader = process.threads[0]
         found = [
-            difference(observed, process.threads[0], instance, name, now_ms=0)
+            difference(observed, leader, of_patch_level, name, now_ms=0)
+            for of_patch_level in with_patch_levels(leader, instance)
             for name in (BUILT_IN if instance.release == OURS else (None,))
         ]
         if None in found:

@@ -28,7 +28,7 @@ from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES, judge_member
 from upgrade.roll.group_observation import GroupMemory
 from upgrade.roll.interrupted import interrupted
-from upgrade.roll.journal import BackPlanned, CommandEnded, CommandIntended, QuestionAnswered, RollResumed
+from upgrade.roll.journal import BackPlanned, CommandEnded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import STOP, InstanceConfig, RollPlan, RoundAction
 from upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, RollState, begin
 
@@ -213,7 +213,8 @@ class RollModel:
         if key in state.ran:
             yield Transition(RollAction(text), None, violation=Violation(ONCE, command.instance, f"{text}, twice"))
             return
-        intended = state.roll.after(CommandIntended(step=command.step, instance=command.instance, verb=command.verb))
+        seen = state.group.look(state.seconds, sees_leader=False)
+        intended = state.roll.after(engine.intended(command, seen))
         state = evolve(state, roll=intended, ran=state.ran | {key})
         config = command.round.config
         yield _transition(

@@ -13,6 +13,7 @@ from upgrade.roll.journal import (
     FOUND,
     BackPlanned,
     CommandEnded,
+    CommandIntended,
     DeviationFound,
     RollEnded,
     RollRecord,
@@ -133,6 +134,16 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
     results = rules.results(GatePhase.ROUND, state, watch, seen)
     verified = RoundVerified(round=state.at + 1, gates=_texts(results))
     return _judged(state, watch, seen, GatePhase.ROUND, results, WriteRecord(verified))
+
+
+def intended(decision: RunCommand, seen: O) -> CommandIntended:
+    """Return the record of a command that is about to be run."""
+    return CommandIntended(
+        step=decision.step,
+        instance=decision.instance,
+        verb=decision.verb,
+        before=tuple(sorted(seen.incarnations(decision.instance))),
+    )
 
 
 def began(decision: BeginStep, seen: O, expectation: Expectation = NO_FORECAST) -> StepBegan:

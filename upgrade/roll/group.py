@@ -48,10 +48,10 @@ def _no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) 
     for instance, ids in watch.memory.joined.items():
         if not instance:
             continue
-        before = len(state.step.before.get(instance, ())) if state.step else 0
+        joined = len(ids.difference(state.step.before.get(instance, ()) if state.step else ()))
         usual = state.plan.members_of(instance)
-        if len(ids) - before >= _LOOP_JOINS * usual:
-            text = f"{instance} has joined {len(ids) - before} times with {_members(usual)}"
+        if joined >= _LOOP_JOINS * usual:
+            text = f"{instance} has joined {joined} times with {_members(usual)}"
             return failed("crash-loop", DeviationKind.CRASH_LOOP, text, "members that stay", instance)
     return None
 
@@ -76,7 +76,7 @@ def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
     for instance in step.instances:
         ids, before = seen.incarnations(instance), frozenset(step.before.get(instance, ()))
         expected = state.plan.members_of(instance)
-        if before <= ids and before and not ids - before:
+        if ids <= before and len(ids) >= expected:
             text = f"{instance} has not joined again: its members are those of before"
             kind = DeviationKind.STILL_RUNNING
         elif len(ids - before) < expected:
@@ -107,28 +107,42 @@ def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> G
     return passed("gone", f"{shortened(instances)} stopped" if state.step else "every instance is stopped")
 
 
-def _config(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+def _config(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether each restarted instance is what the round makes it; after a round, every instance."""
     roll_round = state.round
     if roll_round is None or _is_stopping(state):
         return None
-    if state.step and _returned(state, _watch, seen).status is not GateStatus.PASSED:  # type: ignore[union-attr]
+    if state.step and _returned(state, watch, seen).status is not GateStatus.PASSED:  # type: ignore[union-attr]
         return waiting("config", None, "after it has joined")
     if not seen.is_stable:
         return waiting("config", None, AT_REST)
     instances = state.step.instances if state.step else state.plan.names
-    return _configs_judged(seen, instances, roll_round.config, roll_round.before)
+    may_be_stopped = state.step is not None and watch.waited(seen) < state.plan.limits.session_timeout_s
+    return _configs_judged(seen, instances, roll_round.config, roll_round.before, may_be_stopped=may_be_stopped)
 
 
 def _configs_judged(
-    seen: GroupObservation, instances: Iterable[str], wanted: InstanceConfig, old: InstanceConfig
+    seen: GroupObservation,
+    instances: Iterable[str],
+    wanted: InstanceConfig,
+    old: InstanceConfig,
+    *,
+    may_be_stopped: bool,
 ) -> GateResult:
+    """Judge the members of instances.
+
+    A stopped member is counted until its session times out, and need not be one of before: it may have been silent and
+    joined anew. Until then one that is as it was may be that.
+    """
     hidden: dict[str, None] = {}
     for instance in instances:
         for member in seen.of(instance):
             if wrong := judge_member(member, wanted, old):
                 kind, text = wrong
-                return failed("config", kind, f"{instance}: {text}", f"{instance} runs {wanted}", instance)
+                expected = f"{instance} runs {wanted}"
+                if may_be_stopped and judge_member(member, old, old) is None:
+                    return waiting("config", kind, f"{instance}: {text}", expected, instances=(instance,))
+                return failed("config", kind, f"{instance}: {text}", expected, instance)
             hidden.update(dict.fromkeys(_hidden(member, wanted, old)))
     return passed("config", "; ".join([f"as {wanted}", *hidden]))
 
@@ -271,7 +285,7 @@ GROUP_GATES: Final = (
     ),
     RollGate(
         "returned",
-        "member ids of the instance, with those before the step",
+        "member ids of the instance, with those before its command",
         "a stopped member is counted until its session times out, so that a stable group shows nothing",
         "--timeout",
         _AFTER,
@@ -288,7 +302,8 @@ GROUP_GATES: Final = (
     RollGate(
         "config",
         "versions and protocol of a member, with its release and upgrade.from",
-        "the old release, a missing or another upgrade.from; after a round, of every instance",
+        "the old release (after a session: until then it may be the stopped member), a missing or another "
+        "upgrade.from; after a round, of every instance",
         "",
         _DONE,
         _config,

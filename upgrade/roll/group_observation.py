@@ -97,6 +97,8 @@ class GroupObservation:
     members: tuple[MemberSeen, ...] = ()
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
     """By partition that a member owns; None: they were not read."""
+    offsets_problem: str = ""
+    """Why they were not read, if somebody tried to."""
     state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
     """By active task with state, as far as it is known which have any."""
     leader: str | None = None

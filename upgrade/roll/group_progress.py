@@ -43,7 +43,8 @@ def lag(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResul
     if not seen.is_stable:
         return waiting("lag", None, AT_REST)
     if seen.offsets is None:
-        return waiting("lag", DeviationKind.LAG, "offsets are not known", expected)
+        why = f": {seen.offsets_problem}" if seen.offsets_problem else ""
+        return waiting("lag", DeviationKind.LAG, f"offsets are not known{why}", expected)
     commit = _committing(watch.memory.offsets or {}, seen.offsets)
     behind = {task: first.offsets for task, first in watch.memory.state_lags.items() if task not in commit}
     if far := {task: offsets for task, offsets in behind.items() if offsets is not None and offsets > limit}:

@@ -43,6 +43,7 @@ class StepInProgress:
     number: int
     instances: tuple[str, ...]
     before: Mapping[str, tuple[str, ...]] = field(hash=False)
+    """What each instance was before its commands, as ``RollObservation.incarnations``."""
     owners: Mapping[str, str] = field(hash=False)
     expectation: Expectation
     ended: Mapping[tuple[str, str], CommandEnded | None] = field(factory=dict, hash=False)
@@ -242,7 +243,14 @@ def _intended(record: CommandIntended, state: RollState) -> RollState:
     if state.round and makes and record.instance in configs:
         configs = {**configs, record.instance: state.round.config}
     ended = {**step.ended, (record.instance, record.verb): None}
-    return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
+    before = {*step.before.get(record.instance, ()), *record.before}
+    step = evolve(
+        step,
+        ended=ended,
+        touched=step.touched | {record.instance},
+        before={**step.before, record.instance: tuple(sorted(before))},
+    )
+    return evolve(state, configs=configs, step=step)
 
 
 @_after.register

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, frozen
 
+from assignor.cli.roll._forecast import instance_of
 from assignor.cli.roll._instances import InstanceNames, processes_of
-from assignor.groups import InspectedGroup
+from assignor.groups import InspectedGroup, InspectedMember
 from assignor.groups.described_group import STABLE, DescribedGroup
 from upgrade.errors import UpgradeError
-from upgrade.extras import MissingExtraError
 from upgrade.releases import OURS, resolve_release
 from upgrade.roll.plan import InstanceConfig
 from upgrade.roll.state import RollState, StepInProgress
@@ -86,10 +86,7 @@ class StepComparison:
 
     def as_json(self) -> Mapping[str, Any]:
         """Return what follows, as plain values for the journal."""
-        try:
-            compared = [*self._computed_again()]
-        except MissingExtraError as error:
-            compared = [ComputedAgain(unknown=str(error))]
+        compared = [*self._computed_again()]
         last = compared[-1] if compared else ComputedAgain(unknown=NO_REBALANCE)
         return {
             "generations_seen": len(compared),
@@ -118,14 +115,14 @@ class StepComparison:
         decided = [
             group
             for before, group in zip((self.before, *groups), groups, strict=False)
-            if before is None or not _only_static_members_returned(before, group)
+            if self._is_of_step(group) and not (before and _only_static_members_returned(before, group))
         ]
         for group in decided:
             try:
                 last = observe(decided[-1], self.config, stateful)
                 observed = last if group is decided[-1] else last.in_generation(group)
                 instances = {each.name: self.names.of(each.threads[0].described) for each in observed.processes}
-                found = recompute(observed, {name: self._runs(instance) for name, instance in instances.items()})
+                found = recompute(observed, {each.name: self._runs(each.threads[0]) for each in observed.processes})
             except UpgradeError as error:
                 yield ComputedAgain(unknown=str(error))
             else:
@@ -140,13 +137,25 @@ class StepComparison:
         groups = (*filter(None, [self.before]), *self.groups)
         return frozenset(number for group in groups for number in reported_subtopologies(group.members))
 
-    def _runs(self, instance: str) -> Instance:
-        from spark_sim.model.scenario import Instance
+    def _is_of_step(self, group: InspectedGroup) -> bool:
+        """Whether an instance of the step has returned, or gone: roll that was called again may see what was before."""
+        return self.before is not None or not all(
+            any(self._is_old(member) for member in group.members if self.names.of(member.described) == instance)
+            for instance in self.step.instances
+        )
 
-        config = self.state.configs.get(instance)
+    def _is_old(self, member: InspectedMember) -> bool:
+        """Whether a member of an instance of the step is one of before."""
+        return member.described.member_id in self.step.before.get(self.names.of(member.described), ())
+
+    def _runs(self, member: InspectedMember) -> Instance:
+        """Return what a member runs; in a batch some may not be restarted yet."""
+        config = self.state.configs.get(self.names.of(member.described))
         if config is None:
-            raise UpgradeError("a member is no instance of the plan: its release is not known")
-        return Instance(resolve_release(config.release).release, config.upgrade_from)
+            raise UpgradeError(f"{member.label} is no instance of the plan: its release is not known")
+        if self.state.round and self._is_old(member):
+            config = self.state.round.before
+        return instance_of(config)
 
     def _drift(self) -> int | None:
         from spark_sim.forecast.recomputation import offset_drift
@@ -164,6 +173,8 @@ class StepComparison:
                 has, option = ("kept its", "persistent") if is_kept else ("another", "ephemeral")
                 found = "it has found its state directory" if is_kept else "it has found no state directory"
                 yield f"{instance} has {has} process id: {found} (--state {option})"
+        if self.state.round is None or resolve_release(self.state.round.before.release).release.leaves_on_close:
+            return  # then the others do not wait for it
         for instance in self.step.instances:
             if any(not processes_of(group.members, self.names, instance) for group in self.groups):
                 yield f"the group has rebalanced without {instance}: its session timed out before it was back"

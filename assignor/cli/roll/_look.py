@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from assignor.cli.group._lookup import Lookup
 from assignor.cli.group._watch import error_text
 from assignor.cli.roll._instances import InstanceNames
+from assignor.formats.text import join_names
 from assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
 from assignor.groups.described_group import DEAD
 from assignor.groups.offsets import active_state_lags, offset_request, partition_lags
@@ -45,10 +46,13 @@ def look_at(
         return LiveLook(GroupObservation(seconds=clock(), state="", problem=raw.error))
     offsets: Mapping[str, PartitionOffsets] | None = None
     state_lags: Mapping[str, StateBehind] = {}
+    offsets_problem = ""
     if group.is_streams and group.members:
         request = offset_request(group, of_active_state=True)
-        group = evolve(group, offsets=lookup.offsets([request], lambda _line: None)[request.group])
+        read = lookup.offsets([request], lambda _line: None)[request.group]
+        group = evolve(group, offsets=read)
         offsets, state_lags = _offsets(group), _state_lags(group)
+        offsets_problem = join_names(read.failures) if offsets is None else ""
     leading = group.leading_process
     leaders = {names.of(member.described) for member in group.members if str(member.subscription.process_id) == leading}
     observation = GroupObservation(
@@ -57,6 +61,7 @@ def look_at(
         members=tuple(_member(member, names) for member in group.members) or _undecoded(group, names),
         offsets=offsets,
         state_lags=state_lags,
+        offsets_problem=offsets_problem,
         leader=leaders.pop() if len(leaders) == 1 else None,
     )
     return LiveLook(observation, group)

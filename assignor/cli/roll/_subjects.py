@@ -17,9 +17,11 @@ from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan
 from assignor.cli.roll._brokers import (
     LOOK_SECONDS,
     NO_FORECAST_OF_NODES,
+    describe_cluster,
     ids_of,
     instances_of,
     look_at_cluster,
+    notes_of,
     plan_cluster,
 )
 from assignor.cli.roll._compared import SeenGenerations, StepComparison
@@ -67,7 +69,7 @@ class RollLooks:
     """How to look at what is rolled, and what follows from the looks."""
 
     look: Callable[[], Any]
-    expect: Callable[[BeginStep], Expectation]
+    expect: Callable[[BeginStep, RollState], Expectation]
     """Return what is expected of a step, after the last look."""
     compare: Callable[[RollState], Mapping[str, Any]] = _nothing
     """Return what came of the step that has passed beside its forecast, of the looks since it began."""
@@ -120,10 +122,10 @@ class _GroupLooks:
         self._seen.add(self._last.group)
         return self._last.seen
 
-    def _expect(self, first: BeginStep) -> Expectation:
+    def _expect(self, first: BeginStep, state: RollState) -> Expectation:
         assert self._last
         self._seen.begin(self._last.group)
-        return _expectation(self._options, first, self._last, self._names, ephemeral=self._ephemeral)
+        return _expectation(self._options, first, state, self._last, self._names, ephemeral=self._ephemeral)
 
     def _compare(self, state: RollState) -> Mapping[str, Any]:
         assert state.step
@@ -160,7 +162,9 @@ def brokers_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, 
 
     def looking(state: RollState) -> RollLooks:
         ids = ids_of(state.plan.instances)
-        return RollLooks(lambda: look_at_cluster(client, ids), lambda _step: Expectation(why_none=NO_FORECAST_OF_NODES))
+        return RollLooks(
+            lambda: look_at_cluster(client, ids), lambda _step, _state: Expectation(why_none=NO_FORECAST_OF_NODES)
+        )
 
     def plan(view: RollView) -> RollPlan | None:
         return _planned_cluster(options, client, verbs, view)
@@ -173,7 +177,7 @@ def _planned_cluster(
     options: RollOptions, client: FeatureClient, verbs: tuple[str, ...], view: RollView
 ) -> RollPlan | None:
     """Derive the plan of a cluster, and show it; None: it runs the release, with its levels."""
-    health = client.describe_health()
+    health = describe_cluster(client)
     found = plan_cluster(health, options.target, options.origin, options.instances_file, options.assume)
     if found.advice is None:
         view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
@@ -191,7 +195,7 @@ def _planned_cluster(
         verbs=verbs,
         canary=options.canary,
         limits=options.limits,
-        notes=found.advice.warnings,
+        notes=(*found.advice.warnings, *notes_of(health)),
     )
     check_plan(roll_plan)
     if not options.as_json:
@@ -259,8 +263,13 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
             view.note(line)
     state = begin(roll_plan)
     seen = _look(options, target, names)
+    if seen.seen.offsets_problem:
+        raise CommandFailed(
+            f"{printable(options.group)}: offsets are not known, and roll looks at lag and commits after each step: "
+            f"{sanitize(seen.seen.offsets_problem)} (does this user have DESCRIBE on the topics?)"
+        )
     first = BeginStep(1, roll_plan.rounds[0], next_instances(state, roll_plan.rounds[0], seen.seen.leader))
-    expected = _expectation(options, first, seen, names, ephemeral=options.state == EPHEMERAL)
+    expected = _expectation(options, first, state, seen, names, ephemeral=options.state == EPHEMERAL)
     view.note(f"first step, {', '.join(first.instances)}: {expectation_text(expected)}")
     return roll_plan
 
@@ -276,7 +285,13 @@ def _look(options: RollOptions, target: LiveTarget, names: InstanceNames) -> Liv
 
 
 def _expectation(
-    options: RollOptions, first: BeginStep, found: LiveLook, names: InstanceNames, *, ephemeral: bool
+    options: RollOptions,
+    first: BeginStep,
+    state: RollState,
+    found: LiveLook,
+    names: InstanceNames,
+    *,
+    ephemeral: bool,
 ) -> Expectation:
     if options.no_forecast:
         return Expectation(why_none="--no-forecast")
@@ -284,6 +299,7 @@ def _expectation(
         first,
         found.group,
         names,
+        state.configs,
         _config(options),
         ephemeral=ephemeral,
         session_timeout_s=options.session_timeout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from attrs import evolve
 
 from assignor.cli._exit_status import CommandFailed
 from assignor.cli.group._lookup import LOOKUP_LOADERS, load_lookup
+from assignor.cli.lazy_group import discard_output
 from assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
@@ -26,7 +28,7 @@ from assignor.cli.params import (
 from assignor.cli.roll._answers import RollAnswers, by_option
 from assignor.cli.roll._brokers import finalize_command, refuse_group_options
 from assignor.cli.roll._commands import CommandTemplate
-from assignor.cli.roll._driver import Interrupts, RollSettings, RollView, drive
+from assignor.cli.roll._driver import Interrupts, LastingView, RollSettings, RollView, drive
 from assignor.cli.roll._instances import names_of, read_instances
 from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
 from assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
@@ -256,7 +258,6 @@ def _roll(
     options: RollOptions, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...], subject: RollSubject
 ) -> int:
     view = _view(as_json=options.as_json)
-    interrupts = Interrupts(view.note)
     if options.dry_run:
         subject.plan(view)
         return 0
@@ -272,6 +273,8 @@ def _roll(
             return 0
         for template in commands.values():
             template.check(planned.names if planned else ())
+        interrupts = Interrupts()
+        view = LastingView(view, partial(_closed, interrupts))
         with open_journal(options.journal) as journal, interrupts.caught():
             try:
                 options, state = _state(options, journal, planned, verbs, view, subject)
@@ -288,13 +291,20 @@ def _roll(
     return _status(options, state, interrupts, view)
 
 
+def _closed(interrupts: Interrupts) -> None:
+    """Go on without output until the step has ended: a pipe or a terminal was closed, or a disk is full."""
+    interrupts.ask()
+    discard_output()
+
+
 def _status(options: RollOptions, state: RollState, interrupts: Interrupts, view: RollView) -> int:
     if state.outcome:
         if options.back or state.outcome == NO_WAY_BACK:
             return 0 if state.outcome == ROLLED_BACK else 1
         return 0 if state.outcome == FINISHED else ROLLED_BACK_INSTEAD
     if interrupts.is_asked:
-        view.note(f"interrupted after step {state.steps}; the same command continues")
+        where = f"in step {state.step.number}" if state.step else f"after step {state.steps}"
+        view.note(f"interrupted {where}; the same command continues")
         return INTERRUPTED
     view.note("stopped; the same command continues")
     return NEEDS_DECISION

@@ -18,8 +18,10 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import Any, Self
 
 from assignor.groups import inspect_group
@@ -30,8 +32,8 @@ from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 ROOT = Path(__file__).parents[3]
 SESSION_S = 6
 _ASK = (
-    "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
-    "s.sendall(chr(31).join(sys.argv[2:]).encode() + b'\\n'); answer = s.makefile().readline().strip(); "
+    "import socket, sys; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); "
+    "s.sendall(chr(31).join(sys.argv[3:]).encode() + b'\\n'); answer = s.makefile().readline().strip(); "
     "print(answer); sys.exit(answer != 'done')"
 )
 _CONFIGURED = '{instance} {release} "{upgrade_from}"'
@@ -49,22 +51,18 @@ def no_settings(_release: str) -> Mapping[str, str]:
     return {}
 
 
-class Operator:
-    """Does to members of a group what a template says, each line once; ``restart`` may be replaced."""
+class CommandServer:
+    """What the templates of an operator call: each request is one line, which is answered when it is done.
 
-    def __init__(self, group: Group, folder: Path, **settings: str) -> None:
-        self.group = group
-        self._folder = folder
-        self.settings = settings
-        """Those of every member, with {} for its name."""
-        self.settings_of: Callable[[str], Mapping[str, str]] = no_settings
-        """Those of members of a release."""
+    Args:
+        do: Does what is asked, by verb and words. What it raises is the output of a command that fails.
+        host: Where commands reach this process.
+    """
+
+    def __init__(self, do: Callable[..., None], host: str = "127.0.0.1") -> None:
         self.calls: list[tuple[str, ...]] = []
-        self.running: dict[str, Configuration] = {}
-        self.mixtures: list[frozenset[Configuration]] = []
-        """What ran side by side after each start, in order, each once in a row."""
-        self.restart: Callable[[str, str, str], None] = self.restart_as_told
-        self._server = socket.create_server(("127.0.0.1", 0))
+        self._do = do
+        self._server = socket.create_server((host, 0))
         self._thread = Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> Self:
@@ -90,7 +88,42 @@ class Operator:
         return self._template("start", _CONFIGURED)
 
     def _template(self, verb: str, words: str) -> str:
-        return f'{sys.executable} -c "{_ASK}" {self._server.getsockname()[1]} {verb} {words}'
+        host, port = self._server.getsockname()
+        return f'{sys.executable} -c "{_ASK}" {host} {port} {verb} {words}'
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            with connection:
+                verb, *words = connection.makefile().readline().rstrip("\n").split("\x1f")
+                self.calls.append((verb, *words))
+                try:
+                    self._do(verb, *words)
+                    answer = "done"
+                except Exception as error:
+                    answer = f"{type(error).__name__}: {error}"
+                with suppress(OSError):  # a command that was killed does not hear it
+                    connection.sendall(answer.replace("\n", " ").encode() + b"\n")
+
+
+class Operator(CommandServer):
+    """Does to members of a group what a template says, each line once; ``restart`` may be replaced."""
+
+    def __init__(self, group: Group, folder: Path, **settings: str) -> None:
+        super().__init__(self.do)
+        self.group = group
+        self._folder = folder
+        self.settings = settings
+        """Those of every member, with {} for its name."""
+        self.settings_of: Callable[[str], Mapping[str, str]] = no_settings
+        """Those of members of a release."""
+        self.running: dict[str, Configuration] = {}
+        self.mixtures: list[frozenset[Configuration]] = []
+        """What ran side by side after each start, in order, each once in a row."""
+        self.restart: Callable[[str, str, str], None] = self.restart_as_told
 
     def start(self, name: str, release: str, upgrade_from: str = "") -> None:
         """Start a member as an instance with a state directory of its own."""
@@ -119,34 +152,32 @@ class Operator:
             self.group.stop(name)
         self.start(name, release, upgrade_from)
 
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._server.accept()
-            except OSError:
-                return
-            with connection:
-                verb, *words = connection.makefile().readline().rstrip("\n").split("\x1f")
-                self.calls.append((verb, *words))
-                try:
-                    self.do(verb, *words)
-                    answer = "done"
-                except Exception as error:
-                    answer = f"{type(error).__name__}: {error}"
-                connection.sendall(answer.replace("\n", " ").encode() + b"\n")
-
 
 class RollProcess:
-    """The command as a process; ``patch`` is Python that runs before it."""
+    """The command as a process.
 
-    def __init__(self, *arguments: str, patch: str = "") -> None:
+    Args:
+        arguments: Those after ``roll``.
+        patch: Python that runs before it.
+        prefix: What stands before the command.
+        environment: Variables beside those of this process.
+    """
+
+    def __init__(
+        self,
+        *arguments: str,
+        patch: str = "",
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.lines: list[str] = []
-        self._process = self._started([sys.executable, "-c", f"{patch}\n{_CLI}", "roll", *arguments])
+        self._environment = {**os.environ, **environment}
+        self._process = self._started([*prefix, sys.executable, "-c", f"{patch}\n{_CLI}", "roll", *arguments])
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _started(self, command: Sequence[str]) -> subprocess.Popen[Any]:
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        environment = {**self._environment, "PYTHONUNBUFFERED": "1"}
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return subprocess.Popen(command, cwd=ROOT, text=True, env=environment, **streams)
 
@@ -158,6 +189,10 @@ class RollProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
 
     def wait(self, seconds: float = 4 * TIMEOUT_SECONDS) -> int:
         """Return the exit status; it is killed after so many seconds."""
@@ -192,7 +227,7 @@ class TerminalRoll(RollProcess):
     def _started(self, command: Sequence[str]) -> subprocess.Popen[Any]:
         self._terminal, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 200, 0, 0))
-        environment = {**os.environ, "TERM": "xterm"}
+        environment = {**self._environment, "TERM": "xterm"}
         streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
         try:
             return subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **streams)

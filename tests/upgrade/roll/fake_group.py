@@ -9,7 +9,7 @@ from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES
 from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets
-from upgrade.roll.journal import CommandEnded, CommandIntended, PlanRecorded, QuestionAnswered, RollResumed
+from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import RollInstance, RollLimits, RollPlan, group_rounds
 from upgrade.roll.state import replay
 
@@ -69,6 +69,7 @@ class Operator:
         self.group = "Stable"
         self.offsets = ENDS
         self.state_lags = {}
+        self.offsets_problem = ""
         self.more = ()
         self.broken = {}
 
@@ -87,6 +88,7 @@ class Operator:
             members=(*there, *self.more),
             offsets=self.offsets,
             state_lags=self.state_lags,
+            offsets_problem=self.offsets_problem,
         )
 
     def decide(self):
@@ -105,7 +107,7 @@ class Operator:
             case engine.BeginStep():
                 self.write(engine.began(decision, self.look(), self.expectation))
             case engine.RunCommand(step, instance, verb, roll_round):
-                self.write(CommandIntended(step=step, instance=instance, verb=verb))
+                self.write(engine.intended(decision, self.look()))
                 self.commands.append(f"{verb} {instance} {roll_round.config}")
                 self.run(instance, verb, roll_round.config)
                 self.write(CommandEnded(step=step, instance=instance, verb=verb, status=0, seconds=0.0))

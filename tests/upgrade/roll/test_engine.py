@@ -20,12 +20,14 @@ from upgrade.roll.journal import (
     CommandIntended,
     DeviationFound,
     QuestionAnswered,
+    StepBegan,
     StepPassed,
 )
 from upgrade.roll.plan import InstanceConfig, RollInstance
 from upgrade.roll.state import begin, replay
 
 OLD, NEW = InstanceConfig("2.3.1"), InstanceConfig("3.9.2", "2.3")
+AFTER_A_SESSION = 50
 WANTS_BACK = QuestionAnswered(about="back", option=SafeOption.BACK, by="--back")
 
 
@@ -52,7 +54,7 @@ def test_a_batch_is_one_step():
     operator = Operator(batch=2, canary="c")
     operator.go()
 
-    steps = [record.instances for record in operator.records if hasattr(record, "before")]
+    steps = [record.instances for record in operator.records if isinstance(record, StepBegan)]
     assert [("c",), ("a", "b")] * 2 == steps
 
 
@@ -444,11 +446,38 @@ def test_a_member_that_is_the_old_one_is_still_running():
     ],
 )
 def test_an_instance_that_returns_as_something_else_is_said(made, kind, text):
-    found = broken(made).found()
+    found = broken(made, AFTER_A_SESSION).found()
 
     assert (kind, text, ("a",)) == (found.kind, found.observed, found.instances)
     assert f"a runs {NEW}" == found.expected
     assert {SafeOption.AGAIN, SafeOption.BACK} <= {*found.options}
+
+
+def test_an_old_process_that_has_joined_anew_before_its_restart_is_none_that_has_returned():
+    """It was silent, so that it has another member id than when the step began, and is counted after it was stopped."""
+    operator = Operator()
+    decision = operator.until(RunCommand)
+    operator.members["a"] = member("a", OLD, 7)
+    operator.broken = {"a": operator.members["a"]}
+    operator.act(decision)
+
+    (late,) = (result for result in operator.act(operator.decide()).results if result.gate == "returned")
+    assert "a has not joined again: its members are those of before" == late.text
+    operator.members["a"] = member("a", NEW, 8)
+    operator.broken = {}
+    assert RollFinished("finished") == operator.go()
+
+
+def test_a_member_that_is_as_it_was_is_waited_for_until_the_session_of_a_stopped_one_is_over():
+    """The old process can have joined anew while its command was running."""
+    operator = broken(member("a", OLD, 2))
+    waiting = operator.go()
+    operator.members["a"] = member("a", NEW, 3)
+    operator.broken = {}
+
+    (config,) = (result for result in waiting.results if result.gate == "config")
+    assert (GateStatus.WAITING, "a: it runs 2.3.1") == (config.status, config.text)
+    assert RollFinished("finished") == operator.go()
 
 
 PINNED = {"origin": "1.1.1", "target": "2.4.1"}
@@ -476,6 +505,7 @@ def test_a_value_that_is_still_there_after_the_second_bounce_is_said():
     while operator.state.at == 0:
         operator.act(operator.decide())
     operator.broken = {"b": member("b", InstanceConfig("2.4.1", "1.1"), 9)}
+    operator.patience = AFTER_A_SESSION // 10
     found = operator.found()
 
     assert (DeviationKind.VALUE_REMAINS, "b: it sends version 2, as with upgrade.from") == (found.kind, found.observed)

@@ -138,6 +138,8 @@ def test_offsets_that_are_not_known_are_waited_for():
     operator.offsets = None
 
     assert "offsets are not known" == gate(operator, "lag").text
+    operator.offsets_problem = "in-0: not authorized"
+    assert "offsets are not known: in-0: not authorized" == gate(operator, "lag").text
 
 
 def test_commits_have_to_advance_where_there_is_something_to_commit():

@@ -3,7 +3,7 @@
 import pytest
 
 from assignor.cli.roll import _driver
-from assignor.cli.roll._commands import CommandResult
+from assignor.cli.roll._commands import CommandResult, CommandTemplate
 from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, drive
 from assignor.cli.roll._instances import names_of
 from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
@@ -47,7 +47,7 @@ class Roll:
         if self.places == self.dies_at:
             raise Killed
 
-    def run_command(self, _template, values, _timeout):
+    def run_command(self, _template, values, _timeout, _wait):
         value = f",upgrade.from={values['upgrade_from']}" if values["upgrade_from"] else ""
         with self.cluster.called.open("a") as called:
             called.write(f"{values['instance']}>{values['release']}{value}\n")
@@ -80,12 +80,12 @@ class Roll:
         return RollSettings(
             rules=GROUP_RULES,
             look=lambda: look_at(self.cluster, "app", names).seen,
-            expect=lambda _step: Expectation(),
-            commands={"restart": None},
+            expect=lambda _step, _state: Expectation(),
+            commands={"restart": CommandTemplate(("x",))},
             ask=self.ask,
             check_lock=lambda: None,
             view=_Nothing(),
-            interrupts=Interrupts(str),
+            interrupts=Interrupts(),
             sleep=lambda _seconds: None,
         )
 

@@ -363,12 +363,22 @@ def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, 
     assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
 
 
-def test_a_batch_has_no_forecast_and_says_why(cluster):
+def test_a_batch_has_a_forecast_and_is_compared_with_it(cluster):
     done = cluster.roll("--yes", "--batch", 2, forecast=True)
 
     assert 0 == done.exit_code, done.output
-    expected = "step 1: no forecast (a batch of 2 instances is restarted at a time): the rules of the releases decide"
-    assert expected in done.stdout.splitlines()
+    assert any(line.startswith("step 1: forecast: ") for line in done.stdout.splitlines())
+    assert [True] * 2 == [observed["as_computed"] for observed in passed(cluster)]
+    assert [True] * 2 == [observed["as_forecast"] for observed in passed(cluster)]
+
+
+def test_offsets_that_cannot_be_read_are_said_before_anything_is_restarted(cluster):
+    """The first step would never have passed its gates."""
+    cluster.failures = ("in-0: TOPIC_AUTHORIZATION_FAILED",)
+    done = cluster.roll("--yes")
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "in-0: TOPIC_AUTHORIZATION_FAILED (does this user have DESCRIBE on the topics?)" in done.output
 
 
 def test_back_without_a_journal_is_refused(cluster):
