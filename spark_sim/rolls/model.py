@@ -443,6 +443,7 @@ def _watch_key(state: RollModelState) -> Hashable:
         frozenset(joined.items()),
         frozenset((task, state.seconds - since) for task, since in memory.unowned.items()),
         memory.touched,
+        memory.eager,
     )
 
 

@@ -353,7 +353,7 @@ GROUP_GATES: Final = (
         "of each task, end offsets of its changelogs, with what its owner had of them when it joined; then commits",
         "a store is restored before its task goes on",
         "--max-lag",
-        _AFTER,
+        _AT_BOTH,
         lag,
     ),
     RollGate(

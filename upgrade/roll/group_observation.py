@@ -140,7 +140,7 @@ class GroupMemory:
     longest_gap_s: float = 0.0
     """The longest time between two looks: so exact are times."""
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
-    """The first ones of each partition after the commands with its present owner; None: none were read."""
+    """The first ones of each partition with its present owner, after the commands or before a step; None: not read."""
     state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
     """The first ones that are known of each task with its present owner: what is written later is no lag of before."""
 
@@ -151,8 +151,8 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     joined = dict(memory.joined)
     for member in seen.members:
         joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
-    # What is touched between two looks is without owner since the first of them.
     suspended = memory.eager if seen.state in REBALANCING else frozenset()
+    # What is touched between two looks is without owner since the first of them.
     unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last)
     unowned = dict.fromkeys(suspended, seen.seconds) | unowned | dict(memory.unowned)
     longest = max([memory.longest_unowned_s, *(seen.seconds - since for since in unowned.values())])
@@ -163,7 +163,7 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
         unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
         eager = frozenset(task for member in seen.members if member.protocol == "eager" for task in member.active)
     offsets, state_lags = memory.offsets, memory.state_lags
-    if state.commands_ended and seen.offsets is not None:
+    if (state.step is None or state.commands_ended) and seen.offsets is not None:
         offsets = _first_of_owner(offsets or {}, seen.offsets)
         shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
         state_lags = _first_of_owner(shown, seen.state_lags)

@@ -34,7 +34,8 @@ def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
 def lag(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether each task with state has it again: it was not far behind when its owner joined, or commits since.
 
-    How far a store is restored meanwhile no broker shows; a task commits when all is restored.
+    How far a store is restored meanwhile no broker shows; a task commits when all is restored. Before a step, a task
+    that has processed all its input is taken for restored: its owner may have joined long ago, and written since.
     """
     if state.has_nobody:
         return None
@@ -46,6 +47,9 @@ def lag(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResul
         why = f": {seen.offsets_problem}" if seen.offsets_problem else ""
         return waiting("lag", DeviationKind.LAG, f"offsets are not known{why}", expected)
     commit = _committing(watch.memory.offsets or {}, seen.offsets)
+    if state.step is None:
+        reading = {each.task for each in seen.offsets.values() if (each.lag or 0) > _MARKER}
+        commit = commit.union(watch.memory.state_lags.keys() - reading)
     behind = {task: first.offsets for task, first in watch.memory.state_lags.items() if task not in commit}
     if far := {task: offsets for task, offsets in behind.items() if offsets is not None and offsets > limit}:
         text = (

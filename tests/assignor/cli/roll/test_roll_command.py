@@ -338,6 +338,34 @@ def test_it_says_before_anything_starts_how_it_knows_a_leader_that_has_to_be_las
     assert f"first step, {first}: " in done.stdout
 
 
+TWO_BOUNCES = 'round 1: bounce every member to 4.3.1 with upgrade.from="3.4", one by one (4.3.1 with upgrade.from=3.4)'
+ONE_BOUNCE = "round 1: bounce every member to 4.3.1, one by one (4.3.1)"
+
+
+@pytest.mark.parametrize(
+    ("start", "given", "status", "line"),
+    [
+        ("A@3.9.2", (), 0, TWO_BOUNCES),
+        ("A@3.9.2", ("--from", "3.9.2"), 0, ONE_BOUNCE),
+        ("A@3.9.2", ("--from", "2.8"), 0, "note: group app is in the middle of an upgrade; no longer on 2.8.2: "),
+        ("A@2.8.2", ("--from", "3.9.2"), 1, "Error: app: 3.9.2 is not the release of "),
+    ],
+)
+def test_a_release_that_members_do_not_show_decides_between_one_bounce_and_two_and_it_says_so(
+    cluster, start, given, status, line
+):
+    """Two without --from; one that contradicts what is seen is refused, or leads to the longer way."""
+    cluster.start = start
+    words = ["app", "--to", "4.3.1", "--bootstrap-servers", "127.0.0.1:1", "--dry-run", "--no-forecast", *given]
+    done = CliRunner().invoke(roll, words)
+
+    assert (status, []) == (done.exit_code, cluster.lines)
+    assert any(text.startswith(line) for text in done.output.splitlines())
+    is_believed = "is what you say. If they do not, these steps are not enough" in done.output
+    assert is_believed == (line == ONE_BOUNCE)
+    assert ("group app can be any release from 3.4.0" in done.output) == (line == TWO_BOUNCES)
+
+
 def test_a_leader_is_named_also_while_a_roll_goes_on(cluster):
     cluster.roll("--yes", command=cluster.template(status=3))
     again = cluster.roll("--answer", "again", "--leader", "X")
