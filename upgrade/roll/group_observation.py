@@ -165,8 +165,8 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     offsets, state_lags = memory.offsets, memory.state_lags
     if state.commands_ended and seen.offsets is not None:
         offsets = _first_of_owner(offsets or {}, seen.offsets)
-        known = {task: first for task, first in state_lags.items() if first.offsets is not None}
-        state_lags = _first_of_owner(known, seen.state_lags)
+        shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
+        state_lags = _first_of_owner(shown, seen.state_lags)
     return GroupMemory(
         last=seen.seconds,
         joined=joined,

@@ -44,7 +44,9 @@ def look_at(
     raw = group.described
     if raw.hides_members:
         return LiveLook(GroupObservation(seconds=clock(), state="", problem=raw.error))
-    offsets, offsets_problem, state_lags = None, "", {}
+    offsets: Mapping[str, PartitionOffsets] | None = None
+    state_lags: Mapping[str, StateBehind] = {}
+    offsets_problem = ""
     if group.is_streams and group.members:
         request = offset_request(group, of_active_state=True)
         read = lookup.offsets([request], lambda _line: None)[request.group]

@@ -343,8 +343,8 @@ def _state(
         return options, state
     state = replay(journal.records, str(journal.path))
     _check_same(options, state.plan, verbs, journal.path, subject)
-    changed = {"batch": options.batch, "limits": options.limits, "leader": options.leader or state.plan.leader}
-    state = evolve(state, plan=evolve(state.plan, **changed))
+    leader = options.leader or state.plan.leader
+    state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits, leader=leader))
     check_plan(state.plan)
 
     def write(record: Any) -> None:
