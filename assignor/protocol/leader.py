@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from assignor.cluster import ClusterSnapshot
 from assignor.config import AssignmentConfigs
@@ -179,9 +179,12 @@ def _assign_to_processes(
 ) -> tuple[list[Process], Mapping[UUID, KafkaStreamsAssignment]]:
     """Group the members by process, and ask the task assignor for the tasks of each process.
 
-    Without end offsets there are no lags: then ``FALLBACK_PRIOR`` stands in for the high-availability assignor.
+    Without end offsets there are no lags: then ``FALLBACK_PRIOR`` stands in for the high-availability assignor. Where
+    no task has a changelog there is nothing to know, and Kafka looks nothing up.
     Raises ``FatalError`` for an invalid assignment. Java: ``createTaskAssignor``, ``assignTasksToClients``.
     """
+    if not any(info.changelogs for info in plan.task_infos.values()):
+        cluster = evolve(cluster, end_offsets={})
     processes = group.group_by_process(members, plan.tasks, end_offset_sums(cluster, plan.task_infos))
     if not processes:
         return [], {}

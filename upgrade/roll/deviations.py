@@ -127,7 +127,8 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         _UNSAFE,
     ),
     DeviationKind.PROBING: DeviationMeaning(
-        "tasks warm up on another instance, until probing.rebalance.interval.ms finds them caught up"
+        "tasks warm up on another instance, until probing.rebalance.interval.ms finds them caught up; or the leader "
+        "could not look up offsets, as while a broker is away, and leaves tasks where they are until then"
     ),
     DeviationKind.LAG: DeviationMeaning(
         "tasks restore their state, or there is nothing that they could commit: no broker shows how far they are until "

@@ -625,6 +625,18 @@ def test_a_fallback_that_was_chosen_asks_the_leaders_process_to_look_again():
     }
 
 
+def test_a_group_without_changelogs_needs_no_end_offsets():
+    """A new member gets its share also while a broker is away: there is nothing that Kafka would look up."""
+    group = Group(Topology.of(Subtopology(sources=["orders"])), {"orders": 4}, a="3.9.2")
+    group.settle()
+    group.cluster = evolve(group.cluster, end_offsets=None)
+    group.add("b", "3.9.2", process=2)
+
+    received = group.settle()
+    assert {"a": 2, "b": 2} == {name: len(each.active) for name, each in received.items()}
+    assert {None} == {each.rejoin_at_ms for each in received.values()}
+
+
 def test_a_next_rebalance_is_none_unless_a_member_asks():
     group = Group(COUNTS, SIZES, a="3.9.2")
     group.settle()

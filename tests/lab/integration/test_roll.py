@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 KILL = """
-import json, os, pathlib, signal, time
+import json, os, pathlib, signal
 from assignor.cli.roll import _driver, _journal_file
 places = pathlib.Path({places!r})
 
@@ -53,10 +53,10 @@ def appending(self, record):
     die_at("after", *where)
     return line
 
-def running(template, values, timeout_s):
+def running(template, values, timeout_s, wait):
     def waiting(seconds):
         die_at("command", values["instance"], values["round"])
-        time.sleep(seconds)
+        return wait(seconds)
 
     return run(template, values, timeout_s, waiting)
 
