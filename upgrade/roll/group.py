@@ -29,12 +29,12 @@ from upgrade.roll.gates import (
 from upgrade.roll.group_observation import NO_MEMBERS, GroupObservation, MemberSeen, remember
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RoundAction
 from upgrade.roll.state import RollState
+from upgrade.roll.static_members import static_gate
 from upgrade.upgrade_from import PINNED_VERSIONS
 
 _LOOP_JOINS: Final = 3
 _MARKER: Final = 1
-_PROCESSED: Final = (0, _MARKER)
-"""Lags of a partition of which all is processed."""
+"""The lag of a partition of which all is processed: a transaction ends with a marker, which nobody reads."""
 _AT_REST: Final = "the group is not stable yet"
 
 
@@ -229,7 +229,8 @@ def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
         return waiting("versions", None, _AT_REST)
     sent = tuple(sorted({member.used_version for member in seen.members if member.used_version is not None}))
     text = f"members send {_numbers(sent)}"
-    outcomes = state.step.expectation.outcomes if state.step else ()
+    # A forecast that is unsafe, or of another restart, is none of what an operator goes on with.
+    outcomes = state.step.expectation.outcomes if state.step and not state.step.unchecked else ()
     if outcomes:
         predicted = sorted({outcome.versions for outcome in outcomes})
         if sent in predicted:
@@ -276,21 +277,18 @@ def _lag(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateRes
 
 
 def _commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    """Whether each partition is committed that had something to commit when the commands had ended."""
+    """Whether each partition that has something to commit was committed since the commands had ended."""
     if _has_nobody(state) or seen.offsets is None or watch.memory.offsets is None:
         return None
     begun, now = watch.memory.offsets, seen.offsets
-    # The last offset of a topic that is written in transactions is a marker, which nobody reads.
-    had_some = [partition for partition, first in begun.items() if (first.lag or 0) > _MARKER and partition in now]
-    stuck = sorted(
-        partition
-        for partition in had_some
-        if now[partition].lag not in _PROCESSED and (now[partition].committed or 0) <= (begun[partition].committed or 0)
-    )
+    # A lag that is not known now is taken for what it was.
+    lags = {each: begun[each].lag if now[each].lag is None else now[each].lag for each in begun.keys() & now.keys()}
+    have_some = [partition for partition, lag in lags.items() if (lag or 0) > _MARKER]
+    stuck = sorted(each for each in have_some if (now[each].committed or 0) <= (begun[each].committed or 0))
     if stuck:
         text = f"nothing is committed of {shortened(stuck)}"
         return waiting("commits", DeviationKind.NO_COMMITS, text, "commits advance")
-    return passed("commits", f"{len(had_some)} partitions with records advance" if had_some else "nothing to commit")
+    return passed("commits", f"{len(have_some)} partitions with records advance" if have_some else "nothing to commit")
 
 
 _AFTER: Final = frozenset({GatePhase.AFTER})
@@ -314,6 +312,14 @@ GROUP_GATES: Final = (
         "",
         EVERY_PHASE,
         _two_owners,
+    ),
+    RollGate(
+        "static",
+        "the versions that members send, with what a static member reads that is to start",
+        "within its session it gets its last assignment, also if the older release cannot read it",
+        "--timeout",
+        frozenset({GatePhase.COMMAND}),
+        static_gate,
     ),
     RollGate(
         "returned",
@@ -376,7 +382,7 @@ GROUP_GATES: Final = (
         "scheduled rebalances, with none",
         "tasks warm up until then, and the next step would interrupt it",
         "--timeout",
-        _AFTER,
+        _AT_BOTH,
         _no_probing,
     ),
     RollGate(
@@ -384,7 +390,7 @@ GROUP_GATES: Final = (
         "end offsets, with committed ones",
         "restoring takes long, or the instances that are left are too slow",
         "--max-lag",
-        _AFTER,
+        _AT_BOTH,
         _lag,
     ),
     RollGate(

@@ -34,6 +34,8 @@ class MemberSeen:
     """``eager``, ``cooperative`` or ``unknown``."""
     rejoins: bool = False
     """Whether it rejoins at once."""
+    is_static: bool = False
+    """Whether it has a ``group.instance.id``."""
     is_scheduled: bool = False
     """Whether it rejoins later, to see whether tasks have warmed up."""
     active: frozenset[str] = frozenset()

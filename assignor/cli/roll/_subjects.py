@@ -48,6 +48,7 @@ from upgrade.roll.plan import (
     group_rounds,
 )
 from upgrade.roll.state import RollState, begin
+from upgrade.roll.static_members import keeps_unreadable_assignment
 from upgrade.streams_config import StreamsConfig
 from upgrade.verdict.conditions import features_named
 
@@ -210,6 +211,8 @@ def _look(options: RollOptions, target: LiveTarget, names: InstanceNames) -> Liv
 def _expectation(options: RollOptions, first: BeginStep, found: LiveLook, names: InstanceNames) -> Expectation:
     if options.no_forecast:
         return Expectation(why_none="--no-forecast")
+    if any(keeps_unreadable_assignment(found.seen, name, first.round.config) for name in first.instances):
+        return Expectation(why_none="its static members return after their session")
     config = read_config(options.settings_file) if options.settings_file else StreamsConfig()
     return expectation_of(
         first,

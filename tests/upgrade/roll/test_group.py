@@ -4,11 +4,12 @@ import pytest
 from attrs import evolve
 
 from tests.upgrade.roll.fake_group import Operator, member, plan
+from upgrade.roll import engine
 from upgrade.roll.deviations import DeviationKind
 from upgrade.roll.engine import BeginStep, KeepWaiting, RunCommand
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.gates import GateStatus
-from upgrade.roll.group import GROUP_GATES, judge_member
+from upgrade.roll.gates import GatePhase, GateStatus
+from upgrade.roll.group import GROUP_GATES, GROUP_RULES, judge_member
 from upgrade.roll.group_observation import PartitionOffsets
 from upgrade.roll.journal import StepPassed
 from upgrade.roll.plan import InstanceConfig
@@ -51,6 +52,45 @@ def test_a_large_lag_is_waited_for():
         gate(operator, "lag").text,
         gate(operator, "lag").kind,
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "now", "passes"),
+    [
+        ((5, 5), (5, 9), False),  # all was processed, and nothing is committed of what has come since
+        ((5, 5), (6, 9), True),
+        ((5, 9), (5, 9), False),
+        ((5, 9), (5, None), False),
+        ((5, 5), (5, None), True),
+        ((5, 9), (9, 10), True),
+    ],
+)
+def test_what_comes_after_the_commands_has_to_be_committed(first, now, passes):
+    """Found by ``sweep --matrix roll``: a partition without records at first was not looked at again."""
+    operator = in_step()
+    operator.group = "PreparingRebalance"
+    operator.offsets = {"in-0": PartitionOffsets(committed=first[0], end=first[1])}
+    operator.go()
+    operator.group, operator.offsets = "Stable", {"in-0": PartitionOffsets(committed=now[0], end=now[1])}
+    operator.watch = engine.watching(operator.state, operator.watch, operator.look(), GROUP_RULES)
+    found = GROUP_RULES.results(GatePhase.AFTER, operator.state, operator.watch, operator.look())
+
+    assert passes == all(result.status is GateStatus.PASSED for result in found)
+
+
+@pytest.mark.parametrize("name", ["lag", "probing"])
+def test_a_step_does_not_begin_while_tasks_restore_or_warm_up(name):
+    """Found by ``sweep --matrix roll``: after a step has passed, or roll was away, a group can have changed."""
+    operator = Operator()
+    if name == "lag":
+        operator.offsets = {"in-0": PartitionOffsets(committed=5, end=20_000)}
+    else:
+        operator.members["b"] = evolve(operator.members["b"], is_scheduled=True)
+    closed = gate(operator, name)
+
+    assert [] == operator.commands
+    operator.seconds += 1000
+    assert closed.kind == operator.found().kind
 
 
 def test_offsets_that_are_not_known_are_waited_for():
