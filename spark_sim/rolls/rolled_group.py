@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
+from attrs import evolve
+
 from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
 from assignor.groups.described_group import DescribedGroupMember
 from assignor.groups.member import InspectedMember
@@ -53,9 +55,17 @@ class RolledGroup(Simulation):
         return twin
 
     def runs(self, process: str) -> InstanceConfig | None:
-        """Return what a process runs; None if it does not."""
-        member = self.members[process]
-        return config_of(member.instance) if member.running else None
+        """Return what a process runs; None if none of its threads does."""
+        return self.ran_last(process) if self.is_process_running(process) else None
+
+    def ran_last(self, process: str) -> InstanceConfig:
+        """Return what a process runs, or has run."""
+        first, *_ = self.workload.member_names(process)
+        return config_of(self.members[first].instance)
+
+    def is_whole(self, process: str) -> bool:
+        """Whether every thread of a process runs."""
+        return all(self.members[name].running for name in self.workload.member_names(process))
 
     # -- commands and faults -----------------------------------------------------------------------------------------
 
@@ -63,7 +73,9 @@ class RolledGroup(Simulation):
         """Return the group after a command has restarted, stopped or started a process, before anybody reacts."""
         twin = self.fork()
         if verb != START:
-            stop_process(twin, process, "stopped", leave=twin.members[process].instance.release.leaves_on_close)
+            stop_process(
+                twin, process, "stopped", leave=resolve_release(twin.ran_last(process).release).release.leaves_on_close
+            )
         if verb != STOP:
             start_process(twin, process, instance_of(config))
         return twin
@@ -72,6 +84,13 @@ class RolledGroup(Simulation):
         """Return the group after a process has crashed."""
         twin = self.fork()
         stop_process(twin, process, "crashed")
+        return twin
+
+    def without_thread(self, process: str) -> RolledGroup:
+        """Return the group after the last thread of a process has failed, and the others go on."""
+        twin = self.fork()
+        *_, last = self.workload.member_names(process)
+        twin.members[last].terminate()
         return twin
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -91,17 +110,19 @@ class RolledGroup(Simulation):
     def _described(self, *, shows: bool) -> Iterator[MemberSeen]:
         assignments = self.coordinator.assignments
         for member_id, subscription in self.coordinator.subscriptions.items():
-            process = self.members[member_id.rpartition("-")[0]].process
+            member = self.members[member_id.rpartition("-")[0]]
+            process, is_static = member.process, member.group_instance_id is not None
             if not shows:
-                yield MemberSeen(member_id=member_id, instance=process, label=process)
+                yield MemberSeen(member_id=member_id, instance=process, label=process, is_static=is_static)
                 continue
-            yield _member_seen(member_id, process, subscription, assignments.get(member_id, b""))
+            seen = _member_seen(member_id, process, subscription, assignments.get(member_id, b""))
+            yield evolve(seen, is_static=is_static)
 
     # -- foresight ---------------------------------------------------------------------------------------------------
 
     def expected_of(self, process: str, config: InstanceConfig, *, sees_leader: bool) -> Expectation:
-        """Return the outcomes of a restart: with each leader that there may be, and each next one."""
-        running = [name for name in self.members if self.members[name].running]
+        """Return the outcomes of a restart: with each member that may lead, and each that may be the next to do so."""
+        running = [member.name for member in self.running_members]
         leaders = [None] if sees_leader or not running else running
         outcomes: dict[tuple[tuple[int, ...], tuple[str, ...]], None] = {}
         for leader in leaders:

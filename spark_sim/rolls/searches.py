@@ -8,11 +8,13 @@ from itertools import product
 from string import ascii_uppercase
 from typing import Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spark_sim.model.violations import Violation
-from spark_sim.model.workload import Workload
-from spark_sim.rolls.model import RETURNS, RollAction, RollBudget, RollModel, RollModelState
+from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from spark_sim.rolls.model import RollAction, RollModel
+from spark_sim.rolls.properties import RETURNS
+from spark_sim.rolls.state import RollBudget, RollModelState
 from spark_sim.search.bfs import bfs
 from spark_sim.search.graph import StateGraph, StateViolation, path_to
 from spark_sim.search.path_counting import count_paths
@@ -48,8 +50,42 @@ ROLLS: Final[Mapping[str, RollKind]] = {
 """Plans by name."""
 ROLL: Final = "roll:"
 """The beginning of the names of searches."""
-SIZES: Final = (2, 3)
 LIMITS: Final = RollLimits(timeout_s=600, max_unowned_s=300, session_timeout_s=45)
+
+
+@frozen(kw_only=True)
+class RollSetting:
+    """What is searched beside the plan, and for which plans."""
+
+    titles: tuple[str, ...]
+    """Keys of ``ROLLS``."""
+    sizes: tuple[int, ...] = (2,)
+    """How many instances."""
+    sees_leader: tuple[bool, ...] = (True,)
+    workload: Workload = DEFAULT_WORKLOAD
+    """Its topology is that of the plan."""
+    batch: int = 1
+    budget: RollBudget = field(factory=RollBudget)
+
+
+SETTINGS: Final[Mapping[str, RollSetting]] = {
+    "": RollSetting(titles=(*ROLLS,), sizes=(2, 3), sees_leader=(True, False)),
+    "lag and commits": RollSetting(
+        titles=("one bounce", "two bounces, stop and start", "offline"), budget=RollBudget(faults=0, troubles=1)
+    ),
+    "static members": RollSetting(
+        titles=("one bounce", "two bounces, stop and start", "bridge release", "leader last, without state"),
+        workload=Workload(static=True),
+    ),
+    "two threads": RollSetting(
+        titles=("one bounce", "two bounces, stop and start", "leader last"), workload=Workload(threads=2)
+    ),
+    "batches of two": RollSetting(titles=(*ROLLS,), sizes=(3,), batch=2),
+    "two faults": RollSetting(
+        titles=("one bounce", "two bounces", "leader last"), sizes=(3,), budget=RollBudget(faults=2, answers=0, backs=0)
+    ),
+}
+"""What else is searched, by name. The first one is crossed with every plan; the others are not with each other."""
 
 
 @frozen
@@ -81,8 +117,15 @@ class RollSearch:
     title: str
     """A key of ``ROLLS``."""
     members: int
+    """How many instances."""
     sees_leader: bool
-    budget: RollBudget = field(factory=RollBudget)
+    setting: str = ""
+    """A key of ``SETTINGS``."""
+    budget: RollBudget = field()
+
+    @budget.default
+    def _budget(self) -> RollBudget:
+        return SETTINGS[self.setting].budget
 
     @property
     def kind(self) -> RollKind:
@@ -91,17 +134,24 @@ class RollSearch:
 
     @property
     def name(self) -> str:
-        """Its name: the kind of plan and the group."""
+        """Its name: the kind of plan, the group, and what else is searched."""
         seen = "seen" if self.sees_leader else "not seen"
-        return f"{ROLL} {self.title}, {self.members} members, leader {seen}"
+        return ", ".join(
+            filter(None, [f"{ROLL} {self.title}", f"{self.members} members", f"leader {seen}", self.setting])
+        )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.kind.origin} to {self.kind.target}"
 
     @property
+    def workload(self) -> Workload:
+        """What each instance runs."""
+        return evolve(SETTINGS[self.setting].workload, topology=self.kind.topology)
+
+    @property
     def plan(self) -> RollPlan:
         """The plan of ``advise``."""
-        kind = self.kind
+        kind, threads = self.kind, self.workload.threads
         advice = advise(release_named(kind.origin), release_named(kind.target), offline=kind.offline)
         return RollPlan(
             name="app",
@@ -109,13 +159,14 @@ class RollSearch:
             target=kind.target,
             verbs=kind.verbs,
             rounds=group_rounds(advice),
-            instances=tuple(map(RollInstance, ascii_uppercase[: self.members])),
+            instances=tuple(RollInstance(name, threads) for name in ascii_uppercase[: self.members]),
+            batch=SETTINGS[self.setting].batch,
             limits=LIMITS,
         )
 
     def explore(self) -> RollExploration:
         """Explore every schedule."""
-        model = RollModel(self.plan, self.budget, self.sees_leader, Workload(topology=self.kind.topology))
+        model = RollModel(self.plan, self.budget, self.sees_leader, self.workload)
         graph = bfs(model)
         kinds: dict[str, StateViolation[RollAction]] = {}
         for found in (*graph.violations, *_without_return(model, graph)):
@@ -159,5 +210,6 @@ def _end(state: RollModelState) -> str:
 
 def roll_searches() -> Iterator[RollSearch]:
     """Yield the searches of a sweep."""
-    for title, members, sees_leader in product(ROLLS, SIZES, (True, False)):
-        yield RollSearch(title, members, sees_leader)
+    for name, setting in SETTINGS.items():
+        for title, members, sees_leader in product(setting.titles, setting.sizes, setting.sees_leader):
+            yield RollSearch(title, members, sees_leader, name)

@@ -9,8 +9,9 @@ from click.testing import CliRunner
 from assignor.cli.sweep import sweep
 from spark_sim.rolls import ROLL, roll_searches
 from spark_sim.rolls import model as rolls
-from spark_sim.rolls.model import ENDS, FORESEEN, ONCE, OUTCOME, WORKS, RollBudget
+from spark_sim.rolls.properties import ENDS, FORESEEN, ONCE, READY, UNDISTURBED, WORKS
 from spark_sim.rolls.searches import ROLLS
+from spark_sim.rolls.state import RollBudget
 from spark_sim.search.bfs import bfs
 from spark_sim.sweep._roll_units import RollUnit, roll_units
 from spark_sim.sweep.report._regression_lines import judge
@@ -88,7 +89,7 @@ def test_a_roll_that_looks_at_no_gate_is_found(monkeypatch):
 
     judged = rolls.GROUP_RULES.results
     monkeypatch.setattr(type(rolls.GROUP_RULES), "results", results)
-    assert OUTCOME in properties(search_of("one bounce"))
+    assert READY in properties(search_of("one bounce"))
 
 
 def test_a_roll_that_takes_no_notice_of_its_forecast_is_found(monkeypatch):
@@ -103,7 +104,7 @@ def test_a_roll_that_takes_no_notice_of_its_forecast_is_found(monkeypatch):
     first = evolve(plan.rounds[0], config=evolve(plan.rounds[0].config, upgrade_from=None))
     model = rolls.RollModel(evolve(plan, rounds=(first,)), RollBudget(0, 0, 0), sees_leader=True)
 
-    assert [] == bfs(model).violations
+    assert {UNDISTURBED} == {found.violation.property for found in bfs(model).violations}
     decides(monkeypatch, change)
     assert {FORESEEN} == {found.violation.property for found in bfs(model).violations}
 
