@@ -197,9 +197,9 @@ def _play(
     session_s: float,
 ) -> Outcome:
     before, generation = dict(simulation.owner_by_task), simulation.coordinator.generation
-    if operation.verb == STOP:
+    if operation.verb == STOP or operation.after_session:
         simulation.stop(process)
-    else:
+    if operation.verb != STOP:
         first = next(iter(instances.values()))
         simulation.start(process, operation.instance or instances.get(process, first))
     simulation.finish()

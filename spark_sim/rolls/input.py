@@ -1,4 +1,4 @@
-"""What the group reads: how far it is processed, in the few ways in which a look at its offsets can differ."""
+"""What the group reads: how far it is processed, in the few ways in which a look can differ, and what hides it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ class InputFlow(enum.Enum):
     BEHIND = "the lag is above the limit"
     STUCK = "nothing is committed of what comes"
     HIDDEN = "offsets cannot be read"
+    UNSEEN = "no broker describes the group"
 
 
-TROUBLES: Final = (InputFlow.BEHIND, InputFlow.STUCK, InputFlow.HIDDEN)
+TROUBLES: Final = (InputFlow.BEHIND, InputFlow.STUCK, InputFlow.HIDDEN, InputFlow.UNSEEN)
 """What nobody wants, and time may mend."""
 
 
@@ -38,7 +39,7 @@ class SimulatedInput:
     def offsets(self, limit: int) -> Mapping[str, PartitionOffsets] | None:
         """Return what a look shows of it, with a limit of the lag."""
         lags = {InputFlow.PROCESSED: 0, InputFlow.BEHIND: limit + 1}
-        if self.flow is InputFlow.HIDDEN:
+        if self.flow in (InputFlow.HIDDEN, InputFlow.UNSEEN):
             return None
         end = self.committed + lags.get(self.flow, _SOME)
         return {"data-0": PartitionOffsets(committed=self.committed, end=end)}

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from spark_sim.rolls.input import InputFlow
-from spark_sim.rolls.rolled_group import RolledGroup
+from spark_sim.rolls.rolled_group import RolledGroup, is_shown_as
 from spark_sim.rolls.state import RollModelState
 from upgrade.roll import engine
 from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.group import judge_member
 from upgrade.roll.group_observation import NO_MEMBERS, STABLE, GroupObservation
 from upgrade.roll.plan import RoundAction
 
@@ -25,7 +24,7 @@ _OTHER_CONFIG: Final = (
 
 
 def unready(state: RollModelState, number: int) -> str:
-    """Return why a step must not begin, or has not passed; empty if nothing speaks against it.
+    """Return why a step must not begin or has not passed, or a round is not over; empty if nothing speaks against it.
 
     Args:
         state: The state in which roll decides that.
@@ -33,6 +32,17 @@ def unready(state: RollModelState, number: int) -> str:
     """
     accepted = {kind for place, kind in state.roll.accepted if place == number}
     return next((text for kinds, text in _closed(state) if not accepted.intersection(kinds)), "")
+
+
+def begun_wrongly(state: RollModelState, decision: engine.BeginStep) -> str:
+    """Return why a step must not begin; empty if nothing speaks against it. The group is not looked at."""
+    roll, roll_round = state.roll, decision.round
+    has_to_ask = bool(roll_round.needs) or not roll_round.has_way_back
+    if not roll.confirmed or (has_to_ask and roll.at not in roll.consents):
+        return f"{roll_round.text}: nobody was asked"
+    if len(decision.instances) > roll.plan.batch and not roll_round.at_once:
+        return f"{len(decision.instances)} instances at a time"
+    return ""
 
 
 def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], str]]:
@@ -45,6 +55,10 @@ def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], 
     unsure = (set(roll.remaining) if roll.is_going_back else set[str]()).difference(touched)
     stopped = roll.stopped.union(touched) if is_stopping else roll.stopped.difference(touched)
     running = [name for name in roll.plan.names if name not in stopped]
+    is_over = step is None and not roll.remaining
+    if not seen.state:
+        yield (DeviationKind.NOT_VISIBLE,), seen.problem
+        return
     if seen.state != STABLE and (running or seen.state not in NO_MEMBERS):
         yield (DeviationKind.NOT_STABLE,), f"the group is {seen.state}"
     if is_stopping:
@@ -55,15 +69,16 @@ def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], 
     for name in running:
         if name not in unsure and len(seen.of(name)) < roll.plan.members_of(name):
             yield _NEVER_STOPPED, f"{name} has too few members"
-    for name in touched:
+    for name in touched or running:
         for member in seen.of(name):
             if step and member.member_id in step.before.get(name, ()):
                 yield (DeviationKind.STILL_RUNNING,), f"a member of {name} is that of before"
-            if judge_member(member, roll_round.config, roll_round.before):
+            if (step or is_over) and not is_shown_as(roll_round.config, state.group.sends(member.member_id)):
                 yield _OTHER_CONFIG, f"{name} runs {state.group.runs(name)}"
     if running and seen.state == STABLE:
         yield from _of_tasks(state, seen)
-        yield from _of_input(state)
+        if not is_over:
+            yield from _of_input(state)
 
 
 def _of_tasks(state: RollModelState, seen: GroupObservation) -> Iterator[tuple[tuple[DeviationKind, ...], str]]:
@@ -98,12 +113,12 @@ def wrong_outcome(state: RollModelState) -> str:
     """
     assert state.final
     plan, group = state.roll.plan, state.group
-    turned_at_once = state.final.outcome == engine.ROLLED_BACK and not state.roll.is_going_back
+    turned_at_once = not state.roll.is_going_back and not state.roll.begun_rounds
     if state.consented or turned_at_once:
         return ""
     wanted = plan.rounds[-1].config if state.final.outcome == engine.FINISHED else plan.rounds[0].before
-    old = plan.rounds[-1].before
-    seen = group.settled().look(state.seconds, sees_leader=False)
+    settled = group.settled()
+    seen = settled.look(state.seconds, sees_leader=False)
     for process in plan.names:
         runs = group.runs(process)
         if runs in (wanted, None) and _is_counted(group, process):
@@ -111,7 +126,7 @@ def wrong_outcome(state: RollModelState) -> str:
         members = seen.of(process)
         if len(members) < plan.members_of(process):
             return f"{state.final.outcome}, and {process} does not run"
-        if any(judge_member(member, wanted, old) for member in members):
+        if not all(is_shown_as(wanted, settled.sends(member.member_id)) for member in members):
             return f"{state.final.outcome}, and {process} runs {runs}"
     return ""
 

@@ -20,7 +20,7 @@ from spark_sim.model.violations import Violation
 from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.rolls.faults import faulty
 from spark_sim.rolls.input import TROUBLES, InputFlow, SimulatedInput
-from spark_sim.rolls.judgement import unready, wrong_outcome
+from spark_sim.rolls.judgement import begun_wrongly, unready, wrong_outcome
 from spark_sim.rolls.keys import model_key
 from spark_sim.rolls.properties import ENDS, ONCE, OUTCOME, READY, UNDISTURBED, WORKS
 from spark_sim.rolls.rolled_group import RolledGroup
@@ -30,7 +30,7 @@ from upgrade.roll import engine
 from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.journal import BackPlanned, CommandIntended, QuestionAnswered, StepPassed
+from upgrade.roll.journal import BackPlanned, CommandIntended, QuestionAnswered, RoundVerified, StepPassed
 from upgrade.roll.plan import RESTART, STOP, RollPlan, RoundAction
 from upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, begin
 from upgrade.roll.static_members import keeps_unreadable_assignment
@@ -39,6 +39,7 @@ _PLANNED: Final = (ABOUT_PLAN, ABOUT_WAY_BACK, ABOUT_NEEDS)
 """What is asked of a roll in which nothing happens."""
 _SETTLED_S: Final = 60.0
 """Longer than a session."""
+_BETWEEN_S: Final = 5.0
 
 
 @frozen
@@ -60,6 +61,8 @@ class RollModel:
     sees_leader: bool
     """Whether a look shows which instance leads."""
     workload: Workload = DEFAULT_WORKLOAD
+    looks_between: bool = False
+    """Whether roll also looks in the middle of rebalances."""
 
     def initial_states(self) -> Iterator[RollModelState]:
         """Yield the group before the upgrade, for each rule by which a next leader is elected."""
@@ -125,13 +128,15 @@ class RollModel:
                 after = state.written(record)
                 if isinstance(record, BackPlanned):
                     after = evolve(after, faults_at_turn=state.budget.faults)
-                if isinstance(record, StepPassed):
-                    after = _gone_on(state, after, record.step)
+                if isinstance(record, StepPassed | RoundVerified):
+                    number = state.roll.step.number if state.roll.step else state.roll.steps + 1
+                    after = _gone_on(after, unready(state, number))
                 yield _transition(f"roll notes {type(record).__name__}", after)
             case engine.BeginStep():
-                after = self._begun(state, decision)
-                if not state.roll.suspects.intersection(decision.instances):
-                    after = _gone_on(state, after, decision.step)
+                wrong = begun_wrongly(state, decision)
+                if not wrong and not state.roll.suspects.intersection(decision.instances):
+                    wrong = unready(state, decision.step)
+                after = _gone_on(self._begun(state, decision), wrong)
                 yield _transition(f"roll begins {', '.join(decision.instances)}", after)
             case engine.RunCommand():
                 yield from self._run(state, decision)
@@ -146,10 +151,12 @@ class RollModel:
         seen = state.look(sees_leader=self.sees_leader)
         (process, *others), config = decision.instances, decision.round.config
         expectation = NO_FORECAST
-        is_alone = not others and decision.round.action is RoundAction.RESTART
-        if is_alone and not keeps_unreadable_assignment(seen, process, config):
-            expectation = state.group.expected_of(process, config, sees_leader=self.sees_leader)
-        return evolve(state.written(engine.began(decision, seen, expectation)), excused=False)
+        if not others and decision.round.action is RoundAction.RESTART:
+            is_away = keeps_unreadable_assignment(seen, process, config)
+            expectation = state.group.expected_of(process, config, sees_leader=self.sees_leader, is_away=is_away)
+        # What has just happened, and no look shows, no forecast can contain.
+        excused = state.excused and not state.group.is_at_rest
+        return evolve(state.written(engine.began(decision, seen, expectation)), excused=excused)
 
     def _run(
         self, state: RollModelState, command: engine.RunCommand
@@ -170,6 +177,9 @@ class RollModel:
                 yield _transition(f"{text} as {config}: it {fault.value}", after, FAULT_ACTION)
 
     def _waited(self, state: RollModelState, left: float) -> Transition[RollModelState, RollAction]:
+        if not state.group.is_at_rest and self.looks_between:
+            seconds = _SETTLED_S if state.group.orphaned_ids else _BETWEEN_S
+            return _transition("the group goes on", state.at(state.group.progressed()).later(seconds))
         if not state.group.is_at_rest:
             settled = state.at(state.group.settled())
             return _transition("the group comes to rest", settled.later(_SETTLED_S))
@@ -204,6 +214,9 @@ class RollModel:
             if config := state.group.runs(process):
                 crashed = evolve(spent.at(state.group.without(process)), excused=True)
                 yield _transition(f"{process} crashes", crashed, FAULT_ACTION)
+                if state.roll.round:  # what happens after the last round was verified, no roll reports
+                    expired = evolve(crashed, group=crashed.group.settled()).later(_SETTLED_S)
+                    yield _transition(f"{process} crashes, and its session times out", expired, FAULT_ACTION)
                 again = evolve(spent.at(state.group.after(RESTART, process, config)), excused=True)
                 yield _transition(f"{process} starts again by itself", again, FAULT_ACTION)
                 if self.workload.threads > 1 and state.group.is_whole(process):
@@ -224,11 +237,9 @@ def _of_input(state: RollModelState) -> Iterator[Transition[RollModelState, Roll
             yield _transition(trouble.value, after, FAULT_ACTION)
 
 
-def _gone_on(state: RollModelState, after: RollModelState, number: int) -> RollModelState:
-    """Return the state after a step has begun or passed, and whether it must not."""
-    if after.wrong or not (text := unready(state, number)):
-        return after
-    return evolve(after, wrong=Violation(READY, "", text))
+def _gone_on(after: RollModelState, wrong: str) -> RollModelState:
+    """Return the state after a step has begun or passed, and why it must not."""
+    return after if after.wrong or not wrong else evolve(after, wrong=Violation(READY, "", wrong))
 
 
 def _transition(text: str, state: RollModelState, label: int = 0) -> Transition[RollModelState, RollAction]:
@@ -256,7 +267,9 @@ def _answers(state: RollModelState, question: engine.AskOperator) -> Iterator[Tr
 
 def _answered(state: RollModelState, question: engine.AskOperator, option: SafeOption) -> RollModelState:
     """Return the state after an answer by which the operator takes something on."""
-    told = frozenset(key for key in state.ran if key[0] == question.step and key[1] in question.instances)
+    step = state.roll.step
+    instances = question.instances or (step.instances if step else ())
+    told = frozenset(key for key in state.ran if key[0] == question.step and key[1] in instances)
     goes_on = option is SafeOption.CONTINUE
     group = state.group
     if question.kind is DeviationKind.STATIC_MEMBER and option is SafeOption.WAIT:

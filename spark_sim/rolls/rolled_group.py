@@ -14,14 +14,14 @@ from assignor.groups.member import InspectedMember
 from spark_sim.model.coordinator import GroupPhase
 from spark_sim.model.processes import start_process, stop_process
 from spark_sim.model.scenario import Instance, Scenario
-from spark_sim.model.settle import settle
+from spark_sim.model.settle import is_warming_up, progress, settle
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import Violation
 from spark_sim.model.workload import Workload
 from upgrade.releases import resolve_release
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
 from upgrade.roll.group_observation import GroupObservation, MemberSeen
-from upgrade.roll.plan import START, STOP, InstanceConfig
+from upgrade.roll.plan import RESTART, START, STOP, InstanceConfig
 
 _STATES: Final[Mapping[GroupPhase, str]] = {
     GroupPhase.EMPTY: "Empty",
@@ -46,12 +46,19 @@ class RolledGroup(Simulation):
         has_joined = all(not member.rejoin_needed for member in self.running_members)
         phase = self.coordinator.phase
         idle = phase is GroupPhase.STABLE and not self.coordinator.pending_sync_responses
-        return has_joined and not self.orphaned_ids and (idle or phase is GroupPhase.EMPTY)
+        is_over = has_joined and not self.orphaned_ids and not is_warming_up(self)
+        return is_over and (idle or phase is GroupPhase.EMPTY)
 
     def settled(self) -> RolledGroup:
         """Return the group at rest."""
         twin = self.fork()
         settle(twin)
+        return twin
+
+    def progressed(self) -> RolledGroup:
+        """Return the group after the next thing that happens by itself."""
+        twin = self.fork()
+        progress(twin)
         return twin
 
     def runs(self, process: str) -> InstanceConfig | None:
@@ -62,6 +69,11 @@ class RolledGroup(Simulation):
         """Return what a process runs, or has run."""
         first, *_ = self.workload.member_names(process)
         return config_of(self.members[first].instance)
+
+    def sends(self, member_id: str) -> int | None:
+        """Return the version that a member sends first; None if it does not run any more."""
+        found = (member for member in self.running_members if member.member_id == member_id)
+        return next((_first_version(config_of(member.instance)) for member in found), None)
 
     def is_whole(self, process: str) -> bool:
         """Whether every thread of a process runs."""
@@ -120,27 +132,38 @@ class RolledGroup(Simulation):
 
     # -- foresight ---------------------------------------------------------------------------------------------------
 
-    def expected_of(self, process: str, config: InstanceConfig, *, sees_leader: bool) -> Expectation:
-        """Return the outcomes of a restart: with each member that may lead, and each that may be the next to do so."""
+    def expected_of(
+        self, process: str, config: InstanceConfig, *, sees_leader: bool, is_away: bool = False
+    ) -> Expectation:
+        """Return the outcomes of a restart: with each member that may lead, and each that may be the next to do so.
+
+        Args:
+            process: What is restarted.
+            config: What it runs then.
+            sees_leader: Whether the leader is known.
+            is_away: Whether it starts after its session has timed out.
+        """
         running = [member.name for member in self.running_members]
         leaders = [None] if sees_leader or not running else running
         outcomes: dict[tuple[tuple[int, ...], tuple[str, ...]], None] = {}
         for leader in leaders:
             for next_leader in running:
-                outcomes[self._restarted(process, config, leader, next_leader)] = None
+                outcomes[self._restarted(process, config, leader, next_leader, is_away=is_away)] = None
         return Expectation(
             outcomes=tuple(ExpectedOutcome(versions=versions, violations=texts) for versions, texts in outcomes)
         )
 
     def _restarted(
-        self, process: str, config: InstanceConfig, leader: str | None, next_leader: str
+        self, process: str, config: InstanceConfig, leader: str | None, next_leader: str, *, is_away: bool
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
         twin = self.settled()
         before = len(twin.violations)
         if leader is not None:
             twin.coordinator.leader = twin.members[leader].member_id or twin.coordinator.leader
         twin.coordinator.election_rule = next_leader
-        twin = twin.after("restart", process, config).settled()
+        if is_away:
+            twin = twin.after(STOP, process, config).settled()
+        twin = twin.after(RESTART, process, config).settled()
         twin.finish()
         versions = tuple(sorted({member.assignor.used_version for member in twin.running_members}))
         return versions, tuple(map(text_of, twin.violations[before:]))
@@ -149,6 +172,16 @@ class RolledGroup(Simulation):
 def text_of(violation: Violation) -> str:
     """Write a violation."""
     return f"{violation.property} ({violation.text})"
+
+
+def is_shown_as(config: InstanceConfig, version: int | None) -> bool:
+    """Whether the metadata of a configuration is that of a member that sends a version first, or has gone."""
+    return version in (None, _first_version(config))
+
+
+def _first_version(config: InstanceConfig) -> int:
+    release = resolve_release(config.release).release
+    return release.pinned_version(config.upgrade_from) or release.supported_version
 
 
 def instance_of(config: InstanceConfig) -> Instance:

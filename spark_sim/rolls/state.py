@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve, field, frozen
 
 from spark_sim.model.violations import Violation
-from spark_sim.rolls.input import SimulatedInput
+from spark_sim.rolls.input import InputFlow, SimulatedInput
 from spark_sim.rolls.properties import FORESEEN
 from spark_sim.rolls.rolled_group import RolledGroup, text_of
 from upgrade.roll import engine
@@ -57,6 +57,8 @@ class RollModelState:
 
     def look(self, *, sees_leader: bool) -> GroupObservation:
         """Return what a look shows now."""
+        if self.input.flow is InputFlow.UNSEEN:
+            return GroupObservation(seconds=self.seconds, state="", problem=self.input.flow.value)
         offsets = self.input.offsets(self.roll.plan.limits.max_lag)
         return evolve(self.group.look(self.seconds, sees_leader=sees_leader), offsets=offsets)
 

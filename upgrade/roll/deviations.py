@@ -121,7 +121,7 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         "that the older release cannot read (KIP-345): stop the instance, and let its session time out"
     ),
     DeviationKind.NOT_VISIBLE: DeviationMeaning(
-        "no broker describes the group: a coordinator that moves or loads, the network, or a missing ACL"
+        "no broker describes the group: a coordinator that moves or loads, the network, or a missing ACL", _UNSAFE
     ),
     DeviationKind.NOT_STABLE: DeviationMeaning(
         "the group rebalances again and again, or a member does not rejoin within its max.poll.interval.ms"

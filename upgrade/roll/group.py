@@ -69,7 +69,7 @@ def _two_owners(_state: RollState, _watch: RollWatch, seen: GroupObservation) ->
 
 
 def _unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    if _is_stopping(state):
+    if _is_stopping(state) or not seen.state:
         return None
     unowned = watch.memory.unowned
     if not unowned:
@@ -161,7 +161,7 @@ def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig
     if pinned is not None and member.used_version != pinned:
         kind = DeviationKind.WRONG_VALUE if member.is_pinned else DeviationKind.MISSING_UPGRADE_FROM
         return kind, f"it sends version {member.used_version} instead of {pinned}"
-    if pinned is None and member.is_pinned:
+    if pinned is None and not member.can_be_unpinned(release):
         kind = DeviationKind.WRONG_VALUE if wanted.upgrade_from else DeviationKind.VALUE_REMAINS
         return kind, f"it sends version {member.used_version}, as with upgrade.from"
     if member.protocol == "cooperative" and release.rebalance_protocol(wanted.upgrade_from) == "eager":

@@ -23,6 +23,7 @@ def expectation_of(
     *,
     ephemeral: bool = False,
     session_timeout_s: float | None = None,
+    after_session: bool = False,
 ) -> Expectation:
     """Return the forecast of a step; without one, why there is none."""
     if why := _why_not(step, group):
@@ -33,7 +34,14 @@ def expectation_of(
         return Expectation(why_none=f"{step.instances[0]} is {len(processes)} processes of the group")
     try:
         return _forecast(
-            step, group, names, processes[0], config, ephemeral=ephemeral, session_timeout_s=session_timeout_s
+            step,
+            group,
+            names,
+            processes[0],
+            config,
+            ephemeral=ephemeral,
+            session_timeout_s=session_timeout_s,
+            after_session=after_session,
         )
     except (UpgradeError, MissingExtraError) as error:
         return Expectation(why_none=str(error))
@@ -56,6 +64,7 @@ def _forecast(
     *,
     ephemeral: bool,
     session_timeout_s: float | None,
+    after_session: bool,
 ) -> Expectation:
     from spark_sim.forecast import Operation, forecast, observe
     from spark_sim.forecast.operations import UPGRADE
@@ -67,7 +76,7 @@ def _forecast(
     observed = observe(group, config)
     found = forecast(
         observed,
-        Operation(UPGRADE, process, instance),
+        Operation(UPGRADE, process, instance, after_session),
         now_ms=int(1000 * time.time()),
         session_timeout_s=session_timeout_s,
         ephemeral=ephemeral,

@@ -211,8 +211,6 @@ def _look(options: RollOptions, target: LiveTarget, names: InstanceNames) -> Liv
 def _expectation(options: RollOptions, first: BeginStep, found: LiveLook, names: InstanceNames) -> Expectation:
     if options.no_forecast:
         return Expectation(why_none="--no-forecast")
-    if any(keeps_unreadable_assignment(found.seen, name, first.round.config) for name in first.instances):
-        return Expectation(why_none="its static members return after their session")
     config = read_config(options.settings_file) if options.settings_file else StreamsConfig()
     return expectation_of(
         first,
@@ -221,4 +219,5 @@ def _expectation(options: RollOptions, first: BeginStep, found: LiveLook, names:
         config,
         ephemeral=options.state == "ephemeral",
         session_timeout_s=options.session_timeout,
+        after_session=keeps_unreadable_assignment(found.seen, first.instances[0], first.round.config),
     )
