@@ -210,4 +210,5 @@ def check_topology(topology: object) -> None:
 def _default_task_assignor(release: Release) -> TaskAssignor:
     if release.task_assignor == "high-availability":
         return HighAvailabilityTaskAssignor(release.behaviour)
-    return StickyTaskAssignor(stateless_standbys=release.behaviour.stateless_standbys)
+    is_java = release.task_assignor == "sticky" and release.kafka_name
+    return StickyTaskAssignor(stateless_standbys=release.behaviour.stateless_standbys, hash_order=bool(is_java))

@@ -48,7 +48,7 @@ class Part:
 
 
 def _with_dependencies(resolution: str) -> tuple[Command, ...]:
-    """Return the commands that run the tests of the command lines with another choice of dependencies.
+    """Return the commands that run the tests of the command lines and of tables with another choice of dependencies.
 
     Also the names that PySpark does not document are looked up: a release may have others.
     """
@@ -56,7 +56,10 @@ def _with_dependencies(resolution: str) -> tuple[Command, ...]:
     return (
         (*uv, "venv", "--quiet", "--clear", "--python", sys.executable, f".tox/nightly-{resolution}"),
         (*uv, "pip", "install", "--quiet", "--python", python, "--resolution", resolution, "-e", ".[all,test]"),
-        (python, *_PYTEST[1:], "tests/assignor/cli", "tests/spark_sim/sweep/spark/test_session.py"),
+        (
+            *(python, *_PYTEST[1:], "tests/assignor/cli", "tests/spark_sim/sweep/spark/test_session.py"),
+            "tests/spark_sim/sweep/test_parquet.py",
+        ),
     )
 
 
@@ -112,10 +115,14 @@ PARTS: Final[Mapping[str, Part]] = {
         ),
     ),
     "chaos": Part(
-        "two live groups under load while members, brokers, network and clocks fail",
+        "two live groups under load while members, brokers, network and clocks fail, and one that `roll` upgrades",
         (
             (sys.executable, "-m", "tests.lab.chaos", "--faults", "4", "--seed", "1"),
             (sys.executable, "-m", "tests.lab.chaos", "--faults", "4", "--seed", "2", "--worker", "exactly-once"),
+            (
+                *(sys.executable, "-m", "tests.lab.chaos", "--faults", "8", "--seed", "3", "--worker", "exactly-once"),
+                *("--roll", "2.8.2", "--java", "4.3.1", "--java-members", "3"),
+            ),
         ),
     ),
     "hostile": Part(
@@ -138,12 +145,12 @@ PARTS: Final[Mapping[str, Part]] = {
             (*_BOUNDS_CHECKED, sys.executable, "-m", "tests.spark_sim.audit.segment_mutants", "--mutants", "100000"),
         ),
     ),
-    "lowest": Part("the command lines with the lowest dependencies", _with_dependencies("lowest-direct")),
+    "lowest": Part("the command lines and tables with the lowest dependencies", _with_dependencies("lowest-direct")),
     "pyodide": Part(
         "the pure packages on Python 3.14, compiled to WebAssembly, under Node",
         ((sys.executable, "-m", "tests.assignor.web.in_node"),),
     ),
-    "newest": Part("the command lines with the newest dependencies", _with_dependencies("highest")),
+    "newest": Part("the command lines and tables with the newest dependencies", _with_dependencies("highest")),
 }
 
 
@@ -178,7 +185,7 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
             failures.extend([test] if outcome == "failed" else ())
         if status and not any(outcome == "failed" for outcome, _, _ in found):  # it ended before its tests did
             counts["failed"] += 1
-            failures.append(f"status {status}: {' '.join(command)}")
+            failures.append(f"status {status}: {_in_words(command)}")
         elif not status and not _has_pytest(name):
             counts["passed"] += 1
     return Result(
@@ -191,6 +198,15 @@ def run(name: str, environment: Mapping[str, str]) -> Result:
         seconds=round(time.monotonic() - started),
         failures=tuple(failures),
     )
+
+
+def _in_words(command: Command) -> str:
+    """Return a command as it is typed: rows of the file are published, and name no folder of this machine.
+
+    >>> _in_words((sys.executable, "-m", "coverage", "report"))
+    'python -m coverage report'
+    """
+    return " ".join("python" if word == sys.executable else word for word in command)
 
 
 def _has_pytest(name: str) -> bool:

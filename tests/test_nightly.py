@@ -1,5 +1,6 @@
 """What the nightly run makes of a command that ends in another way than its tests."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ def test_a_part_that_ends_without_a_failed_test_has_failed_unless_its_status_is_
 ):
     """A run that is interrupted, or whose worker crashes, leaves a report without a failure."""
     assert expected == result_of(monkeypatch, status, report)
+
+
+def test_a_command_that_failed_is_named_without_the_folder_of_its_python(monkeypatch):
+    """The row is on the verification page: it named the folder of an environment."""
+    command = (sys.executable, "-m", "coverage", "report")
+
+    assert ("status 2: python -m coverage report",) == result_of(monkeypatch, 2, "", command)[3]
 
 
 @pytest.mark.parametrize(("status", "counts"), [(0, (1, 0)), (3, (0, 1))])

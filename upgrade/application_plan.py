@@ -15,7 +15,7 @@ from upgrade.application.code import code_of
 from upgrade.application.code_report import CodeReport
 from upgrade.application.configuration import configuration_of
 from upgrade.application.evidence import setting_facts
-from upgrade.application.live_group import LiveGroup
+from upgrade.application.live_group import LiveGroup, listed
 from upgrade.application.parameters import PlanParameters, plan_parameters
 from upgrade.application.setting_files import Settings
 from upgrade.application.settings import SettingsReport, judge_settings
@@ -32,7 +32,7 @@ from upgrade.hazards import (
     judge_features,
     judge_hazards,
 )
-from upgrade.patch_levels import advise_between
+from upgrade.patch_levels import advise_between, is_same_release
 from upgrade.planner import Advice
 from upgrade.plans import Plan
 from upgrade.releases import Release, ResolvedRelease, resolve_release
@@ -60,6 +60,8 @@ class PlannedApplication:
     """The versions of libraries that its files do not show, as a user says."""
     change: TopologyChange | None = None
     """What a new topology changes in the same upgrade."""
+    goes_on: bool = False
+    """Whether its group may be anywhere on the way, also where no member runs the old release any more."""
 
     @property
     def known_topology(self) -> ApplicationTopology | None:
@@ -179,8 +181,10 @@ def plan_for(
     notes = (
         *reasons[1:],
         *advice.notes,
+        *_believed(application, start, end, advice, features, offline=offline),
         *dict.fromkeys(compared),
         *_contradictions(features),
+        *_interrupted(application, start, advice),
         *parameters.notes(start.release, end.release, needed),
     )
     advice = evolve(advice, notes=notes)
@@ -220,6 +224,46 @@ def _features(facts: Sequence[Application], application: PlannedApplication) -> 
     return evolve(judged, facts=known_facts)
 
 
+def _believed(
+    application: PlannedApplication,
+    start: ResolvedRelease,
+    end: ResolvedRelease,
+    advice: Advice,
+    features: JudgedFeatures,
+    *,
+    offline: bool,
+) -> Iterator[str]:
+    """Say that the plan depends on a release that the members may run, and do not show."""
+    group = application.group
+    if group is None or not group.common_releases or group.blocked(start):
+        return
+    shown = group.origin(end)
+    if {*shown.candidates} <= {*start.candidates} or is_same_release(shown, end):
+        return
+    careful = advise_between(shown, end, offline=offline, facts=features.facts)
+    if len(careful.steps) > len(advice.steps):
+        yield (
+            f"{shown.reading[0]}; that they run {start.release} is what you say. If they do not, these steps are not "
+            f"enough: from {careful.origin} there are {len(careful.steps)}, the first: {careful.steps[0].do}"
+        )
+
+
+def _is_between(application: PlannedApplication, origin: ResolvedRelease, advice: Advice) -> bool:
+    """Whether the group is in the middle of this upgrade."""
+    group, along = application.group, frozenset(hop.target for hop in advice.guidance.hops)
+    return group is not None and (group.is_mixed or application.goes_on) and group.is_between(origin, along)
+
+
+def _interrupted(application: PlannedApplication, origin: ResolvedRelease, advice: Advice) -> Iterator[str]:
+    """Say that an upgrade has begun: the steps are for all members, and what led to this state is not judged."""
+    if application.group and _is_between(application, origin, advice):
+        left = listed(application.group.left(origin))
+        yield (
+            f"group {application.group.name} is in the middle of an upgrade; no longer on {origin.release}: {left}. "
+            "upgrade.from is not always seen: bounce these again, and first"
+        )
+
+
 def _contradictions(features: JudgedFeatures) -> Iterator[str]:
     for feature, concern in features.concerns.items():
         if concern.answer is Answer.YES and feature in features.facts.absent:
@@ -244,7 +288,7 @@ def _reasons(
     if application.code:
         yield application.code.blocked
     if is_rolled and application.group:
-        yield application.group.blocked(origin)
+        yield "" if _is_between(application, origin, advice) else application.group.blocked(origin)
     if is_rolled:
         yield parameters.blocked(origin.release, target)
     stopping = next((judged_hazard.hazard for judged_hazard in judged or () if judged_hazard.stops_members), None)

@@ -255,7 +255,7 @@ def _steps(hop: Upgrade, absent: frozenset[TopologyFeature]) -> tuple[PlanStep, 
     def step(
         kind: StepKind, do: PlanMessage, why: PlanMessage | MessageList, if_skipped: PlanMessage | MessageList
     ) -> PlanStep:
-        return PlanStep(do, why, if_skipped, way_back(hop, kind), source_of(hop))
+        return PlanStep(do, why, if_skipped, way_back(hop, kind, absent), source_of(hop))
 
     if hop.plan is Plan.OFFLINE:
         return (

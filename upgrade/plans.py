@@ -205,6 +205,20 @@ def takes_tasks_from_eager_members(origin: Release, target: Release) -> bool:
     return behind.rebalance_protocols == EAGER and ahead.behaviour.lag_based and not ahead.behaviour.least_lag_fallback
 
 
+def deals_tasks_without_lags(origin: Release, target: Release) -> bool:
+    """Whether members of ``target`` that all have ``upgrade.from`` of ``origin`` are dealt tasks as if none had state.
+
+    The value pins version 1 or 2, which has no offsets, and makes members eager, so that all have suspended their tasks
+    when they report them: no process has caught up on a large task. Up to 3.1 a leader then deals tasks to processes in
+    turn. Since 3.2 an unknown lag is the least one (KAFKA-13600).
+
+    >>> deals_tasks_without_lags(release_named("1.1.1"), release_named("2.8.2"))
+    True
+    """
+    pins = target.pinned_version(origin.line) is not None
+    return pins and target.behaviour.lag_based and not target.behaviour.least_lag_fallback
+
+
 def bridge_release(origin: Release, target: Release) -> Release | None:
     """Return the newest release through which a group can be rolled from eager to cooperative members, or back.
 

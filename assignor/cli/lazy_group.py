@@ -97,7 +97,7 @@ class LazyGroup(click.Group):
             with shown_steps():
                 return super().invoke(ctx)
         except BrokenPipeError:
-            _discard_output()
+            discard_output()
             return 141
         except Exception as error:
             from subscription_codec import StreamsAssignorError  # only for an error: --help must be fast
@@ -143,7 +143,7 @@ def run_script(cli: click.Command) -> None:
         click.echo("interrupted", err=True)
         status = 130
     except OSError as error:  # the disk is full, or the folder is not writable
-        _discard_output()
+        discard_output()
         click.echo(f"Error: {_for_people(str(error))}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
@@ -181,7 +181,7 @@ def _shown(error: click.ClickException) -> str:
     return shown.getvalue()
 
 
-def _discard_output() -> None:
+def discard_output() -> None:
     """Discard buffered output: Python's flush at exit would fail once more."""
     if sys.stdout:  # None if the shell closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

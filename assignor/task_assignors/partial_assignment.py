@@ -108,11 +108,11 @@ class PartialAssignment:
 
 
 def task_assignment(state: ApplicationState, *parts: PartialAssignment, follow_up: bool = False) -> TaskAssignment:
-    """Combine assignments of different tasks to the processes of ``state.sorted_processes``.
+    """Combine assignments of different tasks to the same processes; without any, nobody has tasks.
 
     If ``follow_up``, the leader's process asks for another rebalance after the configured interval.
     """
-    processes = state.sorted_processes
+    processes = parts[0].processes if parts else state.sorted_processes
     active: list[list[TaskId]] = [[] for _ in processes]
     standby: list[list[TaskId]] = [[] for _ in processes]
     for part in parts:

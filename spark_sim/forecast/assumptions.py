@@ -18,6 +18,10 @@ ASSUMPTIONS: Final = (
     "messages and restoring take no time (how fast a group restores is not known): what is counted is waiting for "
     "session timeouts",
 )
+SEVERAL_AT_A_TIME: Final = (
+    "instances of one step are back before the session of any of them times out, or each has come to rest before the "
+    "next; of the process ids that they draw some sets are played"
+)
 
 
 def assumptions(observed: ObservedGroup, session_timeout_s: float | None, *, ephemeral: bool) -> tuple[str, ...]:

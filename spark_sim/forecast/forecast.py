@@ -7,14 +7,14 @@ forecast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from assignor.groups._release_detection import format_ranges
-from spark_sim.forecast.assumptions import assumptions, default_session_s
+from spark_sim.forecast.assumptions import SEVERAL_AT_A_TIME, assumptions, default_session_s
 from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, RestoredStore
 from spark_sim.forecast.observation import ObservedGroup
 from spark_sim.forecast.operations import ADD, STOP, Operation
@@ -76,6 +76,8 @@ class Outcome:
     """What goes wrong."""
     at_rest: bool = True
     """Whether no rebalance is scheduled; if not, tasks still warm up, and what follows was not played."""
+    probes_in_vain: bool = False
+    """Whether probing rebalances go on for ever and move nothing."""
     when: tuple[Possibility, ...] = field(default=(), eq=False)
     """The possibilities with which it ends like this."""
 
@@ -93,6 +95,7 @@ class Outcome:
             "versions": list(self.versions),
             "violations": list(self.violations),
             "at_rest": self.at_rest,
+            "probes_in_vain": self.probes_in_vain,
             "when": [possibility.as_json() for possibility in self.when],
         }
 
@@ -104,7 +107,7 @@ class Forecast:
     group: str
     operation: Operation
     process: str
-    """The process that it is about."""
+    """The process that it is about; several with commas."""
     tasks: int
     processes: int
     outcomes: tuple[Outcome, ...]
@@ -135,6 +138,7 @@ def forecast(
     now_ms: int,
     session_timeout_s: float | None = None,
     ephemeral: bool = False,
+    known: Mapping[str, Instance] | None = None,
     on_played: Callable[[int], object] = lambda _number: None,
 ) -> Forecast:
     """Play a step on a group.
@@ -145,34 +149,44 @@ def forecast(
         now_ms: The time, in milliseconds since 1970.
         session_timeout_s: ``session.timeout.ms`` of the members, in seconds; None: the default of their release.
         ephemeral: Whether a process that starts has no state of before.
+        known: What each process is said to run, by name; None: what the group shows.
         on_played: Called with the number of possibilities that are played, after each.
 
     Raises:
         ForecastError: The step does not fit the group, or no possibility repeats its last decision.
     """
-    process = NEW_PROCESS if operation.verb == ADD else operation.process(observed).name
+    stepped = [NEW_PROCESS] if operation.verb == ADD else [process.name for process in operation.processes(observed)]
     observed = with_standbys(observed)
     outcomes: dict[Outcome, list[Possibility]] = {}
     session_s = session_timeout_s or default_session_s(observed)
     played = count(1)
-    for group in possible_groups(observed, process, now_ms):
-        for elected in next_leaders(group, operation, process):
+    for group in possible_groups(observed, stepped, now_ms, known):
+        for elected in next_leaders(group, operation, stepped):
             possibility = Possibility(group.leading, elected, group.releases, group.task_assignor)
-            for new_id in new_process_ids(group, operation, process, ephemeral=ephemeral):
-                simulation = group.continued(now_ms, {process: new_id}, ephemeral=ephemeral)
+            for new_ids in new_process_ids(group, operation, stepped, ephemeral=ephemeral):
+                simulation = group.continued(now_ms, new_ids, ephemeral=ephemeral)
                 simulation.elect(elected)
-                outcome = _play(simulation, operation, process, group.instances, session_s)
-                outcomes.setdefault(outcome, []).append(possibility)
-                on_played(next(played))
+                for together in _schedules(stepped):
+                    outcome = _play(simulation.fork(), operation, together, group.instances, session_s)
+                    outcomes.setdefault(outcome, []).append(possibility)
+                    on_played(next(played))
+    several = (SEVERAL_AT_A_TIME,) if len(stepped) > 1 else ()
     return Forecast(
         group=observed.group.described.name,
         operation=operation,
-        process=process,
+        process=", ".join(stepped),
         tasks=len(observed.tasks),
         processes=len(observed.processes),
         outcomes=tuple(evolve(outcome, when=tuple(_join(when))) for outcome, when in outcomes.items()),
-        assumptions=assumptions(observed, session_timeout_s, ephemeral=ephemeral),
+        assumptions=(*assumptions(observed, session_timeout_s, ephemeral=ephemeral), *several),
     )
+
+
+def _schedules(stepped: Sequence[str]) -> Iterator[Sequence[Sequence[str]]]:
+    """Yield in which the processes of a step are done: all at a time, or one after the other has come to rest."""
+    yield [stepped]
+    if len(stepped) > 1:
+        yield [[process] for process in stepped]
 
 
 def _join(when: Iterable[Possibility]) -> Iterator[Possibility]:
@@ -192,16 +206,17 @@ def _join(when: Iterable[Possibility]) -> Iterator[Possibility]:
 def _play(
     simulation: LiveSimulation,
     operation: Operation,
-    process: str,
+    schedule: Sequence[Sequence[str]],
     instances: Mapping[str, Instance],
     session_s: float,
 ) -> Outcome:
     before, generation = dict(simulation.owner_by_task), simulation.coordinator.generation
-    if operation.verb == STOP or operation.after_session:
-        simulation.stop(process)
-    if operation.verb != STOP:
-        first = next(iter(instances.values()))
-        simulation.start(process, operation.instance or instances.get(process, first))
+    first = next(iter(instances.values()))
+    for together in schedule:
+        if operation.verb == STOP or operation.after_session:
+            simulation.stop(*together)
+        if operation.verb != STOP:
+            simulation.start({name: operation.instance or instances.get(name, first) for name in together})
     simulation.finish()
     after = simulation.owner_by_task
     return Outcome(
@@ -219,4 +234,5 @@ def _play(
         versions=tuple(sorted({member.assignor.used_version for member in simulation.running_members})),
         violations=simulation.violation_texts,
         at_rest=not is_warming_up(simulation),
+        probes_in_vain=simulation.probes_in_vain,
     )

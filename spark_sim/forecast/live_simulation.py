@@ -174,23 +174,26 @@ class LiveSimulation(MeasuredSimulation):
 
     # -- what happens to the group ---------------------------------------------------------------------------------
 
-    def stop(self, process: str) -> Self:
-        """Stop a process, and settle."""
-        self._stop(process)
+    def stop(self, *processes: str) -> Self:
+        """Stop processes at a time, and settle."""
+        for process in processes:
+            self._stop(process)
         settle(self)
         return self
 
-    def start(self, process: str, instance: Instance) -> Self:
-        """Start a process, again before its sessions time out if it runs, and settle."""
+    def start(self, instances: Mapping[str, Instance]) -> Self:
+        """Start processes at a time, those that run again before their sessions time out, and settle."""
         leader = self.leader
-        if self.is_process_running(process) and self._stop(process):
-            settle(self)  # the others do not wait for it
-        if self.workload.ephemeral:
-            self._restoring = frozenset(place for place in self._restoring if place[0] != process)
-        self._starting = process
-        start_process(self, process, instance)
-        for name in self.workload.member_names(process):
-            self._configure(self.members[name], self._threads.get(name))
+        left = [self._stop(process) for process in instances if self.is_process_running(process)]
+        if any(left):
+            settle(self)  # the others do not wait for them
+        for process, instance in instances.items():
+            if self.workload.ephemeral:
+                self._restoring = frozenset(place for place in self._restoring if place[0] != process)
+            self._starting = process
+            start_process(self, process, instance)
+            for name in self.workload.member_names(process):
+                self._configure(self.members[name], self._threads.get(name))
         settle(self)
         self.leader_changes += self.leader != leader
         return self

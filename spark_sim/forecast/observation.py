@@ -106,6 +106,16 @@ class ObservedGroup:
         """Return the topics as a leader sees them."""
         return ClusterSnapshot(partitions=self.partitions, end_offsets=self.end_offsets, now_ms=now_ms)
 
+    def in_generation(self, group: InspectedGroup) -> ObservedGroup:
+        """Return the same topics in another generation, which need not be at rest.
+
+        Raises:
+            ForecastError: It is not shown, or cannot be read.
+        """
+        _check_readable(group)
+        sums = dict(_offset_sums(group.members))
+        return evolve(self, group=group, processes=tuple(_processes(group.members)), offset_sums=sums)
+
 
 def possible_releases(member: InspectedMember) -> Sequence[Release]:
     """Return the releases that a member can be: Kafka's, which add their thread to the client id, or ours."""
@@ -135,7 +145,7 @@ def observe(
     _check_partitions(group)
     _check_at_rest(group)
     sources = _sources(group.members)
-    with_state = set(_reported(group.members)) if stateful is None else {*stateful}
+    with_state = reported_subtopologies(group.members) if stateful is None else {*stateful}
     tasks = max(sources) + 1
     topology = Topology.of(
         *(
@@ -234,8 +244,12 @@ def _partitions(members: Iterable[InspectedMember]) -> dict[str, int]:
     return counts
 
 
+def reported_subtopologies(members: Iterable[InspectedMember]) -> frozenset[int]:
+    """Return the subtopologies of which a member has state, as far as members and the leader say."""
+    return frozenset(_reported(members))
+
+
 def _reported(members: Iterable[InspectedMember]) -> Iterator[int]:
-    """Yield the subtopologies of which a member has state, as far as members and the leader say."""
     for member in members:
         sent = member.subscription
         reported = sent.previous_standby if sent.offset_sums is None else sent.offset_sums

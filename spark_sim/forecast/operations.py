@@ -1,5 +1,6 @@
 """The steps that a forecast is asked for: ``restart pod-3``, ``stop pod-3``, ``add``, ``upgrade pod-3 4.3.1``.
 
+``pod-1,pod-2`` are several instances at a time.
 ``restart all`` and ``upgrade all 4.3.1`` ask for the cheapest order of restarts.
 """
 
@@ -18,7 +19,7 @@ RESTART, STOP, ADD, UPGRADE = "restart", "stop", "add", "upgrade"
 _UUID_BEGINNING: Final = 8
 """Characters of a process id that name it, as tables show them."""
 ALL: Final = "all"
-_FORMS: Final = "restart WHICH|all, stop WHICH, add, upgrade WHICH|all RELEASE [upgrade.from=VALUE]"
+_FORMS: Final = "restart WHICH,...|all, stop WHICH,..., add, upgrade WHICH,...|all RELEASE [upgrade.from=VALUE]"
 
 
 @frozen
@@ -27,7 +28,7 @@ class Operation:
 
     verb: str
     which: str = ""
-    """The process, as ``groups.matches`` takes it; empty if a process is added."""
+    """The process, or several with commas, each as ``groups.matches`` takes it; empty if a process is added."""
     instance: Instance | None = None
     """What the process is started as; None: what it is."""
     after_session: bool = False
@@ -42,21 +43,29 @@ class Operation:
         """Whether all processes are restarted, one after the other."""
         return self.which == ALL and self.verb in (RESTART, UPGRADE)
 
-    def process(self, observed: ObservedGroup) -> ObservedProcess:
-        """Return the process that is meant; ``ForecastError`` if there is none, or several are."""
-        meant = [
-            process
-            for process in observed.processes
-            if any(matches(self.which, thread.described) for thread in process.threads)
-            or (len(self.which) >= _UUID_BEGINNING and str(process.process_id).startswith(self.which))
-        ]
-        if len(meant) == 1:
-            return meant[0]
-        names = ", ".join(process.name for process in meant or observed.processes)
-        number = "several processes are" if meant else "no process is"
-        raise ForecastError(
-            f"{number} {self.which!r}: expected the host, or the beginning of a client.id, of one of {names}"
+    def processes(self, observed: ObservedGroup) -> tuple[ObservedProcess, ...]:
+        """Return the processes that are meant; ``ForecastError`` if a name is that of none, or of several."""
+        found = [_process_named(which, observed) for which in self.which.split(",")]
+        if twice := next((process.name for process in found if found.count(process) > 1), None):
+            raise ForecastError(f"{self.which!r} names {twice} twice")
+        return tuple(found)
+
+
+def _process_named(which: str, observed: ObservedGroup) -> ObservedProcess:
+    meant = [
+        process
+        for process in observed.processes
+        if which
+        and (
+            any(matches(which, thread.described) for thread in process.threads)
+            or (len(which) >= _UUID_BEGINNING and str(process.process_id).startswith(which))
         )
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    names = ", ".join(process.name for process in meant or observed.processes)
+    number = "several processes are" if meant else "no process is"
+    raise ForecastError(f"{number} {which!r}: expected the host, or the beginning of a client.id, of one of {names}")
 
 
 def parse_operation(text: str) -> Operation:

@@ -7,7 +7,7 @@ is no forecast.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from random import Random
 from typing import Final
 from uuid import UUID
@@ -32,6 +32,8 @@ MOST_LEADERS: Final = 8
 """The processes up to which each of them is played as the leader."""
 DRAWS: Final = 3
 """How many process ids are drawn at random, beside one for each place in the order of the ids."""
+DRAWS_OF_SEVERAL: Final = 16
+"""How many sets of process ids are drawn for several processes at a time."""
 _HALF: Final = 1 << 127
 _FIRST_JOIN: Final = (0, 1)
 """The values of ``unique_field`` of a member that joins for the first time, or whose version has no such field."""
@@ -69,30 +71,34 @@ class PossibleGroup:
             raise ForecastError(f"group {name}: a member fails on its assignment: {error}") from error
 
 
-def possible_groups(observed: ObservedGroup, process: str, now_ms: int) -> Iterator[PossibleGroup]:
+def possible_groups(
+    observed: ObservedGroup, stepped: Sequence[str], now_ms: int, known: Mapping[str, Instance] | None = None
+) -> Iterator[PossibleGroup]:
     """Yield the group as it may be: with the leaders that repeat its last decision, and what the processes run.
 
     Args:
         observed: The group, with its standbys.
-        process: The process of a step: in a large group it is among the leaders that are tried.
+        stepped: The processes of a step: in a large group the first of them is among the leaders that are tried.
         now_ms: The time, in milliseconds since 1970.
+        known: What each process is said to run, up to the patch level; if that does not repeat the last decision, the
+            group decides.
 
     Raises:
         ForecastError: There is none.
     """
     tried: list[str | None] = []
-    eager = _is_eager(observed)
-    for leader in _possible_leaders(observed, process):
-        for release in _by_behaviour(_candidates(leader, eager=eager)):
-            instances = {
-                process.name: _instance(process.threads[0], release.behaviour, eager=eager)
-                for process in observed.processes
-            }
-            for name in BUILT_IN if release == OURS else (None,):
-                tried.append(_difference(observed, leader, instances[process_of(observed, leader)], name, now_ms))
+    for leader in _possible_leaders(observed, stepped):
+        leading = process_of(observed, leader)
+        for instances in _known_instances(leader, leading, known) if known else _shown_instances(observed, leader):
+            instance = instances[leading]
+            for name in BUILT_IN if instance.release == OURS else (None,):
+                tried.append(difference(observed, leader, instance, name, now_ms))
                 if tried[-1] is None:
                     yield PossibleGroup(observed=observed, leader=leader, instances=instances, task_assignor=name)
     if None in tried:
+        return
+    if known:
+        yield from possible_groups(observed, stepped, now_ms)
         return
     raise ForecastError(
         f"group {observed.group.described.name}: no release and leader repeats its last assignment "
@@ -102,32 +108,58 @@ def possible_groups(observed: ObservedGroup, process: str, now_ms: int) -> Itera
     )
 
 
-def _possible_leaders(observed: ObservedGroup, process: str) -> Iterator[InspectedMember]:
+def _shown_instances(observed: ObservedGroup, leader: InspectedMember) -> Iterator[Mapping[str, Instance]]:
+    """Yield what the processes may run, as their members show it, for each release that a leader can be."""
+    eager = _is_eager(observed)
+    for release in _by_behaviour(_candidates(leader, eager=eager)):
+        yield {
+            process.name: _instance(process.threads[0], release.behaviour, eager=eager)
+            for process in observed.processes
+        }
+
+
+def _known_instances(
+    leader: InspectedMember, leading: str, known: Mapping[str, Instance]
+) -> Iterator[Mapping[str, Instance]]:
+    """Yield what the processes are said to run; the leader with each patch level that it can be."""
+    for instance in with_patch_levels(leader, known[leading]):
+        yield {**known, leading: instance}
+
+
+def with_patch_levels(member: InspectedMember, instance: Instance) -> Iterator[Instance]:
+    """Yield what a member is said to run, and the same with other patch levels that it can be and that differ."""
+    of_line = (release for release in possible_releases(member) if release.line == instance.release.line)
+    for release in _by_behaviour([*of_line, instance.release]):
+        yield evolve(instance, release=release)
+
+
+def _possible_leaders(observed: ObservedGroup, stepped: Sequence[str]) -> Iterator[InspectedMember]:
     """Yield one member of each process that may lead: the process that schedules a rebalance, or each."""
     leading = observed.group.leading_process
-    for candidate in _representatives(observed, process):
+    for candidate in _representatives(observed, stepped):
         if leading in (None, str(candidate.process_id)):
             yield candidate.threads[0]
 
 
-def _representatives(observed: ObservedGroup, process: str) -> Sequence[ObservedProcess]:
-    """Return all processes of a small group; of a large one the process of a step and one other."""
+def _representatives(observed: ObservedGroup, stepped: Sequence[str]) -> Sequence[ObservedProcess]:
+    """Return all processes of a small group; of a large one a process of the step and one other."""
     if len(observed.processes) <= MOST_LEADERS:
         return observed.processes
-    others = (other for other in observed.processes if other.name != process)
-    return [*(other for other in observed.processes if other.name == process), next(others)]
+    of_step = (process for process in observed.processes if process.name in stepped)
+    others = (process for process in observed.processes if process.name not in stepped)
+    return [*islice(of_step, 1), *islice(others, 1)]
 
 
-def next_leaders(group: PossibleGroup, operation: Operation, process: str) -> Iterator[str | None]:
+def next_leaders(group: PossibleGroup, operation: Operation, stepped: Sequence[str]) -> Iterator[str | None]:
     """Yield the processes that may lead when the leader has gone; None if it stays. A static leader comes back."""
-    goes = operation.verb != ADD and group.leading == process
+    goes = operation.verb != ADD and group.leading in stepped
     is_away = operation.verb == STOP or operation.after_session
-    is_empty = is_away and len(group.observed.processes) == 1
+    is_empty = is_away and len(group.observed.processes) == len(stepped)
     if not goes or is_empty or (group.leader.described.group_instance_id and not is_away):
         yield None
         return
-    for candidate in _representatives(group.observed, process):
-        if not is_away or candidate.name != process:
+    for candidate in _representatives(group.observed, stepped):
+        if not is_away or candidate.name not in stepped:
             yield candidate.name
 
 
@@ -164,10 +196,18 @@ def _instance(member: InspectedMember, behaviour: ReleaseBehaviour, *, eager: bo
     return Instance(release, next(value for value in release.upgrade_from if release.pinned_version(value) == used))
 
 
-def _difference(
+def difference(
     observed: ObservedGroup, leader: InspectedMember, instance: Instance, task_assignor: str | None, now_ms: int
 ) -> str | None:
-    """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal."""
+    """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal.
+
+    Args:
+        observed: The group, with its standbys.
+        leader: The member that is tried as the leader.
+        instance: What it runs.
+        task_assignor: What a leader of our own uses; None if it is Kafka's.
+        now_ms: The time, in milliseconds since 1970.
+    """
     config = evolve(observed.config, upgrade_from=instance.upgrade_from)
     name = f"{instance} ({task_assignor})" if task_assignor else str(instance)
     assignor = StreamsAssignor(
@@ -214,24 +254,37 @@ def process_of(observed: ObservedGroup, member: InspectedMember) -> str:
     return next(process.name for process in observed.processes if member in process.threads)
 
 
-def new_process_ids(group: PossibleGroup, operation: Operation, process: str, *, ephemeral: bool) -> Sequence[UUID]:
-    """Return process ids of which one is like the one that a step makes: assignors go by their order.
+def new_process_ids(
+    group: PossibleGroup, operation: Operation, stepped: Sequence[str], *, ephemeral: bool
+) -> Sequence[Mapping[str, UUID]]:
+    """Return process ids of which one set is like the one that a step makes: assignors go by their order.
 
-    There is one for each place among those of the group that has room; in a large group, some of them. Up to 2.8 the
-    order of hash codes counts, too, so others are drawn. None is that of another process: leaders would take the two
-    for one.
+    For one process there is an id for each place among those of the group that has room; in a large group, for some of
+    them. Up to 2.8 the order of hash codes counts, too, so others are drawn. For several processes all are drawn. None
+    is that of another process: leaders would take the two for one.
     """
-    started = operation.instance or group.instances.get(process)
     has_state = not ephemeral and any(subtopology.stateful for subtopology in group.observed.topology.subtopologies)
-    keeps = started is not None and keeps_process_id(started.release) and has_state
-    if operation.verb == STOP or (keeps and operation.verb != ADD):
-        return [UUID(int=0)]
+
+    def keeps(process: str) -> bool:
+        started = operation.instance or group.instances.get(process)
+        return operation.verb != ADD and has_state and started is not None and keeps_process_id(started.release)
+
+    drawing = [process for process in stepped if not keeps(process)]
+    kept = dict.fromkeys(stepped, UUID(int=0))
+    if operation.verb == STOP or not drawing:
+        return [kept]
+    if len(drawing) > 1:
+        return [
+            {**kept, **{process: UUID(int=Random(f"{number} {process}").getrandbits(128)) for process in drawing}}
+            for number in range(DRAWS_OF_SEVERAL)
+        ]
     taken = sorted(_as_number(process.process_id) for process in group.observed.processes)
     middles = ((below + above) // 2 for below, above in pairwise([-_HALF, *taken, _HALF]))
     places = [middle for middle in middles if middle not in taken]
     step = max(1, len(places) // MOST_LEADERS)
     drawn = (Random(number).getrandbits(128) for number in range(DRAWS))
-    return [*(UUID(int=place % (2 * _HALF)) for place in places[::step]), *(UUID(int=bits) for bits in drawn)]
+    ids = [*(UUID(int=place % (2 * _HALF)) for place in places[::step]), *(UUID(int=bits) for bits in drawn)]
+    return [{**kept, drawing[0]: new_id} for new_id in ids]
 
 
 def _as_number(process_id: UUID) -> int:

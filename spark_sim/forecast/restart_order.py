@@ -172,7 +172,7 @@ def restart_order(
     names = sorted(process.name for process in observed.processes)
     ids = {name: new_process_id(name) for name in names}
     starts: dict[str, list[_Group]] = {}
-    for possible in possible_groups(observed, names[0], now_ms):
+    for possible in possible_groups(observed, names[:1], now_ms):
         started = {name: operation.instance or possible.instances[name] for name in names}
         group = possible.continued(now_ms, ids, ephemeral=ephemeral)
         starts.setdefault(possible.leading, []).append((group, started))
@@ -329,7 +329,7 @@ class _Search:
     def _restart(self, beginning: _Beginning, process: str) -> _Beginning:
         groups = []
         for before, started in beginning.groups:
-            group = before.fork().start(process, started[process]).finish()
+            group = before.fork().start({process: started[process]}).finish()
             group.events.clear()  # nobody reads them, and there are many groups
             groups.append((group, started))
             self.plays += 1

@@ -64,6 +64,8 @@ class GroupState:
         """Violations of advisory properties."""
         self.version_probes = 0
         """How many assignments had a lower version than the subscription that they answer."""
+        self.probes_in_vain = False
+        """Whether the last step ends with probing rebalances that go on for ever and move nothing."""
         self.max_rebalances = 0
         """The most rebalances that one step caused."""
 

@@ -5,7 +5,7 @@ All members join before a generation begins, and all take their SyncGroup respon
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 from probing.follow_up import FollowUpReason
@@ -15,6 +15,7 @@ from spark_sim.model.coordinator import GroupPhase
 from spark_sim.model.processes import complete_join_phase
 from spark_sim.model.properties import check_always
 from spark_sim.model.violations import REBALANCING_TERMINATES, Violation
+from subscription_codec import TaskId
 
 MAX_REBALANCES: Final = 20
 """More rebalances than this, with no time between them, count as endless: a healthy step needs a handful."""
@@ -26,12 +27,17 @@ def settle(state: GroupState) -> None:
     """Take protocol actions until no member has to join, no session can expire and no probing rebalance is due.
 
     A leader lets a few tasks warm up at a time (``max.warmup.replicas``), so the number of probing rebalances grows
-    with that of the tasks. They are endless if the group is again as it was before one of them.
+    with that of the tasks. If the group is again as it was before one of them, they go on for ever. That is a violation
+    only if they move tasks: a leader may look again and again without a change, as Kafka's does as long as it does not
+    get the end offsets (``FallbackPriorTaskAssignor``).
     """
     at_once = rebalances = 0
-    waiting: set[Hashable] = set()
+    waiting: dict[Hashable, list[Mapping[TaskId, str]]] = {}
+    state.probes_in_vain = False
     while at_once < MAX_REBALANCES:
         if _complete_sync(state):
+            if waiting:
+                waiting[[*waiting][-1]].append(_owners(state))
             continue
         if _join_members(state):
             at_once, rebalances = at_once + 1, rebalances + 1
@@ -41,13 +47,16 @@ def settle(state: GroupState) -> None:
         elif not is_warming_up(state):
             break
         elif (before := state.state) in waiting:
-            text = "a probing rebalance leaves the group as it was before an earlier one, and schedules another"
-            state.report_violations([Violation(REBALANCING_TERMINATES, "", text)])
+            since = [*waiting.values()][[*waiting].index(before) :]
+            state.probes_in_vain = all(owners == since[0][0] for later in since for owners in later)
+            if not state.probes_in_vain:
+                text = "probing rebalances move tasks, and leave the group as it was before an earlier one"
+                state.report_violations([Violation(REBALANCING_TERMINATES, "", text)])
             break
         elif len(waiting) == MAX_PROBING_REBALANCES:
             break
         else:
-            waiting.add(before)
+            waiting[before] = [_owners(state)]
             _advance_to_probing_rebalance(state)
             at_once = 0
     else:
@@ -119,6 +128,10 @@ def _join_members(state: GroupState) -> bool:
 def is_warming_up(state: GroupState) -> bool:
     """Whether a probing rebalance is scheduled; in a settled group, after ``MAX_PROBING_REBALANCES`` of them."""
     return any(member.next_probing_rebalance_ms is not None for member in state.running_members)
+
+
+def _owners(state: GroupState) -> Mapping[TaskId, str]:
+    return {task: member.process for member in state.running_members for task in member.owned_tasks}
 
 
 def _advance_to_probing_rebalance(state: GroupState) -> None:

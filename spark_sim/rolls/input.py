@@ -8,8 +8,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from upgrade.roll.group_observation import PartitionOffsets
+from upgrade.roll.group_observation import PartitionOffsets, StateBehind
 
+_TASK: Final = "0_0"
 _SOME: Final = 5
 """Records that are not committed yet: more than a marker, and no lag that matters."""
 
@@ -19,7 +20,7 @@ class InputFlow(enum.Enum):
 
     PROCESSED = "no record is left"
     ADVANCING = "records come, and are committed"
-    BEHIND = "the lag is above the limit"
+    BEHIND = "a store was far behind when its owner joined, and is restored"
     STUCK = "nothing is committed of what comes"
     HIDDEN = "offsets cannot be read"
     UNSEEN = "no broker describes the group"
@@ -36,15 +37,17 @@ class SimulatedInput:
     flow: InputFlow = InputFlow.PROCESSED
     committed: int = 0
 
-    def offsets(self, limit: int) -> Mapping[str, PartitionOffsets] | None:
-        """Return what a look shows of it, with a limit of the lag."""
-        lags = {InputFlow.PROCESSED: 0, InputFlow.BEHIND: limit + 1}
+    def offsets(self) -> Mapping[str, PartitionOffsets] | None:
+        """Return what a look shows of it."""
         if self.flow in (InputFlow.HIDDEN, InputFlow.UNSEEN):
             return None
-        end = self.committed + lags.get(self.flow, _SOME)
-        return {"data-0": PartitionOffsets(committed=self.committed, end=end)}
+        end = self.committed + (0 if self.flow is InputFlow.PROCESSED else _SOME)
+        return {"data-0": PartitionOffsets(committed=self.committed, end=end, task=_TASK)}
+
+    def state_lags(self, limit: int) -> Mapping[str, StateBehind]:
+        """Return how far the state of the task was behind when its owner joined."""
+        return {_TASK: StateBehind("", limit + 1 if self.flow is InputFlow.BEHIND else 0)}
 
     def later(self) -> SimulatedInput:
         """Return it after some time."""
-        advances = self.flow in (InputFlow.ADVANCING, InputFlow.BEHIND)
-        return evolve(self, committed=self.committed + 1) if advances else self
+        return evolve(self, committed=self.committed + 1) if self.flow is InputFlow.ADVANCING else self

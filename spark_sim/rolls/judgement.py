@@ -77,7 +77,7 @@ def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], 
                 yield _OTHER_CONFIG, f"{name} runs {state.group.runs(name)}"
     if running and seen.state == STABLE:
         yield from _of_tasks(state, seen)
-        if not is_over:
+        if step:
             yield from _of_input(state)
 
 
@@ -100,9 +100,9 @@ def _of_tasks(state: RollModelState, seen: GroupObservation) -> Iterator[tuple[t
 
 def _of_input(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], str]]:
     flow = state.input.flow
-    if flow in (InputFlow.BEHIND, InputFlow.HIDDEN):
+    if flow is InputFlow.HIDDEN:
         yield (DeviationKind.LAG,), flow.value
-    if flow is InputFlow.STUCK and state.roll.step and state.input.committed <= state.committed_then:
+    if flow in (InputFlow.BEHIND, InputFlow.STUCK) and state.input.committed <= state.committed_then:
         yield (DeviationKind.NO_COMMITS, DeviationKind.LAG), flow.value
 
 

@@ -32,7 +32,9 @@ def roll_key(roll: RollState) -> Hashable:
     step = roll.step
     number = step.number if step else roll.steps + 1
     return (
-        tuple(each.config for each in roll.rounds) if roll.is_going_back else None,
+        roll.plan.bounced,
+        roll.plan.begun,
+        tuple(each.config for each in roll.rounds) if roll.is_going_back else len(roll.rounds),
         roll.at,
         frozenset(roll.configs.items()),
         roll.stopped,
@@ -72,6 +74,8 @@ def watch_key(state: RollModelState) -> Hashable:
         frozenset(joined.items()),
         frozenset((task, state.seconds - since) for task, since in memory.unowned.items()),
         memory.touched,
+        memory.eager,
+        frozenset((task, first.offsets) for task, first in memory.state_lags.items()),
         _offsets_key(state, memory),
     )
 

@@ -2,9 +2,9 @@
 
 A transition is one thing that happens. The roll takes one decision: it writes a record, begins a step, runs a command,
 or waits, in which the group comes to rest or, if it has, the time passes that is waited for. An operator answers with
-each option that is shown. At any moment a process crashes or starts again by itself, roll ends and is called again, or
-the operator wants back; and a command may do something else than its work. Of these there are as many as the budget
-allows.
+each option that is shown. At any moment a process crashes or starts again by itself, roll ends and is called again, its
+journal is lost and another roll begins, or the operator wants back; and a command may do something else than its work.
+Of these there are as many as the budget allows.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
 from upgrade.roll import engine
 from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.expectation import NO_FORECAST
+from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.journal import BackPlanned, CommandIntended, QuestionAnswered, RoundVerified, StepPassed
+from upgrade.roll.interrupted import interrupted
+from upgrade.roll.journal import BackPlanned, QuestionAnswered, RoundVerified, StepPassed
 from upgrade.roll.plan import RESTART, STOP, RollPlan, RoundAction
 from upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, begin
 from upgrade.roll.static_members import keeps_unreadable_assignment
@@ -166,7 +168,7 @@ class RollModel:
         if key in state.ran:
             yield Transition(RollAction(text), None, violation=Violation(ONCE, command.instance, f"{text}, twice"))
             return
-        intended = CommandIntended(step=command.step, instance=command.instance, verb=command.verb)
+        intended = engine.intended(command, state.look(sees_leader=False))
         state = evolve(state.written(intended), ran=state.ran | {key})
         config = command.round.config
         done = state.at(state.group.after(command.verb, command.instance, config)).noted(command)
@@ -210,6 +212,8 @@ class RollModel:
             return
         spent = state.spent()
         yield _transition("roll ends, and is called again", spent.resumed(), FAULT_ACTION)
+        if all(map(state.group.is_whole, self.plan.names)) and state.group.is_at_rest:
+            yield _transition("the journal is lost, and another roll begins", self._begun_anew(spent), FAULT_ACTION)
         for process in self.plan.names:
             if config := state.group.runs(process):
                 crashed = evolve(spent.at(state.group.without(process)), excused=True)
@@ -222,6 +226,13 @@ class RollModel:
                 if self.workload.threads > 1 and state.group.is_whole(process):
                     less = evolve(spent.at(state.group.without_thread(process)), excused=True)
                     yield _transition(f"a thread of {process} fails", less, FAULT_ACTION)
+
+    def _begun_anew(self, state: RollModelState) -> RollModelState:
+        """Return the state in which nothing is known but the group, the release from which it began, and the target."""
+        members = state.group.look(state.seconds, sees_leader=False).members
+        rest = interrupted(self.plan.rounds, members)
+        plan = evolve(self.plan, rounds=rest.rounds, bounced=rest.bounced, begun=rest.begun)
+        return evolve(state, roll=begin(plan), watch=RollWatch(), ran=frozenset(), excused=False)
 
 
 def _of_input(state: RollModelState) -> Iterator[Transition[RollModelState, RollAction]]:

@@ -59,8 +59,9 @@ class RollModelState:
         """Return what a look shows now."""
         if self.input.flow is InputFlow.UNSEEN:
             return GroupObservation(seconds=self.seconds, state="", problem=self.input.flow.value)
-        offsets = self.input.offsets(self.roll.plan.limits.max_lag)
-        return evolve(self.group.look(self.seconds, sees_leader=sees_leader), offsets=offsets)
+        seen = self.group.look(self.seconds, sees_leader=sees_leader)
+        state_lags = self.input.state_lags(self.roll.plan.limits.max_lag)
+        return evolve(seen, offsets=self.input.offsets(), state_lags=state_lags)
 
     def later(self, seconds: float) -> RollModelState:
         """Return the state after some time in which nothing else happens."""

@@ -51,6 +51,39 @@ def test_nothing_that_is_known_leaves_the_plan_as_it_is():
     assert "live_group" not in found.as_json()
 
 
+ALIKE = tuple(release for release in RELEASES.values() if release.is_released and (3, 4) <= release.number < (4, 4))
+SHOWS_LITTLE = PlannedApplication(group=evolve(GROUP, members=(LiveMember("a", ALIKE, "3.4.0 or newer"),)))
+
+
+def test_a_release_that_no_broker_shows_is_said_to_decide_the_steps():
+    """Since 3.4 members send the same, and record formats have changed since."""
+    (note,) = [note for note in plan_for(SHOWS_LITTLE, "4.0", "4.3").advice.notes if "is what you say" in note]
+
+    assert note == (
+        "group billing: its members show that they run 3.4.0 or newer; that they run 4.0.2 is what you say. If they do "
+        "not, these steps are not enough: from 3.4.0 there are 2, the first: bounce every member to 4.3.1 with "
+        'upgrade.from="3.4", one by one'
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "origin", "target", "offline"),
+    [
+        (SHOWS_LITTLE, "3.4", "4.3", False),  # as many steps
+        (evolve(SHOWS_LITTLE, absent=frozenset({TopologyFeature.REPARTITIONED_TABLES})), "4.0", "4.3", False),
+        (SHOWS_LITTLE, "4.0", "4.3", True),
+        (SHOWS_LITTLE, "2.8", "4.3", False),  # it cannot be
+        (PlannedApplication(group=GROUP), "2.8.2", "4.3", False),  # it is shown
+        (PlannedApplication(group=evolve(GROUP, members=())), "4.0", "4.3", False),
+        (SHOWS_LITTLE, "4.0", "3.4.0", False),
+    ],
+)
+def test_a_release_that_does_not_decide_the_steps_is_not_questioned(known, origin, target, offline):
+    notes = plan_for(known, origin, target, offline=offline).advice.notes
+
+    assert not [note for note in notes if "is what you say" in note]
+
+
 def test_each_part_can_make_the_plan_unsafe(tmp_path):
     path = tmp_path / "A.class"
     path.write_bytes(ClassBytes("com/example/A").makes(REMOVED).bytes())

@@ -5,7 +5,7 @@ It is pure: a command reads the cluster and passes what it found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -140,22 +140,44 @@ class LiveGroup:
         reading = [f"group {self.name}: its members show that they run {shown}"]
         if older and equal:
             reading.append(f"group {self.name}: its members may run {target.release} already, which shows the same")
-        return ResolvedRelease(f"group {self.name}", older or equal or candidates, tuple(reading))
+        return ResolvedRelease(self._given, older or equal or candidates, tuple(reading))
+
+    @property
+    def _given(self) -> str:
+        return f"group {self.name}"
 
     @property
     def _all_releases(self) -> tuple[Release, ...]:
         releases = {release for member in self.members for release in member.releases}
         return tuple(sorted(releases, key=lambda release: release.known_number))
 
+    def is_between(self, origin: ResolvedRelease, along: Collection[Release]) -> bool:
+        """Whether members have left a release, and all run it or another one of the way from there.
+
+        Args:
+            origin: The release that a user has named; the one that ``origin`` has returned is none to have left.
+            along: The other releases of the way.
+        """
+        of_the_way = {*origin.candidates, *along}
+        are_there = all(of_the_way.intersection(member.releases) for member in self.members if member.releases)
+        return are_there and origin.given != self._given and bool(self.left(origin))
+
+    def left(self, origin: ResolvedRelease) -> tuple[str, ...]:
+        """Return the members that do not run a release."""
+        candidates = {*origin.candidates}
+        return tuple(
+            member.label for member in self.members if member.releases and not candidates.intersection(member.releases)
+        )
+
     def blocked(self, origin: ResolvedRelease) -> str:
         """Say why a plan from a release is none for this group; empty if it may be one."""
         if self.is_mixed:
-            return f"members of group {self.name} run several releases, see below: finish that upgrade first"
-        others = [
-            member.label for member in self.members if member.releases and not {*member.releases} & {*origin.candidates}
-        ]
-        if others:
-            return f"{origin.given} is not the release of {_listed(others)} in group {self.name}, see below"
+            return (
+                f"members of group {self.name} run several releases, see below: finish that upgrade first, or name the "
+                "release from which it began"
+            )
+        if others := self.left(origin):
+            return f"{origin.given} is not the release of {listed(others)} in group {self.name}, see below"
         return ""
 
     def as_json(self) -> dict[str, Any]:
@@ -188,11 +210,11 @@ class LiveGroup:
             by_release.setdefault(member.shown if member.releases else "", []).append(member.label)
         for shown, labels in by_release.items():
             if shown:
-                yield f"- release {shown}: {_listed(labels, verbose=verbose)}"
+                yield f"- release {shown}: {listed(labels, verbose=verbose)}"
         for member in self.unknown:
             yield f"- release cannot be told: {member.label}: {member.shown}"
         if self.static:
-            yield f"- static: {_listed(self.static, verbose=verbose)}"
+            yield f"- static: {listed(self.static, verbose=verbose)}"
         by_text: dict[str, list[str]] = {}
         for broker in self.brokers:
             by_text.setdefault(broker.text, []).append(str(broker.number))
@@ -201,19 +223,19 @@ class LiveGroup:
             yield f"- brokers: {self.unknown_brokers}"
         topics = [f"{name} {number}" for name, number in sorted(self.partitions.items())]
         if topics:
-            yield f"- partitions: {_listed(topics, verbose=verbose)}"
+            yield f"- partitions: {listed(topics, verbose=verbose)}"
         if self.missing_topics:
-            yield f"- topics that do not exist: {_listed(self.missing_topics, verbose=verbose)}"
+            yield f"- topics that do not exist: {listed(self.missing_topics, verbose=verbose)}"
         if self.topology:
             yield f"- topology: {_count(self.topology.nodes, 'node')}, described by the broker"
         for name, inputs in (self.subtopologies or {}).items():
-            yield f"- subtopology {name} reads {_listed(inputs, verbose=verbose)}"
+            yield f"- subtopology {name} reads {listed(inputs, verbose=verbose)}"
 
 
-def _listed(names: Sequence[str], *, verbose: bool = False) -> str:
+def listed(names: Sequence[str], *, verbose: bool = False) -> str:
     """Join names, only the first ones unless all are asked for.
 
-    >>> _listed(["a", "b"]), _listed(list("abcdefg"))
+    >>> listed(["a", "b"]), listed(list("abcdefg"))
     ('a, b', 'a, b, c, d, e and 2 more')
     """
     shown = names if verbose else names[:_MOST_SHOWN]

@@ -447,7 +447,7 @@ KNOWN_BUGS: Final = (
         applies_to="stateful tasks, when no process has caught up",
         when=STORES & Ask("whether processes have caught up when tasks move"),
         symptom="tasks move to processes that have nothing of them, and are restored from the beginning",
-        rows=("tasks-leave-new-members", "tasks-go-back-too-early"),
+        rows=("tasks-leave-new-members", "tasks-go-back-too-early", "tasks-dealt-without-lags"),
     ),
     KnownBug(
         issue="KAFKA-14128",

@@ -46,6 +46,7 @@ _COMPARE_TEXTS: Final = (
     "compare the Topology#describe() texts of both releases (--topologies); if they differ, stop the group (--offline)"
 )
 
+_BEFORE_2_0: Final = ReleaseRange(before=(2, 0))
 _EAGER_ONLY: Final = ReleaseRange(before=(2, 4))
 _UNKNOWN_LAG_IS_LARGE: Final = ReleaseRange((2, 6), (3, 2))
 _TASKS_LEAVE: Final = (
@@ -53,7 +54,7 @@ _TASKS_LEAVE: Final = (
     "version 6 and older have no offsets): tasks move to members of the older release, up to all of them"
 )
 
-# `upgrade.plans.takes_tasks_from_eager_members` has the same releases as a rule.
+# `upgrade.plans.takes_tasks_from_eager_members` and `deals_tasks_without_lags` have the same releases as rules.
 _MEMBERSHIP: Final = (
     Hazard(
         name="tasks-leave-new-members",
@@ -65,7 +66,7 @@ _MEMBERSHIP: Final = (
         when=STORES,
         symptom=f"{_TASKS_LEAVE}; tasks beyond acceptable.recovery.lag stay there until the last older member has "
         "gone, and then move again and are restored",
-        remedy="restart the leader of the group last (roll does), take 3.2 or later, or stop the group (--offline)",
+        remedy="restart the leader of the group last (roll --leader), take 3.2 or later, or stop the group (--offline)",
         source="KAFKA-13600",
         seen=("2.3.1", "2.6.3"),
         mixed_only=True,
@@ -82,6 +83,22 @@ _MEMBERSHIP: Final = (
         remedy="do not pause between the restarts, or stop the group (--offline)",
         source="KAFKA-13600",
         seen=("2.6.3", "2.3.1"),
+        mixed_only=True,
+    ),
+    Hazard(
+        name="tasks-dealt-without-lags",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        origins=_BEFORE_2_0,
+        targets=_UNKNOWN_LAG_IS_LARGE,
+        applies_to="stores, from the end of the first bounce until the second one has ended",
+        when=STORES,
+        symptom="versions 1 and 2 have no offsets, and members have suspended their tasks when they report them, so "
+        "nobody counts as caught up on a task: when a process comes or goes, tasks are dealt to processes in turn, "
+        "wherever their stores are, and those beyond acceptable.recovery.lag are restored without a warm-up",
+        remedy="do not pause between the bounces or scale meanwhile, take 3.2 or later, or stop the group (--offline)",
+        source="KAFKA-13600",
+        seen=("1.1.1", "2.8.2"),
         mixed_only=True,
     ),
 )

@@ -20,7 +20,8 @@ from upgrade.plans import (
 )
 from upgrade.releases import Release
 from upgrade.upgrade_from import PINNED_VERSIONS
-from upgrade.verdict import advised_hop
+from upgrade.verdict import TopologyFeature, advised_hop
+from upgrade.verdict.conditions import without_features
 
 
 class WayBackVerdict(enum.Enum):
@@ -110,8 +111,8 @@ def assumptions_of(*releases: Release) -> tuple[str, ...]:
     )
 
 
-def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
-    """Return the way back to ``hop.origin`` after a step of this kind."""
+def way_back(hop: Upgrade, kind: StepKind, absent: frozenset[TopologyFeature] = frozenset()) -> WayBack:
+    """Return the way back to ``hop.origin`` after a step of this kind; a feature that is absent asks for nothing."""
     origin, target = hop.origin, hop.target
     if kind is StepKind.STOPPED:
         return WayBack(WayBackVerdict.OPEN, f"start every member as {origin} again", "KIP-268")
@@ -121,8 +122,9 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
         )
     formats = unreadable_formats(origin, target)
     # Before upgrade.from is removed, the members that return are no newer than the others in what they send.
-    back = Upgrade(target, origin, Plan.ONE_BOUNCE) if kind is StepKind.PINNED else advised_hop(target, origin)
-    words = [_return_by(back, pinned=kind is StepKind.PINNED)]
+    back = Upgrade(target, origin, Plan.ONE_BOUNCE) if kind is StepKind.PINNED else advised_hop(target, origin, absent)
+    drains = _drains(back, absent)
+    words = [_return_by(back, pinned=kind is StepKind.PINNED, drains=drains)]
     brief = _brief_return(back, pinned=kind is StepKind.PINNED)
     sources = [source_of(back)]
     if formats:
@@ -138,7 +140,7 @@ def way_back(hop: Upgrade, kind: StepKind) -> WayBack:
     verdict = WayBackVerdict.LOSSY if formats else WayBackVerdict.OPEN
     distinct = dict.fromkeys(", ".join(sources).split(", "))
     verdict = WayBackVerdict.OFFLINE if back.plan is Plan.OFFLINE else verdict
-    needs_operator = bool(formats) or (kind is StepKind.DONE and _drains(back))
+    needs_operator = bool(formats) or (kind is StepKind.DONE and drains)
     return WayBack(verdict, "; ".join(words), ", ".join(distinct), brief, needs_operator)
 
 
@@ -153,7 +155,7 @@ def _brief_return(back: Upgrade, *, pinned: bool) -> str:
     return f"to {origin} in two bounces"
 
 
-def _return_by(back: Upgrade, *, pinned: bool) -> str:
+def _return_by(back: Upgrade, *, pinned: bool, drains: bool) -> str:
     target, origin, value = back.origin, back.target, back.upgrade_from
     if pinned:
         return f"until upgrade.from is removed, bounce every member that has {target} to {origin} again"
@@ -163,10 +165,11 @@ def _return_by(back: Upgrade, *, pinned: bool) -> str:
         return f"at any time, bounce every member that has {target} to {origin} again"
     if not is_downgrade(target, origin):
         return f'bounce every member to {origin} with upgrade.from="{value}", then remove it and bounce again'
-    wait = ", wait until the records written before are processed" if _drains(back) else ""
+    wait = ", wait until the records written before are processed" if drains else ""
     return f'set upgrade.from="{value}" again and bounce every member, still as {target}{wait}, then bounce to {origin}'
 
 
-def _drains(back: Upgrade) -> bool:
+def _drains(back: Upgrade, absent: frozenset[TopologyFeature]) -> bool:
     """Whether records are in a format that the release to which the group returns cannot read."""
-    return not RECORD_FORMAT_CHANGES.keys().isdisjoint(obstacles(back.origin, back.target))
+    in_the_way = without_features(obstacles(back.origin, back.target), absent)
+    return not RECORD_FORMAT_CHANGES.keys().isdisjoint(in_the_way)

@@ -97,6 +97,8 @@ class NodeSeen:
     """Whether it is a controller that votes."""
     is_caught_up: bool | None = None
     """Whether it has all of the metadata that is committed; None: unknown."""
+    last_fetch_ms: int | None = None
+    """When it has fetched metadata last, by the clock of the active controller; None: unknown."""
 
 
 @frozen(kw_only=True)
@@ -148,21 +150,26 @@ class ClusterMemory:
     returns: Mapping[str, int] = field(factory=dict, hash=False)
     """How often each instance has gone and returned."""
     most_under_replicated: int = 0
+    fetches: Mapping[str, int | None] | None = field(default=None, hash=False)
+    """When each instance had fetched metadata last, at the first look after the commands had ended; None: before."""
 
 
-def remember(_state: RollState, memory: ClusterMemory | None, seen: ClusterObservation) -> ClusterMemory:
+def remember(state: RollState, memory: ClusterMemory | None, seen: ClusterObservation) -> ClusterMemory:
     """Return what is remembered after a look."""
     nodes = {name: seen.of(name) for name in seen.node_ids}
     there = frozenset(name for name, node in nodes.items() if node and node.is_broker)
+    fetches = memory.fetches if memory else None
+    if fetches is None and state.commands_ended and not seen.problem:
+        fetches = {name: node.last_fetch_ms if node else None for name, node in nodes.items()}
     if memory is None:
-        return ClusterMemory(there=there, most_under_replicated=len(seen.under_replicated))
+        return ClusterMemory(there=there, most_under_replicated=len(seen.under_replicated), fetches=fetches)
     if seen.problem:
         return memory
     returns = dict(memory.returns)
     for name in there - memory.there:
         returns[name] = returns.get(name, 0) + 1
     most = max(memory.most_under_replicated, len(seen.under_replicated))
-    return evolve(memory, there=there, returns=returns, most_under_replicated=most)
+    return evolve(memory, there=there, returns=returns, most_under_replicated=most, fetches=fetches)
 
 
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------
@@ -182,7 +189,18 @@ def _no_crash_loop(_state: RollState, watch: RollWatch, _seen: ClusterObservatio
     return None
 
 
-def _returned(state: RollState, _watch: RollWatch, seen: ClusterObservation) -> GateResult | None:
+def _is_silent(watch: RollWatch, seen: ClusterObservation, name: str) -> bool:
+    """Whether a controller without a broker has fetched nothing since its command ended.
+
+    Until others commit more metadata, one that is gone has all that is committed.
+    """
+    node, fetches = seen.of(name), watch.memory.fetches or {}
+    if node is None or node.is_broker or node.last_fetch_ms is None:
+        return False
+    return fetches.get(name) == node.last_fetch_ms
+
+
+def _returned(state: RollState, watch: RollWatch, seen: ClusterObservation) -> GateResult | None:
     if state.step is None or _is_once(state) or seen.problem:
         return None
     more = {"is_patient": state.plan.verbs == (BY_HAND,)}
@@ -191,6 +209,9 @@ def _returned(state: RollState, _watch: RollWatch, seen: ClusterObservation) -> 
             text = f"{name} is not registered"
             kind = DeviationKind.NOT_RETURNED
             return waiting("returned", kind, text, f"{name} is registered", instances=(name,), **more)
+        if _is_silent(watch, seen, name):
+            text, kind = f"{name} has not fetched metadata since its command ended", DeviationKind.NOT_RETURNED
+            return waiting("returned", kind, text, f"{name} fetches metadata", instances=(name,), **more)
     return passed("returned", f"{shortened(state.step.instances)} registered")
 
 
@@ -304,7 +325,7 @@ CLUSTER_GATES: Final = (
     ),
     RollGate(
         "returned",
-        "the registered brokers, with the nodes of the step",
+        "the registered brokers, and the controllers that fetch metadata, with the nodes of the step",
         "the node that was restarted has to be back before the next one",
         "--timeout",
         _AFTER,

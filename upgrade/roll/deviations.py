@@ -135,7 +135,8 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         "tasks warm up on another instance, until probing.rebalance.interval.ms finds them caught up"
     ),
     DeviationKind.LAG: DeviationMeaning(
-        "tasks restore their state, or the application is slower than its input: see the lag of the group"
+        "tasks restore their state, or there is nothing that they could commit: no broker shows how far they are until "
+        "they commit"
     ),
     DeviationKind.NO_COMMITS: DeviationMeaning(
         "a task has an owner and does not commit: it restores its state, is stuck in a record, or commits more rarely "

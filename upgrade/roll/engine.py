@@ -13,6 +13,7 @@ from upgrade.roll.journal import (
     FOUND,
     BackPlanned,
     CommandEnded,
+    CommandIntended,
     DeviationFound,
     RollEnded,
     RollRecord,
@@ -135,6 +136,16 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
     return _judged(state, watch, seen, GatePhase.ROUND, results, WriteRecord(verified))
 
 
+def intended(decision: RunCommand, seen: O) -> CommandIntended:
+    """Return the record of a command that is about to be run."""
+    return CommandIntended(
+        step=decision.step,
+        instance=decision.instance,
+        verb=decision.verb,
+        before=tuple(sorted(seen.incarnations(decision.instance))),
+    )
+
+
 def began(decision: BeginStep, seen: O, expectation: Expectation = NO_FORECAST) -> StepBegan:
     """Return the record of a step that begins."""
     return StepBegan(
@@ -157,14 +168,9 @@ def _going_back(state: RollState) -> RollDecision:
 
 
 def _next_step(state: RollState, roll_round: RollRound, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollDecision:
-    if not roll_round.has_way_back and state.at not in state.consents:
-        text = f"{roll_round.text}: there is no way back instance by instance afterwards: {roll_round.back}"
-        return AskOperator(
-            ABOUT_WAY_BACK, text, _options(state, (SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP))
-        )
-    if roll_round.needs and state.at not in state.consents:
-        text = f"{roll_round.text}: no broker shows whether it can begin: {roll_round.needs}"
-        return AskOperator(ABOUT_NEEDS, text, (SafeOption.CONTINUE, SafeOption.STOP), state.steps + 1)
+    for position in state.asked_together:
+        if position not in state.consents and (question := _question_before(state, state.rounds[position])):
+            return question
     instances = next_instances(state, roll_round, rules.leader(seen))
     if state.suspects.intersection(instances):  # it is they that disturb the group
         return BeginStep(state.steps + 1, roll_round, instances)
@@ -172,8 +178,25 @@ def _next_step(state: RollState, roll_round: RollRound, watch: RollWatch, seen: 
     return _judged(state, watch, seen, GatePhase.BEFORE, results, BeginStep(state.steps + 1, roll_round, instances))
 
 
+def _question_before(state: RollState, roll_round: RollRound) -> AskOperator | None:
+    """Return what is asked before a round."""
+    if not roll_round.has_way_back:
+        text = f"{roll_round.text}: there is no way back instance by instance afterwards: {roll_round.back}"
+        return AskOperator(
+            ABOUT_WAY_BACK, text, _options(state, (SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP))
+        )
+    if roll_round.needs:
+        text = f"{roll_round.text}: no broker shows whether it can begin: {roll_round.needs}"
+        return AskOperator(ABOUT_NEEDS, text, (SafeOption.CONTINUE, SafeOption.STOP), state.steps + 1)
+    return None
+
+
 def next_instances(state: RollState, roll_round: RollRound, leader: str | None) -> tuple[str, ...]:
-    """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order."""
+    """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order.
+
+    The leader is the one that is seen, or else the one that an operator has named.
+    """
+    leader = leader or state.plan.leader
     remaining = state.remaining
     if roll_round.at_once:
         return remaining

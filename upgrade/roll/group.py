@@ -26,16 +26,14 @@ from upgrade.roll.gates import (
     shortened,
     waiting,
 )
-from upgrade.roll.group_observation import NO_MEMBERS, GroupObservation, MemberSeen, remember
-from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig, RoundAction
+from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation, MemberSeen, remember
+from upgrade.roll.group_progress import commits, lag, unowned
+from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
 from upgrade.roll.state import RollState
 from upgrade.roll.static_members import static_gate
-from upgrade.upgrade_from import PINNED_VERSIONS
+from upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
 
 _LOOP_JOINS: Final = 3
-_MARKER: Final = 1
-"""The lag of a partition of which all is processed: a transaction ends with a marker, which nobody reads."""
-_AT_REST: Final = "the group is not stable yet"
 
 
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------
@@ -51,10 +49,10 @@ def _no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) 
     for instance, ids in watch.memory.joined.items():
         if not instance:
             continue
-        before = len(state.step.before.get(instance, ())) if state.step else 0
+        joined = len(ids.difference(state.step.before.get(instance, ()) if state.step else ()))
         usual = state.plan.members_of(instance)
-        if len(ids) - before >= _LOOP_JOINS * usual:
-            text = f"{instance} has joined {len(ids) - before} times with {_members(usual)}"
+        if joined >= _LOOP_JOINS * usual:
+            text = f"{instance} has joined {joined} times with {_members(usual)}"
             return failed("crash-loop", DeviationKind.CRASH_LOOP, text, "members that stay", instance)
     return None
 
@@ -68,33 +66,18 @@ def _two_owners(_state: RollState, _watch: RollWatch, seen: GroupObservation) ->
     return passed("owners", f"{len(owners)} tasks, one owner each")
 
 
-def _unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    if _is_stopping(state) or not seen.state:
-        return None
-    unowned = watch.memory.unowned
-    if not unowned:
-        return passed("unowned", f"longest time without owner: {watch.memory.longest_unowned_s:.0f} s")
-    longest = max(seen.seconds - since for since in unowned.values())
-    limit = state.plan.limits.max_unowned_s
-    text = f"{shortened(sorted(unowned))} without owner for {longest:.0f} s"
-    expected = f"an owner within {limit:g} s"
-    if longest > limit:
-        return failed("unowned", DeviationKind.UNOWNED, text, expected)
-    return waiting("unowned", DeviationKind.UNOWNED, text, expected)
-
-
 def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether the instances of a step have joined: as many members as before, and none of the old ones."""
     step = state.step
     if step is None or _is_stopping(state):
         return None
     if not seen.state:
-        return waiting("returned", None, _AT_REST)
+        return waiting("returned", None, AT_REST)
     by_hand = state.plan.verbs == (BY_HAND,)
     for instance in step.instances:
         ids, before = seen.incarnations(instance), frozenset(step.before.get(instance, ()))
         expected = state.plan.members_of(instance)
-        if before <= ids and before and not ids - before:
+        if ids <= before and len(ids) >= expected:
             text = f"{instance} has not joined again: its members are those of before"
             kind = DeviationKind.STILL_RUNNING
         elif len(ids - before) < expected:
@@ -111,39 +94,56 @@ def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
 
 
 def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    """Whether the instances that were stopped are not counted any more."""
-    if state.step is None or not _is_stopping(state):
+    """Whether the instances that were stopped are not counted any more; after a round, every instance."""
+    if not _is_stopping(state):
         return None
-    there = [instance for instance in state.step.instances if seen.of(instance)]
+    if not seen.state:
+        return waiting("gone", None, AT_REST)
+    instances = state.step.instances if state.step else state.plan.names
+    there = [instance for instance in instances if seen.of(instance)]
     if there:
         text = f"{shortened(there)} still counted"
         more = {"instances": tuple(there), "is_patient": state.plan.verbs == (BY_HAND,)}
         return waiting("gone", DeviationKind.STILL_RUNNING, text, "no members", **more)
-    return passed("gone", f"{shortened(state.step.instances)} stopped")
+    return passed("gone", f"{shortened(instances)} stopped" if state.step else "every instance is stopped")
 
 
-def _config(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+def _config(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether each restarted instance is what the round makes it; after a round, every instance."""
     roll_round = state.round
     if roll_round is None or _is_stopping(state):
         return None
-    if state.step and _returned(state, _watch, seen).status is not GateStatus.PASSED:  # type: ignore[union-attr]
+    if state.step and _returned(state, watch, seen).status is not GateStatus.PASSED:  # type: ignore[union-attr]
         return waiting("config", None, "after it has joined")
     if not seen.is_stable:
-        return waiting("config", None, _AT_REST)
+        return waiting("config", None, AT_REST)
     instances = state.step.instances if state.step else state.plan.names
-    return _configs_judged(seen, instances, roll_round.config, roll_round.before)
+    may_be_stopped = state.step is not None and watch.waited(seen) < state.plan.limits.session_timeout_s
+    return _configs_judged(seen, instances, roll_round.config, roll_round.before, may_be_stopped=may_be_stopped)
 
 
 def _configs_judged(
-    seen: GroupObservation, instances: Iterable[str], wanted: InstanceConfig, old: InstanceConfig
+    seen: GroupObservation,
+    instances: Iterable[str],
+    wanted: InstanceConfig,
+    old: InstanceConfig,
+    *,
+    may_be_stopped: bool,
 ) -> GateResult:
+    """Judge the members of instances.
+
+    A stopped member is counted until its session times out, and need not be one of before: it may have been silent and
+    joined anew. Until then one that is as it was may be that.
+    """
     hidden: dict[str, None] = {}
     for instance in instances:
         for member in seen.of(instance):
             if wrong := judge_member(member, wanted, old):
                 kind, text = wrong
-                return failed("config", kind, f"{instance}: {text}", f"{instance} runs {wanted}", instance)
+                expected = f"{instance} runs {wanted}"
+                if may_be_stopped and judge_member(member, old, old) is None:
+                    return waiting("config", kind, f"{instance}: {text}", expected, instances=(instance,))
+                return failed("config", kind, f"{instance}: {text}", expected, instance)
             hidden.update(dict.fromkeys(_hidden(member, wanted, old)))
     return passed("config", "; ".join([f"as {wanted}", *hidden]))
 
@@ -176,14 +176,15 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> 
         yield f"its metadata does not tell {release} from {before}"
     if wanted.upgrade_from and wanted.upgrade_from not in PINNED_VERSIONS:
         yield "its metadata does not show upgrade.from"
-    if not wanted.upgrade_from and old.upgrade_from and old.upgrade_from not in PINNED_VERSIONS:
+    is_shown = member.protocol == "cooperative" and old.upgrade_from and implies_eager(old.upgrade_from)
+    if not wanted.upgrade_from and old.upgrade_from and old.upgrade_from not in PINNED_VERSIONS and not is_shown:
         yield "its metadata does not show that upgrade.from is gone"
 
 
 def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     """Whether the instances that are not touched are there as they were."""
     if not seen.state:
-        return waiting("others", None, _AT_REST)
+        return waiting("others", None, AT_REST)
     touched = {*(state.step.instances if state.step else ())}
     if state.is_going_back:
         # What is still to be restarted may be the reason to go back: it is gone, or not what it was to be.
@@ -204,19 +205,22 @@ def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
     if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
         text = f"{shortened(strangers)} is no instance of the plan"
         return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
-    return passed("others", f"{len(wanted)} other instances are there")
+    text = "one other instance is there" if len(wanted) == 1 else f"{len(wanted)} other instances are there"
+    return passed("others", text)
 
 
 def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
     expected = "a stable group"
     if not seen.state:
-        return waiting("stable", None, _AT_REST)
+        return waiting("stable", None, AT_REST)
     if _has_nobody(state):
         if seen.state in NO_MEMBERS:
             return passed("stable", seen.state)
         return waiting("stable", DeviationKind.NOT_STABLE, f"{seen.state}, and every instance is stopped", "no members")
     if not seen.is_stable:
-        return waiting("stable", DeviationKind.NOT_STABLE, seen.state, expected)
+        # That nobody is there another gate says: an instance does not return, or is gone.
+        kind = None if seen.state in NO_MEMBERS else DeviationKind.NOT_STABLE
+        return waiting("stable", kind, seen.state, expected)
     if rejoining := [member.label or member.member_id for member in seen.members if member.rejoins]:
         return waiting("stable", DeviationKind.NOT_STABLE, f"{shortened(rejoining)} about to rejoin", expected)
     return passed("stable", seen.state)
@@ -226,7 +230,7 @@ def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
     if _has_nobody(state):
         return None
     if not seen.is_stable:
-        return waiting("versions", None, _AT_REST)
+        return waiting("versions", None, AT_REST)
     sent = tuple(sorted({member.used_version for member in seen.members if member.used_version is not None}))
     text = f"members send {_numbers(sent)}"
     # A forecast that is unsafe, or of another restart, is none of what an operator goes on with.
@@ -257,38 +261,6 @@ def _no_probing(state: RollState, _watch: RollWatch, seen: GroupObservation) -> 
         text = f"a probing rebalance of {shortened(scheduled)} is scheduled"
         return waiting("probing", DeviationKind.PROBING, text, "no probing rebalance")
     return passed("probing", "no probing rebalance is scheduled")
-
-
-def _lag(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    if _has_nobody(state):
-        return None
-    limit = state.plan.limits.max_lag
-    if not seen.is_stable:
-        return waiting("lag", None, _AT_REST)
-    if seen.offsets is None:
-        return waiting("lag", DeviationKind.LAG, "offsets are not known", f"a lag of at most {limit:,}")
-    lags = {partition: offsets.lag for partition, offsets in seen.offsets.items()}
-    above = sorted(partition for partition, lag in lags.items() if lag is not None and lag > limit)
-    most = max((lag for lag in lags.values() if lag is not None), default=0)
-    if above:
-        text = f"lag of up to {most:,} records: {shortened(above)}"
-        return waiting("lag", DeviationKind.LAG, text, f"a lag of at most {limit:,}")
-    return passed("lag", f"at most {most:,} records")
-
-
-def _commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    """Whether each partition that has something to commit was committed since the commands had ended."""
-    if _has_nobody(state) or seen.offsets is None or watch.memory.offsets is None:
-        return None
-    begun, now = watch.memory.offsets, seen.offsets
-    # A lag that is not known now is taken for what it was.
-    lags = {each: begun[each].lag if now[each].lag is None else now[each].lag for each in begun.keys() & now.keys()}
-    have_some = [partition for partition, lag in lags.items() if (lag or 0) > _MARKER]
-    stuck = sorted(each for each in have_some if (now[each].committed or 0) <= (begun[each].committed or 0))
-    if stuck:
-        text = f"nothing is committed of {shortened(stuck)}"
-        return waiting("commits", DeviationKind.NO_COMMITS, text, "commits advance")
-    return passed("commits", f"{len(have_some)} partitions with records advance" if have_some else "nothing to commit")
 
 
 _AFTER: Final = frozenset({GatePhase.AFTER})
@@ -323,7 +295,7 @@ GROUP_GATES: Final = (
     ),
     RollGate(
         "returned",
-        "member ids of the instance, with those before the step",
+        "member ids of the instance, with those before its command",
         "a stopped member is counted until its session times out, so that a stable group shows nothing",
         "--timeout",
         _AFTER,
@@ -334,13 +306,14 @@ GROUP_GATES: Final = (
         "members of stopped instances, with none",
         "old and new members must not meet",
         "--timeout",
-        _AFTER,
+        _DONE,
         _gone_gate,
     ),
     RollGate(
         "config",
         "versions and protocol of a member, with its release and upgrade.from",
-        "the old release, a missing or another upgrade.from; after a round, of every instance",
+        "the old release (after a session: until then it may be the stopped member), a missing or another "
+        "upgrade.from; after a round, of every instance",
         "",
         _DONE,
         _config,
@@ -355,11 +328,11 @@ GROUP_GATES: Final = (
     ),
     RollGate(
         "unowned",
-        "the time since a task's owner was stopped, with the limit",
+        "the longest time of a task without owner since the step began, with the limit",
         "nobody processes its records",
         "--max-unowned",
         _AT_BOTH,
-        _unowned,
+        unowned,
     ),
     RollGate(
         "stable",
@@ -387,19 +360,19 @@ GROUP_GATES: Final = (
     ),
     RollGate(
         "lag",
-        "end offsets, with committed ones",
-        "restoring takes long, or the instances that are left are too slow",
+        "of each task, end offsets of its changelogs, with what its owner had of them when it joined; then commits",
+        "a store is restored before its task goes on",
         "--max-lag",
-        _AT_BOTH,
-        _lag,
+        _AFTER,
+        lag,
     ),
     RollGate(
         "commits",
-        "committed offsets, with those when the commands had ended",
+        "committed offsets, with the first ones after the commands with the same owner",
         "a member can be stable and process nothing",
         "--timeout",
         _AFTER,
-        _commits,
+        commits,
     ),
 )
 
@@ -419,10 +392,15 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     before, now = state.step.owners, seen.owners()
     moved = {task: now.get(task, "") for task, owner in sorted(before.items()) if now.get(task, "") != owner}
     outcomes = state.step.expectation.outcomes
+    longest = watch.memory.longest_unowned_s
+    # An owner stops after the look at which the time begins, and another one has the task before that of its end.
+    at_least = max(0.0, longest - 2 * watch.memory.longest_gap_s)
     return {
         "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
         "moved": moved,
-        "unowned_seconds": round(watch.memory.longest_unowned_s, 1),
+        "unowned_seconds": round(longest, 1),
+        "unowned_seconds_at_least": round(at_least, 1),
+        "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
         "seconds": round(watch.waited(seen), 1),
         "as_forecast": any(dict(outcome.moved) == moved for outcome in outcomes) if outcomes else None,
     }
@@ -440,18 +418,15 @@ GROUP_RULES: Final = RollRules(GROUP_GATES, remember, happened, _leader, observe
 
 
 def _is_stopping(state: RollState) -> bool:
-    return state.round is not None and state.round.action is RoundAction.STOP
+    return state.is_stopping
 
 
 def _running(state: RollState) -> tuple[str, ...]:
-    """Return the instances that have to be there: those of a step that starts them, too."""
-    touched = state.step.instances if state.step else ()
-    stopped = state.stopped.union(touched) if _is_stopping(state) else state.stopped.difference(touched)
-    return tuple(name for name in state.plan.names if name not in stopped)
+    return state.running
 
 
 def _has_nobody(state: RollState) -> bool:
-    return not _running(state)
+    return state.has_nobody
 
 
 @cache

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import field, frozen
 
 from upgrade.releases import Release
-from upgrade.roll.plan import BY_HAND
+from upgrade.roll.plan import BY_HAND, RoundAction
 from upgrade.roll.state import RollState, StepInProgress
 
 STABLE: Final = "Stable"
+REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 NO_MEMBERS: Final = ("Empty", "Dead")
 """The states of a group without members."""
+AT_REST: Final = "the group is not stable yet"
+"""What a gate says that needs metadata and assignments."""
 
 
 @frozen(kw_only=True)
@@ -66,6 +69,10 @@ class PartitionOffsets:
 
     committed: int | None = None
     end: int | None = None
+    task: str = ""
+    """The task that reads it; empty: unknown."""
+    owner: str = ""
+    """The member id of its owner."""
 
     @property
     def lag(self) -> int | None:
@@ -73,6 +80,19 @@ class PartitionOffsets:
         if self.end == 0:
             return 0
         return None if self.committed is None or self.end is None else max(0, self.end - self.committed)
+
+
+@frozen
+class StateBehind:
+    """How far the state of an active task was behind its changelogs, at most, when its owner joined."""
+
+    owner: str
+    """The member id."""
+    offsets: int | None
+    """As ``acceptable.recovery.lag`` counts; 0: it ran already; None: not shown."""
+
+
+_Owned = TypeVar("_Owned", PartitionOffsets, StateBehind)
 
 
 @frozen(kw_only=True)
@@ -86,7 +106,11 @@ class GroupObservation:
     """Why it is not described."""
     members: tuple[MemberSeen, ...] = ()
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
-    """By partition; None: they were not read."""
+    """By partition that a member owns; None: they were not read."""
+    offsets_problem: str = ""
+    """Why they were not read, if somebody tried to."""
+    state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
+    """By active task with state, as far as it is known which have any."""
     leader: str | None = None
     """The instance of the leader, if it is seen."""
 
@@ -118,11 +142,17 @@ class GroupMemory:
     """The member ids that each instance had."""
     touched: frozenset[str] = frozenset()
     """The tasks of instances that commands have touched."""
+    eager: frozenset[str] = frozenset()
+    """The tasks of eager members when the group was stable last: nobody processes them while it rebalances."""
     unowned: Mapping[str, float] = field(factory=dict, hash=False)
     """The tasks that nobody processes, since when."""
     longest_unowned_s: float = 0.0
+    longest_gap_s: float = 0.0
+    """The longest time between two looks: so exact are times."""
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
-    """The first ones after the commands."""
+    """The first ones of each partition after the commands with its present owner; None: none were read."""
+    state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
+    """The first ones that are known of each task with its present owner: what is written later is no lag of before."""
 
 
 def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservation) -> GroupMemory:
@@ -132,27 +162,48 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     for member in seen.members:
         joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
     # What is touched between two looks is without owner since the first of them.
-    unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last) | dict(memory.unowned)
+    suspended = memory.eager if seen.state in REBALANCING else frozenset()
+    unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last)
+    unowned = dict.fromkeys(suspended, seen.seconds) | unowned | dict(memory.unowned)
     longest = max([memory.longest_unowned_s, *(seen.seconds - since for since in unowned.values())])
+    eager = memory.eager
     if seen.is_stable:
         owned = _live_tasks(state, seen)
         known = {*unowned, *(state.step.owners if state.step else ()), *seen.owners()}
         unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
-    first = seen.offsets if state.commands_ended and memory.offsets is None else memory.offsets
+        eager = frozenset(task for member in seen.members if member.protocol == "eager" for task in member.active)
+    offsets, state_lags = memory.offsets, memory.state_lags
+    if state.commands_ended and seen.offsets is not None:
+        offsets = _first_of_owner(offsets or {}, seen.offsets)
+        shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
+        state_lags = _first_of_owner(shown, seen.state_lags)
     return GroupMemory(
         last=seen.seconds,
         joined=joined,
         touched=_touched_tasks(state),
+        eager=eager,
         unowned=unowned,
         longest_unowned_s=longest,
-        offsets=first,
+        offsets=offsets,
+        state_lags=state_lags,
+        longest_gap_s=max(memory.longest_gap_s, seen.seconds - memory.last),
     )
 
 
+def _first_of_owner(before: Mapping[str, _Owned], now: Mapping[str, _Owned]) -> dict[str, _Owned]:
+    """Return what there is now as it was first seen, with the same owner."""
+    return {
+        name: first if (first := before.get(name)) and first.owner == seen.owner else seen for name, seen in now.items()
+    }
+
+
 def _touched_tasks(state: RollState) -> frozenset[str]:
-    """Return the tasks of the instances that a command has touched."""
+    """Return the tasks of the instances that a command has touched; of a stopped group nobody has any."""
     if state.step is None:
         return frozenset()
+    starts = state.round is not None and state.round.action is RoundAction.START
+    if starts and state.plan.verbs != (BY_HAND,):
+        return frozenset(state.step.owners)
     touched = _touched(state.step)
     return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
 

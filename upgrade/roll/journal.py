@@ -52,7 +52,7 @@ class StepBegan:
     step: int
     instances: tuple[str, ...]
     before: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """The member ids of each of its instances."""
+    """The member ids of each of its instances; those of an intent come to them."""
     owners: Mapping[str, str] = field(factory=dict, hash=False)
     """The instance of each task, of the whole group."""
     expectation: Expectation = NO_FORECAST
@@ -65,6 +65,8 @@ class CommandIntended:
     step: int
     instance: str
     verb: str
+    before: tuple[str, ...] = ()
+    """The member ids of the instance in the last look: one that was silent has another than when the step began."""
 
 
 @frozen(kw_only=True)

@@ -108,7 +108,7 @@ class RollLimits:
     max_unowned_s: float = DEFAULT_MAX_UNOWNED_S
     """How long a task may have no owner."""
     max_lag: int = DEFAULT_MAX_LAG
-    """The lag of a partition that is accepted."""
+    """How many offsets the state of a task may be behind when its owner joins."""
     session_timeout_s: float = DEFAULT_SESSION_S
     """After so long a member that failed is not counted any more."""
 
@@ -128,10 +128,21 @@ class RollPlan:
     batch: int = 1
     canary: str | None = None
     """The instance that is alone in the first step of each round."""
+    leader: str | None = None
+    """The instance that leads, as an operator says; it counts where a look does not show the leader."""
     limits: RollLimits = field(factory=RollLimits)
     notes: tuple[str, ...] = ()
     kind: str = GROUP
     """What is rolled: ``group`` or ``brokers``."""
+    bounced: tuple[str, ...] = ()
+    """The instances that an interrupted upgrade has bounced: how is not known, and they are restarted first."""
+    begun: int = 0
+    """How many of the rounds it may have begun."""
+
+    @property
+    def has_leader_last(self) -> bool:
+        """Whether the leader has to be the last instance of a round."""
+        return any(roll_round.leader_last for roll_round in self.rounds)
 
     def members_of(self, instance: str) -> int:
         """Return how many members an instance has."""
@@ -159,6 +170,10 @@ def check_plan(plan: RollPlan) -> None:
         raise UpgradeError(f"{plan.name}: expected each instance once, got {', '.join(twice)} several times")
     if plan.canary is not None and plan.canary not in names:
         raise UpgradeError(f"expected one of {', '.join(names)} as the canary, got {plan.canary!r}")
+    if plan.leader is not None and plan.leader not in names:
+        raise UpgradeError(f"expected one of {', '.join(names)} as the leader, got {plan.leader!r}")
+    if plan.leader is not None and plan.leader == plan.canary and plan.has_leader_last:
+        raise UpgradeError(f"expected another canary than {plan.canary}, which leads and has to be the last instance")
     apart = any(roll_round.action in (RoundAction.STOP, RoundAction.START) for roll_round in plan.rounds)
     if apart and RESTART in plan.verbs:
         raise UpgradeError("the plan stops all instances before it starts them: expected a stop and a start command")

@@ -43,6 +43,7 @@ class StepInProgress:
     number: int
     instances: tuple[str, ...]
     before: Mapping[str, tuple[str, ...]] = field(hash=False)
+    """What each instance was before its commands, as ``RollObservation.incarnations``."""
     owners: Mapping[str, str] = field(hash=False)
     expectation: Expectation
     ended: Mapping[tuple[str, str], CommandEnded | None] = field(factory=dict, hash=False)
@@ -71,6 +72,8 @@ class RollState:
     """What each instance runs; while a command is under way, what it is to run."""
     stopped: frozenset[str] = frozenset()
     """The instances that were stopped and not started."""
+    owners_before_stop: Mapping[str, str] = field(factory=dict, hash=False)
+    """The instance of each task when the group was stopped: nobody has it until the group is started."""
     done: frozenset[str] = frozenset()
     """The instances that have passed in this round."""
     steps: int = 0
@@ -78,7 +81,7 @@ class RollState:
     step: StepInProgress | None = None
     confirmed: bool = False
     consents: frozenset[int] = frozenset()
-    """The rounds without a way back that an operator has agreed to."""
+    """The rounds that an operator has agreed to: without a way back, or with needs that no broker shows."""
     deviation: DeviationFound | None = None
     """The one that waits for an answer."""
     accepted: frozenset[tuple[int, DeviationKind]] = frozenset()
@@ -99,6 +102,29 @@ class RollState:
     def round(self) -> RollRound | None:
         """The round that is under way; None after the last one."""
         return self.rounds[self.at] if self.at < len(self.rounds) else None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether instances are stopped, to be started later."""
+        return self.round is not None and self.round.action is RoundAction.STOP
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The instances that have to be there: those of a step that starts them, too."""
+        touched = self.step.instances if self.step else ()
+        stopped = self.stopped.union(touched) if self.is_stopping else self.stopped.difference(touched)
+        return tuple(name for name in self.plan.names if name not in stopped)
+
+    @property
+    def has_nobody(self) -> bool:
+        """Whether no instance has to be there."""
+        return not self.running
+
+    @property
+    def asked_together(self) -> tuple[int, ...]:
+        """The rounds about which is asked before this one: who waits between a stop and a start waits for everybody."""
+        stops = self.round is not None and self.round.action is RoundAction.STOP
+        return tuple(range(self.at, min(self.at + 1 + stops, len(self.rounds))))
 
     @property
     def remaining(self) -> tuple[str, ...]:
@@ -131,7 +157,7 @@ class RollState:
     def begun_rounds(self) -> tuple[RollRound, ...]:
         """The rounds of which something was done, in order."""
         has_begun = bool(self.done) or bool(self.step and not self.step.is_untouched)
-        return self.rounds[: self.at + has_begun]
+        return self.rounds[: max(self.at + has_begun, 0 if self.is_going_back else self.plan.begun)]
 
     @property
     def can_return(self) -> bool:
@@ -169,8 +195,9 @@ def _checked(state: RollState | None, record: RollRecord, source: str, number: i
 
 def begin(plan: RollPlan) -> RollState:
     """Return the state before anything was done."""
-    first = plan.rounds[0].before
-    return RollState(plan=plan, rounds=plan.rounds, configs={instance.name: first for instance in plan.instances})
+    furthest, before = plan.rounds[max(0, plan.begun - 1)].config, plan.rounds[0].before
+    configs = {name: furthest if name in plan.bounced else before for name in plan.names}
+    return RollState(plan=plan, rounds=plan.rounds, configs=configs, suspects=frozenset(plan.bounced))
 
 
 class _Unexpected(ValueError):
@@ -206,7 +233,7 @@ def _began(record: StepBegan, state: RollState) -> RollState:
         number=record.step,
         instances=record.instances,
         before=record.before,
-        owners=record.owners,
+        owners=record.owners or state.owners_before_stop,
         expectation=record.expectation,
     )
     return evolve(state, step=step, steps=record.step)
@@ -227,7 +254,14 @@ def _intended(record: CommandIntended, state: RollState) -> RollState:
     if state.round and makes and record.instance in configs:
         configs = {**configs, record.instance: state.round.config}
     ended = {**step.ended, (record.instance, record.verb): None}
-    return evolve(state, configs=configs, step=evolve(step, ended=ended, touched=step.touched | {record.instance}))
+    before = {*step.before.get(record.instance, ()), *record.before}
+    step = evolve(
+        step,
+        ended=ended,
+        touched=step.touched | {record.instance},
+        before={**step.before, record.instance: tuple(sorted(before))},
+    )
+    return evolve(state, configs=configs, step=step)
 
 
 @_after.register
@@ -249,6 +283,7 @@ def _passed(record: StepPassed, state: RollState) -> RollState:
         step=None,
         done=state.done | passed,
         stopped=stopped,
+        owners_before_stop=step.owners if is_stop else {},
         suspects=state.suspects - passed,
         waits=state.waits + 1,
     )
@@ -301,7 +336,7 @@ def _consented(about: str, state: RollState) -> RollState:
     if about == ABOUT_PLAN:
         return evolve(state, confirmed=True)
     if about in (ABOUT_WAY_BACK, ABOUT_NEEDS):
-        return evolve(state, consents=state.consents | {state.at})
+        return evolve(state, consents=state.consents.union(state.asked_together))
     if about == ABOUT_FORECAST and state.step:
         return evolve(state, step=evolve(state.step, unchecked=True))
     return state

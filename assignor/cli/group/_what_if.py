@@ -153,7 +153,9 @@ def _summary(outcome: Outcome) -> str:
 
 def _details(outcome: Outcome) -> Iterator[str]:
     yield from (f"- UNSAFE: {text}" for text in outcome.violations)
-    if not outcome.at_rest:
+    if outcome.probes_in_vain:
+        yield "- a probing rebalance follows in each probing.rebalance.interval.ms, and moves nothing"
+    elif not outcome.at_rest:
         yield f"- tasks still warm up after {count(outcome.rebalances, 'rebalance')}; those that follow were not played"
     moved = [f"- {row.task} moves from {row.origin} to {row.target or 'nobody'}" for row in outcome.moved]
     yield from _first(moved)

@@ -155,7 +155,8 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     "operation",
     metavar="STEP",
     help="Forecast what a step does to the group: restart WHICH, stop WHICH, add, or upgrade WHICH RELEASE "
-    "[upgrade.from=VALUE]. WHICH as with --restarted; restart all and upgrade all: the cheapest order.",
+    "[upgrade.from=VALUE]. WHICH as with --restarted, several at a time with commas; restart all and upgrade all: the "
+    "cheapest order.",
 )
 @click.option(
     "--config",

@@ -44,5 +44,10 @@ class RollAnswers:
         if not sys.stdin.isatty() or options.as_json:
             return None
         choices = click.Choice([option.value for option in question.options])
-        with self._interrupts.at_once():
-            return Decided(SafeOption(click.prompt("decision", type=choices, err=True)), by_option("at the terminal"))
+        try:
+            with self._interrupts.at_once():
+                typed = click.prompt("decision", type=choices, err=True)
+        except (click.Abort, OSError):  # a signal, the end of the input, or a terminal that is closed
+            self._view.note("")  # the line of the question ends
+            return None
+        return Decided(SafeOption(typed), by_option("at the terminal"))

@@ -15,12 +15,14 @@ from click.core import ParameterSource
 
 from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll._instances import InstancesError, read_instances
+from assignor.formats.text import count, join_names
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
 from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.client.errors import ApiError, ClusterError
 from upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
 from upgrade.cluster.features.catalog import METADATA_VERSION
+from upgrade.cluster.features.dialects import Code
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from upgrade.errors import UpgradeError
 from upgrade.roll.cluster import ClusterObservation, NodeSeen
@@ -31,8 +33,10 @@ LOOK_SECONDS: Final = 10.0
 """How long a look at the cluster may take."""
 NO_FORECAST_OF_NODES: Final = "partitions follow their replicas"
 _OF_GROUPS: Final = (
-    *("batch", "offline", "without", "max_unowned", "max_lag", "settings_file", "state", "no_forecast"),
+    *("batch", "leader", "offline", "without", "max_unowned", "max_lag", "settings_file", "state", "no_forecast"),
 )
+_LEAST_VOTERS: Final = 3
+"""Of which one may be away."""
 _FIRST_OF_4: Final = (4,)
 
 
@@ -53,6 +57,36 @@ def refuse_group_options(context: click.Context) -> None:
             raise click.UsageError(f"{parameters[name]} is for a group, without --brokers")
 
 
+def describe_cluster(client: FeatureClient) -> ClusterHealth:
+    """Describe a cluster before its plan.
+
+    Raises:
+        UpgradeError: It has ZooKeeper, this user may not describe all of it, or it does not answer.
+    """
+    try:
+        health = client.describe_health()
+        # Twice: a topic may have been deleted in between.
+        hidden = client.describe_stored_topics() - health.replicas.topics
+        if hidden:
+            health = client.describe_health()
+            hidden &= client.describe_stored_topics() - health.replicas.topics
+    except ApiError as error:
+        if error.code == Code.UNSUPPORTED_VERSION.value:
+            raise UpgradeError(
+                f"{client.bootstrap}: expected a cluster in KRaft mode, got a broker without a metadata quorum: it has "
+                "ZooKeeper, and each step changes the configuration of every broker; do what plan --brokers prints"
+            ) from error
+        if error.code == Code.CLUSTER_AUTHORIZATION_FAILED.value:
+            raise UpgradeError(f"{error.name}: roll --brokers needs DESCRIBE on the cluster") from error
+        raise
+    if hidden:
+        raise UpgradeError(
+            "roll --brokers needs DESCRIBE on all topics, to see whether their replicas are in sync: this user may not "
+            f"describe {join_names(sorted(hidden))}"
+        )
+    return health
+
+
 def plan_cluster(
     health: ClusterHealth, target: str, origin: str | None, instances: Path | None, assume: str | None = None
 ) -> ClusterPlan:
@@ -70,8 +104,10 @@ def plan_cluster(
     ids = node_ids(health, instances)
     if origin is None and running.line == wanted.line:
         raise UpgradeError(
-            f"the brokers run {running.line}, and no request tells its patch releases apart: --from says which one runs"
+            f"the brokers run {running.line}, and no request shows which patch release: expected --from with it, such "
+            f'as --from {running.line}.0; a broker logs it as "Kafka version" when it starts'
         )
+    _check_shown(health, running, wanted)
     if running.number == wanted.number and named >= wanted.newest:
         return ClusterPlan(None, ids)
     return ClusterPlan(advise_brokers(running, wanted, MetadataMode.KRAFT, named), ids)
@@ -84,6 +120,32 @@ def _oldest_release(health: ClusterHealth) -> BrokerRelease:
     highest = min(features.supported[METADATA_VERSION][1] for features in health.features.values())
     name = NEWEST_CATALOG.level_name(METADATA_VERSION, highest)
     return broker_release(name.partition("-")[0])
+
+
+def _check_shown(health: ClusterHealth, running: BrokerRelease, wanted: BrokerRelease) -> None:
+    """Refuse brokers of another release line than the two: the plan, and its way back, would not be theirs."""
+    expected = {running.newest.level, wanted.newest.level}
+    for node, features in sorted(health.features.items()):
+        if (highest := features.supported[METADATA_VERSION][1]) not in expected:
+            raise UpgradeError(
+                f"expected brokers of {running} or {wanted}, got broker {node}, which supports metadata.version up to "
+                f"{NEWEST_CATALOG.level_name(METADATA_VERSION, highest)}"
+            )
+
+
+def notes_of(health: ClusterHealth) -> Iterator[str]:
+    """Yield what the roll does not do, and what it cannot avoid."""
+    voters = health.quorum.voters
+    for node in sorted(health.quorum.observers.keys() - {*health.replicas.brokers, *voters}):
+        yield (
+            f"node {node} reads the metadata, and is neither a broker that is registered nor a controller that votes: "
+            "it is not part of this roll"
+        )
+    if len(voters) < _LEAST_VOTERS:
+        yield (
+            f"{count(len(voters), 'controller')}, fewer than {_LEAST_VOTERS}: while one of them restarts, no majority "
+            "is left, and no metadata changes"
+        )
 
 
 def node_ids(health: ClusterHealth, instances: Path | None) -> Mapping[str, int]:
@@ -119,12 +181,16 @@ def ids_of(instances: Iterable[RollInstance]) -> Mapping[str, int]:
 def finalize_command(
     servers: str, command_config: Path | None, release: str, assume: str | None = None
 ) -> CommandTemplate:
-    """Return the command that raises the levels: this program's own ``features upgrade``."""
+    """Return the command that raises the levels: this program's own ``features upgrade``.
+
+    A controller that has become the active one learns only after a while what the others support, and until then
+    refuses, as if one of them had the old release.
+    """
     target = broker_release(release, assume)
     flag = "--release-version" if target.number >= _FIRST_OF_4 else "--metadata"
     config = ("--command-config", str(command_config)) if command_config else ()
     program = (sys.executable, "-m", "assignor", "features", "--bootstrap-server", servers, *config)
-    return CommandTemplate((*program, "upgrade", flag, target.line))
+    return CommandTemplate((*program, "upgrade", flag, target.line), again_if="support")
 
 
 def look_at_cluster(
@@ -156,6 +222,7 @@ def _nodes(health: ClusterHealth) -> Iterator[tuple[int, NodeSeen]]:
                 metadata_levels=features.supported.get(METADATA_VERSION) if features else None,
                 is_voter=node in health.quorum.voters,
                 is_caught_up=health.quorum.has_committed(node),
+                last_fetch_ms=health.quorum.fetched.get(node),
             ),
         )
 

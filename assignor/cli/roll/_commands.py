@@ -13,27 +13,23 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import IO, Final
 
 from attrs import frozen
 
+from assignor.cli.roll._secrets import without_secrets
 from upgrade.errors import UpgradeError
-from upgrade.redaction import hide, hide_credentials
 
 _PLACEHOLDER: Final = re.compile(r"\{(instance|release|upgrade_from|round|group)\}")
 _LIKE_ONE: Final = re.compile(r"\{([a-z_]+)\}")
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9_%+=:,./@][A-Za-z0-9_%+=:,./@-]*")
 """What no shell, and no program that reads options, takes for more than a text."""
 _PREFIX: Final = "ROLL_"
-_TAIL_BYTES: Final = 2_000
-_SECRET_NAMES: Final = re.compile(r"(?i)(password|passwd|secret|token|credential|api_?key|private_?key)")
-_SECRET_TEXTS: Final = re.compile(
-    r"(?i)((?:password|passwd|secret|token|credentials?|api_?key|authorization)[\w.-]*[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|\S+)"
-)
-_HIDDEN: Final = "[hidden]"
-_LEAST_SECRET: Final = 4
+_TAIL_BYTES: Final = 1 << 16
+_KEPT_CHARACTERS: Final = 2_000
+"""Much less than what is read: a secret that is cut is not recognized."""
 _POLL_SECONDS: Final = 0.05
 _KILL_SECONDS: Final = 10.0
 KILLED: Final = 124
@@ -50,6 +46,8 @@ class CommandTemplate:
     """A command with placeholders."""
 
     words: tuple[str, ...]
+    again_if: str = ""
+    """A text of its output after which it may be run again, because it has done nothing and comes too early."""
 
     @classmethod
     def parse(cls, text: str) -> CommandTemplate:
@@ -111,7 +109,7 @@ def run_command(
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            return CommandResult(NOT_FOUND, f"{template.words[0]} cannot be started: {error}", 0.0)
+            return CommandResult(NOT_FOUND, without_secrets(f"{template.words[0]} cannot be started: {error}"), 0.0)
         note = ""
         while process.poll() is None:
             if time.monotonic() - started > timeout_s:
@@ -120,10 +118,7 @@ def run_command(
                 break
             wait(_POLL_SECONDS)
         status = KILLED if note else process.returncode
-        size = output.seek(0, os.SEEK_END)
-        output.seek(max(0, size - _TAIL_BYTES))
-        text = output.read(_TAIL_BYTES).decode(errors="replace").strip()
-        return CommandResult(status, without_secrets(text) + note, round(time.monotonic() - started, 1))
+        return CommandResult(status, _kept(output) + note, round(time.monotonic() - started, 1))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -134,21 +129,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(_KILL_SECONDS)
 
 
-def without_secrets(text: str) -> str:
-    """Return the output of a command without what is probably a secret.
-
-    Known are passwords of this process, values of variables of the environment whose name says so, credentials in
-    addresses, and what follows such a name.
-
-    >>> without_secrets("login with password=hunter2")
-    'login with password=[hidden]'
-    """
-    for value in sorted(_secret_values(), key=len, reverse=True):
-        text = text.replace(value, _HIDDEN)
-    return _SECRET_TEXTS.sub(rf"\1{_HIDDEN}", hide_credentials(hide(text)))
-
-
-def _secret_values() -> Iterator[str]:
-    for name, value in os.environ.items():
-        if _SECRET_NAMES.search(name) and len(value) >= _LEAST_SECRET:
-            yield value
+def _kept(output: IO[bytes]) -> str:
+    """Return the end of what a command has printed, without secrets."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - _TAIL_BYTES))
+    text = output.read(_TAIL_BYTES).decode(errors="replace").strip()
+    return without_secrets(text)[-_KEPT_CHARACTERS:]

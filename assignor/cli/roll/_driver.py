@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from assignor.cli.roll._commands import CommandResult, CommandTemplate, run_command
 from assignor.cli.roll._journal_file import JournalFile
@@ -23,6 +23,7 @@ from upgrade.roll.engine import (
     WriteRecord,
     began,
     decide,
+    intended,
     watching,
 )
 from upgrade.roll.expectation import Expectation
@@ -30,15 +31,18 @@ from upgrade.roll.gates import RollObservation, RollRules, RollWatch
 from upgrade.roll.journal import (
     BY_OPERATOR,
     CommandEnded,
-    CommandIntended,
     JournalLine,
     QuestionAnswered,
     RollRecord,
+    StepPassed,
 )
 from upgrade.roll.plan import BY_HAND
 from upgrade.roll.state import RollState
 
 _NAP_SECONDS: Final = 0.1
+_AGAIN_SECONDS: Final = 5.0
+_MOST_TRIES: Final = 12
+"""Of a command that comes too early: for a minute."""
 
 
 class RollView(Protocol):
@@ -66,22 +70,40 @@ class Decided:
 
 
 class Interrupts:
-    """Ctrl-C and SIGTERM: the first lets the current step end, the second ends at once."""
+    """Ctrl-C, SIGTERM and a terminal that is closed: the first lets the current step end, a second one ends at once.
 
-    def __init__(self, note: Callable[[str], object]) -> None:
+    SIGHUP is never a second one: a shell may send it beside the kernel.
+    """
+
+    def __init__(self) -> None:
         self.is_asked = False
-        self._note = note
+        self._has_signal = False
+        self._is_told = False
+        self._ends_at_once = False
 
-    def _asked(self, _number: int, _frame: FrameType | None) -> None:
-        if self.is_asked:
-            raise KeyboardInterrupt
+    def ask(self) -> None:
+        """Let the current step end, and no other one begin."""
         self.is_asked = True
-        self._note("interrupted: the current step is finished first; once more ends at once, with an unknown outcome")
+
+    def tell(self, note: Callable[[str], object]) -> None:
+        """Say once that a step is finished first: a handler must not, which may have interrupted other output."""
+        if self.is_asked and not self._is_told:
+            self._is_told = True
+            note("interrupted: the current step is finished first; once more ends at once, with an unknown outcome")
+
+    def _asked(self, number: int, _frame: FrameType | None) -> None:
+        is_second = self._has_signal and number != signal.SIGHUP
+        self.is_asked = self._has_signal = True
+        if is_second or self._ends_at_once:
+            raise KeyboardInterrupt
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Catch the signals in a block."""
-        before = {number: signal.signal(number, self._asked) for number in (signal.SIGINT, signal.SIGTERM)}
+        """Catch the signals in a block; SIGHUP not if it was to be ignored, as by nohup."""
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            numbers.append(signal.SIGHUP)
+        before = {number: signal.signal(number, self._asked) for number in numbers}
         try:
             yield
         finally:
@@ -90,12 +112,47 @@ class Interrupts:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let Ctrl-C end a block at once: a question, during which nothing is under way."""
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        """Let a signal end a block with ``KeyboardInterrupt``: a question, during which nothing is under way."""
+        self._ends_at_once = True
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            self._ends_at_once = False
+
+
+class LastingView:
+    """A view whose output may be closed: a roll does not end in the middle of a step because nobody looks any more.
+
+    Args:
+        view: What shows the roll.
+        closed: Called once, when its output is closed.
+    """
+
+    def __init__(self, view: RollView, closed: Callable[[], object]) -> None:
+        self._view = view
+        self._closed = closed
+        self._is_closed = False
+
+    def record(self, line: JournalLine, state: RollState) -> None:
+        """Show that something was written into the journal."""
+        self._show(self._view.record, line, state)
+
+    def waiting(self, decision: KeepWaiting, state: RollState) -> None:
+        """Show that it is not there yet."""
+        self._show(self._view.waiting, decision, state)
+
+    def note(self, text: str) -> None:
+        """Show a line."""
+        self._show(self._view.note, text)
+
+    def _show(self, show: Callable[..., object], *what: object) -> None:
+        if self._is_closed:
+            return
+        try:
+            show(*what)
+        except OSError:
+            self._is_closed = True
+            self._closed()
 
 
 @frozen(kw_only=True)
@@ -104,8 +161,10 @@ class RollSettings:
 
     rules: RollRules[Any]
     look: Callable[[], RollObservation]
-    expect: Callable[[BeginStep], Expectation]
+    expect: Callable[[BeginStep, RollState], Expectation]
     """Return what is expected of a step, for the last look."""
+    compare: Callable[[RollState], Mapping[str, Any]] = lambda _state: {}
+    """Return what came of a step that has passed, beside its forecast."""
     commands: Mapping[str, CommandTemplate] = field(hash=False)
     """By verb."""
     ask: Callable[[AskOperator, RollState], Decided | None]
@@ -131,30 +190,40 @@ class _Drive:
 
     def run(self) -> RollState:
         watch, seen = RollWatch(), None
+        is_by_hand = self._state.plan.verbs == (BY_HAND,)
         while True:
+            if not is_by_hand:
+                self._with.interrupts.tell(self._with.view.note)
             seen = self._with.look() if seen is None else seen
             watch = watching(self._state, watch, seen, self._with.rules)
             match decide(self._state, watch, seen, self._with.rules):
                 case WriteRecord(record):
-                    self._write(record)  # it follows from this look, and takes no time
+                    self._write(self._compared(record))  # it follows from this look, and takes no time
                     continue
                 case BeginStep() as step:
                     if self._with.interrupts.is_asked:
                         return self._state
-                    self._write(began(step, seen, self._with.expect(step)))
+                    self._write(began(step, seen, self._with.expect(step, self._state)))
                 case RunCommand() as command:
-                    self._run(command)
+                    self._run(command, seen)
                 case AskOperator() as question:
                     if self._with.interrupts.is_asked or not self._answered(question):
                         return self._state
                 case KeepWaiting() as waiting:
                     self._with.view.waiting(waiting, self._state)
-                    if self._with.interrupts.is_asked and self._state.step is None:
+                    # A step by hand may take any time, and nothing of it is under way here.
+                    if self._with.interrupts.is_asked and (is_by_hand or self._state.step is None):
                         return self._state
                     self._pause()
                 case RollFinished():
                     return self._state
             seen = None
+
+    def _compared(self, record: RollRecord) -> RollRecord:
+        """Return a record; that of a step that has passed with what is computed again."""
+        if not isinstance(record, StepPassed):
+            return record
+        return evolve(record, observed={**record.observed, **self._with.compare(self._state)})
 
     def _write(self, record: RollRecord) -> None:
         line = self._journal.append(record)
@@ -176,11 +245,11 @@ class _Drive:
         self._write(answer)
         return True
 
-    def _run(self, command: RunCommand) -> None:
+    def _run(self, command: RunCommand, seen: RollObservation) -> None:
         """Run a command whose intent is on disk."""
         self._with.check_lock()
         where: dict[str, Any] = {"step": command.step, "instance": command.instance, "verb": command.verb}
-        self._write(CommandIntended(**where))
+        self._write(intended(command, seen))
         if command.verb == BY_HAND:
             self._write(CommandEnded(**where, how=BY_OPERATOR))
             return
@@ -196,7 +265,20 @@ class _Drive:
             "upgrade_from": config.upgrade_from or "",
             "round": str(self._state.at + 1),
         }
-        return run_command(self._with.commands[command.verb], values, self._with.command_timeout_s)
+        template, tries = self._with.commands[command.verb], 0
+        while True:
+            result = run_command(template, values, self._with.command_timeout_s, self._wait_for_command)
+            tries += 1
+            is_early = bool(result.status and template.again_if) and template.again_if in result.output
+            if not is_early or tries == _MOST_TRIES or self._with.interrupts.is_asked:
+                return result
+            if tries == 1:
+                self._with.view.note(f"step {command.step}: not accepted yet, tried again: {result.output}")
+            self._with.sleep(_AGAIN_SECONDS)
+
+    def _wait_for_command(self, seconds: float) -> None:
+        self._with.interrupts.tell(self._with.view.note)
+        self._with.sleep(seconds)
 
     def _pause(self) -> None:
         """Wait until the next look, or until somebody interrupts."""

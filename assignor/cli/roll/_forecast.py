@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from assignor.cli.roll._instances import InstanceNames, processes_of
 from assignor.groups import InspectedGroup
@@ -11,33 +13,51 @@ from upgrade.extras import MissingExtraError
 from upgrade.releases import resolve_release
 from upgrade.roll.engine import BeginStep
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.plan import RoundAction
+from upgrade.roll.plan import InstanceConfig, RoundAction
 from upgrade.streams_config import StreamsConfig
+
+if TYPE_CHECKING:
+    from spark_sim.model.scenario import Instance
 
 
 def expectation_of(
     step: BeginStep,
     group: InspectedGroup | None,
     names: InstanceNames,
+    running: Mapping[str, InstanceConfig],
     config: StreamsConfig,
     *,
     ephemeral: bool = False,
     session_timeout_s: float | None = None,
     after_session: bool = False,
 ) -> Expectation:
-    """Return the forecast of a step; without one, why there is none."""
+    """Return the forecast of a step; without one, why there is none.
+
+    Args:
+        step: The step.
+        group: The last look; None: it has not shown the group.
+        names: The names of the instances.
+        running: What each instance runs, as far as the journal says.
+        config: The configuration of the members.
+        ephemeral: As of ``spark_sim.forecast.forecast``.
+        session_timeout_s: As of ``spark_sim.forecast.forecast``.
+        after_session: Whether the instances return after the sessions of their members have timed out.
+    """
     if why := _why_not(step, group):
         return Expectation(why_none=why)
     assert group
-    processes = processes_of(group.members, names, step.instances[0])
-    if len(processes) != 1:
-        return Expectation(why_none=f"{step.instances[0]} is {len(processes)} processes of the group")
+    processes = [processes_of(group.members, names, instance) for instance in step.instances]
+    for instance, ids in zip(step.instances, processes, strict=True):
+        if len(ids) != 1:
+            return Expectation(why_none=f"{instance} is {len(ids)} processes of the group")
+    which = ",".join(process_id for (process_id,) in processes)
     try:
         return _forecast(
             step,
             group,
             names,
-            processes[0],
+            running,
+            which,
             config,
             ephemeral=ephemeral,
             session_timeout_s=session_timeout_s,
@@ -47,11 +67,16 @@ def expectation_of(
         return Expectation(why_none=str(error))
 
 
+def instance_of(config: InstanceConfig) -> Instance:
+    """Return what an instance runs, as the simulation names it."""
+    from spark_sim.model.scenario import Instance
+
+    return Instance(resolve_release(config.release).release, config.upgrade_from)
+
+
 def _why_not(step: BeginStep, group: InspectedGroup | None) -> str:
     if step.round.action is not RoundAction.RESTART:
         return "the group is stopped and started as a whole"
-    if len(step.instances) != 1:
-        return f"a batch of {len(step.instances)} instances is restarted at a time"
     return "" if group else "the group is not described"
 
 
@@ -59,7 +84,8 @@ def _forecast(
     step: BeginStep,
     group: InspectedGroup,
     names: InstanceNames,
-    process: str,
+    running: Mapping[str, InstanceConfig],
+    which: str,
     config: StreamsConfig,
     *,
     ephemeral: bool,
@@ -68,20 +94,20 @@ def _forecast(
 ) -> Expectation:
     from spark_sim.forecast import Operation, forecast, observe
     from spark_sim.forecast.operations import UPGRADE
-    from spark_sim.model.scenario import Instance
 
-    wanted = step.round.config
-    instance = Instance(resolve_release(wanted.release).release, wanted.upgrade_from)
+    instance = instance_of(step.round.config)
     instance.config()  # raises what a member of that release raises
     observed = observe(group, config)
+    by_process = {process.name: names.of(process.threads[0].described) for process in observed.processes}
+    all_known = running.keys() >= {*by_process.values()}
     found = forecast(
         observed,
-        Operation(UPGRADE, process, instance, after_session),
+        Operation(UPGRADE, which, instance, after_session),
         now_ms=int(1000 * time.time()),
         session_timeout_s=session_timeout_s,
         ephemeral=ephemeral,
+        known={name: instance_of(running[runs]) for name, runs in by_process.items()} if all_known else None,
     )
-    by_process = {process.name: names.of(process.threads[0].described) for process in observed.processes}
     return Expectation(
         outcomes=tuple(
             ExpectedOutcome(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -57,6 +58,7 @@ def has_begun(path: Path) -> bool:
     """Whether a file is the journal of a roll that was confirmed; ``JournalError`` if it is no journal."""
     if not path.exists():
         return False
+    _check_file(path, path.stat())
     records = [line.record for line in read_journal(path.read_bytes(), str(path)).lines]
     return bool(records) and replay(records, str(path)).confirmed
 
@@ -75,13 +77,20 @@ def open_journal(path: Path) -> Iterator[JournalFile]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise JournalError(f"{path}: another process continues this roll") from None
-        if os.fstat(descriptor).st_size > MAX_CAPTURE_BYTES:
-            raise JournalError(f"{path}: expected at most {MAX_CAPTURE_BYTES:,} bytes")
+        _check_file(path, os.fstat(descriptor))
         if is_new:
             _sync_folder(path.parent)
         yield JournalFile(path, descriptor)
     finally:
         os.close(descriptor)
+
+
+def _check_file(path: Path, status: os.stat_result) -> None:
+    """Refuse what cannot be kept in memory, or has no end."""
+    if not stat.S_ISREG(status.st_mode):
+        raise JournalError(f"{path}: expected a file on disk for the journal, got a device, a pipe or a folder")
+    if status.st_size > MAX_CAPTURE_BYTES:
+        raise JournalError(f"{path}: expected at most {MAX_CAPTURE_BYTES:,} bytes, got {status.st_size:,}")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -16,7 +16,7 @@ from assignor.cli.roll._output import RollLines, expectation_text
 from assignor.formats.text import count, format_seconds, printable
 from upgrade.roll.engine import KeepWaiting
 from upgrade.roll.gates import GateResult, GateStatus
-from upgrade.roll.journal import CommandIntended, JournalLine, StepPassed
+from upgrade.roll.journal import CommandIntended, JournalLine, StepBegan, StepPassed
 from upgrade.roll.plan import ALL_INSTANCES, RoundAction
 from upgrade.roll.state import RollState
 
@@ -44,8 +44,10 @@ class RollLive:
         """Print a record, and draw where the roll stands."""
         self._lines.record(line, state)
         match line.record:
+            case StepBegan():
+                self._doing, self._step_began = "", self._clock()
             case CommandIntended(instance=instance, verb=verb):
-                self._doing, self._step_began = f"{verb} {instance}", self._clock()
+                self._doing = f"{verb} {instance}"
             case StepPassed():
                 self._step_seconds.append(self._clock() - self._step_began)
                 self._doing = ""

@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 
 from assignor.cli.group._lookup import Lookup
+from assignor.groups.described_group import DescribedGroupMember
 from upgrade.cluster.client.errors import ApiError, ClusterError
 from upgrade.input_values import InvalidInput, parse_json
 
@@ -21,6 +22,12 @@ LOCKED: Final = 5
 _SUFFIX: Final = "-roll-lock"
 _GRACE_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.5
+_REFUSALS: Final = {
+    23: "group {} belongs to something else than a roll",
+    26: "group.min.session.timeout.ms or group.max.session.timeout.ms of the brokers excludes the 10 s of group {}",
+    30: "the lock of a roll needs READ on group {}",
+}
+"""By error code: INCONSISTENT_GROUP_PROTOCOL, INVALID_SESSION_TIMEOUT, GROUP_AUTHORIZATION_FAILED."""
 _HELD_STATES: Final = ("Stable", "PreparingRebalance", "CompletingRebalance")
 
 
@@ -65,8 +72,8 @@ def cluster_lock(
         except LockHeld as error:
             raise AlreadyRolled(f"another roll of {group} is under way: {error}") from error
         except ApiError as error:
-            needs = f"the lock of a roll needs READ on group {name}, or --no-lock"
-            raise click.ClickException(f"{error.name}: {error.message} ({needs})") from error
+            why = _REFUSALS.get(error.code, "the lock of a roll is the classic group {}").format(name)
+            raise click.ClickException(f"{error.name}: {error.message} ({why}; --no-lock does without)") from error
         yield lock.check
 
 
@@ -78,12 +85,16 @@ def _holder(lookup: Lookup, name: str) -> str:
         return ""  # there is no such group, or joining it says what is wrong
     if described.state not in _HELD_STATES or not described.members:
         return ""
-    member = described.members[0]
+    # One of two is about to leave: a description does not say which.
+    return f"{' or '.join(sorted(map(_process, described.members)))} holds it"
+
+
+def _process(member: DescribedGroupMember) -> str:
     try:
         who = parse_json(member.subscription.decode())
-        return f"process {who['pid']} of {who['user']} on {who['host']} holds it"
+        return f"process {who['pid']} of {who['user']} on {who['host']}"
     except (InvalidInput, UnicodeDecodeError, KeyError, TypeError):
-        return f"{member.client_id} at {member.host.removeprefix('/')} holds it"
+        return f"{member.client_id} at {member.host.removeprefix('/')}"
 
 
 def user_name() -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
 from assignor.cli.group._lookup import Lookup
 from assignor.cli.group._watch import error_text
 from assignor.cli.roll._instances import InstanceNames
+from assignor.formats.text import join_names
 from assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
 from assignor.groups.described_group import DEAD
-from assignor.groups.offsets import offset_request, partition_lags
+from assignor.groups.offsets import active_state_lags, offset_request, partition_lags
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.releases import Release
-from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets
+from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets, StateBehind
 
 
 @frozen
@@ -43,17 +44,15 @@ def look_at(
     raw = group.described
     if raw.hides_members:
         return LiveLook(GroupObservation(seconds=clock(), state="", problem=raw.error))
-    offsets = None
+    offsets: Mapping[str, PartitionOffsets] | None = None
+    state_lags: Mapping[str, StateBehind] = {}
+    offsets_problem = ""
     if group.is_streams and group.members:
-        request = offset_request(group)
+        request = offset_request(group, of_active_state=True)
         read = lookup.offsets([request], lambda _line: None)[request.group]
         group = evolve(group, offsets=read)
-        if not read.failures:
-            offsets = {
-                str(lag.partition): PartitionOffsets(committed=lag.committed, end=lag.end)
-                for lag in partition_lags(group)
-                if lag.member is not None
-            }
+        offsets, state_lags = _offsets(group), _state_lags(group)
+        offsets_problem = join_names(read.failures) if offsets is None else ""
     leading = group.leading_process
     leaders = {names.of(member.described) for member in group.members if str(member.subscription.process_id) == leading}
     observation = GroupObservation(
@@ -61,9 +60,33 @@ def look_at(
         state=raw.state,
         members=tuple(_member(member, names) for member in group.members) or _undecoded(group, names),
         offsets=offsets,
+        state_lags=state_lags,
+        offsets_problem=offsets_problem,
         leader=leaders.pop() if len(leaders) == 1 else None,
     )
     return LiveLook(observation, group)
+
+
+def _offsets(group: InspectedGroup) -> Mapping[str, PartitionOffsets] | None:
+    """Return the offsets of all partitions with an owner; None if one could not be read."""
+    assert group.offsets
+    owned = [(lag, lag.member) for lag in partition_lags(group) if lag.member]
+    has_ends = all(lag.end is not None for lag, _ in owned)
+    if group.offsets.failures and not (has_ends and group.offsets.committed):
+        return None
+    return {
+        str(lag.partition): PartitionOffsets(
+            committed=lag.committed,
+            end=lag.end,
+            task="" if lag.task is None else str(lag.task),
+            owner=owner.described.member_id,
+        )
+        for lag, owner in owned
+    }
+
+
+def _state_lags(group: InspectedGroup) -> Mapping[str, StateBehind]:
+    return {str(lag.task): StateBehind(lag.member.described.member_id, lag.lag) for lag in active_state_lags(group)}
 
 
 def _member(member: InspectedMember, names: InstanceNames) -> MemberSeen:

@@ -11,6 +11,7 @@ import click
 from attrs import field, frozen
 
 from assignor.cli.group._lookup import Lookup
+from assignor.cli.group._what_if import read_config
 from assignor.cli.roll._commands import CommandTemplate
 from upgrade.cluster.client.command_config import CommandConfig
 from upgrade.errors import UpgradeError
@@ -24,6 +25,8 @@ from upgrade.roll.plan import (
     RollLimits,
 )
 
+PERSISTENT, EPHEMERAL = "persistent", "ephemeral"
+"""Whether an instance that starts finds its state stores."""
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
 
 
@@ -41,15 +44,16 @@ class RollOptions:
     instances_file: Path | None
     batch: int
     canary: str | None
+    leader: str | None
     offline: bool
     without: str | None
     max_unowned: float
-    max_lag: int
+    max_lag: int | None
     timeout: float
     session_timeout: float | None
     interval: float
     settings_file: Path | None
-    state: str
+    state: str | None
     no_forecast: bool
     yes: bool
     accept_no_way_back: bool
@@ -92,7 +96,7 @@ class RollOptions:
         return RollLimits(
             timeout_s=self.timeout,
             max_unowned_s=self.max_unowned,
-            max_lag=self.max_lag,
+            max_lag=read_config(self.settings_file).acceptable_recovery_lag if self.max_lag is None else self.max_lag,
             session_timeout_s=self.session_timeout or DEFAULT_SESSION_S,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from assignor.formats.text import count, format_seconds, join_names, sanitize
@@ -31,6 +31,10 @@ from upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
 from upgrade.roll.state import RollState
 
 _OUTCOMES_SHOWN: Final = 3
+_UNKNOWN_LEADER: Final = (
+    "leader: not known, so it may be any of them: a description shows it only beside a scheduled probing rebalance, "
+    "which versions below 7 do not have; --leader names it (the generations of audit have it)"
+)
 _SECONDS: Final = re.compile(r"\d+ s\b")
 """What grows from look to look."""
 
@@ -95,19 +99,38 @@ def plan_lines(plan: RollPlan) -> Iterator[str]:
     yield from round_lines(plan.rounds)
     sizes = {instance.members for instance in plan.instances}
     threads = f", {count(sizes.pop(), 'member')} each" if plan.kind == GROUP and len(sizes) == 1 else ""
-    yield f"order: {join_names(plan.names, limit=20)}{threads}; {plan.batch} at a time"
+    yield f"order: {join_names(plan.names, limit=20)}{threads}; {pace_text(plan)}"
+    if plan.kind == GROUP and plan.has_leader_last:
+        yield f"leader: {plan.leader}, the last one (--leader)" if plan.leader else _UNKNOWN_LEADER
     yield from (f"note: {note}" for note in plan.notes)
+
+
+def pace_text(plan: RollPlan) -> str:
+    """Write how many instances are one step."""
+    return "all at once" if all(roll_round.at_once for roll_round in plan.rounds) else f"{plan.batch} at a time"
 
 
 def round_lines(rounds: tuple[RollRound, ...]) -> Iterator[str]:
     """Write rounds, each with its way back and what it needs."""
     for number, roll_round in enumerate(rounds, 1):
         last = "; the leader last" if roll_round.leader_last else ""
-        yield f"round {number}: {roll_round.text} ({roll_round.config}){last}"
+        yield f"round {number}: {round_text(roll_round)}{last}"
         if roll_round.back:
             yield f"  way back: {roll_round.way_back}: {roll_round.back}"
         if roll_round.needs:
             yield f"  needs: {roll_round.needs}"
+
+
+def round_text(roll_round: RollRound) -> str:
+    """Write what a round does, and what instances run afterwards if they run."""
+    return roll_round.text if roll_round.action is RoundAction.STOP else f"{roll_round.text} ({roll_round.config})"
+
+
+def verified_text(gates: Mapping[str, str]) -> str:
+    """Write what the gates have seen after a round: of instances, of stopped ones, or of levels."""
+    if config := gates.get("config"):
+        return f"every instance runs {config.removeprefix('as ')}"
+    return gates.get("gone") or gates.get("levels", "")
 
 
 def expectation_text(expectation: Expectation) -> str:
@@ -144,27 +167,25 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
         case RollResumed(torn=torn):
             yield "continued" + (": the last line of the journal was incomplete, and is dropped" if torn else "")
         case StepBegan(step=step, instances=instances, expectation=expectation):
-            config = state.round.config if state.round else ""
-            yield f"step {step}, round {state.at + 1} of {len(state.rounds)}: {join_names(instances)} to {config}"
+            assert state.round
+            doing = _doing(state.round, join_names(instances))
+            yield f"step {step}, round {state.at + 1} of {len(state.rounds)}: {doing}"
             yield f"step {step}: {expectation_text(expectation)}"
         case CommandIntended(step=step, instance=instance, verb=verb):
             if verb == BY_HAND and state.round:
-                action = state.round.action
-                doing = f"{action.value} {instance} as {state.round.config}"
-                yield f"step {step}: please {state.round.text if action is RoundAction.ONCE else doing}"
+                yield f"step {step}: please {_asked(state.round, instance)}"
             else:
                 yield f"step {step}: {verb} {instance}"
         case CommandEnded(step=step, instance=instance, verb=verb) as end:
             yield from _end_lines(step, instance, verb, end)
         case StepPassed(step=step, gates=gates, observed=observed):
             yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {observed_text(observed)}"
+            yield from (f"step {step}: {text}" for text in computed_again_lines(observed))
             hidden = gates.get("config", "").partition("; ")[2]
             if hidden:
                 yield f"step {step}: note: {hidden}"
         case RoundVerified(round=number, gates=gates):
-            config = gates.get("config", "")
-            runs = f"every instance runs {config.removeprefix('as ')}" if config else gates.get("levels", "")
-            yield f"round {number}: verified: {runs}"
+            yield f"round {number}: verified: {verified_text(gates)}"
         case DeviationFound() as found:
             yield f"step {found.step}: DEVIATION {found.kind.value}"
             yield f"  expected: {found.expected}"
@@ -179,6 +200,22 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
             yield f"{state.plan.name}: {outcome}"
 
 
+def _doing(roll_round: RollRound, names: str) -> str:
+    """Write what a step does to instances."""
+    return f"stop {names}" if roll_round.action is RoundAction.STOP else f"{names} to {roll_round.config}"
+
+
+def _asked(roll_round: RollRound, instance: str) -> str:
+    """Write what somebody is asked to do by hand."""
+    match roll_round.action:
+        case RoundAction.ONCE:
+            return roll_round.text
+        case RoundAction.STOP:
+            return f"stop {instance}"
+        case action:
+            return f"{action.value} {instance} as {roll_round.config}"
+
+
 def _end_lines(step: int, instance: str, verb: str, end: CommandEnded) -> Iterator[str]:
     if end.how == FOUND:
         yield f"step {step}: {verb} {instance}: the group shows that it was done"
@@ -188,17 +225,62 @@ def _end_lines(step: int, instance: str, verb: str, end: CommandEnded) -> Iterat
             yield from (f"  | {text}" for text in end.output.splitlines())
 
 
+def versions_text(observed: Any) -> str:
+    """Write the versions that members send after a step."""
+    return f"version {', '.join(map(str, versions))}" if (versions := observed.get("versions")) else "no version"
+
+
+def moved_texts(observed: Any) -> Iterator[str]:
+    """Write how many tasks have another owner after a step, and how many have none."""
+    owners = [*observed.get("moved", {}).values()]
+    moved, left = sum(map(bool, owners)), owners.count("")
+    if moved or not left:
+        yield f"{count(moved, 'task')} moved" if moved else "no task moved"
+    if left:
+        yield f"{count(left, 'task')} without owner"
+
+
 def observed_text(observed: Any) -> str:
     """Write what came of a step, of members or of nodes."""
     if "controller" in observed:
         most = count(observed["most_under_replicated"], "under-replicated partition")
         return f"at most {most} meanwhile, controller {observed['controller']} active"
-    moved, as_forecast = observed.get("moved", {}), observed.get("as_forecast")
+    as_forecast = observed.get("as_forecast")
     parts = [
-        f"version {', '.join(map(str, observed.get('versions', ())))}",
-        f"{count(len(moved), 'task')} moved" if moved else "no task moved",
-        f"longest time without owner {observed.get('unowned_seconds', 0):g} s",
+        versions_text(observed),
+        *moved_texts(observed),
+        f"longest time without owner {unowned_text(observed)}",
     ]
     if as_forecast is not None:
         parts.append("tasks as forecast" if as_forecast else "other tasks than forecast")
     return ", ".join(parts)
+
+
+def unowned_text(observed: Mapping[str, Any]) -> str:
+    """Write how long a task had no owner at the longest: as exactly as looks show it, beside the forecast."""
+    most, least = observed.get("unowned_seconds", 0), observed.get("unowned_seconds_at_least", 0)
+    seconds = " or ".join(f"{each:g}" for each in observed.get("unowned_seconds_forecast", ()))
+    return f"{least:g} to {most:g} s{f' (forecast {seconds} s)' if seconds else ''}"
+
+
+def computed_again_lines(observed: Mapping[str, Any]) -> Iterator[str]:
+    """Write how the decisions of a step compare with those that are computed again, and what a forecast assumed."""
+    if "as_computed" not in observed:
+        return
+    if observed["unknown"]:
+        yield f"not computed again: {observed['unknown']}"
+    elif observed["as_computed"]:
+        leaders = " or ".join(observed["leaders"])
+        yield f"tasks as computed again from what members have sent ({leaders} leads); {_drift_text(observed)}"
+    else:
+        differs = "TASKS DIFFER from those computed again from what members have sent"
+        yield f"{differs}: {observed['difference']}; {_drift_text(observed)}"
+    if superseded := observed["superseded_as_computed"]:
+        same_number = sum(each is True for each in superseded)
+        yield f"{count(len(superseded), 'generation')} before it seen, {same_number} as computed again"
+    yield from (f"not as the forecast assumed: {text}" for text in observed["assumptions_broken"])
+
+
+def _drift_text(observed: Mapping[str, Any]) -> str:
+    drift = observed["drift"]
+    return "drift not known" if drift is None else f"offset sums differ by up to {drift:,} from those of the forecast"

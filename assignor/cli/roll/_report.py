@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from assignor.cli.roll._output import expectation_text, observed_text
+from assignor.cli.roll._output import (
+    computed_again_lines,
+    expectation_text,
+    moved_texts,
+    observed_text,
+    pace_text,
+    round_text,
+    unowned_text,
+    verified_text,
+    versions_text,
+)
 from assignor.formats.text import join_names
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.journal import (
@@ -67,7 +77,7 @@ def _facts(plan: RollPlan, lines: Sequence[JournalLine], outcome: str) -> Iterat
     yield "began, last record", f"{lines[0].at}, {lines[-1].at}"
     yield "instances", join_names(plan.names, limit=20)
     canary = f", {plan.canary} first and alone" if plan.canary else ""
-    yield "restarted by", f"{' and '.join(plan.verbs)}, {plan.batch} at a time{canary}"
+    yield "restarted by", f"{' and '.join(plan.verbs)}, {pace_text(plan)}{canary}"
     limits = plan.limits
     yield (
         "limits",
@@ -87,7 +97,7 @@ def _rounds(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
         if isinstance(record, PlanRecorded):
             rounds = record.plan.rounds
         elif isinstance(record, RoundVerified):
-            verified[record.round] = f"{line.at}: {record.gates.get('config') or record.gates.get('levels', '')}"
+            verified[record.round] = f"{line.at}: {verified_text(record.gates)}"
         elif isinstance(record, BackPlanned):
             yield from _round_rows(rounds, verified, prefix)
             rounds, verified, prefix = record.rounds, {}, "back "
@@ -97,7 +107,7 @@ def _rounds(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
 def _round_rows(rounds: Iterable[RollRound], verified: dict[int, str], prefix: str) -> Iterator[tuple[str, ...]]:
     for number, roll_round in enumerate(rounds, 1):
         back = f"{roll_round.way_back}: {roll_round.back}" if roll_round.back else roll_round.needs or "-"
-        yield f"{prefix}{number}", f"{roll_round.text} ({roll_round.config})", back, verified.get(number, "no")
+        yield f"{prefix}{number}", round_text(roll_round), back, verified.get(number, "no")
 
 
 def _steps(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:
@@ -128,12 +138,20 @@ def _observed(record: StepPassed) -> str:
     seen = record.observed
     if "controller" in seen:
         return f"{observed_text(seen)}, {seen['seconds']:g} s"
-    moved: Any = seen.get("moved", {})
     forecasts: dict[Any, str] = {True: ", tasks as forecast", False: ", other tasks than forecast"}
     forecast = forecasts.get(seen.get("as_forecast"), "")
-    versions = ", ".join(map(str, seen.get("versions", ())))
-    times = f"{seen.get('unowned_seconds', 0)} s without owner, {seen.get('seconds', 0)} s"
-    return f"version {versions}, {len(moved)} tasks moved{forecast}, {times}; {record.gates.get('commits', '')}"
+    moved = ", ".join(moved_texts(seen))
+    times = f"{unowned_text(seen)} without owner, {seen.get('seconds', 0)} s"
+    return "; ".join(
+        filter(
+            None,
+            [
+                f"{versions_text(seen)}, {moved}{forecast}, {times}",
+                record.gates.get("commits"),
+                *computed_again_lines(seen),
+            ],
+        )
+    )
 
 
 def _decisions(lines: Iterable[JournalLine]) -> Iterator[tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from attrs import evolve
 
 from assignor.cli._exit_status import CommandFailed
 from assignor.cli.group._lookup import LOOKUP_LOADERS, load_lookup
+from assignor.cli.lazy_group import discard_output
 from assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
@@ -26,10 +28,10 @@ from assignor.cli.params import (
 from assignor.cli.roll._answers import RollAnswers, by_option
 from assignor.cli.roll._brokers import finalize_command, refuse_group_options
 from assignor.cli.roll._commands import CommandTemplate
-from assignor.cli.roll._driver import Interrupts, RollSettings, RollView, drive
+from assignor.cli.roll._driver import Interrupts, LastingView, RollSettings, RollView, drive
 from assignor.cli.roll._instances import names_of, read_instances
 from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
-from assignor.cli.roll._options import LiveTarget, RollOptions
+from assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
 from assignor.cli.roll._output import RollJson, RollLines
 from assignor.cli.roll._report import report_lines
 from assignor.cli.roll._subjects import RollSubject, brokers_subject, group_subject
@@ -50,6 +52,7 @@ from upgrade.roll.plan import (
     GROUP,
     ONCE,
     RollPlan,
+    check_plan,
 )
 from upgrade.roll.state import ABOUT_DEVIATION, RollState, begin, replay
 
@@ -84,6 +87,7 @@ _DAY: Final = 86_400
 )
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="So many instances at a time.")
 @click.option("--canary", metavar="INSTANCE", help="This instance first and alone, in each round.")
+@click.option("--leader", metavar="INSTANCE", help="This instance leads: it comes last where the plan asks for that.")
 @click.option("--offline", is_flag=True, help="Stop the whole group, then start it; always possible.")
 @click.option("--without", metavar="FEATURE,...", help="What the application does not have, as in plan.")
 @click.option(
@@ -96,10 +100,9 @@ _DAY: Final = 86_400
 @click.option(
     "--max-lag",
     type=click.IntRange(0),
-    default=DEFAULT_MAX_LAG,
-    metavar="RECORDS",
-    show_default=True,
-    help="A larger lag of a partition is waited for.",
+    metavar="OFFSETS",
+    help="A task whose state is further behind when its owner joins has to commit.  [default: acceptable.recovery.lag "
+    f"of --config, else {DEFAULT_MAX_LAG:,}]",
 )
 @click.option(
     "--timeout",
@@ -126,9 +129,9 @@ _DAY: Final = 86_400
 )
 @click.option(
     "--state",
-    type=click.Choice(["persistent", "ephemeral"]),
-    default="persistent",
-    help="Whether an instance that starts finds its state stores, for forecasts.",
+    type=click.Choice([PERSISTENT, EPHEMERAL]),
+    help="Whether an instance that starts finds its state stores, for forecasts.  [default: persistent, until one "
+    "shows the other]",
 )
 @click.option("--no-forecast", is_flag=True, help="Expect of a step only what the rules of the releases say.")
 @click.option("--yes", is_flag=True, help="Do not ask before the first step.")
@@ -255,7 +258,6 @@ def _roll(
     options: RollOptions, commands: Mapping[str, CommandTemplate], verbs: tuple[str, ...], subject: RollSubject
 ) -> int:
     view = _view(as_json=options.as_json)
-    interrupts = Interrupts(view.note)
     if options.dry_run:
         subject.plan(view)
         return 0
@@ -271,6 +273,8 @@ def _roll(
             return 0
         for template in commands.values():
             template.check(planned.names if planned else ())
+        interrupts = Interrupts()
+        view = LastingView(view, partial(_closed, interrupts))
         with open_journal(options.journal) as journal, interrupts.caught():
             try:
                 options, state = _state(options, journal, planned, verbs, view, subject)
@@ -287,13 +291,20 @@ def _roll(
     return _status(options, state, interrupts, view)
 
 
+def _closed(interrupts: Interrupts) -> None:
+    """Go on without output until the step has ended: a pipe or a terminal was closed, or a disk is full."""
+    interrupts.ask()
+    discard_output()
+
+
 def _status(options: RollOptions, state: RollState, interrupts: Interrupts, view: RollView) -> int:
     if state.outcome:
         if options.back or state.outcome == NO_WAY_BACK:
             return 0 if state.outcome == ROLLED_BACK else 1
         return 0 if state.outcome == FINISHED else ROLLED_BACK_INSTEAD
     if interrupts.is_asked:
-        view.note(f"interrupted after step {state.steps}; the same command continues")
+        where = f"in step {state.step.number}" if state.step else f"after step {state.steps}"
+        view.note(f"interrupted {where}; the same command continues")
         return INTERRUPTED
     view.note("stopped; the same command continues")
     return NEEDS_DECISION
@@ -332,7 +343,9 @@ def _state(
         return options, state
     state = replay(journal.records, str(journal.path))
     _check_same(options, state.plan, verbs, journal.path, subject)
-    state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits))
+    leader = options.leader or state.plan.leader
+    state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits, leader=leader))
+    check_plan(state.plan)
 
     def write(record: Any) -> None:
         nonlocal state
@@ -400,11 +413,12 @@ def _settings(
     view: RollView,
     interrupts: Interrupts,
 ) -> RollSettings:
-    look, expect = subject.looking(state)
+    looks = subject.looking(state)
     return RollSettings(
         rules=subject.rules,
-        look=look,
-        expect=expect,
+        look=looks.look,
+        expect=looks.expect,
+        compare=looks.compare,
         commands=commands,
         ask=RollAnswers(options, view, interrupts).ask,
         check_lock=check_lock,

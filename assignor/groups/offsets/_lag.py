@@ -7,6 +7,7 @@ topology says what they read.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
@@ -18,7 +19,7 @@ from assignor.groups.broker_assigned.topics import task_id
 from assignor.groups.described_group import STREAMS, GroupOffsets
 from assignor.groups.member import InspectedMember
 from assignor.groups.offsets._offsets import OffsetRequest
-from subscription_codec import TaskId, TopicPartition
+from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId, TopicPartition
 
 
 @frozen(kw_only=True)
@@ -74,14 +75,19 @@ class StateLag:
     end: int | None
     """The sum of the end offsets of its changelogs; None: unknown."""
 
+    is_running: bool = False
+    """Whether its owner ran it when it joined last: then all is restored."""
+
     @property
     def lag(self) -> int | None:
         """How many offsets the replica was behind, at most: it has restored more since it joined. None: unknown."""
+        if self.is_running:
+            return 0
         return None if self.restored is None or self.end is None else max(0, self.end - self.restored)
 
 
-def offset_request(group: InspectedGroup) -> OffsetRequest:
-    """Return which offsets of a group are needed."""
+def offset_request(group: InspectedGroup, *, of_active_state: bool = False) -> OffsetRequest:
+    """Return which offsets of a group are needed; with those of ``active_state_lags``, if they are asked for."""
     topology = _topology(group)
     owned = {partition for member in group.members for partition, _ in _owned(group, topology, member)}
     changelogs = {
@@ -92,11 +98,12 @@ def offset_request(group: InspectedGroup) -> OffsetRequest:
         for changelog in subtopology.changelogs
     }
     has_replicas = any(member.assignment.standbys for member in group.members)
+    restores = of_active_state and any(not lag.is_running for lag in active_state_lags(group))
     return OffsetRequest(
         group=group.described.name,
         coordinator=group.described.coordinator,
         partitions=frozenset(owned | changelogs),
-        reads_changelogs=group.is_streams and has_replicas,
+        reads_changelogs=group.is_streams and (has_replicas or restores),
     )
 
 
@@ -133,20 +140,73 @@ def task_lags(partitions: Sequence[PartitionLag]) -> list[TaskLag]:
 def state_lags(group: InspectedGroup) -> list[StateLag]:
     """Return the standby and warm-up replicas of all members, as far as their tasks are known."""
     offsets = group.offsets or GroupOffsets()
-    topology, only = _topology(group), _only_changelogs(group, offsets)
+    topology = _topology(group)
+    by_size = {} if topology else _changelogs(group, offsets)
     lags = []
     for member in group.members:
         raw = member.described.broker_assignment
         restored = (raw.offset_sums if raw else member.subscription.offset_sums) or {}
         for task in _replicas(member):
             subtopology = topology.get(_first_task(task))
-            topics = [changelog.name for changelog in subtopology.changelogs] if subtopology else only
+            topics = (
+                [changelog.name for changelog in subtopology.changelogs]
+                if subtopology
+                else by_size.get(_first_task(task))
+            )
             end = raw.end_offset_sums.get(task) if raw else None
             if end is None:
                 end = _sum_of_ends(topics, task.partition, offsets)
             position = restored.get(task, -1)
             lags.append(StateLag(task=task, member=member, restored=position if position >= 0 else None, end=end))
     return lags
+
+
+def active_state_lags(group: InspectedGroup) -> list[StateLag]:
+    """Return the active tasks of a classic group that have state, and how far their processes were when they joined.
+
+    A subtopology has state if a member has reported some of it. Versions below 7 have no offsets.
+    """
+    offsets = group.offsets or GroupOffsets()
+    with_state, by_size, by_process = _with_state(group), _changelogs(group, offsets), _reported_by_process(group)
+    lags = []
+    for member in group.members:
+        reported = by_process[str(member.subscription.process_id)]
+        # What a process does not report it has nothing of; up to version 6, a cooperative one reports nothing.
+        unreported = OFFSET_UNKNOWN if member.subscription.offset_sums is None else 0
+        for task in member.assignment.active:
+            if _first_task(task) not in with_state:
+                continue
+            position = reported.get(task, unreported)
+            lags.append(
+                StateLag(
+                    task=task,
+                    member=member,
+                    restored=position if position >= 0 else None,
+                    end=_sum_of_ends(by_size.get(_first_task(task)), task.partition, offsets),
+                    is_running=position == LATEST_OFFSET,
+                )
+            )
+    return lags
+
+
+def _reported_by_process(group: InspectedGroup) -> Mapping[str, Mapping[TaskId, int]]:
+    """Return the offset sums of each process. Of several threads one reports what it runs, or what is on disk."""
+    found: dict[str, dict[TaskId, int]] = defaultdict(dict)
+    for member in group.members:
+        sent = member.subscription
+        sums = found[str(sent.process_id)]
+        for task, position in _reported(member).items():
+            before = sums.get(task, OFFSET_UNKNOWN)
+            sums[task] = LATEST_OFFSET if LATEST_OFFSET in (before, position) else max(before, position)
+    return found
+
+
+def _reported(member: InspectedMember) -> Mapping[TaskId, int]:
+    """Return the offset sums of a member, as a leader takes them. Java: ``SubscriptionInfo.taskOffsetSums``."""
+    sent = member.subscription
+    if sent.offset_sums is not None:
+        return sent.offset_sums
+    return dict.fromkeys(sent.previous_standby, OFFSET_UNKNOWN) | dict.fromkeys(sent.previous_active, LATEST_OFFSET)
 
 
 def _replicas(member: InspectedMember) -> tuple[TaskId, ...]:
@@ -187,19 +247,46 @@ def _owned(
     yield from zip(assignment.partitions, tasks, strict=True)
 
 
-def _only_changelogs(group: InspectedGroup, offsets: GroupOffsets) -> tuple[str, ...] | None:
-    """Return the changelogs of a classic group if one subtopology has all of its state; None otherwise.
+def _with_state(group: InspectedGroup) -> set[TaskId]:
+    """Return the first task of each subtopology of which a member has a replica, or has reported one.
 
-    Metadata does not say which store belongs to which subtopology.
+    Up to 2.5 a member with the eager protocol reports all that it ran, with state or without: only offsets tell.
     """
-    with_state = {
+    return {
         _first_task(task)
         for member in group.members
-        for task in (*_replicas(member), *(member.subscription.offset_sums or ()))
+        for task in (
+            *_replicas(member),
+            *(member.subscription.offset_sums or ()),
+            *member.subscription.previous_standby,
+        )
     }
+
+
+def _changelogs(group: InspectedGroup, offsets: GroupOffsets) -> Mapping[TaskId, Sequence[str]]:
+    """Return the changelogs of the subtopologies of a classic group, by their first tasks, where they are known.
+
+    Metadata does not say which store belongs to which subtopology. It is known if one subtopology has all state, or
+    if no other one with state has as many tasks: a changelog has a partition for each.
+    """
+    with_state = _with_state(group)
     request = OffsetRequest(group=group.described.name, coordinator="")
-    topics = tuple(sorted({partition.topic for partition in offsets.ends if request.is_changelog(partition.topic)}))
-    return topics if len(with_state) == 1 and topics else None
+    sizes: dict[str, int] = {}
+    for topic, partition in offsets.ends:
+        if request.is_changelog(topic):
+            sizes[topic] = max(sizes.get(topic, 0), partition + 1)
+    if len(with_state) == 1:
+        return dict.fromkeys(with_state, sorted(sizes))
+    tasks: dict[TaskId, int] = {}
+    for member in group.members:
+        for task in (*member.assignment.active, *_replicas(member), *_reported(member)):
+            tasks[_first_task(task)] = max(tasks.get(_first_task(task), 0), task.partition + 1)
+    alike = Counter(tasks[first] for first in with_state)
+    return {
+        first: sorted(topic for topic, size in sizes.items() if size == tasks[first])
+        for first in with_state
+        if alike[tasks[first]] == 1
+    }
 
 
 def _sum_of_ends(topics: Sequence[str] | None, partition: int, offsets: GroupOffsets) -> int | None:

@@ -18,6 +18,8 @@ of different sizes, at most ``tasks % members`` others. If nothing has changed, 
 
 Limits. Sizes of tasks and lags do not count. Kafka iterates over Java hash maps here, so its ties depend on hashing;
 these are decided by the number of members, then by the signed order of process ids, whatever the order of the input.
+With ``hash_order`` the processes have the order of Kafka's map, up to those in one bucket, and tasks without an owner
+go where they go with Kafka.
 Java: ``StickyTaskAssignor`` (0.11 to 2.5 default).
 """
 
@@ -30,6 +32,7 @@ from typing import ClassVar, Final
 from attrs import frozen
 
 from assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
+from assignor.task_assignors.java_order import bucket_order, uuid_hash
 from assignor.task_assignors.partial_assignment import (
     AssignmentReason,
     PartialAssignment,
@@ -56,6 +59,9 @@ class StickyTaskAssignor:
     stateless_standbys: bool = False
     """Whether tasks without state have standbys, too (Java: before 2.6)."""
 
+    hash_order: bool = False
+    """Whether ties of processes are decided by the order of a Java hash map, as in Kafka's own leaders."""
+
     def assign(self, state: ApplicationState, /, *, reasons: ReasonTexts | None = None) -> TaskAssignment:
         """Assign all tasks; add the reason for each task and process to ``reasons``.
 
@@ -63,6 +69,9 @@ class StickyTaskAssignor:
         Racks count if that is configured and all of them are known (``Racks.disabled_reason``).
         """
         processes, ids, configs = state.sorted_processes, sorted(state.tasks), state.configs
+        if self.hash_order:
+            by_id = {process.process_id: process for process in processes}
+            processes = tuple(by_id[one] for one in bucket_order([*by_id], {one: uuid_hash(one) for one in by_id}))
         partial = PartialAssignment.of(processes, ids, record_reasons=reasons is not None)
         if not processes:
             return task_assignment(state)

@@ -168,7 +168,8 @@ def read_file(
         with open_parquet(file) as opened:
             if lacking := [name for name in names if name not in opened.schema_arrow.names]:
                 raise TablesError(f"{file} lacks the column {lacking[0]}: it is no table of {table.name}")
-            yield from opened.iter_batches(batch_size=size, columns=names)
+            if opened.num_row_groups:  # PyArrow 18 reads no file without one
+                yield from opened.iter_batches(batch_size=size, columns=names)
     except OSError as error:
         raise TablesError(f"{file} cannot be read: {str(error).splitlines()[0]}") from None
 

@@ -4,21 +4,24 @@ import shlex
 import sys
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 
 from assignor.cli.roll._brokers import (
+    describe_cluster,
     finalize_command,
     ids_of,
     instances_of,
     look_at_cluster,
     node_ids,
+    notes_of,
     plan_cluster,
 )
 from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll.command import roll
 from upgrade import UpgradeError
 from upgrade.cluster.client.connection import QuorumState, ReplicaState
-from upgrade.cluster.client.errors import Unreachable
+from upgrade.cluster.client.errors import ApiError, Unreachable
 from upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
 from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 from upgrade.roll.cluster import NodeSeen
@@ -64,8 +67,15 @@ def test_nothing_is_left_when_the_levels_are_raised_too():
 
 
 def test_a_patch_release_is_not_guessed():
-    with pytest.raises(UpgradeError, match=r"the brokers run 4\.3, and no request tells its patch releases apart"):
+    why = r"the brokers run 4\.3, and no request shows which patch release: expected --from .* such as --from 4\.3\.0; "
+    with pytest.raises(UpgradeError, match=why):
         plan_cluster(health(NEW, NEW), "4.3.1", None, None)
+
+
+@pytest.mark.parametrize(("supported", "origin"), [((OLD, 26, OLD), None), ((26, NEW), "3.9.2"), ((OLD, OLD), "4.2.1")])
+def test_brokers_of_another_release_than_the_plan_are_refused(supported, origin):
+    with pytest.raises(UpgradeError, match=r"expected brokers of \S+ or 4\.3\.1, got broker \d, which supports"):
+        plan_cluster(health(*supported), "4.3.1", origin, None)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +114,16 @@ def test_a_file_has_each_node_once(tmp_path, lines, why):
         node_ids(health(OLD, OLD), file)
 
 
+def test_what_is_left_out_and_what_cannot_be_avoided_is_noted():
+    described = health(OLD, voters=(1, 2))
+    alone = evolve(described, quorum=evolve(described.quorum, observers={1: 7, 9: 7}))
+
+    left_out, no_majority = notes_of(alone)
+    assert "node 9 reads the metadata, and is neither" in left_out
+    assert "2 controllers, fewer than 3: while one of them restarts, no majority is left" in no_majority
+    assert [] == list(notes_of(health(OLD)))
+
+
 def test_the_plan_keeps_the_node_ids():
     assert {"a": 4, "b": 2} == ids_of(instances_of({"a": 4, "b": 2}))
 
@@ -121,11 +141,42 @@ def test_the_levels_are_raised_by_this_programs_own_command(tmp_path, release, a
     assert "--command-config" not in finalize_command("h:1", None, release).words
 
 
+@pytest.mark.parametrize(
+    ("code", "name", "why"),
+    [
+        (35, "UNSUPPORTED_VERSION", "h:1: expected a cluster in KRaft mode, got a broker without a metadata quorum"),
+        (31, "CLUSTER_AUTHORIZATION_FAILED", "roll --brokers needs DESCRIBE on the cluster"),
+        (41, "NOT_CONTROLLER", "as it is"),
+    ],
+)
+def test_a_cluster_that_cannot_be_described_is_refused_with_the_reason(code, name, why):
+    with pytest.raises(UpgradeError, match=why):
+        describe_cluster(Client(ApiError(code, name, "as it is")))
+
+
+def test_topics_that_the_user_may_not_describe_are_refused():
+    """Nobody would see that their replicas are not in sync."""
+    with pytest.raises(UpgradeError, match=r"needs DESCRIBE on all topics.* may not describe a and b"):
+        describe_cluster(Client(health(OLD), "ab", "ab"))
+
+
+def test_a_topic_that_is_deleted_meanwhile_is_not_missed():
+    described = health(OLD)
+
+    assert described == describe_cluster(Client(described, "ab", "c"))
+
+
 class Client:
     """Answers with what it was given."""
 
-    def __init__(self, answer):
+    bootstrap = "h:1"
+
+    def __init__(self, answer, *stored):
         self.answer = answer
+        self.stored = list(stored)
+
+    def describe_stored_topics(self):
+        return frozenset(self.stored.pop(0))
 
     def describe_health(self):
         if isinstance(self.answer, Exception):
@@ -160,10 +211,16 @@ def test_a_stale_broker_does_not_decide_about_levels():
     assert {"metadata.version": NEW} == seen.levels
 
 
+@pytest.fixture(name="_no_topics")
+def fixture_no_topics(monkeypatch):
+    monkeypatch.setattr(FeatureClient, "describe_stored_topics", lambda _client: frozenset())
+
+
 def run(*arguments):
     return CliRunner().invoke(roll, [*arguments, "--bootstrap-servers", "127.0.0.1:1"], catch_exceptions=False)
 
 
+@pytest.mark.usefixtures("_no_topics")
 def test_a_dry_run_shows_the_plan_and_the_order(monkeypatch):
     monkeypatch.setattr(FeatureClient, "describe_health", lambda _client: health(OLD, OLD, OLD))
     done = run("--brokers", "--to", "4.3.1", "--dry-run")
@@ -174,6 +231,7 @@ def test_a_dry_run_shows_the_plan_and_the_order(monkeypatch):
     assert "round 2: when the cluster has proved itself, finalize metadata.version" in done.output
 
 
+@pytest.mark.usefixtures("_no_topics")
 def test_a_cluster_that_is_there_already_needs_nothing(monkeypatch):
     monkeypatch.setattr(FeatureClient, "describe_health", lambda _client: health(NEW, level=NEW))
     done = run("--brokers", "--to", "4.3.1", "--from", "4.3.1", "--dry-run", "--json")
@@ -208,6 +266,7 @@ def fixture_files(tmp_path, monkeypatch):
         return health(*supported, level=NEW if (tmp_path / "cluster").exists() else OLD)
 
     monkeypatch.setattr(FeatureClient, "describe_health", describe)
+    monkeypatch.setattr(FeatureClient, "describe_stored_topics", lambda _client: frozenset())
     monkeypatch.setattr(
         "assignor.cli.roll.command.finalize_command", lambda *_: CommandTemplate(("touch", f"{tmp_path}/cluster"))
     )
@@ -237,6 +296,33 @@ def test_it_restarts_the_nodes_and_raises_the_levels_when_somebody_has_agreed(fi
     report = (files / "r.md").read_text()
     assert "# brokers: 3.9 to 4.3.1: finished" in report
     assert "controller 1 active" in report
+
+
+def test_levels_that_the_active_controller_refuses_after_its_election_are_raised_when_it_knows_the_others(
+    files, monkeypatch
+):
+    """It was a deviation: "not all of the voters support it"."""
+    monkeypatch.setattr("assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
+    code = f"cd {files}; echo x >> tries; test $(wc -l < tries) -gt 2 && touch cluster || {{ echo $0; exit 1; }}"
+    command = CommandTemplate(("sh", "-c", code, "not all of the voters support it"), again_if="support")
+    monkeypatch.setattr("assignor.cli.roll.command.finalize_command", lambda *_: command)
+    done = of_files(files, "--accept-no-way-back")
+
+    assert 0 == done.exit_code, done.output
+    assert 1 == done.output.count("step 4: not accepted yet, tried again: not all of the voters support it")
+    assert 3 == len((files / "tries").read_text().split())
+
+
+@pytest.mark.parametrize(("said", "tries"), [("not all of the voters support it", 12), ("not authorized", 1)])
+def test_levels_that_are_refused_for_good_are_a_deviation(files, monkeypatch, said, tries):
+    monkeypatch.setattr("assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
+    command = CommandTemplate(("sh", "-c", f"echo x >> {files}/tries; echo $0; exit 1", said), again_if="support")
+    monkeypatch.setattr("assignor.cli.roll.command.finalize_command", lambda *_: command)
+    stopped = of_files(files, "--accept-no-way-back")
+
+    assert 3 == stopped.exit_code, stopped.output
+    assert f"observed: once of cluster ended with status 1: {said}" in stopped.output
+    assert tries == len((files / "tries").read_text().split())
 
 
 def test_it_leads_back_until_the_levels_are_raised(files):

@@ -27,10 +27,10 @@ from upgrade.roll.journal import (
 class Screen:
     """A terminal with a roll, and a clock that is set."""
 
-    def __init__(self, operator):
+    def __init__(self, operator, width=100):
         self.file = StringIO()
         self.seconds = 0.0
-        console = Console(file=self.file, force_terminal=True, width=100, color_system=None)
+        console = Console(file=self.file, force_terminal=True, width=width, color_system=None)
         self.view = RollLive(console, lambda: self.seconds)
         self.operator = operator
         self._shown = 0
@@ -95,6 +95,27 @@ def test_it_shows_gates_and_the_time_until_a_deviation(screen):
     assert "+ visible: Stable" in picture
     assert "· returned: a has 0 of 1 member" in picture
     assert "step 1: 30 s; a deviation in 5 min; 6 steps left" in picture
+
+
+def test_the_time_of_a_step_begins_with_it(screen):
+    screen.step(until=StepPassed)
+    screen.seconds = 70.0
+    screen.step(until=StepBegan)
+
+    assert "step 2: 0 s; " in screen.last
+
+
+@pytest.mark.parametrize("width", [80, 40, 20])
+def test_each_line_of_a_picture_is_within_the_terminal(width):
+    """A line that the terminal would wrap by itself is not counted, and would stay when the next one is drawn."""
+    screen = Screen(Operator(), width)
+    screen.step(until=CommandIntended)
+    screen.wait(GateResult(gate="returned", status=GateStatus.WAITING, text="a has not joined again: " + "x" * 90))
+    lines = screen.file.getvalue().rpartition("\x1b[2K")[2].splitlines()
+    screen.view.note("end")
+
+    assert len(lines) > 8
+    assert max(map(len, lines)) <= width, lines
 
 
 def test_it_says_how_long_the_other_steps_will_take(screen):

@@ -1,5 +1,7 @@
 """Lags of partitions, tasks and replicas of state, from the offsets that brokers have returned."""
 
+from uuid import UUID
+
 import pytest
 from attrs import evolve
 
@@ -13,6 +15,7 @@ from assignor.groups import (
 )
 from assignor.groups.described_group import GroupOffsets
 from assignor.groups.offsets import (
+    active_state_lags,
     check_lag,
     group_gauges,
     lag_json,
@@ -153,17 +156,69 @@ ENDS = {"app__a__changelog_1": 100, "app__b__changelog_1": 10, "other__changelog
         (member("a", standby="0_1", sums={"0_1": -3}), ENDS, ("0_1", None, 110, None)),
         (member("a", 6, 6, standby="0_1", envelope=1), ENDS, ("0_1", None, 110, None)),
         (member("a", standby="0_1", sums={"0_1": 90}), {}, ("0_1", 90, None, None)),
-        # Which store is in which subtopology is not in metadata.
-        (member("a", standby="0_1", sums={"0_1": 90, "1_0": 7}), ENDS, ("0_1", 90, None, None)),
+        # Which store is in which subtopology is not in metadata: the numbers of tasks can tell.
+        (member("a", standby="0_1", sums={"0_1": 90, "1_1": 7}), ENDS, ("0_1", 90, None, None)),
+        (member("a", standby="0_1", sums={"0_1": 90, "1_0": 7}), ENDS, ("0_1", 90, 110, 20)),
+        (member("a", standby="0_1", sums={"0_1": 90, "1_2": 7}), ENDS, ("0_1", 90, 110, 20)),
         (member("a", standby="0_0", sums={"0_0": 90}), ENDS, ("0_0", 90, None, None)),
     ],
 )
-def test_replicas_of_a_classic_group_are_beside_its_changelogs_if_one_subtopology_has_all(replica, ends, state):
+def test_replicas_of_a_classic_group_are_beside_the_changelogs_of_their_subtopology_if_known(replica, ends, state):
     found = seen(replica, ends=ends)
 
     assert [state] == states(found)
     assert offset_request(found).reads_changelogs
     assert not offset_request(seen(member("a", active="0_0"))).reads_changelogs
+
+
+def active_states(found):
+    return [(str(each.task), each.member.name, each.restored, each.end, each.lag) for each in active_state_lags(found)]
+
+
+@pytest.mark.parametrize(
+    ("owner", "state"),
+    [
+        (member("a", active="0_1", had="0_1"), (None, 110, 0)),  # it ran
+        (member("a", active="0_1", sums={"0_1": 90}), (90, 110, 20)),  # suspended, or on disk
+        (member("a", active="0_1", sums={"0_0": 90}), (0, 110, 110)),  # it has nothing of it
+        (member("a", active="0_1", sums={"0_1": -3}), (None, 110, None)),
+        (member("a", 6, 6, envelope=1, active="0_1", had="0_1"), (None, 110, 0)),
+        (member("a", 6, 6, envelope=1, active="0_1", owned="0_1"), (None, 110, None)),
+    ],
+)
+def test_an_active_task_is_behind_by_what_its_process_reported_when_it_joined(owner, state):
+    other = member("b", sums={"0_0": 5})
+    found = seen(owner, other, ends=ENDS)
+
+    (task,) = [each for each in active_states(found) if each[0] == "0_1"]
+    assert state == task[2:]
+
+
+def test_any_thread_of_a_process_reports_its_state():
+    """Each thread reports what it runs, and one of them what else is on disk."""
+    process = UUID(int=7)
+    threads = [
+        member("a", active="0_1", process=process),
+        member("b", sums={"0_1": 90}, active="0_2", process=process),
+        member("c", had="0_1 0_2", process=UUID(int=8)),
+        member("d", had="0_2", process=process),
+        member("e", sums={"0_2": 4}, process=process),
+    ]
+    found = seen(*threads, ends=ENDS)
+
+    assert [20, 0] == [each[-1] for each in active_states(found)]
+
+
+def test_the_changelogs_of_active_tasks_are_asked_for_while_some_may_be_restored():
+    running = seen(member("a", active="0_0", had="0_0"))
+    stateless = seen(member("a", active="0_0"))
+    restoring = seen(member("a", active="0_0", sums={"0_0": 1}))
+
+    assert [False, False, True] == [
+        offset_request(found, of_active_state=True).reads_changelogs for found in (running, stateless, restoring)
+    ]
+    assert not offset_request(restoring).reads_changelogs
+    assert [] == active_states(stateless)
 
 
 def test_offsets_that_were_not_read_have_no_lag():

@@ -37,9 +37,14 @@ from subscription_codec.consumer_protocol import (
 from tests.draws import examples
 from tests.group import Group
 from upgrade import StreamsConfig, release_named
-from upgrade.plans import documented_upgrade, order_by_capability, takes_tasks_from_eager_members
+from upgrade.plans import (
+    deals_tasks_without_lags,
+    documented_upgrade,
+    order_by_capability,
+    takes_tasks_from_eager_members,
+)
 from upgrade.releases import NEWEST_OF_LINE
-from upgrade.upgrade_from import implies_eager
+from upgrade.upgrade_from import StartupOutcome, implies_eager
 
 COUNTS = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 MIXED = Topology.of(
@@ -296,6 +301,34 @@ def test_leaders_starve_their_own_eager_members_where_a_plan_names_it_as_a_hazar
 
     assert starving == {hop for hop in EAGER_UPGRADES if takes_tasks_from_eager_members(hop.origin, hop.target)}
     assert {"2.6", "2.7", "2.8", "3.0", "3.1"} == {hop.target.line for hop in starving if hop.target.number >= (2, 4)}
+
+
+BY_LAG = [release for release in NEWEST_OF_LINE.values() if release.is_released and release.behaviour.lag_based]
+
+
+def tasks_of_a_second_member(release, configured):
+    """Return how many large tasks it gets at once that the first one has, and reports as it ran them."""
+    group = Group(COUNTS, SIZES)
+    group.cluster = evolve(group.cluster, end_offsets=dict.fromkeys(group.cluster.end_offsets, 100_000))
+    first = group.add("a", release, process=1, upgrade_from=configured)
+    received = group.settle()
+    second = group.add("b", release, process=2, upgrade_from=configured)
+    stored = dict.fromkeys(received["a"].active, 99_999)
+    answers = first.assign(group.cluster, {"a": first.subscription(offset_sums=stored), "b": second.subscription()})
+    return len(answered(answers["b"]).active_tasks)
+
+
+@pytest.mark.parametrize("configured", ["1.1", "2.3"])
+def test_new_members_with_a_pinned_version_are_dealt_tasks_where_a_plan_names_it_as_a_hazard(configured):
+    """Seen in a real group: ``tests/lab/integration/test_suspended_tasks.py``."""
+    possible = [release for release in BY_LAG if release.startup_outcome(configured).outcome is StartupOutcome.STARTS]
+    dealt = {release.line: tasks_of_a_second_member(release.name, configured) for release in possible}
+
+    origin = release_named(configured)
+    assert dealt == {release.line: 2 * deals_tasks_without_lags(origin, release) for release in possible}
+    assert ({"2.6", "2.7", "2.8", "3.0", "3.1"} if configured == "1.1" else set()) == {
+        line for line, number in dealt.items() if number
+    }
 
 
 def test_an_eager_member_of_ours_reports_the_tasks_that_it_ran():

@@ -289,7 +289,7 @@ def test_standbys_are_as_many_as_can_be_and_never_an_error(chance, size):
 
 def test_built_in_assignors_have_names():
     assert {"sticky": STICKY, "high-availability": HIGH_AVAILABILITY, "fallback-prior": FALLBACK_PRIOR} == BUILT_IN
-    assert "StickyTaskAssignor(stateless_standbys=False)" == repr(STICKY)
+    assert "StickyTaskAssignor(stateless_standbys=False, hash_order=False)" == repr(STICKY)
 
 
 @pytest.mark.parametrize("built_in", BUILT_IN.values(), ids=BUILT_IN)

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from tests.lab.chaos.chaos_run import run_chaos
-from tests.lab.chaos.fault_schedule import FAULT_KINDS
+from tests.lab.chaos.fault_schedule import FAULT_KINDS, ROLL_FAULT_KINDS
 from tests.lab.chaos.report import as_json, table
 from tests.lab.chaos.worker import WORKER_MODULES as WORKERS
 from tests.lab.integration.clusters import NEWEST, OLDER
@@ -28,7 +29,11 @@ from tests.lab.integration.clusters import NEWEST, OLDER
 )
 @click.option("--faults", type=click.IntRange(0), help="So many; as many as there are kinds without it.")
 @click.option(
-    "--kind", "kinds", multiple=True, type=click.Choice([*FAULT_KINDS]), help="Only these faults; may be repeated."
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([*FAULT_KINDS, *ROLL_FAULT_KINDS]),
+    help="Only these faults; may be repeated.",
 )
 @click.option(
     "--worker",
@@ -48,15 +53,25 @@ from tests.lab.integration.clusters import NEWEST, OLDER
     type=click.Choice([NEWEST, OLDER]),
     help="The last member is Kafka Streams, upgraded to this release while the others are.",
 )
+@click.option(
+    "--java-members", type=click.IntRange(1), default=1, show_default=True, help="So many of the last members are it."
+)
+@click.option(
+    "--roll",
+    metavar="RELEASE",
+    help="`streams-assignor roll` upgrades all members, from this release to that of --java, while faults happen.",
+)
 @click.option("--static", type=click.IntRange(0), default=0, help="So many members have a group.instance.id.")
 @click.option("--minutes", type=click.FloatRange(0), default=0.0, help="Faults for so long, and no upgrade.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Leave the logs of members and nodes in this folder.")
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object for each run, instead of the table.")
-def main(seed: int, runs: int, workers: Sequence[str], keep: Path | None, json_lines: bool, **how: object) -> None:
+def main(seed: int, runs: int, workers: Sequence[str], keep: Path | None, json_lines: bool, **how: Any) -> None:
     """Upgrade a group under load on three brokers while members, brokers, network and clocks fail.
 
-    Exit status 1 if a record was lost (or doubled, with exactly-once), a member died of itself, or a group got stuck.
+    Exit status 1 if a record was lost (or doubled, with exactly-once), a member died of itself, or a group got stuck;
+    with --roll also if it has not finished, has repeated a restart unasked, or reports what no fault explains.
     """
+    _check(**how)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that blocks end and nothing is left running
     outcomes = []
     for number in range(seed, seed + runs):
@@ -70,6 +85,15 @@ def main(seed: int, runs: int, workers: Sequence[str], keep: Path | None, json_l
     if not json_lines:
         Console(width=160).print(table(outcomes))
     sys.exit(any(outcome.problems for outcome in outcomes))
+
+
+def _check(*, roll: str | None, java: str | None, java_members: int, members: int, minutes: float, **how: Any) -> None:
+    if roll and (not java or minutes):
+        raise click.UsageError("expected --java RELEASE with --roll, and no --minutes")
+    if java_members > members:
+        raise click.UsageError(f"expected at most {members} --java-members, as there are --members, got {java_members}")
+    if alone := {*how["kinds"]} & {*ROLL_FAULT_KINDS} if not roll else ():
+        raise click.UsageError(f"expected --roll with --kind {', '.join(sorted(alone))}")
 
 
 def _say(line: str) -> None:

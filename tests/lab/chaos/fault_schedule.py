@@ -11,6 +11,7 @@ from attrs import frozen
 
 SESSION_SECONDS: Final = 3.0
 SESSION_EXPIRED_SECONDS: Final = SESSION_SECONDS + 2.0  # by then the group has given a silent member up
+LOCK_EXPIRED_SECONDS: Final = 12.0  # the same for the lock of a roll, whose session is ten seconds
 
 FAULT_KINDS: Final = {
     "kill": "SIGKILL of a member, which is started again",
@@ -31,6 +32,18 @@ FAULT_KINDS: Final = {
 NEEDS_STATIC: Final = "duplicate"
 ENDS_A_PROCESS: Final = ("kill", "duplicate")
 """What ends the process of its target; the others go on with the memory that they have."""
+ROLL_FAULT_KINDS: Final = {
+    "roll-kill": "SIGKILL of `roll`; the same command continues",
+    "roll-freeze": "SIGSTOP of `roll` past the session of its lock, then SIGCONT",
+    "roll-cut": "the network of `roll` is gone for longer than the session of its lock",
+    "roll-clock": "the wall clock of `roll` jumps, and back again",
+    "lost": "the command of a restart only stops the instance",
+    "failed-command": "the command of a restart does nothing, and fails",
+    "old-release": "the command of a restart starts the old release again",
+}
+"""What else happens while `roll` upgrades the group."""
+MISTAKES: Final = ("lost", "failed-command", "old-release")
+"""What a command does instead of its work."""
 NODES: Final = 3
 _JUMPS: Final = (3600.0, -3600.0, 30.0, -30.0, 86400.0)  # seconds
 _FUTURE: Final = 1800.0  # brokers of 4.x refuse records that seem to be from an hour ahead of their clock
@@ -81,7 +94,7 @@ def java_version(speaks: MemberVersion, release: str, *, exactly_once: bool) -> 
         OLD_VERSION: begin,
         INTERMEDIATE_VERSION: MemberVersion("3.9.2", eager),
         NEW_VERSION: MemberVersion(release),
-    }[speaks]
+    }.get(speaks, speaks)  # a roll names releases of Kafka
 
 
 @frozen
@@ -96,6 +109,17 @@ class Step:
     def __str__(self) -> str:
         bounce = f"bounce {self.bounce} to {self.to}" if self.bounce else ""
         return f" and {self.gap:.1f} s later ".join(filter(None, [self.fault and str(self.fault), bounce]))
+
+
+@frozen
+class TimedFault:
+    """A fault, ``after`` seconds after the command of a restart has begun its work, or before it."""
+
+    fault: Fault
+    after: float
+
+    def __str__(self) -> str:
+        return f"{self.fault}, {self.after:+.1f} s"
 
 
 def draw_schedule(
@@ -133,6 +157,29 @@ def draw_schedule(
     ]
 
 
+def draw_roll(
+    seed: int,
+    members: Collection[str],
+    restarts: int,
+    faults: int,
+    kinds: Collection[str],
+    static: Collection[str] = (),
+) -> list[list[TimedFault]]:
+    """Draw the faults around each restart of a roll: as many as there are, a second one of each when there are more.
+
+    Who is restarted is up to `roll`. Every kind comes once before one comes twice.
+
+    >>> [len(around) for around in draw_roll(7, "AB", restarts=3, faults=5, kinds=["kill", "lost"])]
+    [2, 2, 1]
+    """
+    chance = random.Random(seed)
+    drawn = islice(_faults(chance, sorted(members), list(kinds), sorted(static)), faults) if kinds else ()
+    around: list[list[TimedFault]] = [[] for _ in range(restarts)]
+    for place, fault in zip(cycle(around), drawn, strict=False):
+        place.append(TimedFault(fault, _some(chance, -SESSION_SECONDS, SESSION_SECONDS)))
+    return around
+
+
 def draw_soak(seed: int, members: Collection[str], static: Collection[str], kinds: Collection[str]) -> Iterator[Step]:
     """Draw faults without end, and no upgrade. Only a static member is a target of what ends a process.
 
@@ -162,6 +209,12 @@ def _fault(kind: str, chance: random.Random, members: list[str]) -> Fault:
             return Fault(kind, member, short / 2)
         case "freeze" | "cut":
             return Fault(kind, member, SESSION_EXPIRED_SECONDS)
+        case "roll-kill" | "lost" | "failed-command" | "old-release":
+            return Fault(kind)
+        case "roll-freeze" | "roll-cut":
+            return Fault(kind, "", LOCK_EXPIRED_SECONDS)
+        case "roll-clock":
+            return Fault(kind, "", SESSION_EXPIRED_SECONDS, amount)
         case "cut-leader":
             return Fault(kind, "", SESSION_EXPIRED_SECONDS)
         case "clock":
@@ -174,7 +227,7 @@ def _fault(kind: str, chance: random.Random, members: list[str]) -> Fault:
             return Fault(kind, node, short)
         case "coordinator" | "coordinator-kill":
             return Fault(kind, "", short)
-    raise ValueError(f"expected one of {', '.join(FAULT_KINDS)} as a kind of fault, got {kind!r}")
+    raise ValueError(f"expected one of {', '.join(FAULT_KINDS | ROLL_FAULT_KINDS)} as a kind of fault, got {kind!r}")
 
 
 def _some(chance: random.Random, low: float, high: float) -> float:

@@ -92,7 +92,7 @@ def _crash_leader(chaos: Chaos, fault: Fault) -> None:
         chaos.group.slow_down(0.0)
         chaos.schedule(fault.seconds, partial(chaos.group.start, leader))
 
-    if (leader := chaos.group.leader) == chaos.settings.java_member:
+    if (leader := chaos.group.leader) in chaos.settings.java_members:
         chaos.schedule(_LEAVES_SECONDS, partial(die, leader))
     else:
         chaos.group.on_assigning = die

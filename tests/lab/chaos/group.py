@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from confluent_kafka import KafkaException
+
 from tests.lab.chaos.fault_schedule import SESSION_SECONDS, MemberVersion, java_version
 from tests.lab.chaos.java_members import JavaWorker
 from tests.lab.chaos.ledger import OwnershipTimeline, ProcessedRecords
@@ -20,6 +22,7 @@ from tests.lab.chaos.network import Network
 from tests.lab.chaos.outcome import ChaosSettings
 from tests.lab.chaos.wall_clock import WallClock
 from tests.lab.chaos.worker_events import EventLine, WorkerSettings
+from tests.lab.integration.group_log import generations
 
 _FENCED: Final = "FencedInstanceIdException"
 
@@ -89,8 +92,8 @@ class Group:
         self.owners.claim(time.monotonic(), f"{name} {life}", ())
 
     def _launch(self, name: str, life: int) -> None:
-        speaks, java = self._speaks[name], name == self._settings.java_member
-        if java:
+        speaks, java = self._speaks[name], name in self._settings.java_members
+        if java and self._settings.java:
             speaks = java_version(speaks, self._settings.java, exactly_once=self._settings.exactly_once)
         settings = WorkerSettings(
             kind=self._settings.kind_of(name),
@@ -118,6 +121,10 @@ class Group:
     def set_version(self, name: str, speaks: MemberVersion) -> None:
         """From its next start on."""
         self._speaks[name] = speaks
+
+    def version_of(self, name: str) -> MemberVersion:
+        """What it is, or is started as the next time."""
+        return self._speaks[name]
 
     def kill(self, name: str) -> None:
         self.workers[name].kill()
@@ -164,16 +171,21 @@ class Group:
     def is_stable(self) -> bool:
         """Whether all live in one generation, as far as they tell, and every partition has one owner."""
         alive = all(not worker.ended for worker in self.workers.values())
-        telling = self.workers.keys() - {self._settings.java_member}
+        telling = self.workers.keys() - set(self._settings.java_members)
         generations = {assigned["generation"] for assigned in self.assignments.values()}
-        return alive and self.assignments.keys() == telling and len(generations) == 1 and self.owners.is_stable
+        return alive and self.assignments.keys() == telling and len(generations) <= 1 and self.owners.is_stable
 
     @property
     def leader(self) -> str:
         """Who leads now, or did last; Kafka Streams, which does not tell, if none of the others does."""
         current = [name for name, assigned in self.assignments.items() if assigned["leader"]]
-        if not current and self._settings.java_member and self.assignments:
-            return self._settings.java_member
+        match self._settings.java_members:
+            case [java] if not current and self.assignments:
+                return java
+            case [_, _, *_] if not current:
+                with suppress(KafkaException):  # a broker is away: the last one that is known
+                    self._leader = generations(self._brokers, self.name)[-1].leading
+                return self._leader
         self._leader = max(current, key=lambda name: self.assignments[name]["generation"], default=self._leader)
         return self._leader
 
@@ -200,7 +212,7 @@ class Group:
         current = received.life == worker.life
         if (name, received.life) in self._replaced:
             self._process_last_event(received)
-        java = self._settings.java_member
+        java = name in self._settings.java_members
         match received.event:
             case {"event": "processed", "partition": partition, "from": first, "to": last}:
                 self.records.record(partition, range(first, last + 1))
@@ -215,13 +227,13 @@ class Group:
                 self.on_assigning(name)
             case {"event": "buffered", "records": records}:
                 self.buffered = max(self.buffered, records)
-            case {"event": "failed", "error": error} if not worker.asked_to_end and (current or name == java):
-                failures = self.java_failures if name == java else self.failures
+            case {"event": "failed", "error": error} if not worker.asked_to_end and (current or java):
+                failures = self.java_failures if java else self.failures
                 failures.append(f"{name} died: {error}")
                 self._say(f"  {failures[-1]}")
             case None if current:
                 self._remove_member(name, received.seconds)
-                if not worker.asked_to_end and (name == java or self._settings.minutes):
+                if not worker.asked_to_end and (java or self._settings.minutes):
                     self.start(name)
 
     def _process_last_event(self, received: WorkerOutput) -> None:

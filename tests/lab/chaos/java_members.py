@@ -48,6 +48,8 @@ def configuration(settings: WorkerSettings) -> Mapping[str, str | int | None]:
         "producer.acks": "all",  # the default before 3.0 loses what a dying broker has not handed on
         "producer.retries": 2**31 - 1,  # the default before 2.1 dies of a broker that is away for a second
     }
+    if settings.instance_id:
+        reported["group.instance.id"] = settings.instance_id
     if settings.upgrade_from:
         reported["upgrade.from"] = settings.upgrade_from
     if settings.kind == "exactly-once":

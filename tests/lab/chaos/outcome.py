@@ -8,6 +8,7 @@ from attrs import frozen
 
 from tests.lab.chaos.fault_schedule import OLD_VERSION, MemberVersion, Step
 from tests.lab.chaos.ledger import RunResult
+from tests.lab.chaos.roll_outcome import RollOutcome
 from tests.lab.integration.clusters import NEWEST
 
 
@@ -29,7 +30,11 @@ class ChaosSettings:
     minutes: float = 0.0
     """After the steps, faults go on for so long."""
     java: str | None = None
-    """The release of Kafka Streams that the last member gets to, if it is not one of ours."""
+    """The release of Kafka Streams that the last members get to, if they are not ours."""
+    java_count: int = 1
+    """So many of the last members are Kafka Streams, with ``java``."""
+    roll: bool = False
+    """Whether ``streams-assignor roll`` upgrades all members, from ``begin`` to ``java``."""
 
     @property
     def static_members(self) -> Sequence[str]:
@@ -41,9 +46,9 @@ class ChaosSettings:
         return kinds[self.members.index(member) % len(kinds)]
 
     @property
-    def java_member(self) -> str | None:
+    def java_members(self) -> Sequence[str]:
         """Who is a process of Kafka Streams."""
-        return self.members[-1] if self.java else None
+        return self.members[-self.java_count :] if self.java else ()
 
     @property
     def exactly_once(self) -> bool:
@@ -86,6 +91,8 @@ class Outcome:
     behind: int = 0
     """The most records that were produced and not processed yet at the end of a rest."""
     stuck: str | None = None
+    rolled: RollOutcome | None = None
+    """How `roll` has upgraded the group, if it was its work."""
     skipped: Sequence[str] = ()
 
     @property
@@ -99,7 +106,14 @@ class Outcome:
             if self.buffered > _MOST_BUFFERED
             else None
         )
-        return [*self.balance.problems, *filter(None, [self.stuck, idle, twice, full]), *self.failures, *old]
+        rolled = self.rolled.problems if self.rolled else ()
+        return [
+            *self.balance.problems,
+            *filter(None, [self.stuck, idle, twice, full]),
+            *self.failures,
+            *old,
+            *rolled,
+        ]
 
 
 _MOST_BUFFERED = 600  # with the limits of `workers.per_record` there are two to four hundred

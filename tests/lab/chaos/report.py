@@ -8,7 +8,7 @@ from typing import Any
 from attrs import asdict
 from rich.table import Table
 
-from tests.lab.chaos.outcome import Outcome
+from tests.lab.chaos.outcome import ChaosSettings, Outcome
 
 
 def table(outcomes: Iterable[Outcome]) -> Table:
@@ -21,9 +21,9 @@ def table(outcomes: Iterable[Outcome]) -> Table:
         balance, settings = outcome.balance, outcome.settings
         shown.add_row(
             str(settings.seed),
-            settings.worker + (f" + Java {settings.java}" if settings.java else ""),
+            _workers(settings),
             settings.broker,
-            f"{len(outcome.results)}/{len(settings.steps)}",
+            _steps(outcome),
             f"{outcome.seconds:.0f}",
             *(str(number) for number in (balance.produced, balance.processed, balance.lost, balance.duplicates)),
             str(sum(balance.fenced.values())),
@@ -33,6 +33,19 @@ def table(outcomes: Iterable[Outcome]) -> Table:
             "; ".join(outcome.problems)[:40] or "well",
         )
     return shown
+
+
+def _workers(settings: ChaosSettings) -> str:
+    java = len(settings.java_members)
+    ours = [settings.worker] if java < len(settings.members) or settings.exactly_once else []
+    return " + ".join([*ours, *([f"{java} Java {settings.java}"] if java else [])])
+
+
+def _steps(outcome: Outcome) -> str:
+    """How many steps were done of how many; of a roll, restarts, and how often the command ran."""
+    if rolled := outcome.rolled:
+        return f"{rolled.restarts}/{rolled.planned} by {len(rolled.statuses)} runs"
+    return f"{len(outcome.results)}/{len(outcome.settings.steps)}"
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tests.lab.chaos.members import STOP_SECONDS
 from tests.lab.chaos.network import Network
 from tests.lab.chaos.outcome import ChaosSettings, Outcome, StepResult
 from tests.lab.chaos.resources import ResourceSampler
+from tests.lab.chaos.roll_outcome import RollOutcome
 from tests.lab.chaos.wall_clock import WallClock, wall_clock
 
 _STABLE_TIMEOUT_SECONDS: Final = 180.0  # on a quiet machine ten seconds are enough
@@ -48,7 +49,7 @@ class Chaos:
     group: Group
     network: Network | None
     clocks: Mapping[str, WallClock]
-    """Of members, by their names, and of nodes, by their numbers; none if this machine has none."""
+    """Of members and other processes, by their names, and of nodes, by their numbers; none if this machine has none."""
     _flow: LoadGenerator
 
     def __init__(self, settings: ChaosSettings, folder: Path, say: Callable[[str], None] = lambda _: None) -> None:
@@ -69,12 +70,15 @@ class Chaos:
     ) -> None:
         self._cleanup.close()
 
-    def build(self, network: Network | None, *, clocks: bool) -> None:
-        """Start the cluster, the flow and the members, and wait until everything has its owner."""
+    def build(self, network: Network | None, *, clocks: bool, others: Sequence[str] = ()) -> None:
+        """Start the cluster, the flow and the members, and wait until everything has its owner.
+
+        ``others`` are the names of further processes that have a clock.
+        """
         settings, name = self.settings, f"chaos-{uuid4().hex[:8]}"
         host = network.host if network else "127.0.0.1"
         self.network = network
-        owners = (*settings.members, *map(str, range(1, NODES + 1))) if clocks else ()
+        owners = (*settings.members, *map(str, range(1, NODES + 1)), *others) if clocks else ()
         self.clocks = {owner: wall_clock(self._folder / "clocks" / owner) for owner in owners}
         nodes = ThreeNodes(self._folder / "nodes", host, settings.broker, self.clocks)
         self.cluster = self._cleanup.enter_context(nodes)
@@ -128,7 +132,13 @@ class Chaos:
         self.group.listen()
         self.group.owners.advance_to(time.monotonic())
 
-    def finish(self, results: Sequence[StepResult], stuck: str | None, skipped: Sequence[str]) -> Outcome:
+    def finish(
+        self,
+        results: Sequence[StepResult],
+        stuck: str | None,
+        skipped: Sequence[str],
+        rolled: RollOutcome | None = None,
+    ) -> Outcome:
         """Wait for the last records, stop all members, and compare what was produced with what was processed."""
         self._flow.stop()
         self.group.keep_up()
@@ -157,6 +167,7 @@ class Chaos:
             behind=self._behind,
             stuck=stuck,
             skipped=skipped,
+            rolled=rolled,
         )
 
     def say(self, what: str) -> None:
@@ -183,16 +194,25 @@ class Chaos:
                 self.group.dump()
                 raise StabilizationTimeout(f"the group does not come to rest: {self.group.describe}")
             self.pause(0.1)
-            quiet = quiet + 0.1 if not self._agenda and self.group.is_stable else 0.0
+            quiet = quiet + 0.1 if not self.is_busy and self.group.is_stable else 0.0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is due in a while, for example the end of a fault."""
+        return bool(self._agenda)
 
     def bounce(self, name: str) -> None:
-        """Let a member leave and start it again; what is due goes on meanwhile, for example the end of its freezing."""
+        """Let a member leave and start it again."""
+        self.end(name)
+        self.group.start(name)
+
+    def end(self, name: str) -> None:
+        """Let a member leave; what is due goes on meanwhile, for example the end of its freezing."""
         worker, deadline = self.group.workers[name], time.monotonic() + STOP_SECONDS
         worker.request_stop()
         while not worker.ended and time.monotonic() < deadline:
             self.pause(0.05)
         self.group.stop(name, 0.0)
-        self.group.start(name)
 
     def _end_members(self) -> None:
         for worker in self.group.workers.values():
@@ -222,22 +242,19 @@ class Chaos:
 
     def _versions(self) -> dict[str, int]:
         """The metadata version of everybody's last assignment; that of Kafka Streams is read from the broker."""
-        java = {self.settings.java_member: self._version_of_java()} if self.settings.java else {}
+        java = {name: self._version_of_java(name) for name in self.settings.java_members}
         return {name: assigned["version"] for name, assigned in self.group.assignments.items()} | java
 
     def _by_java(self) -> int:
         copies = self.cluster.committed(self.group.output, self.settings.partitions) if self.settings.java else ()
         return sum(copy.value() == COPY for copy in copies)
 
-    def _version_of_java(self) -> int:
+    def _version_of_java(self, name: str) -> int:
         """A broker shows it only while the group is stable; 0 if that does not come."""
         deadline = time.monotonic() + _STABLE_TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             for member in inspect_group(GroupLookup(self.cluster.brokers).group(self.group.name)).members:
-                if (
-                    member.described.client_id.startswith(f"{self.settings.java_member}-")
-                    and member.assignment.used_version
-                ):
+                if member.described.client_id.startswith(f"{name}-") and member.assignment.used_version:
                     return member.assignment.used_version
             self.pause(_QUIET)
         return 0

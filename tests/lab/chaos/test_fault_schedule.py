@@ -10,11 +10,16 @@ from tests.lab.chaos.fault_schedule import (
     ENDS_A_PROCESS,
     FAULT_KINDS,
     INTERMEDIATE_VERSION,
+    MISTAKES,
     NEW_VERSION,
+    ROLL_FAULT_KINDS,
+    draw_roll,
     draw_schedule,
     draw_soak,
 )
 from tests.lab.chaos.faults import FAULTS
+from tests.lab.chaos.roll_outcome import CAUSED
+from tests.lab.chaos.rolling import ROLL_FAULTS
 
 SEEDS = st.integers(0, 2**32)
 
@@ -71,5 +76,20 @@ def test_a_soak_ends_only_static_processes(seed):
     assert {"A", "B"} >= {fault.target for fault in drawn if fault.kind in ENDS_A_PROCESS}
 
 
+@given(SEEDS, st.integers(1, 6), st.integers(0, 40))
+def test_every_restart_of_a_roll_has_its_faults_and_the_same_ones_each_time(seed, restarts, faults):
+    kinds = [*FAULT_KINDS, *ROLL_FAULT_KINDS]
+    around = draw_roll(seed, "ABC", restarts, faults, kinds)
+
+    assert around == draw_roll(seed, "CBA", restarts, faults, kinds)
+    assert restarts == len(around)
+    assert faults == sum(map(len, around))
+    assert max(map(len, around)) - min(map(len, around)) <= 1
+    drawn = [timed.fault.kind for place in around for timed in place]
+    assert len({*drawn}) == min(faults, len(kinds))
+
+
 def test_every_fault_can_be_injected():
     assert FAULT_KINDS.keys() == FAULTS.keys()
+    assert ROLL_FAULT_KINDS.keys() == ROLL_FAULTS.keys() | {*MISTAKES}
+    assert CAUSED.keys() == FAULT_KINDS.keys() | ROLL_FAULT_KINDS.keys()

@@ -74,6 +74,7 @@ def run(library: Library, mode: str, only: Sequence[str] = ()) -> list[TestResul
             env={
                 **os.environ,
                 "PYTHONPATH": str(PLUGINS),
+                "PYTEST_ADDOPTS": "",  # an option of our plug-ins is unknown there
                 "GROUP_TESTS_MODE": mode,
                 "GROUP_TESTS_RESULTS": str(found),
                 "GROUP_TESTS_BROKER": broker,

@@ -1,7 +1,7 @@
 """The group tests of kafka-python and aiokafka, unmodified, judge our assignor on a real broker.
 
-``python -m tests.lab.client_group_tests`` prints the counts. CI runs the tests of kafka-python that reach the assignor:
-`.ci/run` with ``-m kafka_tests``. Controls, canaries and aiokafka take minutes.
+``python -m tests.lab.client_group_tests`` prints the counts. The nightly run has the tests of kafka-python that reach
+the assignor: ``-m kafka_tests``. Controls, canaries and aiokafka take minutes.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Hostile input for CI, always the same. The long runs are commands, see README."""
+"""Hostile input for the nightly run, always the same. The long runs are commands, see README."""
 
 import gc
 import tracemalloc

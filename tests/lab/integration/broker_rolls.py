@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from threading import Event, Thread
 from typing import Self
 from uuid import uuid4
@@ -15,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.lab.integration.clusters import Cluster
-from tests.lab.integration.rolls import Operator
+from tests.lab.integration.rolls import CommandServer
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 NODES = (1, 2, 3)
@@ -30,17 +29,30 @@ _PAUSE_SECONDS = 0.02
 
 
 class Nodes:
-    """The nodes of a cluster by their ids, with the template that restarts one; ``restart`` may be replaced."""
+    """The nodes of a cluster by their ids, with the template that restarts one; ``restart`` may be replaced.
 
-    def __init__(self, cluster: Cluster, folder: Path, settings: dict[str, str] | None = None) -> None:
+    Args:
+        cluster: The cluster.
+        settings: Those of every node.
+        controllers: The nodes that are controllers and no brokers.
+        brokers: The others.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: dict[str, str] | None = None,
+        controllers: tuple[int, ...] = (),
+        brokers: tuple[int, ...] = NODES,
+    ) -> None:
         self.cluster = cluster
+        self.controllers = controllers
+        self.brokers = brokers
         self.settings = REPLICATED if settings is None else settings
-        self.operator = Operator(None, folder)
-        self.operator.restart = self.restart_as_told
         self.restart: Callable[[str, str], None] = self.restart_as_told
+        self.operator = CommandServer(lambda _verb, name, release, _upgrade_from: self.restart(name, release))
 
     def __enter__(self) -> Self:
-        self.operator.restart = lambda name, release, _upgrade_from: self.restart(name, release)
         self.operator.__enter__()
         return self
 
@@ -50,7 +62,7 @@ class Nodes:
     @property
     def servers(self) -> str:
         """The addresses of all brokers."""
-        return ",".join(map(self.cluster.broker, NODES))
+        return ",".join(map(self.cluster.broker, self.brokers))
 
     @property
     def restarts(self) -> list[tuple[str, str]]:
@@ -59,22 +71,28 @@ class Nodes:
 
     def start(self, release: str) -> None:
         """Start all nodes with a release."""
-        for node in NODES:
-            self.cluster.launch(node, release, settings=self.settings)
-        for node in NODES:
+        for node in (*self.controllers, *self.brokers):
+            self.launch(node, release)
+        for node in (*self.controllers, *self.brokers):
             self.cluster.wait(node)
 
     def restart_as_told(self, name: str, release: str) -> None:
         """Stop a node and start it with the release of the step, without waiting for it."""
         self.cluster.stop(int(name))
-        self.cluster.launch(int(name), release, settings=self.settings)
+        self.launch(int(name), release)
+
+    def launch(self, node: int, release: str) -> None:
+        """Start a node in its role, without waiting for it."""
+        roles = "controller" if node in self.controllers else None
+        self.cluster.launch(node, release, roles=roles, settings=self.settings)
 
 
 class ReplicatedLoad:
     """Records with their numbers, which a replicated topic has acknowledged, until the end of a block."""
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self, servers: str, replicas: int = len(NODES)) -> None:
         self._servers = servers
+        self._replicas = replicas
         self.topic = f"load-{uuid4().hex[:8]}"
         self.acknowledged: list[int] = []
         self.refused: list[KafkaError] = []
@@ -83,7 +101,7 @@ class ReplicatedLoad:
 
     def __enter__(self) -> Self:
         admin = AdminClient({"bootstrap.servers": self._servers})
-        made = admin.create_topics([NewTopic(self.topic, _PARTITIONS, len(NODES))])
+        made = admin.create_topics([NewTopic(self.topic, _PARTITIONS, self._replicas)])
         made[self.topic].result(TIMEOUT_SECONDS)
         self._thread.start()
         return self

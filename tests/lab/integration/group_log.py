@@ -23,7 +23,7 @@ from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_valu
 from subscription_codec.wire.types import Reader
 
 _TOPIC = "__consumer_offsets"
-_GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
+GROUP_KEY = 2  # 0 and 1 are keys of committed offsets
 _SECONDS = 60  # on a quiet machine it takes none
 
 
@@ -135,10 +135,12 @@ def generations(brokers: str, group: str) -> list[Generation]:
 
 def timed_generations(brokers: str, group: str) -> list[tuple[float, Generation]]:
     """Likewise, each with the time when it was stored, in seconds since 1970."""
-    return [(stored, each) for stored, each in _records(brokers, group) if each.members]
+    read = ((stored_ms / 1000, _generation(value)) for _, stored_ms, value in group_records(brokers, group))
+    return [(stored, each) for stored, each in read if each.members]
 
 
-def _records(brokers: str, group: str) -> Iterator[tuple[float, Generation]]:
+def group_records(brokers: str, group: str) -> Iterator[tuple[int, int, bytes]]:
+    """Yield offset, time in milliseconds since 1970 and value of each record of a group itself."""
     settings = {"group.id": "group-log", "enable.auto.commit": False, "enable.partition.eof": True}
     reader = Consumer({"bootstrap.servers": brokers, **settings})
     try:
@@ -153,7 +155,7 @@ def _records(brokers: str, group: str) -> Iterator[tuple[float, Generation]]:
                 assert not message.error(), message.error()
                 at = message.offset() + 1
                 if message.value() and _group_of(message.key()) == group:
-                    yield message.timestamp()[1] / 1000, _generation(message.value())
+                    yield message.offset(), message.timestamp()[1], message.value()
     finally:
         reader.close()
 
@@ -172,10 +174,10 @@ def _as_supported_version(userdata: bytes) -> bytes:
 
 
 def _group_of(key: bytes) -> str | None:
-    return decode_key(key).group if record_type_number(key) == _GROUP_KEY else None
+    return decode_key(key).group if record_type_number(key) == GROUP_KEY else None
 
 
 def _generation(value: bytes) -> Generation:
-    fields = decode_value(RECORD_TYPES[_GROUP_KEY], value).fields  # since version 3 (2.3) all that is asked for here
+    fields = decode_value(RECORD_TYPES[GROUP_KEY], value).fields  # since version 3 (2.3) all that is asked for here
     members = tuple(StoredMember(*member.values()) for member in fields.pop("members"))
     return Generation(*fields.values(), members)

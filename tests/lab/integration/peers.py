@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -100,8 +100,11 @@ class Output:
 
     def __init__(self, brokers: str, topic: str) -> None:
         self.highest: Counter[str] = Counter()
+        self.counts: defaultdict[str, list[int]] = defaultdict(list)
+        """The counts of each key, in the order of the topic."""
         self._records: Counter[CountedRecord] = Counter()
-        self._consumer = Consumer({"bootstrap.servers": brokers, "group.id": "unused", "enable.auto.commit": False})
+        settings = {"group.id": "unused", "enable.auto.commit": False, "isolation.level": "read_committed"}
+        self._consumer = Consumer({"bootstrap.servers": brokers, **settings})
         self._consumer.assign([TopicPartition(topic, 0, 0)])
 
     def read(self) -> Counter[CountedRecord]:
@@ -110,7 +113,8 @@ class Output:
             assert not message.error(), message.error()
             key = message.key().decode()
             self._records[key, message.headers() == BY_PYTHON] += 1
-            self.highest[key] = max(self.highest[key], int.from_bytes(message.value(), "big"))
+            self.counts[key].append(int.from_bytes(message.value(), "big"))
+            self.highest[key] = max(self.highest[key], self.counts[key][-1])
         return self._records.copy()
 
     def close(self) -> None:
@@ -285,13 +289,18 @@ class Group:
         lost = sum(max(0, self.sent - min(found, end)) for found, end in zip(each, ends, strict=True))
         return lost, sum(max(0, found - self.sent) for found in each)
 
-    def _send(self) -> None:
+    def miscounted(self) -> list[str]:
+        """The keys whose records were not counted once each, in order, as far as it is committed."""
+        self._output.read()
+        return [key for key in KEYS if self._output.counts[key] != [*range(1, self.sent + 1)]]
+
+    def _send(self, number: int = RECORDS) -> None:
         producer = Producer({"bootstrap.servers": self.brokers})
         for key in KEYS:
-            for _ in range(RECORDS):
+            for _ in range(number):
                 producer.produce(self.topics.source, key=key, value=b"x", partition=int(key))
         assert 0 == producer.flush(TIMEOUT_SECONDS)
-        self.sent += RECORDS
+        self.sent += number
 
     def _owned(self) -> dict[str, list[str]]:
         return {name: sorted(member.tasks) for name, member in self.members.items()}

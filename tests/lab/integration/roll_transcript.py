@@ -69,7 +69,7 @@ def main() -> None:
         cluster.start(1, OLDER, settings=SETTINGS)
         group = stack.enter_context(Group(cluster.brokers, "stateful", folder))
         operator = stack.enter_context(Operator(group, folder))
-        nodes = stack.enter_context(Nodes(cluster, folder, SETTINGS))
+        nodes = stack.enter_context(Nodes(cluster, SETTINGS))
         for pod in PODS:
             operator.start(pod, OLD)
         group.settle()

@@ -178,17 +178,19 @@ def _let_in(cluster: SecureCluster) -> None:
     name = cluster.application.name
     read, describe, alter = AclOperation.READ, AclOperation.DESCRIBE, AclOperation.ALTER
     for user in (*USERS, "CN=dora"):
-        _allow(admin, user, ResourceType.TOPIC, name, *([describe] if user == "carl" else [describe, read]))
+        allow(admin, user, ResourceType.TOPIC, name, *([describe] if user == "carl" else [describe, read]))
         if user not in ("bert", "emil"):
-            _allow(admin, user, ResourceType.GROUP, name, read)
+            allow(admin, user, ResourceType.GROUP, name, read)
         if user in ("anna", "CN=dora"):
-            _allow(admin, user, ResourceType.BROKER, "kafka-cluster", alter, describe)
+            allow(admin, user, ResourceType.BROKER, "kafka-cluster", alter, describe)
         if user == "emil":
-            _allow(admin, user, ResourceType.BROKER, "kafka-cluster", describe)
+            allow(admin, user, ResourceType.BROKER, "kafka-cluster", describe)
 
 
-def _allow(admin: AdminClient, user: str, kind: ResourceType, name: str, *operations: AclOperation) -> None:
-    pattern = ResourcePatternType.LITERAL if kind is ResourceType.BROKER else ResourcePatternType.PREFIXED
+def allow(admin: AdminClient, user: str, kind: ResourceType, name: str, *operations: AclOperation) -> None:
+    """Allow a user something; with a prefix of names, "*" for all, or for the cluster."""
+    is_prefix = kind is not ResourceType.BROKER and name != "*"
+    pattern = ResourcePatternType.PREFIXED if is_prefix else ResourcePatternType.LITERAL
     wanted = [
         AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
         for operation in operations

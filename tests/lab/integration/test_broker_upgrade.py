@@ -153,9 +153,9 @@ def fixture_cluster(tmp_path: Path) -> Iterator[Cluster]:
         yield cluster
 
 
-def level(tools: JavaTools, cluster: Cluster) -> str:
+def level(tools: JavaTools, cluster: Cluster, servers: str | None = None) -> str:
     """The finalized metadata.version."""
-    output = tools.features("--bootstrap-server", cluster.brokers, "describe").out
+    output = tools.features("--bootstrap-server", servers or cluster.brokers, "describe").out
     return re.search(r"metadata\.version .*FinalizedVersionLevel: (\S+( \d+)?)", output)[1]
 
 

@@ -1,4 +1,7 @@
-"""Our members beside real Kafka Streams of every release: some always, more in CI, all with ``-m exhaustive``."""
+"""Our members beside real Kafka Streams of every release.
+
+Some are in the part `peers`, more in `matrix`, all with ``-m exhaustive``.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -28,7 +29,7 @@ from spark_sim.forecast import Forecast, forecast, observe, parse_operation
 from subscription_codec import TaskId
 from tests.lab.integration.clusters import OLDER
 from tests.lab.integration.every_release import broker_of
-from tests.lab.integration.group_log import Generation, generations
+from tests.lab.integration.group_log import Generation, generations, timed_generations
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.integration.peers import Group, is_python_member
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
@@ -103,6 +104,10 @@ class Row:
 
     unexplained: int
     """In how many it is another one although the leader can read all subscriptions."""
+    predicted_unowned_s: tuple[float, ...] = ()
+    """The longest time that a task has no owner, in each outcome."""
+    unowned_s: float | None = None
+    """How long it was; None: no task of the instance has got another owner."""
 
     @property
     def is_right(self) -> bool:
@@ -114,8 +119,13 @@ class Row:
         same, all_of_them = self.recomputed
         return (
             f"| {self.group} | {self.step} | {self.outcomes} | {predicted} | {self.rebalances} | {self.moved} | "
-            f"{'yes' if self.is_predicted else 'no'} | {same} of {all_of_them} | {self.drift:,} |"
+            f"{'yes' if self.is_predicted else 'no'} | {same} of {all_of_them} | {self.drift:,} | "
+            f"{' or '.join(f'{each:g}' for each in sorted({*self.predicted_unowned_s}))} | {self._seconds} |"
         )
+
+    @property
+    def _seconds(self) -> str:
+        return "–" if self.unowned_s is None else f"{self.unowned_s:.1f}"
 
 
 def look(group: Group) -> InspectedGroup:
@@ -179,6 +189,7 @@ class Played:
         found = forecast(observe(before, StreamsConfig()), parse_operation(text), now_ms=0, session_timeout_s=SESSION_S)
         self._group.count()  # members report other offsets than the forecast knows
         since = self._generations()[-1].number
+        stopped = time.time()  # that of the broker, too
         if verb in ("restart", "upgrade", "stop"):
             self._group.stop(instance)
         if verb == "stop":
@@ -206,7 +217,20 @@ class Played:
                 not repeats and not has_future_member(generation)
                 for generation, repeats in zip(answered, same, strict=True)
             ),
+            tuple(max(outcome.unowned_s.values(), default=0.0) for outcome in found.outcomes),
+            None if verb == "add" else self._unowned(before, instance, since, stopped),
         )
+
+    def _unowned(self, before: InspectedGroup, instance: str, since: int, stopped: float) -> float | None:
+        """How long the tasks of an instance had no owner, at the most: until a generation with one was stored."""
+        tasks = {task for task, owner in owners(before).items() if owner == instance}
+        begun: dict[str, float] = {}
+        for stored, generation in timed_generations(self._group.brokers, self._group.topics.application):
+            if generation.number > since and generation.answered:
+                for task in tasks:
+                    if generation.owner(task):
+                        begun.setdefault(task, stored - stopped)
+        return max(begun.values(), default=None)
 
     def _start(self, instance: str, release: str, *settings: str) -> None:
         self._runs[instance] = " ".join((release, *settings))

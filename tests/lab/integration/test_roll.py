@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from assignor.groups import inspect_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.peers import Group
-from tests.lab.integration.rolls import SESSION_S, Load, Operator, RollProcess, kinds, records
+from tests.lab.integration.rolls import Load, Operator, Rolled, kinds, records
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
+from upgrade.roll.journal import read_journal
 
 pytestmark = [
     pytest.mark.broker,
@@ -24,35 +25,48 @@ pytestmark = [
 ]
 
 KILL = """
-import os, signal
+import json, os, pathlib, signal, time
 from assignor.cli.roll import _driver, _journal_file
-count = [0]
+places = pathlib.Path({places!r})
 
-def die_at(place):
-    count[0] += 1
-    if count[0] == {number}:
+def is_new(*place):
+    line = json.dumps(place) + chr(10)
+    if places.exists() and line in places.read_text():
+        return False
+    with places.open("a") as file:
+        file.write(line)
+    return True
+
+def die_at(*place):
+    if is_new(*place):
         os.kill(os.getpid(), signal.SIGKILL)
 
 append, run, pause = _journal_file.JournalFile.append, _driver.run_command, _driver._Drive._pause
 
 def appending(self, record):
-    die_at("before a record")
+    where = [type(record).__name__, *(getattr(record, key, "") for key in ("step", "instance", "round"))]
+    if is_new("in", *where):
+        text = _journal_file.JournalLine(self._now(), record).text().encode()
+        os.write(self._descriptor, text[: len(text) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
     line = append(self, record)
-    die_at("after a record")
+    die_at("after", *where)
     return line
 
-def running(*given):
-    result = run(*given)
-    die_at("after a command")
-    return result
+def running(template, values, timeout_s):
+    def waiting(seconds):
+        die_at("command", values["instance"], values["round"])
+        time.sleep(seconds)
+
+    return run(template, values, timeout_s, waiting)
 
 def pausing(self):
-    die_at("in gates")
+    die_at("waiting", self._state.steps, self._state.step is None)
     pause(self)
 
 _journal_file.JournalFile.append, _driver.run_command, _driver._Drive._pause = appending, running, pausing
 """
-"""Kills the process at one of its places: before and after each record, after each command, at each wait."""
+"""Kills the process at each of its places once: in the middle of a record, after it, in a command, while it waits."""
 
 
 AT_ONCE = {"group.initial.rebalance.delay.ms": "0"}
@@ -72,43 +86,6 @@ def fixture_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluste
 @pytest.fixture(name="brokers")
 def fixture_brokers(cluster: Cluster) -> str:
     return cluster.brokers
-
-
-class Rolled:
-    """A group of three instances, and what is asked of it."""
-
-    def __init__(self, group: Group, operator: Operator, folder: Path, origin: str) -> None:
-        self.origin = origin
-        self.group = group
-        self.operator = operator
-        self.journal = folder / "journal"
-        self.report = folder / "report.md"
-
-    def roll(self, target: str, *more: str, patch: str = "") -> RollProcess:
-        return RollProcess(
-            *(
-                self.group.topics.application,
-                "--from",
-                self.origin,
-                "--to",
-                target,
-                "--bootstrap-servers",
-                self.group.brokers,
-            ),
-            *("--restart", self.operator.template, "--yes", "--journal", str(self.journal)),
-            *("--report", str(self.report), "--session-timeout", str(SESSION_S), "--interval", "0.5", *more),
-            patch=patch,
-        )
-
-    def check_nothing_is_lost(self) -> None:
-        """Every record that was sent is counted once, as soon as the group has come so far."""
-        self.group.eventually(lambda: self.group.lost_and_duplicated()[0] == 0, lambda: "records are lost")
-        assert (0, 0) == self.group.lost_and_duplicated()
-
-    def releases(self) -> set[str]:
-        lookup = GroupLookup(self.group.brokers, {}, TIMEOUT_SECONDS)
-        members = inspect_group(lookup.group(self.group.topics.application)).members
-        return {str(member.subscription.candidate_releases) for member in members}
 
 
 @pytest.fixture(name="start")
@@ -143,31 +120,42 @@ def test_two_bounces_under_load_lose_nothing_and_end_on_the_release(start, origi
     assert expected == rolled.operator.calls
     assert 6 == kinds(rolled.journal).count("passed")
     assert 2 == kinds(rolled.journal).count("verified")
+    lags = [record["gates"]["lag"] for record in records(rolled.journal) if record["record"] == "passed"]
+    assert all(text.startswith("state ") and "; input at most " in text for text in lags), lags
     rolled.check_nothing_is_lost()
     report = rolled.report.read_text()
     assert f"to {target}: finished" in report
     assert "forecast" in report
 
 
-def test_a_killed_roll_continues_and_repeats_no_restart(start):
-    """Each run is killed one place later than the one before; tests/assignor/cli/roll/test_killed_rolls.py has all."""
-    rolled = start("3.9.2", "ab")
+@pytest.mark.timeout(1800)
+def test_a_roll_that_is_killed_at_each_of_its_places_continues_and_repeats_no_restart(start, tmp_path):
+    """One upgrade goes through all places; tests/assignor/cli/roll/test_killed_rolls.py has those of one process."""
+    rolled = start("2.8.2", "ab")
+    places = tmp_path / "places"
     statuses: list[int] = []
     with Load(rolled.group):
         while 0 not in statuses:
-            assert len(statuses) < 40, statuses
+            assert len(statuses) < 120, statuses
+            answer: tuple[str, ...] = ()
+            if statuses[-1:] == [3] and kinds(rolled.journal).count("intent") > len(rolled.operator.calls):
+                answer = ("--answer", "again")  # killed between an intent and its command, which was never called
             # The lock of the run before would be free after its session.
-            process = rolled.roll("4.3.1", "--no-lock", patch=KILL.format(number=4 + len(statuses)))
+            process = rolled.roll("4.3.1", "--no-lock", *answer, patch=KILL.format(places=str(places)))
             statuses.append(process.wait())
             assert statuses[-1] in (-9, 0, 3), process.lines
-            if statuses[-1] == 3:  # killed between an intent and its command
+            if statuses[-1] == 3:
                 assert any("has done its work" in line for line in process.lines), process.lines
-                process = rolled.roll("4.3.1", "--no-lock", "--answer", "again")
-                statuses.append(process.wait())
-    print(statuses, rolled.operator.calls)
+    print(Counter(statuses), places.read_text())
 
-    assert ["a", "b"] == [instance for _, instance, *_ in rolled.operator.calls]
+    expected = [("restart", name, "4.3.1", value) for value in ("2.8", "") for name in "ab"]
+    assert expected == rolled.operator.calls
     assert "ended" == kinds(rolled.journal)[-1]
+    killed = [json.loads(line) for line in places.read_text().splitlines()]
+    written = {type(line.record).__name__ for line in read_journal(rolled.journal.read_bytes(), "the journal").lines}
+    for where in ("in", "after"):
+        assert written == {name for at, name, *_ in killed if at == where}
+    assert 4 == sum(at == "command" for at, *_ in killed)
     rolled.check_nothing_is_lost()
 
 
@@ -254,6 +242,22 @@ def test_static_members_with_two_threads_are_one_instance_each(start):
     assert 0 == status, process.lines
     assert "order: a and b, 2 members each; 1 at a time" in process.lines
     assert [("restart", name, "4.3.1", "") for name in "ab"] == rolled.operator.calls
+    rolled.check_nothing_is_lost()
+
+
+def test_a_task_whose_owner_has_nothing_of_its_state_is_waited_for_until_it_commits(start):
+    """The stores are in memory. Without records no broker shows that they are restored."""
+    rolled = start("3.9.2", "ab")
+    process = rolled.roll("4.3.1", "--max-lag", "0")
+    process.until("offsets behind when its owner joined, and nothing of it is committed since")
+    with Load(rolled.group):
+        status = process.wait()
+    print(*process.lines, sep="\n")
+
+    assert 0 == status, process.lines
+    lags = [record["gates"]["lag"] for record in records(rolled.journal) if record["record"] == "passed"]
+    assert 2 == len(lags)
+    assert all(text.startswith("state at most 0 offsets behind; input at most ") for text in lags), lags
     rolled.check_nothing_is_lost()
 
 

@@ -139,6 +139,30 @@ def test_a_leader_that_is_killed_between_steps_is_a_deviation_and_exactly_once_h
     assert set(PODS) == set(made.restarted())
 
 
+def test_a_leader_that_is_killed_while_an_instance_does_not_return_is_named_beside_it(scene: SceneMaker) -> None:
+    made = scene("3.9.2", **EXACTLY_ONCE)
+    leader = made.leader()
+    lost = next(name for name in PODS if name != leader)
+
+    def lose(name: str, _release: str, _upgrade_from: str) -> None:
+        made.group.stop(name)
+        made.group.kill(leader)
+
+    made.operator.restart = lose
+    with Load(made.group):
+        stopped = made.roll("4.3.1", "--canary", lost, "--timeout", "30s")
+        assert 3 == stopped.wait(), stopped.lines
+        (found,) = made.deviations()
+        assert ("not-returned", [lost]) == (found["kind"], found["instances"]), found
+        assert f"{leader} has 0 of 1 member" in found["observed"]
+        made.operator.restart = made.operator.restart_as_told
+        made.operator.start(leader, "3.9.2")
+        done = made.roll("4.3.1", "--canary", lost, "--answer", "again")
+        assert 0 == done.wait(), done.lines
+    made.check_records(exactly_once=True)
+    assert sorted([lost, *PODS]) == sorted(made.restarted())
+
+
 def test_a_leader_that_a_supervisor_starts_again_is_waited_for(scene: SceneMaker) -> None:
     made = scene("3.9.2")
     with Load(made.group):

@@ -41,13 +41,17 @@ needs_ansible = pytest.mark.skipif(find_spec("ansible") is None, reason="needs a
 APPLICATION = """\
 #!/bin/sh
 echo "$KAFKA_RELEASE ${{UPGRADE_FROM-not set}} $2" >> {folder}/starts
+systemd-notify --ready
 exec sleep infinity
 """
 ANSIBLE = HOW_TO / "ansible"
 
 
 class Host:
-    """A host with the unit of the recipe, whose application writes its environment and stays."""
+    """A host with the unit of the recipe, whose application writes its environment and stays.
+
+    It tells systemd when it has written: a start that returns, returns after that.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,6 +64,7 @@ class Host:
         application.chmod(0o755)
         unit = (HOW_TO / "systemd/billing.service").read_text()
         unit = unit.replace("User=billing\n", "").replace("/usr/bin/java", str(application))
+        unit = unit.replace("[Service]\n", "[Service]\nType=notify\nNotifyAccess=all\n")
         (self.units / "billing.service").write_text(unit)
 
     def run(self, *commands: str) -> subprocess.CompletedProcess[str]:

@@ -31,6 +31,18 @@ COMMANDS = {
     "features describe": ["features", "describe", "--timeout", "1"],
     "features upgrade": ["features", "upgrade", "--release-version", "4.3", "--timeout", "1", "--json"],
     "audit": ["audit", "--out", "{out}"],
+    "roll": ["roll", "billing", "--to", "4.3", "--by-hand", "--yes", "--journal", "{out}"],
+    "roll, confluent-kafka": [
+        "roll",
+        "billing",
+        "--to",
+        "4.3",
+        "--by-hand",
+        "--client",
+        "confluent-kafka",
+        "--no-lock",
+    ],
+    "roll of brokers": ["roll", "--brokers", "--to", "4.3.1", "--by-hand", "--yes", "--json", "--no-lock"],
 }
 
 

@@ -21,6 +21,8 @@ pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
 EAGER = {"upgrade.from": "2.3"}
 TESTED_WITH_A_GROUP = {"tasks-leave-new-members", "tasks-go-back-too-early"}
+DEALS_TASKS = "tasks-dealt-without-lags"
+"""The hazard of a group of new members alone."""
 KEEPS_NOTHING = {frozenset(row.seen) for row in HAZARDS if row.name in TESTED_WITH_A_GROUP}
 
 
@@ -96,3 +98,30 @@ def test_an_eager_member_reports_its_suspended_tasks_as_state(
     assert keeps_nothing == (not group.members["a"].tasks)
     group.stop("b")
     group.eventually(lambda: bool(group.members["a"].tasks), lambda: "a gets no task when b has gone")
+
+
+@pytest.mark.parametrize(
+    ("origin", "release", "dealt"), [("1.1.1", "2.8.2", True), ("2.3.1", "2.8.2", False), ("1.1.1", "3.9.2", False)]
+)
+def test_new_members_with_a_pinned_version_are_dealt_tasks_that_another_one_has(
+    group: Group, origin: str, release: str, dealt: bool
+) -> None:
+    """The first bounce has ended when ``b`` comes; the lag of one who has nothing of a task is not acceptable."""
+    given = {"upgrade.from": origin.rpartition(".")[0], "acceptable.recovery.lag": "0"}
+    group.start("old", origin)
+    group.settle()
+    group.count()
+    group.start("a", release, **given)
+    group.settle(all_members=False)
+    group.stop("old")
+    group.settle()
+    group.count()
+    group.start("b", release, **given)
+
+    def both() -> list[StoredMember]:
+        log = [generation for generation in generations(group.brokers, group.topics.application) if generation.answered]
+        return [seat for seat in log[-1].members if {"a", "b"} == {seat.name for seat in log[-1].members}]
+
+    group.eventually(lambda: bool(both()), lambda: "b does not join")
+    assert dealt == any(seat.active for seat in both() if seat.name == "b")
+    assert dealt == any(row.name == DEALS_TASKS and row.seen == (origin, release) for row in HAZARDS)

@@ -1,6 +1,6 @@
 """Kafka's own unit tests, unmodified, judge this project: bridges, canaries and controls of three releases.
 
-Only with ``-m kafka_tests``: `.ci/run` does so. ``python -m tests.lab.kafka_unit_tests`` prints the same counts.
+Only with ``-m kafka_tests``: the nightly run does so. ``python -m tests.lab.kafka_unit_tests`` prints the same counts.
 """
 
 from collections.abc import Iterator

@@ -79,6 +79,41 @@ def test_what_the_group_does_after_a_restart_is_among_the_outcomes(release, work
     assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "restart B"))
 
 
+@pytest.mark.parametrize(
+    ("release", "together"),
+    [
+        *((release, "hold | {0} | {1} | settle") for release in ("2.3.1", "2.8.2", "3.9.2", "4.3.1")),
+        *((release, "{0} | {1}") for release in ("2.3.1", "3.9.2", "streams-assignor")),
+        ("streams-assignor", "stop leave A B | hold | start A | start B | settle"),
+    ],
+)
+def test_what_the_group_does_after_a_restart_of_two_is_among_the_outcomes(release, together):
+    alive = run(release, "standbys=1 partitions=8")
+    mode = "leave" if release_named(release).leaves_on_close else "fast"
+    steps = together.format(*(f"bounce {mode} {name}>{release}" for name in "AB"))
+    after = alive.after(*Scenario.parse(f"A@{release} B@{release} C@{release} | {steps}").steps)
+    before, then = owners(alive), owners(after)
+    moved = {(task, place(before[task]), place(then[task])) for task in before if then[task] != before[task]}
+    found = look_ahead(seen(alive), "restart A,B")
+
+    assert moved in [tasks for tasks, _ in outcomes(found)]
+    assert "A (A.local), B (B.local)" == found.process
+
+
+def test_all_instances_can_be_restarted_at_a_time():
+    found = look_ahead(seen(run("3.9.2")), "upgrade A,B,C 4.3.1")
+
+    assert found.is_safe
+    assert any("the session of any of them" in line for line in forecast_lines(found))
+
+
+def test_instances_that_stop_at_a_time_leave_their_tasks_to_the_others():
+    found = look_ahead(seen(run("3.9.2")), "stop A,B", session_timeout_s=6)
+
+    assert {"C (C.local)"} == {row.target for outcome in found.outcomes for row in outcome.moved}
+    assert {4} == {len(outcome.moved) for outcome in found.outcomes}
+
+
 def test_a_new_process_id_is_that_of_no_other_process():
     """Leaders would take the two processes for one, and its tasks would go to and fro between them."""
     alive = run("3.9.2", "partitions=8 lag standbys=1")
@@ -208,6 +243,8 @@ def test_a_configuration_that_the_group_does_not_show_is_asked_for():
     ("step", "why"),
     [
         ("restart X", "no process is 'X'"),
+        ("restart A,", "no process is ''"),
+        ("restart A,B,A", "'A,B,A' names A .A.local. twice"),
         ("restart", "expected one of restart WHICH"),
         ("drain B", "expected one of restart WHICH"),
         ("upgrade B 77.7", "unknown release"),

@@ -32,13 +32,13 @@ def cost_of(group, processes, *, ephemeral):
     """Play one order from the beginning, without the search, with each release that the first leader can be."""
     observed = with_standbys(observe(group, StreamsConfig()))
     ids = {process: new_process_id(process) for process in processes}
-    first, *others = possible_groups(observed, "", 0)
+    first, *others = possible_groups(observed, [""], 0)
     total = Cost()
     for possible in (first, *others):
         if possible.leader is first.leader:
             simulation = possible.continued(0, ids, ephemeral=ephemeral)
             for process in processes:
-                simulation.start(process, possible.instances[process]).finish()
+                simulation.start({process: possible.instances[process]}).finish()
             total += Cost.of(simulation)
     return total
 

@@ -9,7 +9,7 @@ from spark_sim.audit._report_data import group_data
 from spark_sim.audit.sources import SourceError
 from spark_sim.audit.sources.preserved import _batches
 from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.parquet import TablesError, write_parquet
+from spark_sim.sweep.tables.parquet import TablesError, read_file, write_parquet
 from spark_sim.sweep.tables.schema import UNITS
 
 FLIPS = 400
@@ -65,6 +65,14 @@ def test_a_flipped_bit_of_a_unit_table_is_an_error_and_never_another_table(units
             assert found == expected, bit
             seen["same"] += 1
     assert seen["error"] > FLIPS / 4
+
+
+def test_a_table_without_rows_is_read_as_one(tmp_path):
+    """PyArrow 18, the lowest that the metadata allows, raised an error: no sweep without counterexamples ended."""
+    file = tmp_path / "units.parquet"
+    write_parquet(file, UNITS, [])
+
+    assert [] == list(read_file(file, UNITS))
 
 
 def test_a_damaged_page_of_preserved_records_is_an_error_that_names_the_file(tmp_path):

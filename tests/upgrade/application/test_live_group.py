@@ -59,9 +59,32 @@ def test_members_of_several_releases_are_no_group_to_plan_for():
 
     assert found.is_mixed
     assert ["2.8.2", "3.9.2"] == origin(found)[0]
-    assert "members of group billing run several releases, see below: finish that upgrade first" == found.blocked(
-        resolve_release("2.8.2")
-    )
+    why = "members of group billing run several releases, see below: finish that upgrade first, or name the release"
+    assert found.blocked(resolve_release("2.8.2")).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("given", "along", "is_between"),
+    [
+        ("2.8.2", ("3.9.2",), True),
+        ("2.8.2", ("4.3.1",), False),
+        ("3.9.2", ("2.8.2",), True),
+        ("2.3.1", ("2.8.2", "3.9.2"), True),
+        ("2.3.1", ("3.9.2",), False),
+    ],
+)
+def test_a_group_is_between_the_releases_of_a_way_that_all_its_members_can_run(given, along, is_between):
+    found = group(member("a", "2.8.2"), member("b", "3.9.2"), member("c"))
+
+    releases = [resolve_release(name).release for name in along]
+    assert is_between == found.is_between(resolve_release(given), releases)
+
+
+def test_a_group_has_not_left_the_release_that_it_shows():
+    found = group(member("a", "2.8.2"), member("b", "3.9.2"))
+
+    assert not found.is_between(found.origin(resolve_release("4.3")), [resolve_release("4.3").release])
+    assert not group(member("a", "2.8.2")).is_between(resolve_release("2.8.2"), [resolve_release("4.3").release])
 
 
 def test_from_is_compared_with_the_members():

@@ -9,11 +9,11 @@ from attrs import evolve
 from tests.lab.integration.test_old_brokers import TESTED_WITH_BROKERS
 from tests.lab.integration.test_state_directories import PAIRS
 from tests.lab.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
-from tests.lab.integration.test_suspended_tasks import TESTED_WITH_A_GROUP
+from tests.lab.integration.test_suspended_tasks import DEALS_TASKS, TESTED_WITH_A_GROUP
 from tests.upgrade.hazards.test_settings_java import TESTED
 from upgrade import advise, release_named
 from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, Severity, entries_between, hazards_between, order_hazards
-from upgrade.plans import Plan, takes_tasks_from_eager_members
+from upgrade.plans import Plan, deals_tasks_without_lags, takes_tasks_from_eager_members
 from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
@@ -65,7 +65,7 @@ def test_a_row_that_was_seen_names_releases_that_it_concerns(row):
 
 
 def test_every_row_that_was_seen_is_rerun_by_a_test():
-    rerun = {*PAIRS, *TESTED, *TESTED_WITH_BROKERS, *TESTED_WITH_COMPACTION, *TESTED_WITH_A_GROUP}
+    rerun = {*PAIRS, *TESTED, *TESTED_WITH_BROKERS, *TESTED_WITH_COMPACTION, *TESTED_WITH_A_GROUP, DEALS_TASKS}
 
     assert {row.name for row in HAZARDS if row.seen} == rerun
 
@@ -139,6 +139,9 @@ def test_leaks_concern_the_release_that_has_them():
         ("tasks-leave-new-members", ("2.3", "2.6.0"), ("2.4", "2.8")),
         ("tasks-leave-new-members", ("2.3", "2.8"), ("2.3", "2.5")),
         ("tasks-go-back-too-early", ("2.8", "2.3"), ("3.2.0", "2.3")),
+        ("tasks-dealt-without-lags", ("0.10.0", "2.6.0"), ("2.0", "2.6.0")),
+        ("tasks-dealt-without-lags", ("1.1", "3.1"), ("1.1", "3.2.0")),
+        ("tasks-dealt-without-lags", ("1.1", "2.8"), ("2.8", "1.1")),
     ],
 )
 def test_an_upgrade_meets_what_its_releases_differ_in(name, met, not_met):
@@ -156,6 +159,14 @@ def test_tasks_leave_new_members_where_the_rule_of_plans_says_so():
 
     assert 2 * 25 * 16 == len(pairs)
     assert pairs == [pair for pair in permutations(KAFKA, 2) if any(row.concerns(*pair) for row in rows)]
+
+
+def test_tasks_are_dealt_without_lags_where_the_rule_of_plans_says_so():
+    row = next(row for row in HAZARDS if row.name == DEALS_TASKS)
+
+    assert [pair for pair in permutations(KAFKA, 2) if deals_tasks_without_lags(*pair)] == [
+        pair for pair in permutations(KAFKA, 2) if row.concerns(*pair)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from upgrade import Plan, advise, release_named
 from upgrade.hazards import WayBackVerdict
 from upgrade.releases import NEWEST_OF_LINE
+from upgrade.verdict import TopologyFacts, TopologyFeature
 
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
 
@@ -44,6 +45,33 @@ def test_upgrade_from_does_not_keep_the_stores_of_4_3_readable():
     pinned, _ = ways_back("2.8", "4.3")
 
     assert WayBackVerdict.LOSSY is pinned.verdict
+
+
+BOTH = frozenset({TopologyFeature.FOREIGN_KEY_JOINS, TopologyFeature.REPARTITIONED_TABLES})
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "absent", "ways"),
+    [
+        ("3.3", "3.9", BOTH, ["at any time, bounce every member that has 3.9.2 to 3.3.2 again"]),
+        ("3.9", "3.3", BOTH, ["at any time, bounce every member that has 3.3.2 to 3.9.2 again"]),
+        (
+            "2.3",
+            "3.9",
+            BOTH,
+            [
+                "until upgrade.from is removed, bounce every member that has 3.9.2 to 2.3.1 again",
+                'set upgrade.from="2.3" again and bounce every member, still as 3.9.2, then bounce to 2.3.1',
+            ],
+        ),
+    ],
+)
+def test_a_feature_that_the_topology_lacks_asks_for_nothing_on_the_way_back_either(origin, target, absent, ways):
+    """The words said two bounces, and that records are processed first, where one bounce leads back."""
+    facts = TopologyFacts(absent=absent)
+    steps = advise(release_named(origin), release_named(target), facts=facts).steps
+
+    assert ways == [step.way_back.how.partition("; ")[0] for step in steps]
 
 
 def test_stores_of_the_same_format_stay():

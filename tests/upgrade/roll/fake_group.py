@@ -9,7 +9,7 @@ from upgrade.roll.expectation import NO_FORECAST
 from upgrade.roll.gates import RollWatch
 from upgrade.roll.group import GROUP_RULES
 from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets
-from upgrade.roll.journal import CommandEnded, CommandIntended, PlanRecorded, QuestionAnswered, RollResumed
+from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import RollInstance, RollLimits, RollPlan, group_rounds
 from upgrade.roll.state import replay
 
@@ -68,6 +68,8 @@ class Operator:
         self.members = {name: member(name, config) for name, config in first.items()}
         self.group = "Stable"
         self.offsets = ENDS
+        self.state_lags = {}
+        self.offsets_problem = ""
         self.more = ()
         self.broken = {}
 
@@ -85,6 +87,8 @@ class Operator:
             state=self.group if there or self.group != "Stable" else "Empty",
             members=(*there, *self.more),
             offsets=self.offsets,
+            state_lags=self.state_lags,
+            offsets_problem=self.offsets_problem,
         )
 
     def decide(self):
@@ -103,10 +107,10 @@ class Operator:
             case engine.BeginStep():
                 self.write(engine.began(decision, self.look(), self.expectation))
             case engine.RunCommand(step, instance, verb, roll_round):
-                self.write(CommandIntended(step=step, instance=instance, verb=verb))
+                self.write(engine.intended(decision, self.look()))
                 self.commands.append(f"{verb} {instance} {roll_round.config}")
                 self.run(instance, verb, roll_round.config)
-                self.write(CommandEnded(step=step, instance=instance, verb=verb, status=0))
+                self.write(CommandEnded(step=step, instance=instance, verb=verb, status=0, seconds=0.0))
             case engine.AskOperator(about) if about in self.answers:
                 self.answer(decision, self.answers[about])
             case engine.KeepWaiting() if self.patience > 0:

@@ -13,7 +13,7 @@ from upgrade.roll import engine
 from upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
 from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.gates import EVERY_PHASE, GatePhase, GateStatus, RollWatch
-from upgrade.roll.journal import CommandEnded, CommandIntended, PlanRecorded, QuestionAnswered, RollResumed
+from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import ALL_INSTANCES, RollInstance, RollLimits, RollPlan
 from upgrade.roll.state import replay
 
@@ -91,7 +91,7 @@ class ClusterOperator:
             case engine.BeginStep():
                 self.records.append(engine.began(decision, self.seen))
             case engine.RunCommand(step, instance, verb, roll_round):
-                self.records.append(CommandIntended(step=step, instance=instance, verb=verb))
+                self.records.append(engine.intended(decision, self.seen))
                 self.commands.append(f"{verb} {instance} {roll_round.config}")
                 self.run(instance, verb, roll_round.config)
                 self.records.append(CommandEnded(step=step, instance=instance, verb=verb, status=0))
@@ -321,6 +321,23 @@ def test_a_controller_without_a_broker_does_not_show_its_release():
     text = "as 4.3.1, which supports up to 4.3-IV0; node-2, a controller without a broker, does not show its release"
     assert text == result(operator, "config").text
     assert {"does not show what it supports"} == operator.seen.incarnations("node-2")
+
+
+def test_a_controller_without_a_broker_has_returned_when_it_fetches_again():
+    """For half a second after it has gone, nobody has committed what it lacks: the next one would be restarted."""
+    operator = ClusterOperator()
+    operator.change(2, is_broker=False, metadata_levels=None, last_fetch_ms=1_000)
+    in_first_step(operator)
+    operator.change(2, is_broker=False, metadata_levels=None)
+    result(operator, "visible", GatePhase.BEFORE)
+
+    said = result(operator, "returned")
+    assert (GateStatus.WAITING, "node-2 has not fetched metadata since its command ended") == (said.status, said.text)
+    operator.change(problem="timed out")
+    result(operator, "visible")
+    operator.change(2, last_fetch_ms=1_500)
+    operator.change(problem="")
+    assert GateStatus.PASSED is result(operator, "returned").status
 
 
 def test_a_patch_release_cannot_be_told():

@@ -6,12 +6,12 @@ from attrs import evolve
 from tests.upgrade.roll.fake_group import Operator, member, plan
 from upgrade.roll import engine
 from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.engine import BeginStep, KeepWaiting, RunCommand
+from upgrade.roll.engine import BeginStep, KeepWaiting, RollFinished, RunCommand
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
 from upgrade.roll.gates import GatePhase, GateStatus
 from upgrade.roll.group import GROUP_GATES, GROUP_RULES, judge_member
-from upgrade.roll.group_observation import PartitionOffsets
-from upgrade.roll.journal import StepPassed
+from upgrade.roll.group_observation import PartitionOffsets, StateBehind
+from upgrade.roll.journal import RoundVerified, StepPassed
 from upgrade.roll.plan import InstanceConfig
 
 
@@ -44,13 +44,93 @@ def test_the_lag_of_a_partition_is_what_is_not_committed(offsets, expected):
     assert expected == offsets.lag
 
 
-def test_a_large_lag_is_waited_for():
-    operator = in_step()
-    operator.offsets = {"in-0": PartitionOffsets(committed=5, end=20_000), "in-1": PartitionOffsets(end=3)}
+def read(committed, end=9_000_000, owner="a-2", task="0_0"):
+    return {"in-0": PartitionOffsets(committed=committed, end=end, owner=owner, task=task)}
 
-    assert ("lag of up to 19,995 records: in-0", DeviationKind.LAG) == (
-        gate(operator, "lag").text,
-        gate(operator, "lag").kind,
+
+def passed_text(operator, name):
+    """What a gate says when the step has passed."""
+    operator.until(BeginStep)
+    return next(record for record in operator.records if isinstance(record, StepPassed)).gates[name]
+
+
+def test_a_task_whose_owner_joined_far_behind_its_changelogs_is_waited_for_until_it_commits():
+    operator = in_step()
+    operator.offsets = read(5)
+    operator.state_lags = {"0_0": StateBehind("a-2", 10_001), "0_1": StateBehind("b-1", 10_000)}
+    found = gate(operator, "lag")
+
+    text = "state of 0_0 up to 10,001 offsets behind when its owner joined, and nothing of it is committed since"
+    assert (text, DeviationKind.LAG, "a lag of at most 10,000, or commits") == (found.text, found.kind, found.expected)
+    operator.offsets = read(6)
+    assert "state at most 10,000 offsets behind; input at most 8,999,994 records" == passed_text(operator, "lag")
+
+
+@pytest.mark.parametrize(
+    ("behind", "text"),
+    [
+        ({}, "state at most 0 offsets behind; input at most 0 records"),
+        ({"0_0": 0, "0_1": 12}, "state at most 12 offsets behind; input at most 0 records"),
+        ({"0_0": None, "0_1": 12}, "state at most 12 offsets behind; state of 0_0 not shown; input at most 0 records"),
+        ({"0_0": None}, "state of 0_0 not shown; input at most 0 records"),
+    ],
+)
+def test_a_state_that_no_broker_shows_is_said_and_not_waited_for(behind, text):
+    """Versions below 7 have no offsets, and metadata does not say which changelogs a task has."""
+    operator = in_step()
+    operator.state_lags = {task: StateBehind("a-2", offsets) for task, offsets in behind.items()}
+
+    assert text == passed_text(operator, "lag")
+
+
+def test_what_is_written_after_the_first_look_is_no_lag_of_when_the_owner_joined():
+    operator = in_step()
+    operator.offsets = read(5)
+    operator.state_lags = {"0_0": StateBehind("a-2", None)}
+    gate(operator, "commits")
+    for offsets in (10_000, 20_000):
+        operator.state_lags = {"0_0": StateBehind("a-2", offsets)}
+        waiting = operator.go()
+        assert ["commits"] == [result.gate for result in waiting.results if result.status is GateStatus.WAITING]
+
+
+def test_the_commits_of_a_former_owner_do_not_count():
+    operator = in_step()
+    operator.offsets = read(5, owner="b-1")
+    gate(operator, "commits")
+    operator.offsets = read(8)
+    operator.state_lags = {"0_0": StateBehind("a-2", 10_001)}
+
+    assert ["lag", "commits"] == [
+        result.gate for result in operator.go().results if result.status is GateStatus.WAITING
+    ]
+    operator.offsets = read(9)
+    operator.until(BeginStep)
+
+
+def test_a_task_that_has_an_owner_again_is_no_reason_to_stop_and_its_time_is_said():
+    """A command may have taken long, and nobody looks meanwhile: the time is the most that it can have been."""
+    operator = in_step()
+    operator.seconds += 301
+
+    assert "longest time without owner: 301 s, above 300 s" == passed_text(operator, "unowned")
+
+
+def test_tasks_of_eager_members_have_no_owner_while_the_group_rebalances():
+    """Each of them has given up all when it joins; a cooperative one goes on."""
+    operator = in_step()
+    operator.members["b"] = evolve(operator.members["b"], protocol="cooperative")
+    operator.decide()
+    operator.group = "PreparingRebalance"
+    waiting = operator.go()
+    operator.seconds += 299
+
+    assert "0_0, 0_2 without owner for 0 s" in [result.text for result in waiting.results]
+    assert "0_0, 0_2 without owner for 299 s" in [result.text for result in operator.go().results]
+    operator.seconds += 2
+    assert (DeviationKind.UNOWNED, "0_0, 0_2 without owner for 301 s") == (
+        operator.found().kind,
+        operator.state.deviation.observed.partition(";")[0],
     )
 
 
@@ -78,15 +158,11 @@ def test_what_comes_after_the_commands_has_to_be_committed(first, now, passes):
     assert passes == all(result.status is GateStatus.PASSED for result in found)
 
 
-@pytest.mark.parametrize("name", ["lag", "probing"])
-def test_a_step_does_not_begin_while_tasks_restore_or_warm_up(name):
+def test_a_step_does_not_begin_while_tasks_warm_up():
     """Found by ``sweep --matrix roll``: after a step has passed, or roll was away, a group can have changed."""
     operator = Operator()
-    if name == "lag":
-        operator.offsets = {"in-0": PartitionOffsets(committed=5, end=20_000)}
-    else:
-        operator.members["b"] = evolve(operator.members["b"], is_scheduled=True)
-    closed = gate(operator, name)
+    operator.members["b"] = evolve(operator.members["b"], is_scheduled=True)
+    closed = gate(operator, "probing")
 
     assert [] == operator.commands
     operator.seconds += 1000
@@ -98,6 +174,8 @@ def test_offsets_that_are_not_known_are_waited_for():
     operator.offsets = None
 
     assert "offsets are not known" == gate(operator, "lag").text
+    operator.offsets_problem = "in-0: not authorized"
+    assert "offsets are not known: in-0: not authorized" == gate(operator, "lag").text
 
 
 def test_commits_have_to_advance_where_there_is_something_to_commit():
@@ -110,6 +188,18 @@ def test_commits_have_to_advance_where_there_is_something_to_commit():
     operator.until(BeginStep)
     passed = next(record for record in operator.records if isinstance(record, StepPassed))
     assert "1 partitions with records advance" == passed.gates["commits"]
+
+
+@pytest.mark.parametrize("now", [read(5, end=9), {"in-0": PartitionOffsets(committed=5, owner="a-2")}])
+def test_records_that_come_later_and_an_end_that_is_not_known_now_are_something_to_commit(now):
+    operator = in_step()
+    first = read(5, end=5 if now["in-0"].end else 9)
+    operator.offsets = first
+    operator.members["b"] = evolve(operator.members["b"], is_scheduled=True)
+    gate(operator, "probing")
+    operator.offsets = now
+
+    assert "nothing is committed of in-0" == gate(operator, "commits").text
 
 
 def test_a_topic_that_ends_with_the_marker_of_a_transaction_has_nothing_to_commit():
@@ -171,6 +261,8 @@ def test_any_outcome_of_a_forecast_is_accepted_and_compared():
         "versions": [4],
         "moved": {},
         "unowned_seconds": 0.0,
+        "unowned_seconds_at_least": 0.0,
+        "unowned_seconds_forecast": [0.0],
         "seconds": 0.0,
         "as_forecast": True,
     } == passed.observed
@@ -250,6 +342,33 @@ def test_instances_that_are_stopped_are_counted_until_their_sessions_time_out():
     assert "a, b, c stopped" == passed.gates["gone"]
 
 
+def test_by_hand_a_stopped_group_may_take_any_time_to_be_started():
+    operator = Operator(offline=True, verbs=("by-hand",))
+    operator.run = lambda instance, _verb, _config: operator.members.pop(instance, None)
+    operator.go()
+    operator.seconds += 3_600
+
+    assert "a has 0 of 1 member" == gate(operator, "returned").text
+
+
+def test_after_a_stop_every_instance_has_to_be_gone():
+    operator = Operator(offline=True, verbs=("stop", "start"))
+    there = dict(operator.members)
+    while not operator.state.done:
+        assert operator.act(operator.decide()) is None
+    operator.members = {"b": there["b"]}
+    found = gate(operator, "gone")
+
+    assert ("b still counted", DeviationKind.STILL_RUNNING) == (found.text, found.kind)
+    operator.group = ""
+    assert GateStatus.WAITING is gate(operator, "gone").status
+    operator.group = "Stable"
+    operator.members = {}
+    assert RollFinished("finished") == operator.go()
+    verified = next(record for record in operator.records if isinstance(record, RoundVerified))
+    assert "every instance is stopped" == verified.gates["gone"]
+
+
 def test_long_lists_are_cut():
     operator = in_step(names="abcdefgh")
     operator.members = {
@@ -310,6 +429,34 @@ def test_a_member_that_can_be_either_release_is_as_wanted_and_it_is_said():
 
     passed = next(record for record in operator.records if isinstance(record, StepPassed))
     assert "as 4.3.1; its metadata does not tell 4.3.1 from 3.9.2" == passed.gates["config"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "protocol", "is_hidden"),
+    [
+        ("2.3.1", "3.9.2", "unknown", True),
+        ("2.3.1", "3.9.2", "cooperative", False),
+        ("2.8.2", "3.9.2", "cooperative", True),
+    ],
+)
+def test_a_member_that_rejoins_with_its_partitions_shows_that_a_value_up_to_2_3_is_gone(
+    origin, target, protocol, is_hidden
+):
+    """Values from 2.4 on leave the protocol as it is."""
+    second = plan(origin=origin, target=target).rounds[1]
+    made = member("a", second.config, 5, protocol=protocol)
+    seen = evolve(Operator(origin=origin, target=target).look(), members=(made,))
+
+    text = judged_text(seen, second)
+    assert is_hidden == text.endswith("its metadata does not show that upgrade.from is gone")
+
+
+def judged_text(seen, roll_round):
+    operator = Operator()
+    operator.look = lambda: seen
+    state = evolve(operator.state, rounds=(roll_round,), plan=plan(names="a"))
+    (config,) = [each for each in GROUP_GATES if each.name == "config"]
+    return config.check(state, operator.watch, seen).text
 
 
 def test_each_gate_says_what_it_compares_and_why():

@@ -65,6 +65,8 @@ def test_the_canary_is_the_first_of_the_order():
         ({"instances": (RollInstance("a"), RollInstance("a"))}, "got a several times"),
         ({"canary": "x"}, "expected one of a, b, c as the canary, got 'x'"),
         ({"offline": True}, "expected a stop and a start command"),
+        ({"leader": "x"}, "expected one of a, b, c as the leader, got 'x'"),
+        ({"target": "2.8.2", "leader": "a", "canary": "a"}, "expected another canary than a, which leads"),
     ],
 )
 def test_a_plan_that_cannot_be_executed_is_refused(changes, message):
@@ -74,6 +76,7 @@ def test_a_plan_that_cannot_be_executed_is_refused(changes, message):
 
 def test_a_plan_that_can_be_executed_is_not_refused():
     check_plan(plan(canary="a", offline=True, verbs=("stop", "start")))
+    check_plan(plan(canary="a", leader="a"))  # the leader need not be last
 
 
 def test_the_way_back_goes_through_the_same_configurations():

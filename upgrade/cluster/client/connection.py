@@ -1,4 +1,4 @@
-"""One connection to one broker or controller, on kafka-python (3.x): five requests, and their answers as plain values.
+"""One connection to one broker or controller, on kafka-python (3.x): six requests, and their answers as plain values.
 
 The admin client of kafka-python (3.0.12) has ``describe_features`` and ``update_features``, but it cannot bootstrap
 from a controller, cannot ask a given node, retries by itself, and puts the whole request into its errors. So this
@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final, Self
 
-from attrs import frozen
+from attrs import field, frozen
 
 from upgrade.cluster.client._oauth import ClientCredentials, TokenSource
 from upgrade.cluster.client.answer_check import check_answer
@@ -30,7 +30,12 @@ with importing("kafka"):
     from kafka.errors import IncompatibleBrokerVersion, KafkaError, for_code
     from kafka.net.manager import KafkaConnectionManager
     from kafka.net.sasl.oauth import AbstractTokenProvider
-    from kafka.protocol.admin import DescribeClusterRequest, DescribeQuorumRequest, UpdateFeaturesRequest
+    from kafka.protocol.admin import (
+        DescribeClusterRequest,
+        DescribeLogDirsRequest,
+        DescribeQuorumRequest,
+        UpdateFeaturesRequest,
+    )
     from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 
     try:
@@ -59,6 +64,7 @@ _METADATA_TOPIC: Final = "__cluster_metadata"
 _API_NAMES: Final = {
     ApiVersionsRequest.API_KEY: "API_VERSIONS",
     DescribeClusterRequest.API_KEY: "DESCRIBE_CLUSTER",
+    DescribeLogDirsRequest.API_KEY: "DESCRIBE_LOG_DIRS",
     DescribeQuorumRequest.API_KEY: "DESCRIBE_QUORUM",
     MetadataRequest.API_KEY: "METADATA",
     UpdateFeaturesRequest.API_KEY: "UPDATE_FEATURES",
@@ -106,6 +112,8 @@ class QuorumState:
     """The end of the log of each controller that votes."""
     observers: Mapping[int, int]
     """The end of the log of each other node: of brokers, and of controllers that do not vote."""
+    fetched: Mapping[int, int] = field(factory=dict)
+    """When each node has fetched metadata last, in milliseconds of the active controller's clock, as far as known."""
 
     def has_committed(self, node: int) -> bool:
         """Whether a node has all metadata that is committed."""
@@ -121,6 +129,8 @@ class ReplicaState:
     """The address of each broker that is registered and not fenced."""
     under_replicated: tuple[str, ...]
     """The partitions with fewer replicas in sync than replicas, or without a leader."""
+    topics: frozenset[str] = frozenset()
+    """The topics of which that is known: those that this user may describe."""
 
 
 class Connection:
@@ -209,7 +219,13 @@ class Connection:
             for partition in topic.partitions
             if partition.leader_id < 0 or set(partition.replica_nodes) - set(partition.isr_nodes)
         )
-        return ReplicaState({broker.node_id: node_address(broker) for broker in answer.brokers}, tuple(missing))
+        addresses = {broker.node_id: node_address(broker) for broker in answer.brokers}
+        return ReplicaState(addresses, tuple(missing), frozenset(topic.name for topic in answer.topics))
+
+    def describe_stored_topics(self, deadline: Deadline) -> frozenset[str]:
+        """Request the topics that a broker stores (DescribeLogDirs), also those that this user may not describe."""
+        answer = self._request(DescribeLogDirsRequest, deadline, topics=None)
+        return frozenset(topic.name for folder in answer.results for topic in folder.topics) - {_METADATA_TOPIC}
 
     def describe_quorum(self, deadline: Deadline) -> QuorumState:
         """Request the state of the metadata quorum, which a broker asks the active controller for (KIP-595)."""
@@ -222,11 +238,13 @@ class Connection:
         (state,) = states
         if refused := _error_of(state):
             raise refused
+        replicas = (*state.current_voters, *state.observers)
         return QuorumState(
             leader=state.leader_id if state.leader_id >= 0 else None,
             high_watermark=state.high_watermark,
             voters={voter.replica_id: voter.log_end_offset for voter in state.current_voters},
             observers={observer.replica_id: observer.log_end_offset for observer in state.observers},
+            fetched={each.replica_id: each.last_fetch_timestamp for each in replicas if each.last_fetch_timestamp > 0},
         )
 
     def _nodes(self, request_class: Any, deadline: Deadline, **fields: Any) -> Any:

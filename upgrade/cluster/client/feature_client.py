@@ -95,12 +95,19 @@ class FeatureClient:
         """Return what a rolling restart of the nodes has to know: brokers, replicas, metadata and levels.
 
         Brokers and replicas are those that a broker sees which has all committed metadata: another one would still show
-        the state before a restart.
+        the state before a restart. For a moment after each change there may be none: then all are asked again.
 
         Raises:
             Unreachable: No broker answers, or none has all committed metadata.
         """
         deadline = Deadline(self.timeout_seconds)
+        while (health := self._health(deadline)) is None:
+            if deadline.remaining <= _RETRY_SECONDS:
+                raise Unreachable(f"{self.bootstrap}: no broker answered that has all committed metadata")
+            time.sleep(_RETRY_SECONDS)
+        return health
+
+    def _health(self, deadline: Deadline) -> ClusterHealth | None:
         with self._connect_to_any(deadline) as connection:
             nodes = self._nodes(connection, deadline)
             quorum = connection.describe_quorum(deadline)
@@ -111,9 +118,19 @@ class FeatureClient:
                 features[node] = connection.describe_features(self.listener, limit)
                 if replicas is None and quorum.has_committed(node):
                     replicas = connection.describe_replicas(limit)
-        if replicas is None:
-            raise Unreachable(f"{self.bootstrap}: no broker answered that has all committed metadata")
-        return ClusterHealth(quorum, replicas, features)
+        return ClusterHealth(quorum, replicas, features) if replicas else None
+
+    def describe_stored_topics(self) -> frozenset[str]:
+        """Return the topics that are stored on the brokers that answer, also those that this user may not describe."""
+        deadline = Deadline(self.timeout_seconds)
+        with self._connect_to_any(deadline) as connection:
+            nodes = self._nodes(connection, deadline)
+        topics: set[str] = set()
+        for number, node in enumerate(sorted(nodes.addresses)):
+            limit = deadline.share(len(nodes.addresses) - number + 1).at_most(_CONNECTION_SECONDS)
+            with suppress(Unreachable), self._connect(nodes, node, limit) as connection:
+                topics |= connection.describe_stored_topics(limit)
+        return frozenset(topics)
 
     def update(self, updates: Mapping[str, FeatureUpdate], *, dry_run: bool = False) -> None:
         """Change finalized levels. Java: ``updateFeatures``.

@@ -30,6 +30,7 @@ class SimulatedCluster:
         self.report = folder / "report.md"
         self.done = str  # what the group does with a line of the file: a step of a scenario
         self.ends = None
+        self.failures = ()
 
     @property
     def lines(self):
@@ -51,11 +52,15 @@ class SimulatedCluster:
 
     def offsets(self, requests, _report):
         committed = dict.fromkeys(requests[0].partitions, 5)
-        return {requests[0].group: GroupOffsets(committed=committed, ends=self.ends or committed)}
+        ends = {} if self.failures else self.ends or committed
+        return {requests[0].group: GroupOffsets(committed=committed, ends=ends, failures=self.failures)}
 
-    def roll(self, *arguments, to="4.3.1", command=None, forecast=False, **given):
+    def words(self, command=None, to="4.3.1"):
+        """The arguments of ``roll`` for this cluster."""
         words = ["app", "--to", to, "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--journal", str(self.journal)]
         words += ["--from", self.start.partition("@")[2].split()[0], "--interval", "0.1"]
-        words += ["--restart", command or self.template(), "--report", str(self.report)]
-        words += [] if forecast else ["--no-forecast"]
+        return [*words, "--restart", command or self.template(), "--report", str(self.report)]
+
+    def roll(self, *arguments, to="4.3.1", command=None, forecast=False, **given):
+        words = self.words(command, to) + ([] if forecast else ["--no-forecast"])
         return CliRunner().invoke(roll, [*words, *map(str, arguments)], **given)

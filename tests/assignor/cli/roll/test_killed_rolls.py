@@ -3,13 +3,14 @@
 import pytest
 
 from assignor.cli.roll import _driver
-from assignor.cli.roll._commands import CommandResult
+from assignor.cli.roll._commands import CommandResult, CommandTemplate
 from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, drive
 from assignor.cli.roll._instances import names_of
-from assignor.cli.roll._journal_file import JournalFile, open_journal
+from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
 from assignor.cli.roll._look import look_at
 from tests.assignor.cli.roll.simulated import SimulatedCluster
 from tests.upgrade.roll.fake_group import plan
+from upgrade.input_values import MAX_CAPTURE_BYTES
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.group import GROUP_RULES
@@ -46,7 +47,7 @@ class Roll:
         if self.places == self.dies_at:
             raise Killed
 
-    def run_command(self, _template, values, _timeout):
+    def run_command(self, _template, values, _timeout, _wait):
         value = f",upgrade.from={values['upgrade_from']}" if values["upgrade_from"] else ""
         with self.cluster.called.open("a") as called:
             called.write(f"{values['instance']}>{values['release']}{value}\n")
@@ -79,12 +80,12 @@ class Roll:
         return RollSettings(
             rules=GROUP_RULES,
             look=lambda: look_at(self.cluster, "app", names).seen,
-            expect=lambda _step: Expectation(),
-            commands={"restart": None},
+            expect=lambda _step, _state: Expectation(),
+            commands={"restart": CommandTemplate(("x",))},
             ask=self.ask,
             check_lock=lambda: None,
             view=_Nothing(),
-            interrupts=Interrupts(str),
+            interrupts=Interrupts(),
             sleep=lambda _seconds: None,
         )
 
@@ -140,6 +141,23 @@ def test_a_journal_that_another_process_has_open_is_not_continued(tmp_path):
         other = open_journal(tmp_path / "j")
         with pytest.raises(JournalError, match="another process continues this roll"):
             other.__enter__()
+
+
+def test_a_journal_is_a_file_on_disk_and_not_what_has_no_end(tmp_path):
+    (tmp_path / "j").symlink_to("/dev/zero")
+
+    with pytest.raises(JournalError, match="j: expected a file on disk for the journal, got a device"):
+        has_begun(tmp_path / "j")
+    with pytest.raises(JournalError, match="expected a file on disk"):
+        open_journal(tmp_path / "j").__enter__()
+
+
+def test_a_journal_that_is_too_large_is_refused_unread(tmp_path):
+    with (tmp_path / "j").open("wb") as file:
+        file.truncate(MAX_CAPTURE_BYTES + 1)
+
+    with pytest.raises(JournalError, match=r"j: expected at most .* bytes, got"):
+        has_begun(tmp_path / "j")
 
 
 def test_a_record_is_in_the_file_when_it_is_written(tmp_path):

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assignor.config import AssignmentConfigs
 from assignor.task_assignors.application_state import java_uuid_order
 from assignor.task_assignors.quotas import compute_quotas
+from assignor.task_assignors.sticky import StickyTaskAssignor
 from subscription_codec import TaskId
-from tests.assignor.task_assignors.process_states import ProcessState, sorted_by_process_id
+from tests.assignor.task_assignors.process_states import ProcessState, application_state, assign, sorted_by_process_id
 from tests.assignor.task_assignors.process_states import assign_sticky as assign_tasks
 from tests.assignor.task_assignors.sticky import naive_sticky
 
@@ -66,6 +68,23 @@ def fresh(clients):
 
 
 # Against Kafka
+
+
+def test_a_leader_of_kafka_decides_ties_by_the_order_of_its_hash_map():
+    """Three processes of 1.1.1 that joined at once, on a broker of 3.9.2: what their leader gave them."""
+    given_tasks = {
+        "843c2b59-0768-4597-8d39-179636178f0a": (1, 4),
+        "a9053491-cd11-464b-826c-b583bd162cb0": (0, 3),
+        "a0a2e246-c8d3-4134-ad72-4074bb9aafd3": (2, 5),
+    }
+    tasks = {TaskId(0, partition) for partition in range(6)}
+    processes = [ProcessState(UUID(process), 1) for process in given_tasks]
+    assign(
+        StickyTaskAssignor(hash_order=True), processes, application_state(processes, tasks, tasks, AssignmentConfigs())
+    )
+
+    expected = {process: {TaskId(0, partition) for partition in given} for process, given in given_tasks.items()}
+    assert expected == {str(each.process_id): each.active for each in processes}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row['number']}")

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from kafka.protocol.admin import DescribeQuorumResponse
+from kafka.protocol.admin import DescribeLogDirsResponse, DescribeQuorumResponse
 from kafka.protocol.metadata import MetadataResponse
 
 from tests.upgrade.cluster.client.server import API_VERSIONS, METADATA, SILENCE, Server, recorded
@@ -11,7 +11,7 @@ from upgrade.cluster.client.connection import QuorumState
 from upgrade.cluster.client.errors import ApiError, Unreachable
 from upgrade.cluster.client.feature_client import FeatureClient
 
-DESCRIBE_QUORUM = 55
+DESCRIBE_QUORUM, DESCRIBE_LOG_DIRS = 55, 35
 FEATURES = recorded("broker 4.3.1 features")
 NOT_LEADER = 6
 _TOPIC = DescribeQuorumResponse.TopicData
@@ -24,14 +24,17 @@ def fixture_quiet():
 
 
 def nodes(ends):
-    return [_PARTITION.ReplicaState(replica_id=node, log_end_offset=end) for node, end in ends.items()]
+    return [
+        _PARTITION.ReplicaState(replica_id=node, log_end_offset=end, last_fetch_timestamp=100 * end - 600)
+        for node, end in ends.items()
+    ]
 
 
 class Cluster(Server):
     """Two brokers on one port: what is asked of one, the other answers."""
 
     def __init__(self, leader=1, high_watermark=7, voters=None, observers=None, error=0, states=1, down=()):
-        super().__init__({API_VERSIONS: FEATURES, METADATA: "", DESCRIBE_QUORUM: ""})
+        super().__init__({API_VERSIONS: FEATURES, METADATA: "", DESCRIBE_QUORUM: "", DESCRIBE_LOG_DIRS: ""})
         self.down = down
         self._partitions = [
             _PARTITION(
@@ -52,7 +55,16 @@ class Cluster(Server):
         if key == DESCRIBE_QUORUM:
             topics = [_TOPIC(topic_name="__cluster_metadata", partitions=self._partitions)]
             return bytes(1) + DescribeQuorumResponse(error_code=0, topics=topics, nodes=[]).encode(version=version)
+        if key == DESCRIBE_LOG_DIRS:
+            return bytes(1) + self.stored().encode(version=version)
         return super().answer(key, version, body)
+
+    def stored(self):
+        folder = DescribeLogDirsResponse.DescribeLogDirsResult
+        names = ("orders", "secret", "__cluster_metadata")
+        topics = [folder.DescribeLogDirsTopic(name=name, partitions=[]) for name in names]
+        one = folder(error_code=0, log_dir="/d", topics=topics, total_bytes=-1, usable_bytes=-1)
+        return DescribeLogDirsResponse(throttle_time_ms=0, error_code=0, results=[one])
 
     def metadata(self, version):
         topic, broker = MetadataResponse.MetadataResponseTopic, MetadataResponse.MetadataResponseBroker
@@ -90,12 +102,18 @@ def test_it_shows_brokers_replicas_levels_and_how_far_each_node_is():
     with Cluster(observers={3: 5}) as cluster:
         described = health(cluster)
 
-    assert QuorumState(1, 7, {1: 7, 2: 7}, {3: 5}) == described.quorum
+    assert QuorumState(1, 7, {1: 7, 2: 7}, {3: 5}, {1: 100, 2: 100}) == described.quorum
+    assert {"orders", "payments"} == described.replicas.topics
     assert {1: cluster.address, 2: cluster.address} == described.replicas.brokers
     assert ("orders-1", "payments-0") == described.replicas.under_replicated
     assert {1: (7, 30), 2: (7, 30)} == {
         node: features.supported["metadata.version"] for node, features in described.features.items()
     }
+
+
+def test_it_shows_the_topics_that_are_stored_on_the_brokers_that_answer():
+    with Cluster(down={2}) as cluster:
+        assert {"orders", "secret"} == FeatureClient(cluster.address).describe_stored_topics()
 
 
 @pytest.mark.parametrize(("node", "has"), [(1, True), (2, False), (3, True), (4, False)])
@@ -109,7 +127,23 @@ def test_a_broker_without_all_metadata_is_not_asked_for_replicas():
         assert set(described.features) == {1, 2}
 
     with Cluster(voters={1: 6, 2: 6}) as cluster, pytest.raises(Unreachable, match="all committed metadata"):
-        health(cluster)
+        health(cluster, seconds=1)
+
+
+def test_brokers_that_lack_metadata_for_a_moment_are_asked_again():
+    """Something is committed every half second: a plan, or a look, failed when it came in between."""
+    with Cluster(voters={1: 6, 2: 6}) as cluster:
+        late = Cluster(voters={1: 7, 2: 7})
+        quorum, asked = cluster.answer, []
+
+        def answer(key, version, body):
+            asked.append(key)
+            is_later = key == DESCRIBE_QUORUM and asked.count(key) > 1
+            return late.answer(key, version, body) if is_later else quorum(key, version, body)
+
+        cluster.answer = answer
+        with late:
+            assert {1: 7, 2: 7} == health(cluster).quorum.voters
 
 
 def test_a_broker_that_is_down_shows_no_levels():

@@ -1,0 +1,210 @@
+"""What came of a step beside its forecast: each decision that looks have shown, computed again from what was sent.
+
+A broker shows the last generation only. So those that were superseded between two looks are not compared, and after a
+crash neither are those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, frozen
+
+from assignor.cli.roll._forecast import instance_of
+from assignor.cli.roll._instances import InstanceNames, processes_of
+from assignor.groups import InspectedGroup, InspectedMember
+from assignor.groups.described_group import STABLE, DescribedGroup
+from upgrade.errors import UpgradeError
+from upgrade.releases import OURS, resolve_release
+from upgrade.roll.plan import InstanceConfig
+from upgrade.roll.state import RollState, StepInProgress
+from upgrade.streams_config import StreamsConfig
+
+if TYPE_CHECKING:
+    from spark_sim.model.scenario import Instance
+
+_MOST_GENERATIONS: Final = 20
+"""Kept of a step: the last ones."""
+NO_REBALANCE: Final = "the group has not rebalanced"
+
+
+@define(eq=False)
+class SeenGenerations:
+    """The generations that looks have shown since a step began."""
+
+    before: DescribedGroup | None = None
+    """The group when the step began; None: roll was called again since."""
+    groups: tuple[DescribedGroup, ...] = ()
+
+    def begin(self, before: InspectedGroup | None) -> None:
+        """Begin a step."""
+        self.before, self.groups = before.described if before else None, ()
+
+    def add(self, group: InspectedGroup | None) -> None:
+        """Add what a look has shown, if it is a generation that the look before has not shown."""
+        if group is None or group.described.state != STABLE or not group.is_streams:
+            return
+        known = self.groups[-1] if self.groups else self.before
+        if known is None or _messages(known) != _messages(group.described):
+            self.groups = (*self.groups, group.described)[-_MOST_GENERATIONS:]
+
+
+def _messages(group: DescribedGroup) -> frozenset[tuple[str, bytes, bytes]]:
+    return frozenset((each.member_id, each.subscription, each.assignment) for each in group.members)
+
+
+@frozen
+class ComputedAgain:
+    """A decision beside the one that is computed again, with the names of the roll."""
+
+    leaders: tuple[str, ...] = ()
+    """The instances that decide so if they lead."""
+    difference: str = ""
+    unknown: str = ""
+
+    @property
+    def is_same(self) -> bool | None:
+        """Whether it is the same; None: that is not known."""
+        return None if self.unknown else bool(self.leaders)
+
+
+@frozen(kw_only=True)
+class StepComparison:
+    """A step that has passed, and what its looks have shown."""
+
+    state: RollState
+    step: StepInProgress
+    before: InspectedGroup | None
+    """The group when the step began, as far as it is known."""
+    groups: tuple[InspectedGroup, ...]
+    """The generations since."""
+    names: InstanceNames
+    config: StreamsConfig
+    ephemeral: bool
+    """What the forecast has assumed: whether an instance that starts has no state of before."""
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return what follows, as plain values for the journal."""
+        compared = [*self._computed_again()]
+        last = compared[-1] if compared else ComputedAgain(unknown=NO_REBALANCE)
+        return {
+            "generations_seen": len(compared),
+            "as_computed": last.is_same,
+            "superseded_as_computed": [each.is_same for each in compared[:-1]],
+            "leaders": list(last.leaders),
+            "difference": last.difference,
+            "unknown": last.unknown,
+            "drift": self._drift(),
+            "assumptions_broken": [*self._broken_assumptions()],
+        }
+
+    @property
+    def finds_state(self) -> bool | None:
+        """Whether the instances of the step have found their state directories; None: nothing shows it.
+
+        They keep their process ids there, since 2.6.2, 2.7.1 and 2.8.0, if a store is on disk.
+        """
+        return next((is_kept for _, is_kept in self._kept_ids()), None)
+
+    def _computed_again(self) -> Iterator[ComputedAgain]:
+        from spark_sim.forecast import observe
+        from spark_sim.forecast.recomputation import recompute
+
+        groups, stateful = self.groups, self._stateful
+        decided = [
+            group
+            for before, group in zip((self.before, *groups), groups, strict=False)
+            if self._is_of_step(group) and not (before and _only_static_members_returned(before, group))
+        ]
+        for group in decided:
+            try:
+                last = observe(decided[-1], self.config, stateful)
+                observed = last if group is decided[-1] else last.in_generation(group)
+                instances = {each.name: self.names.of(each.threads[0].described) for each in observed.processes}
+                found = recompute(observed, {each.name: self._runs(each.threads[0]) for each in observed.processes})
+            except UpgradeError as error:
+                yield ComputedAgain(unknown=str(error))
+            else:
+                leaders = dict.fromkeys(instances[leader] for leader in found.leaders)
+                yield ComputedAgain(tuple(leaders), found.difference, found.unknown)
+
+    @property
+    def _stateful(self) -> frozenset[int]:
+        """The subtopologies of which a member has reported state, in any generation of the step."""
+        from spark_sim.forecast.observation import reported_subtopologies
+
+        groups = (*filter(None, [self.before]), *self.groups)
+        return frozenset(number for group in groups for number in reported_subtopologies(group.members))
+
+    def _is_of_step(self, group: InspectedGroup) -> bool:
+        """Whether an instance of the step has returned, or gone: roll that was called again may see what was before."""
+        return self.before is not None or not all(
+            any(self._is_old(member) for member in group.members if self.names.of(member.described) == instance)
+            for instance in self.step.instances
+        )
+
+    def _is_old(self, member: InspectedMember) -> bool:
+        """Whether a member of an instance of the step is one of before."""
+        return member.described.member_id in self.step.before.get(self.names.of(member.described), ())
+
+    def _runs(self, member: InspectedMember) -> Instance:
+        """Return what a member runs; in a batch some may not be restarted yet."""
+        config = self.state.configs.get(self.names.of(member.described))
+        if config is None:
+            raise UpgradeError(f"{member.label} is no instance of the plan: its release is not known")
+        if self.state.round and self._is_old(member):
+            config = self.state.round.before
+        return instance_of(config)
+
+    def _drift(self) -> int | None:
+        from spark_sim.forecast.recomputation import offset_drift
+
+        if self.before is None:
+            return None
+        drifts = (offset_drift(self.before, group) for group in self.groups)
+        return max((drift for drift in drifts if drift is not None), default=None)
+
+    # -- what a forecast assumes -----------------------------------------------------------------------------------
+
+    def _broken_assumptions(self) -> Iterator[str]:
+        for instance, is_kept in self._kept_ids():
+            if is_kept is self.ephemeral:
+                has, option = ("kept its", "persistent") if is_kept else ("another", "ephemeral")
+                found = "it has found its state directory" if is_kept else "it has found no state directory"
+                yield f"{instance} has {has} process id: {found} (--state {option})"
+        if self.state.round is None or resolve_release(self.state.round.before.release).release.leaves_on_close:
+            return  # then the others do not wait for it
+        for instance in self.step.instances:
+            if any(not processes_of(group.members, self.names, instance) for group in self.groups):
+                yield f"the group has rebalanced without {instance}: its session timed out before it was back"
+
+    def _kept_ids(self) -> Iterator[tuple[str, bool]]:
+        """Yield the instances that can keep their process ids, and whether they have."""
+        if not (self.before and self.groups and self._stateful and self.state.round):
+            return
+        if not (_keeps_process_id(self.state.round.before) and _keeps_process_id(self.state.round.config)):
+            return
+        for instance in self.step.instances:
+            before, after = (
+                processes_of(group.members, self.names, instance) for group in (self.before, self.groups[-1])
+            )
+            if before and after:
+                yield instance, before == after
+
+
+def _keeps_process_id(config: InstanceConfig) -> bool:
+    """Whether a process that has stores on disk keeps its process id there; our own have no such directory."""
+    release = resolve_release(config.release).release
+    return release.behaviour.keeps_process_id and release != OURS
+
+
+def _only_static_members_returned(before: InspectedGroup, after: InspectedGroup) -> bool:
+    """Whether static members have returned, for which a coordinator keeps the assignments: nobody has decided."""
+    ids = [{each.member_id: each.group_instance_id for each in group.described.members} for group in (before, after)]
+    changed = ids[0].items() ^ ids[1].items()
+    return bool(changed) and all(instance_id for _, instance_id in changed) and _assigned(before) == _assigned(after)
+
+
+def _assigned(group: InspectedGroup) -> Mapping[str, bytes]:
+    return {each.group_instance_id or each.member_id: each.assignment for each in group.described.members}

@@ -1,0 +1,71 @@
+"""One look at a group: what a gate compares of its offsets."""
+
+import pytest
+from attrs import evolve
+
+from assignor.cli.roll._instances import InstanceNames
+from assignor.cli.roll._look import look_at
+from assignor.groups.offsets import GroupOffsets
+from subscription_codec import TopicPartition
+from tests.assignor.groups.described_groups import group, member
+from upgrade.roll.group_observation import PartitionOffsets, StateBehind
+
+MEMBERS = (member("a", active="0_0", had="0_0"), member("b", active="0_1", sums={"0_1": 30}))
+ID = {"a": MEMBERS[0].member_id, "b": MEMBERS[1].member_id}
+INPUT = {TopicPartition("orders", 0): 5, TopicPartition("orders", 1): 6}
+ENDS = {**INPUT, TopicPartition("app-s-changelog", 0): 100, TopicPartition("app-s-changelog", 1): 100}
+
+
+class Cluster:
+    """One described group and its offsets."""
+
+    def __init__(self, offsets):
+        self.asked = []
+        self._offsets = offsets
+
+    def group(self, _name):
+        return group(*MEMBERS)
+
+    def offsets(self, requests, _report):
+        self.asked += requests
+        return {requests[0].group: self._offsets}
+
+
+def seen(cluster):
+    return look_at(cluster, "app", InstanceNames({"a": "app-a", "b": "app-b"})).seen
+
+
+def test_partitions_have_their_tasks_and_owners_and_tasks_what_their_owners_lacked():
+    cluster = Cluster(GroupOffsets(committed={TopicPartition("orders", 0): 4}, ends=ENDS))
+    found = seen(cluster)
+
+    assert [True] == [request.reads_changelogs for request in cluster.asked]
+    assert {
+        "orders-0": PartitionOffsets(committed=4, end=5, task="0_0", owner=ID["a"]),
+        "orders-1": PartitionOffsets(end=6, task="0_1", owner=ID["b"]),
+    } == found.offsets
+    assert {"0_0": StateBehind(ID["a"], 0), "0_1": StateBehind(ID["b"], 70)} == found.state_lags
+
+
+@pytest.mark.parametrize(
+    ("offsets", "known"),
+    [
+        (GroupOffsets(committed=INPUT, ends=INPUT, failures=("end offset of app-s-changelog: no leader",)), True),
+        (GroupOffsets(committed=INPUT, ends={TopicPartition("orders", 0): 5}, failures=("no leader",)), False),
+        (GroupOffsets(ends=INPUT, failures=("committed offsets: no answer",)), False),
+        (GroupOffsets(ends=INPUT), True),  # nothing is committed yet
+    ],
+)
+def test_offsets_are_known_if_those_of_all_owned_partitions_are(offsets, known):
+    found = seen(Cluster(offsets))
+
+    assert known == (found.offsets is not None)
+    assert StateBehind(ID["b"], None) == found.state_lags["0_1"]
+
+
+def test_members_of_a_group_that_rebalances_are_seen_and_its_offsets_are_not_asked_for():
+    cluster = Cluster(GroupOffsets())
+    cluster.group = lambda _name: evolve(group(*MEMBERS), state="PreparingRebalance", protocol="")
+    found = seen(cluster)
+
+    assert (["a", "b"], None, []) == ([each.instance for each in found.members], found.offsets, cluster.asked)

@@ -1,0 +1,79 @@
+"""Decisions that are computed again from the subscriptions that members have sent."""
+
+import pytest
+from attrs import evolve
+
+from assignor.groups import inspect_group
+from spark_sim.forecast import ForecastError, observe
+from spark_sim.forecast.recomputation import offset_drift, recompute
+from spark_sim.model.scenario import Instance, Scenario
+from spark_sim.model.simulation import Simulation
+from spark_sim.model.workload import LONG_CHANGELOG_END
+from tests.spark_sim.forecast.live import seen
+from upgrade.releases import release_named
+from upgrade.streams_config import StreamsConfig
+
+
+def group_after(line):
+    return seen(Simulation(Scenario.parse(line)).run())
+
+
+def recomputed(group, **releases):
+    observed = observe(group, StreamsConfig())
+    known = {name: Instance(release_named(release)) for name, release in releases.items()}
+    return recompute(observed, {process.name: known[process.name[0]] for process in observed.processes})
+
+
+def test_a_decision_is_that_of_the_members_that_may_lead():
+    found = recomputed(group_after("A@3.9.2 B@3.9.2 C@3.9.2 | bounce A>4.3.1"), A="4.3.1", B="3.9.2", C="3.9.2")
+
+    assert (3, "", "") == (len(found.leaders), found.difference, found.unknown)
+
+
+def test_other_tasks_than_any_leader_gives_are_a_difference():
+    group = group_after("A@3.9.2 B@3.9.2 C@3.9.2")
+    first, second, third = group.described.members
+    swapped = (evolve(first, assignment=second.assignment), evolve(second, assignment=first.assignment), third)
+    found = recomputed(inspect_group(evolve(group.described, members=swapped)), A="3.9.2", B="3.9.2", C="3.9.2")
+
+    assert ((), "3.9.2 gives 2 of 3 members other tasks") == (found.leaders, found.difference)
+
+
+def test_a_leader_that_cannot_read_a_member_draws_its_process_id():
+    group = group_after("A@2.8.2 B@2.8.2 C@2.8.2")
+    first, second, third = group.described.members
+    swapped = (evolve(first, assignment=second.assignment), evolve(second, assignment=first.assignment), third)
+    found = recomputed(inspect_group(evolve(group.described, members=swapped)), A="2.5.1", B="2.5.1", C="2.5.1")
+
+    assert "which may lead, cannot read version 9 and draws a process id for it" in found.unknown
+    assert ((), "") == (found.leaders, found.difference)
+
+
+@pytest.mark.parametrize(("names", "leaders"), [("ABCDEFGH", 8), ("ABCDEFGHI", 1)])
+def test_of_many_instances_one_of_each_configuration_is_tried(names, leaders):
+    found = recomputed(group_after(" ".join(f"{name}@3.9.2" for name in names)), **dict.fromkeys(names, "3.9.2"))
+
+    assert leaders == len(found.leaders)
+
+
+def test_a_generation_that_was_superseded_has_the_topics_of_the_last_one():
+    last = group_after("A@3.9.2 B@3.9.2 C@3.9.2")
+    before = group_after("A@3.9.2 B@3.9.2")
+    observed = observe(last, StreamsConfig()).in_generation(before)
+
+    found = recompute(
+        observed, dict.fromkeys((each.name for each in observed.processes), Instance(release_named("3.9.2")))
+    )
+
+    assert 2 == len(found.leaders)
+    with pytest.raises(ForecastError, match="expected a stable group"):
+        observed.in_generation(inspect_group(evolve(before.described, state="PreparingRebalance")))
+
+
+def test_drift_is_the_most_by_which_an_offset_sum_has_changed(monkeypatch):
+    line = "A@3.9.2 B@3.9.2 | with standbys=1 lag | bounce A>3.9.2 | bounce B>3.9.2"
+    group = group_after(line)
+    monkeypatch.setattr(Simulation, "end_offset_sum", lambda _simulation, _task: LONG_CHANGELOG_END + 7)
+
+    assert 7 == offset_drift(group, group_after(line))
+    assert offset_drift(group, evolve(group, members=())) is None

@@ -1,0 +1,72 @@
+"""A roll of a group whose upgrade has begun, and was not finished: where it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from attrs import frozen
+
+from upgrade.errors import UpgradeError
+from upgrade.releases import Release, resolve_release
+from upgrade.roll.group_observation import MemberSeen
+from upgrade.roll.plan import InstanceConfig, RollRound, RoundAction
+
+
+@frozen
+class InterruptedUpgrade:
+    """What is left of an upgrade."""
+
+    rounds: tuple[RollRound, ...]
+    """From the first one that may not be finished."""
+    bounced: tuple[str, ...] = ()
+    """The instances that are not what they were before that round."""
+    begun: int = 0
+    """How many of the rounds may have begun."""
+
+
+def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> InterruptedUpgrade:
+    """Return what is left of an upgrade.
+
+    Metadata does not show whether a member has ``upgrade.from``, and with which value. So the first round counts that
+    can have led to the releases of all members, and all instances are restarted in it. The way back begins at the last
+    one that can have: no round begins before all members have made the one before.
+
+    Args:
+        rounds: Those of the whole plan.
+        members: The members of the group.
+
+    Raises:
+        UpgradeError: No round can have led to the releases that the members run.
+    """
+    for number, roll_round in enumerate(rounds):
+        if roll_round.action is RoundAction.START:
+            continue  # one begins with the round that stops all
+        ends = rounds[number + 1] if roll_round.action is RoundAction.STOP else roll_round
+        before, after = _release(roll_round.before), _release(ends.config)
+        if all(_can_be_one(member, before, after) for member in members):
+            left = tuple(rounds[number:])
+            bounced = tuple(dict.fromkeys(member.instance for member in members if not member.can_be(before)))
+            return InterruptedUpgrade(left, bounced, _begun(left, members) if bounced else 0)
+    shown = sorted({member.label or member.member_id for member in members})
+    raise UpgradeError(
+        f"expected members between two releases of the plan that follow each other, got {', '.join(shown)}: bounce "
+        "those that are behind first"
+    )
+
+
+def _begun(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> int:
+    """Return how many rounds members may have begun of which some have begun the first."""
+    if rounds[0].action is RoundAction.STOP:
+        return 2
+    finished = takewhile(lambda each: all(_can_be_one(member, _release(each.config)) for member in members), rounds)
+    return max(1, len(tuple(finished)))
+
+
+def _can_be_one(member: MemberSeen, *releases: Release) -> bool:
+    # What cannot be read, the gates say.
+    return bool(member.problem) or any(member.can_be(release) for release in releases)
+
+
+def _release(config: InstanceConfig) -> Release:
+    return resolve_release(config.release).release
