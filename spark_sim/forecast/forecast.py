@@ -213,9 +213,9 @@ def _play(
     before, generation = dict(simulation.owner_by_task), simulation.coordinator.generation
     first = next(iter(instances.values()))
     for together in schedule:
-        if operation.verb == STOP:
+        if operation.verb == STOP or operation.after_session:
             simulation.stop(*together)
-        else:
+        if operation.verb != STOP:
             simulation.start({name: operation.instance or instances.get(name, first) for name in together})
     simulation.finish()
     after = simulation.owner_by_task

@@ -31,6 +31,8 @@ class Operation:
     """The process, or several with commas, each as ``groups.matches`` takes it; empty if a process is added."""
     instance: Instance | None = None
     """What the process is started as; None: what it is."""
+    after_session: bool = False
+    """Whether a process that is started again is away until the sessions of its members have timed out."""
 
     def __str__(self) -> str:
         instance = str(self.instance).replace(",", " ") if self.instance else ""

@@ -155,12 +155,13 @@ def _representatives(observed: ObservedGroup, stepped: Sequence[str]) -> Sequenc
 def next_leaders(group: PossibleGroup, operation: Operation, stepped: Sequence[str]) -> Iterator[str | None]:
     """Yield the processes that may lead when the leader has gone; None if it stays. A static leader comes back."""
     goes = operation.verb != ADD and group.leading in stepped
-    is_empty = operation.verb == STOP and len(group.observed.processes) == len(stepped)
-    if not goes or is_empty or (group.leader.described.group_instance_id and operation.verb != STOP):
+    is_away = operation.verb == STOP or operation.after_session
+    is_empty = is_away and len(group.observed.processes) == len(stepped)
+    if not goes or is_empty or (group.leader.described.group_instance_id and not is_away):
         yield None
         return
     for candidate in _representatives(group.observed, stepped):
-        if operation.verb != STOP or candidate.name not in stepped:
+        if not is_away or candidate.name not in stepped:
             yield candidate.name
 
 

@@ -65,6 +65,26 @@ def settle(state: GroupState) -> None:
     state.max_rebalances = max(state.max_rebalances, rebalances)
 
 
+def progress(state: GroupState) -> bool:
+    """Take the first of what ``settle`` takes: responses, joins, a session timeout or the way to a probing rebalance.
+
+    False: nothing is due.
+    """
+    if _complete_sync(state):
+        while _complete_sync(state):
+            pass
+    elif _join_members(state):
+        pass
+    elif orphaned := state.orphaned_ids:
+        expire_sessions(state, orphaned)
+        complete_join_phase(state)
+    elif is_warming_up(state):
+        _advance_to_probing_rebalance(state)
+    else:
+        return False
+    return True
+
+
 def _complete_sync(state: GroupState) -> bool:
     """Let the leader assign, or deliver all pending SyncGroup responses before any LeaveGroup. False: neither is due.
 

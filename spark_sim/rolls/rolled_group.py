@@ -6,20 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
+from attrs import evolve
+
 from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
 from assignor.groups.described_group import DescribedGroupMember
 from assignor.groups.member import InspectedMember
 from spark_sim.model.coordinator import GroupPhase
 from spark_sim.model.processes import start_process, stop_process
 from spark_sim.model.scenario import Instance, Scenario
-from spark_sim.model.settle import settle
+from spark_sim.model.settle import is_warming_up, progress, settle
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.violations import Violation
 from spark_sim.model.workload import Workload
 from upgrade.releases import resolve_release
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
 from upgrade.roll.group_observation import GroupObservation, MemberSeen
-from upgrade.roll.plan import START, STOP, InstanceConfig
+from upgrade.roll.plan import RESTART, START, STOP, InstanceConfig
 
 _STATES: Final[Mapping[GroupPhase, str]] = {
     GroupPhase.EMPTY: "Empty",
@@ -44,7 +46,8 @@ class RolledGroup(Simulation):
         has_joined = all(not member.rejoin_needed for member in self.running_members)
         phase = self.coordinator.phase
         idle = phase is GroupPhase.STABLE and not self.coordinator.pending_sync_responses
-        return has_joined and not self.orphaned_ids and (idle or phase is GroupPhase.EMPTY)
+        is_over = has_joined and not self.orphaned_ids and not is_warming_up(self)
+        return is_over and (idle or phase is GroupPhase.EMPTY)
 
     def settled(self) -> RolledGroup:
         """Return the group at rest."""
@@ -52,10 +55,29 @@ class RolledGroup(Simulation):
         settle(twin)
         return twin
 
+    def progressed(self) -> RolledGroup:
+        """Return the group after the next thing that happens by itself."""
+        twin = self.fork()
+        progress(twin)
+        return twin
+
     def runs(self, process: str) -> InstanceConfig | None:
-        """Return what a process runs; None if it does not."""
-        member = self.members[process]
-        return config_of(member.instance) if member.running else None
+        """Return what a process runs; None if none of its threads does."""
+        return self.ran_last(process) if self.is_process_running(process) else None
+
+    def ran_last(self, process: str) -> InstanceConfig:
+        """Return what a process runs, or has run."""
+        first, *_ = self.workload.member_names(process)
+        return config_of(self.members[first].instance)
+
+    def sends(self, member_id: str) -> int | None:
+        """Return the version that a member sends first; None if it does not run any more."""
+        found = (member for member in self.running_members if member.member_id == member_id)
+        return next((_first_version(config_of(member.instance)) for member in found), None)
+
+    def is_whole(self, process: str) -> bool:
+        """Whether every thread of a process runs."""
+        return all(self.members[name].running for name in self.workload.member_names(process))
 
     # -- commands and faults -----------------------------------------------------------------------------------------
 
@@ -63,7 +85,9 @@ class RolledGroup(Simulation):
         """Return the group after a command has restarted, stopped or started a process, before anybody reacts."""
         twin = self.fork()
         if verb != START:
-            stop_process(twin, process, "stopped", leave=twin.members[process].instance.release.leaves_on_close)
+            stop_process(
+                twin, process, "stopped", leave=resolve_release(twin.ran_last(process).release).release.leaves_on_close
+            )
         if verb != STOP:
             start_process(twin, process, instance_of(config))
         return twin
@@ -72,6 +96,13 @@ class RolledGroup(Simulation):
         """Return the group after a process has crashed."""
         twin = self.fork()
         stop_process(twin, process, "crashed")
+        return twin
+
+    def without_thread(self, process: str) -> RolledGroup:
+        """Return the group after the last thread of a process has failed, and the others go on."""
+        twin = self.fork()
+        *_, last = self.workload.member_names(process)
+        twin.members[last].terminate()
         return twin
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -91,35 +122,48 @@ class RolledGroup(Simulation):
     def _described(self, *, shows: bool) -> Iterator[MemberSeen]:
         assignments = self.coordinator.assignments
         for member_id, subscription in self.coordinator.subscriptions.items():
-            process = self.members[member_id.rpartition("-")[0]].process
+            member = self.members[member_id.rpartition("-")[0]]
+            process, is_static = member.process, member.group_instance_id is not None
             if not shows:
-                yield MemberSeen(member_id=member_id, instance=process, label=process)
+                yield MemberSeen(member_id=member_id, instance=process, label=process, is_static=is_static)
                 continue
-            yield _member_seen(member_id, process, subscription, assignments.get(member_id, b""))
+            seen = _member_seen(member_id, process, subscription, assignments.get(member_id, b""))
+            yield evolve(seen, is_static=is_static)
 
     # -- foresight ---------------------------------------------------------------------------------------------------
 
-    def expected_of(self, process: str, config: InstanceConfig, *, sees_leader: bool) -> Expectation:
-        """Return the outcomes of a restart: with each leader that there may be, and each next one."""
-        running = [name for name in self.members if self.members[name].running]
+    def expected_of(
+        self, process: str, config: InstanceConfig, *, sees_leader: bool, is_away: bool = False
+    ) -> Expectation:
+        """Return the outcomes of a restart: with each member that may lead, and each that may be the next to do so.
+
+        Args:
+            process: What is restarted.
+            config: What it runs then.
+            sees_leader: Whether the leader is known.
+            is_away: Whether it starts after its session has timed out.
+        """
+        running = [member.name for member in self.running_members]
         leaders = [None] if sees_leader or not running else running
         outcomes: dict[tuple[tuple[int, ...], tuple[str, ...]], None] = {}
         for leader in leaders:
             for next_leader in running:
-                outcomes[self._restarted(process, config, leader, next_leader)] = None
+                outcomes[self._restarted(process, config, leader, next_leader, is_away=is_away)] = None
         return Expectation(
             outcomes=tuple(ExpectedOutcome(versions=versions, violations=texts) for versions, texts in outcomes)
         )
 
     def _restarted(
-        self, process: str, config: InstanceConfig, leader: str | None, next_leader: str
+        self, process: str, config: InstanceConfig, leader: str | None, next_leader: str, *, is_away: bool
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
         twin = self.settled()
         before = len(twin.violations)
         if leader is not None:
             twin.coordinator.leader = twin.members[leader].member_id or twin.coordinator.leader
         twin.coordinator.election_rule = next_leader
-        twin = twin.after("restart", process, config).settled()
+        if is_away:
+            twin = twin.after(STOP, process, config).settled()
+        twin = twin.after(RESTART, process, config).settled()
         twin.finish()
         versions = tuple(sorted({member.assignor.used_version for member in twin.running_members}))
         return versions, tuple(map(text_of, twin.violations[before:]))
@@ -128,6 +172,16 @@ class RolledGroup(Simulation):
 def text_of(violation: Violation) -> str:
     """Write a violation."""
     return f"{violation.property} ({violation.text})"
+
+
+def is_shown_as(config: InstanceConfig, version: int | None) -> bool:
+    """Whether the metadata of a configuration is that of a member that sends a version first, or has gone."""
+    return version in (None, _first_version(config))
+
+
+def _first_version(config: InstanceConfig) -> int:
+    release = resolve_release(config.release).release
+    return release.pinned_version(config.upgrade_from) or release.supported_version
 
 
 def instance_of(config: InstanceConfig) -> Instance:

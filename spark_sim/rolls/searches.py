@@ -8,15 +8,17 @@ from itertools import product
 from string import ascii_uppercase
 from typing import Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from spark_sim.model.violations import Violation
-from spark_sim.model.workload import Workload
-from spark_sim.rolls.model import RETURNS, RollAction, RollBudget, RollModel, RollModelState
+from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from spark_sim.rolls.model import RollAction, RollModel
+from spark_sim.rolls.properties import RETURNS
+from spark_sim.rolls.state import RollBudget, RollModelState
 from spark_sim.search.bfs import bfs
 from spark_sim.search.graph import StateGraph, StateViolation, path_to
 from spark_sim.search.path_counting import count_paths
-from upgrade.planner import advise
+from upgrade.planner import Advice, advise
 from upgrade.releases import release_named
 from upgrade.roll.engine import ROLLED_BACK
 from upgrade.roll.plan import RESTART, START, STOP, RollInstance, RollLimits, RollPlan, group_rounds
@@ -34,22 +36,83 @@ class RollKind:
     offline: bool = False
     """Whether all instances are stopped at once."""
 
+    @property
+    def advice(self) -> Advice:
+        """What ``advise`` says."""
+        return advise(release_named(self.origin), release_named(self.target), offline=self.offline)
 
+    @property
+    def is_leader_last(self) -> bool:
+        """Whether the leader has to be the last one in some round."""
+        return any(roll_round.leader_last for roll_round in group_rounds(self.advice))
+
+
+_WARM_UP: Final = "one bounce, warm-up"
 ROLLS: Final[Mapping[str, RollKind]] = {
     "one bounce": RollKind(origin="2.4.1", target="2.8.2"),
+    _WARM_UP: RollKind(origin="2.8.2", target="3.9.2"),
     "two bounces": RollKind(origin="2.3.1", target="2.8.2"),
     "two bounces, stop and start": RollKind(origin="2.3.1", target="2.8.2", verbs=(STOP, START)),
     "two bounces, version pinned": RollKind(origin="1.1.1", target="2.0.1"),
     "bridge release": RollKind(origin="2.3.1", target="4.3.1"),
     "leader last": RollKind(origin="2.0.1", target="2.3.0"),
-    "leader last, without state": RollKind(origin="2.3.1", target="3.0.2", topology="stateless"),
+    "leader last, chained tasks": RollKind(origin="2.3.1", target="3.0.2", topology="chained"),
     "offline": RollKind(origin="2.3.1", target="2.8.2", verbs=(STOP, START), offline=True),
 }
 """Plans by name."""
+_PLANS: Final = tuple(title for title in ROLLS if title != _WARM_UP)
 ROLL: Final = "roll:"
 """The beginning of the names of searches."""
-SIZES: Final = (2, 3)
 LIMITS: Final = RollLimits(timeout_s=600, max_unowned_s=300, session_timeout_s=45)
+
+
+@frozen(kw_only=True)
+class RollSetting:
+    """What is searched beside the plan, and for which plans."""
+
+    titles: tuple[str, ...]
+    """Keys of ``ROLLS``."""
+    sizes: tuple[int, ...] = (2,)
+    """How many instances."""
+    sees_leader: tuple[bool, ...] = (True,)
+    workload: Workload = DEFAULT_WORKLOAD
+    """Its topology is that of the plan."""
+    batch: int = 1
+    looks_between: bool = False
+    budget: RollBudget = field(factory=RollBudget)
+
+
+SETTINGS: Final[Mapping[str, RollSetting]] = {
+    "": RollSetting(titles=_PLANS, sizes=(2, 3), sees_leader=(True, False)),
+    "lag and commits": RollSetting(
+        titles=("one bounce", "two bounces, stop and start", "offline"), budget=RollBudget(faults=0, troubles=1)
+    ),
+    "looks in between": RollSetting(
+        titles=(_WARM_UP, "two bounces, stop and start", "offline"),
+        workload=Workload(lag=True, ephemeral=True),
+        looks_between=True,
+        budget=RollBudget(answers=1, backs=0),
+    ),
+    "static members": RollSetting(
+        titles=("one bounce", "two bounces, stop and start", "bridge release", "leader last, chained tasks"),
+        workload=Workload(static=True),
+    ),
+    "two threads": RollSetting(
+        titles=("one bounce", "two bounces, stop and start", "leader last"), workload=Workload(threads=2)
+    ),
+    "batches of two": RollSetting(titles=_PLANS, sizes=(3,), batch=2, budget=RollBudget(answers=1)),
+    "two faults": RollSetting(
+        titles=("one bounce", "two bounces", "leader last"), sizes=(3,), budget=RollBudget(faults=2, answers=0, backs=0)
+    ),
+}
+"""What else is searched, by name. The first one is crossed with every plan; the others are not with each other."""
+
+
+def _searched(setting: RollSetting) -> Iterator[tuple[str, int, bool]]:
+    """Yield plan, size and whether the leader is seen; only where it has to be last that makes a difference."""
+    for title, size, sees_leader in product(setting.titles, setting.sizes, setting.sees_leader):
+        if sees_leader or ROLLS[title].is_leader_last:
+            yield title, size, sees_leader
 
 
 @frozen
@@ -81,8 +144,15 @@ class RollSearch:
     title: str
     """A key of ``ROLLS``."""
     members: int
+    """How many instances."""
     sees_leader: bool
-    budget: RollBudget = field(factory=RollBudget)
+    setting: str = ""
+    """A key of ``SETTINGS``."""
+    budget: RollBudget = field()
+
+    @budget.default
+    def _budget(self) -> RollBudget:
+        return SETTINGS[self.setting].budget
 
     @property
     def kind(self) -> RollKind:
@@ -91,31 +161,44 @@ class RollSearch:
 
     @property
     def name(self) -> str:
-        """Its name: the kind of plan and the group."""
+        """Its name: the kind of plan, the group, and what else is searched."""
         seen = "seen" if self.sees_leader else "not seen"
-        return f"{ROLL} {self.title}, {self.members} members, leader {seen}"
+        return ", ".join(
+            filter(None, [f"{ROLL} {self.title}", f"{self.members} members", f"leader {seen}", self.setting])
+        )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.kind.origin} to {self.kind.target}"
 
     @property
+    def workload(self) -> Workload:
+        """What each instance runs."""
+        return evolve(SETTINGS[self.setting].workload, topology=self.kind.topology)
+
+    @property
     def plan(self) -> RollPlan:
         """The plan of ``advise``."""
-        kind = self.kind
-        advice = advise(release_named(kind.origin), release_named(kind.target), offline=kind.offline)
+        kind, threads = self.kind, self.workload.threads
         return RollPlan(
             name="app",
             origin=kind.origin,
             target=kind.target,
             verbs=kind.verbs,
-            rounds=group_rounds(advice),
-            instances=tuple(map(RollInstance, ascii_uppercase[: self.members])),
+            rounds=group_rounds(kind.advice),
+            instances=tuple(RollInstance(name, threads) for name in ascii_uppercase[: self.members]),
+            batch=SETTINGS[self.setting].batch,
             limits=LIMITS,
         )
 
+    @property
+    def model(self) -> RollModel:
+        """What is explored."""
+        looks_between = SETTINGS[self.setting].looks_between
+        return RollModel(self.plan, self.budget, self.sees_leader, self.workload, looks_between)
+
     def explore(self) -> RollExploration:
         """Explore every schedule."""
-        model = RollModel(self.plan, self.budget, self.sees_leader, Workload(topology=self.kind.topology))
+        model = self.model
         graph = bfs(model)
         kinds: dict[str, StateViolation[RollAction]] = {}
         for found in (*graph.violations, *_without_return(model, graph)):
@@ -159,5 +242,6 @@ def _end(state: RollModelState) -> str:
 
 def roll_searches() -> Iterator[RollSearch]:
     """Yield the searches of a sweep."""
-    for title, members, sees_leader in product(ROLLS, SIZES, (True, False)):
-        yield RollSearch(title, members, sees_leader)
+    for name, setting in SETTINGS.items():
+        for title, members, sees_leader in _searched(setting):
+            yield RollSearch(title, members, sees_leader, name)

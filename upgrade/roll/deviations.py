@@ -46,6 +46,7 @@ class DeviationKind(enum.Enum):
     FOREIGN_MEMBER = "foreign-member"
     TWO_OWNERS = "two-owners"
     UNOWNED = "unowned"
+    STATIC_MEMBER = "static-member"
     NOT_VISIBLE = "not-visible"
     NOT_STABLE = "not-stable"
     VERSIONS = "versions"
@@ -115,8 +116,12 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         "nobody processes some tasks: an instance is stopped and still counted, or a leader leaves tasks out",
         (SafeOption.WAIT, SafeOption.AGAIN, SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP),
     ),
+    DeviationKind.STATIC_MEMBER: DeviationMeaning(
+        "a static member that returns within its session gets its last assignment from the coordinator, in a version "
+        "that the older release cannot read (KIP-345): stop the instance, and let its session time out"
+    ),
     DeviationKind.NOT_VISIBLE: DeviationMeaning(
-        "no broker describes the group: a coordinator that moves or loads, the network, or a missing ACL"
+        "no broker describes the group: a coordinator that moves or loads, the network, or a missing ACL", _UNSAFE
     ),
     DeviationKind.NOT_STABLE: DeviationMeaning(
         "the group rebalances again and again, or a member does not rejoin within its max.poll.interval.ms"

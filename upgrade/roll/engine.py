@@ -219,16 +219,17 @@ def _in_step(
         return AskOperator(
             ABOUT_FORECAST, text, _options(state, (SafeOption.STOP, SafeOption.BACK, SafeOption.CONTINUE)), step.number
         )
-    for instance in step.instances:
-        for verb in state.plan.verbs_of(roll_round):
-            if (instance, verb) not in step.ended:
-                return RunCommand(step.number, instance, verb, roll_round)
-            end = step.ended[instance, verb]
-            if end is None:
-                return _unknown(state, step, instance, verb, watch, seen, rules)
-            if end.status and (step.number, DeviationKind.COMMAND_FAILED) not in state.accepted:
-                text = f"{verb} of {instance} ended with status {end.status}: {end.output or 'without output'}"
-                return _deviation(state, DeviationKind.COMMAND_FAILED, "exit status 0", text, (instance,))
+    for instance, verb in state.commands:
+        if (instance, verb) not in step.ended:
+            results = rules.results(GatePhase.COMMAND, state, watch, seen)
+            command = RunCommand(step.number, instance, verb, roll_round)
+            return _judged(state, watch, seen, GatePhase.COMMAND, results, command)
+        end = step.ended[instance, verb]
+        if end is None:
+            return _unknown(state, step, instance, verb, watch, seen, rules)
+        if end.status and (step.number, DeviationKind.COMMAND_FAILED) not in state.accepted:
+            text = f"{verb} of {instance} ended with status {end.status}: {end.output or 'without output'}"
+            return _deviation(state, DeviationKind.COMMAND_FAILED, "exit status 0", text, (instance,))
     results = rules.results(GatePhase.AFTER, state, watch, seen)
     passed = StepPassed(step=step.number, gates=_texts(results), observed=rules.observed(state, watch, seen))
     return _judged(state, watch, seen, GatePhase.AFTER, results, WriteRecord(passed))

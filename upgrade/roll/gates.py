@@ -43,6 +43,7 @@ class GatePhase(enum.Enum):
     """When a gate has to be open."""
 
     BEFORE = "before a step"
+    COMMAND = "before a command"
     AFTER = "after a step"
     ROUND = "after a round"
 
@@ -124,7 +125,8 @@ class RollRules(Generic[O]):
         return tuple(result for result in found if result is not None)
 
 
-EVERY_PHASE: Final = frozenset(GatePhase)
+EVERY_PHASE: Final = frozenset({GatePhase.BEFORE, GatePhase.AFTER, GatePhase.ROUND})
+"""Those at which the group has to be at rest, and not in the middle of a step."""
 
 
 def passed(gate: str, text: str = "") -> GateResult:

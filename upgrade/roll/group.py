@@ -30,6 +30,7 @@ from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation
 from upgrade.roll.group_progress import commits, lag, unowned
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
 from upgrade.roll.state import RollState
+from upgrade.roll.static_members import static_gate
 from upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
 
 _LOOP_JOINS: Final = 3
@@ -160,7 +161,7 @@ def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig
     if pinned is not None and member.used_version != pinned:
         kind = DeviationKind.WRONG_VALUE if member.is_pinned else DeviationKind.MISSING_UPGRADE_FROM
         return kind, f"it sends version {member.used_version} instead of {pinned}"
-    if pinned is None and member.is_pinned:
+    if pinned is None and not member.can_be_unpinned(release):
         kind = DeviationKind.WRONG_VALUE if wanted.upgrade_from else DeviationKind.VALUE_REMAINS
         return kind, f"it sends version {member.used_version}, as with upgrade.from"
     if member.protocol == "cooperative" and release.rebalance_protocol(wanted.upgrade_from) == "eager":
@@ -232,7 +233,8 @@ def _versions(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
         return waiting("versions", None, AT_REST)
     sent = tuple(sorted({member.used_version for member in seen.members if member.used_version is not None}))
     text = f"members send {_numbers(sent)}"
-    outcomes = state.step.expectation.outcomes if state.step else ()
+    # A forecast that is unsafe, or of another restart, is none of what an operator goes on with.
+    outcomes = state.step.expectation.outcomes if state.step and not state.step.unchecked else ()
     if outcomes:
         predicted = sorted({outcome.versions for outcome in outcomes})
         if sent in predicted:
@@ -282,6 +284,14 @@ GROUP_GATES: Final = (
         "",
         EVERY_PHASE,
         _two_owners,
+    ),
+    RollGate(
+        "static",
+        "the versions that members send, with what a static member reads that is to start",
+        "within its session it gets its last assignment, also if the older release cannot read it",
+        "--timeout",
+        frozenset({GatePhase.COMMAND}),
+        static_gate,
     ),
     RollGate(
         "returned",
@@ -345,7 +355,7 @@ GROUP_GATES: Final = (
         "scheduled rebalances, with none",
         "tasks warm up until then, and the next step would interrupt it",
         "--timeout",
-        _AFTER,
+        _AT_BOTH,
         _no_probing,
     ),
     RollGate(

@@ -37,6 +37,8 @@ class MemberSeen:
     """``eager``, ``cooperative`` or ``unknown``."""
     rejoins: bool = False
     """Whether it rejoins at once."""
+    is_static: bool = False
+    """Whether it has a ``group.instance.id``."""
     is_scheduled: bool = False
     """Whether it rejoins later, to see whether tasks have warmed up."""
     active: frozenset[str] = frozenset()
@@ -45,12 +47,20 @@ class MemberSeen:
 
     def can_be(self, release: Release) -> bool:
         """Whether it can run a release, or one that behaves like it."""
-        return any(candidate.behaviour == release.behaviour for candidate in (*self.unpinned, *self.pinned))
+        return self.can_be_unpinned(release) or _is_like(release, self.pinned)
+
+    def can_be_unpinned(self, release: Release) -> bool:
+        """Whether it can run a release without an ``upgrade.from`` that lowers its version."""
+        return _is_like(release, self.unpinned)
 
     @property
     def is_pinned(self) -> bool:
         """Whether it certainly has ``upgrade.from``."""
         return bool(self.pinned) and not self.unpinned
+
+
+def _is_like(release: Release, candidates: tuple[Release, ...]) -> bool:
+    return any(candidate.behaviour == release.behaviour for candidate in candidates)
 
 
 @frozen(kw_only=True)

@@ -16,7 +16,7 @@ _MARKER: Final = 1
 
 def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether each task has an owner; how long one had none, at most, is said, and no reason to stop afterwards."""
-    if state.is_stopping:
+    if state.is_stopping or not seen.state:
         return None
     limit, missing = state.plan.limits.max_unowned_s, watch.memory.unowned
     if not missing:

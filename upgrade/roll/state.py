@@ -135,12 +135,23 @@ class RollState:
         return tuple(sorted(left, key=lambda name: name not in self.suspects))
 
     @property
+    def commands(self) -> tuple[tuple[str, str], ...]:
+        """The commands of the step that is under way, in order: instance and verb."""
+        if self.step is None or self.round is None:
+            return ()
+        return tuple((name, verb) for name in self.step.instances for verb in self.plan.verbs_of(self.round))
+
+    @property
+    def next_command(self) -> tuple[str, str] | None:
+        """The first command of the step that was not intended."""
+        ended = self.step.ended if self.step else {}
+        return next((command for command in self.commands if command not in ended), None)
+
+    @property
     def commands_ended(self) -> bool:
         """Whether all commands of the step that is under way have ended."""
-        if self.step is None or self.round is None:
-            return False
-        commands = [(name, verb) for name in self.step.instances for verb in self.plan.verbs_of(self.round)]
-        return all(self.step.ended.get(command) for command in commands)
+        ended = self.step.ended if self.step else {}
+        return bool(self.commands) and all(map(ended.get, self.commands))
 
     @property
     def begun_rounds(self) -> tuple[RollRound, ...]:

@@ -29,6 +29,7 @@ def expectation_of(
     *,
     ephemeral: bool = False,
     session_timeout_s: float | None = None,
+    after_session: bool = False,
 ) -> Expectation:
     """Return the forecast of a step; without one, why there is none.
 
@@ -40,6 +41,7 @@ def expectation_of(
         config: The configuration of the members.
         ephemeral: As of ``spark_sim.forecast.forecast``.
         session_timeout_s: As of ``spark_sim.forecast.forecast``.
+        after_session: Whether the instances return after the sessions of their members have timed out.
     """
     if why := _why_not(step, group):
         return Expectation(why_none=why)
@@ -51,7 +53,15 @@ def expectation_of(
     which = ",".join(process_id for (process_id,) in processes)
     try:
         return _forecast(
-            step, group, names, running, which, config, ephemeral=ephemeral, session_timeout_s=session_timeout_s
+            step,
+            group,
+            names,
+            running,
+            which,
+            config,
+            ephemeral=ephemeral,
+            session_timeout_s=session_timeout_s,
+            after_session=after_session,
         )
     except (UpgradeError, MissingExtraError) as error:
         return Expectation(why_none=str(error))
@@ -80,6 +90,7 @@ def _forecast(
     *,
     ephemeral: bool,
     session_timeout_s: float | None,
+    after_session: bool,
 ) -> Expectation:
     from spark_sim.forecast import Operation, forecast, observe
     from spark_sim.forecast.operations import UPGRADE
@@ -91,7 +102,7 @@ def _forecast(
     all_known = running.keys() >= {*by_process.values()}
     found = forecast(
         observed,
-        Operation(UPGRADE, which, instance),
+        Operation(UPGRADE, which, instance, after_session),
         now_ms=int(1000 * time.time()),
         session_timeout_s=session_timeout_s,
         ephemeral=ephemeral,

@@ -102,6 +102,7 @@ def _member(member: InspectedMember, names: InstanceNames) -> MemberSeen:
         supported_version=sent.supported_version,
         protocol=member.rebalance_protocol,
         rejoins=member.is_about_to_rejoin,
+        is_static=member.described.group_instance_id is not None,
         is_scheduled=bool(got.next_rebalance_ms),
         active=frozenset(map(str, got.active)),
         problem=sent.problem or got.problem or "",
@@ -111,6 +112,11 @@ def _member(member: InspectedMember, names: InstanceNames) -> MemberSeen:
 def _undecoded(group: InspectedGroup, names: InstanceNames) -> tuple[MemberSeen, ...]:
     """Return the members of a group that shows no metadata."""
     return tuple(
-        MemberSeen(member_id=member.member_id, instance=names.of(member), label=member.client_id)
+        MemberSeen(
+            member_id=member.member_id,
+            instance=names.of(member),
+            label=member.client_id,
+            is_static=member.group_instance_id is not None,
+        )
         for member in group.described.members
     )

@@ -53,6 +53,7 @@ from upgrade.roll.plan import (
     group_rounds,
 )
 from upgrade.roll.state import RollState, begin
+from upgrade.roll.static_members import keeps_unreadable_assignment
 from upgrade.streams_config import StreamsConfig
 from upgrade.verdict.conditions import features_named
 
@@ -303,6 +304,9 @@ def _expectation(
         _config(options),
         ephemeral=ephemeral,
         session_timeout_s=options.session_timeout,
+        after_session=any(
+            keeps_unreadable_assignment(found.seen, name, first.round.config) for name in first.instances
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from assignor.cli.group._what_if import forecast_lines
 from assignor.groups import inspect_group
 from assignor.task_assignor import HIGH_AVAILABILITY
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
+from spark_sim.forecast.operations import UPGRADE, Operation
 from spark_sim.forecast.possibilities import new_process_ids, possible_groups, with_standbys
 from spark_sim.model.scenario import Instance, Scenario, make_step
 from spark_sim.model.settle import MAX_REBALANCES
@@ -205,6 +206,19 @@ def test_a_static_member_that_comes_back_causes_no_rebalance():
     (outcome,) = look_ahead(seen(run("3.9.2", "static threads=2")), "restart B").outcomes
 
     assert (0, (), {}) == (outcome.rebalances, outcome.moved, outcome.unowned_s)
+
+
+def test_a_static_member_that_returns_after_its_session_reads_what_it_is_assigned():
+    """Within its session it would get its last assignment again, in a version that the older release cannot read."""
+    observed = observe(seen(run("2.8.2", "static")), StreamsConfig())
+    back = Operation(UPGRADE, "B", Instance(release_named("2.4.1")))
+    at_once, later = (
+        forecast(observed, evolve(back, after_session=away), now_ms=0, session_timeout_s=45) for away in (False, True)
+    )
+
+    assert [False, True] == [at_once.is_safe, later.is_safe]
+    assert {(5,)} == {outcome.versions for outcome in later.outcomes}
+    assert {45.0} == {max(outcome.unowned_s.values()) for outcome in later.outcomes}
 
 
 def test_tasks_wait_for_the_session_of_a_member_that_is_gone():

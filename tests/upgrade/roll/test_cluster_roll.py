@@ -12,7 +12,7 @@ from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.roll import engine
 from upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
 from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.gates import GatePhase, GateStatus, RollWatch
+from upgrade.roll.gates import EVERY_PHASE, GatePhase, GateStatus, RollWatch
 from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
 from upgrade.roll.plan import ALL_INSTANCES, RollInstance, RollLimits, RollPlan
 from upgrade.roll.state import replay
@@ -265,7 +265,7 @@ def test_only_one_gate_says_that_nothing_answers():
     operator = in_first_step()
     operator.change(problem="timed out")
 
-    for phase in GatePhase:
+    for phase in EVERY_PHASE:
         results = CLUSTER_RULES.results(phase, operator.state, operator.watch, operator.seen)
         assert ["visible"] == [each.gate for each in results if each.status is not GateStatus.PASSED]
 

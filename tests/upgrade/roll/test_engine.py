@@ -233,6 +233,19 @@ def test_an_unsafe_forecast_is_asked_about_before_the_first_command():
     operator.until(RunCommand)
 
 
+def test_after_an_unsafe_forecast_that_somebody_goes_on_with_versions_are_those_that_all_read():
+    """Found by ``sweep --matrix roll``: what came about was better than foreseen, and a way back could not go on."""
+    operator = Operator()
+    operator.expectation = Expectation(outcomes=(ExpectedOutcome(versions=(11,), violations=("a member fails",)),))
+    operator.answers["unsafe-forecast"] = SafeOption.CONTINUE
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    written = operator.decide()
+
+    assert isinstance(written, WriteRecord)
+    assert "members send version 4, which all members read" == written.record.gates["versions"]
+
+
 def test_a_step_that_was_not_touched_begins_anew_after_a_crash():
     """Its forecast may be old."""
     operator = Operator()

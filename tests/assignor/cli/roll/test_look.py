@@ -69,3 +69,12 @@ def test_members_of_a_group_that_rebalances_are_seen_and_its_offsets_are_not_ask
     found = seen(cluster)
 
     assert (["a", "b"], None, []) == ([each.instance for each in found.members], found.offsets, cluster.asked)
+
+
+@pytest.mark.parametrize("state", ["Stable", "PreparingRebalance"])
+def test_a_static_member_is_seen_as_one(state):
+    static, dynamic = evolve(MEMBERS[0], group_instance_id="pod-0"), MEMBERS[1]
+    cluster = Cluster(GroupOffsets(committed=INPUT, ends=ENDS))
+    cluster.group = lambda _name: evolve(group(static, dynamic), state=state)
+
+    assert [True, False] == [each.is_static for each in seen(cluster).members]

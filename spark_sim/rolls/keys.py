@@ -1,0 +1,92 @@
+"""Keys of the states of a roll: without numbers that only count, and with times that are left instead of a clock's."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from spark_sim.rolls.state import RollModelState
+from upgrade.roll.group_observation import GroupMemory
+from upgrade.roll.state import RollState
+
+
+def model_key(state: RollModelState) -> Hashable:
+    """Return a key that is equal for states that go on alike."""
+    return (
+        state.group.state,
+        (state.input.flow, state.input.committed > state.committed_then),
+        roll_key(state.roll),
+        watch_key(state),
+        state.budget,
+        ran_key(state),
+        state.excused,
+        state.consented,
+        state.is_disturbed,
+        state.faults_at_turn,
+        state.wrong,
+        state.final,
+        state.stuck,
+    )
+
+
+def roll_key(roll: RollState) -> Hashable:
+    step = roll.step
+    number = step.number if step else roll.steps + 1
+    return (
+        roll.plan.bounced,
+        roll.plan.begun,
+        tuple(each.config for each in roll.rounds) if roll.is_going_back else len(roll.rounds),
+        roll.at,
+        frozenset(roll.configs.items()),
+        roll.stopped,
+        roll.suspects,
+        roll.done,
+        None
+        if step is None
+        else (
+            step.instances,
+            step.unchecked,
+            step.expectation,
+            frozenset((key, end.status if end else -1, end.how if end else "") for key, end in step.ended.items()),
+        ),
+        roll.confirmed,
+        roll.consents,
+        None if roll.deviation is None else (roll.deviation.kind, roll.deviation.instances, roll.deviation.options),
+        frozenset((place - number, kind) for place, kind in roll.accepted),
+        frozenset((place - number, kind) for place, kind in roll.patient),
+        roll.wants_back,
+        roll.is_going_back,
+        roll.is_paused,
+        roll.outcome,
+    )
+
+
+def watch_key(state: RollModelState) -> Hashable:
+    watch, memory = state.watch, state.watch.memory
+    # Whether looking begins anew with the next look is decided by the phase that was seen last.
+    waits = state.roll.waits - (watch.phase[4] if len(watch.phase) > 4 and isinstance(watch.phase[4], int) else 0)
+    phase = (watch.phase[:2], watch.phase[3:4], watch.phase[5:], waits)
+    if not isinstance(memory, GroupMemory):
+        return phase
+    joined = {instance: len(ids) for instance, ids in memory.joined.items()}
+    return (
+        phase,
+        state.seconds - watch.began,
+        frozenset(joined.items()),
+        frozenset((task, state.seconds - since) for task, since in memory.unowned.items()),
+        memory.touched,
+        memory.eager,
+        frozenset((task, first.offsets) for task, first in memory.state_lags.items()),
+        _offsets_key(state, memory),
+    )
+
+
+def _offsets_key(state: RollModelState, memory: GroupMemory) -> Hashable:
+    now = state.input.committed
+    if memory.offsets is None:
+        return None
+    return tuple((first.lag, now > (first.committed or 0)) for first in memory.offsets.values())
+
+
+def ran_key(state: RollModelState) -> Hashable:
+    number = state.roll.step.number if state.roll.step else state.roll.steps + 1
+    return frozenset((place - number, *what) for place, *what in state.ran if place >= number)

@@ -1,0 +1,95 @@
+"""A state of the model of a roll: the group, what it reads, where the roll stands, and what may still happen."""
+
+from __future__ import annotations
+
+from attrs import evolve, field, frozen
+
+from spark_sim.model.violations import Violation
+from spark_sim.rolls.input import InputFlow, SimulatedInput
+from spark_sim.rolls.properties import FORESEEN
+from spark_sim.rolls.rolled_group import RolledGroup, text_of
+from upgrade.roll import engine
+from upgrade.roll.gates import RollWatch
+from upgrade.roll.group_observation import GroupObservation
+from upgrade.roll.journal import CommandEnded, RollRecord, RollResumed
+from upgrade.roll.state import RollState
+
+
+@frozen
+class RollBudget:
+    """How much more may happen in a schedule."""
+
+    faults: int = 1
+    answers: int = 2
+    """To deviations, other than to stop and to roll back."""
+    backs: int = 1
+    """How often the operator wants back without being asked."""
+    troubles: int = 0
+    """How often the input is not processed as it should be."""
+
+
+@frozen(eq=False)
+class RollModelState:
+    """A group, where its roll stands, and what may still happen."""
+
+    group: RolledGroup
+    roll: RollState
+    input: SimulatedInput = field(factory=SimulatedInput)
+    committed_then: int = 0
+    """What was committed when a command ended last."""
+    watch: RollWatch = field(factory=RollWatch)
+    seconds: float = 0.0
+    budget: RollBudget = field(factory=RollBudget)
+    ran: frozenset[tuple[int, str, str]] = frozenset()
+    """The commands that were run: step, instance and verb."""
+    excused: bool = False
+    """Whether something has happened in this step that no forecast of it shows, or an operator goes on with."""
+    consented: bool = False
+    """Whether an operator has gone on with a deviation, or answered what roll could not see."""
+    is_disturbed: bool = False
+    """Whether something has happened that is no part of the plan."""
+    faults_at_turn: int | None = None
+    """How many faults were left when the roll turned back."""
+    wrong: Violation | None = None
+    """What the roll has done, or let happen, although it must not."""
+    final: engine.RollFinished | None = None
+    stuck: bool = False
+
+    def look(self, *, sees_leader: bool) -> GroupObservation:
+        """Return what a look shows now."""
+        if self.input.flow is InputFlow.UNSEEN:
+            return GroupObservation(seconds=self.seconds, state="", problem=self.input.flow.value)
+        seen = self.group.look(self.seconds, sees_leader=sees_leader)
+        state_lags = self.input.state_lags(self.roll.plan.limits.max_lag)
+        return evolve(seen, offsets=self.input.offsets(), state_lags=state_lags)
+
+    def later(self, seconds: float) -> RollModelState:
+        """Return the state after some time in which nothing else happens."""
+        return evolve(self, seconds=self.seconds + seconds, input=self.input.later())
+
+    def spent(self) -> RollModelState:
+        """Return the state with one fault less to come."""
+        return evolve(self, budget=evolve(self.budget, faults=self.budget.faults - 1), is_disturbed=True)
+
+    def at(self, group: RolledGroup) -> RollModelState:
+        """Return the state with a group after something has happened; what is wrong is excused, or was foreseeable."""
+        new = group.violations[len(self.group.violations) :]
+        step = self.roll.step
+        asked = step is not None and (step.unchecked or any(place == step.number for place, _ in self.roll.accepted))
+        if new and not (self.excused or asked or self.wrong):
+            return evolve(self, group=group, wrong=Violation(FORESEEN, new[0].member, text_of(new[0])))
+        return evolve(self, group=group)
+
+    def noted(self, command: engine.RunCommand, status: int = 0) -> RollModelState:
+        """Return the state after the end of a command was written."""
+        record = CommandEnded(step=command.step, instance=command.instance, verb=command.verb, status=status)
+        return self.written(record)
+
+    def written(self, record: RollRecord) -> RollModelState:
+        """Return the state after a record was written."""
+        then = self.input.committed if isinstance(record, CommandEnded) else self.committed_then
+        return evolve(self, roll=self.roll.after(record), committed_then=then)
+
+    def resumed(self) -> RollModelState:
+        """Return the state after roll was called again: all that is not in its journal is forgotten."""
+        return evolve(self, roll=self.roll.after(RollResumed()), watch=RollWatch())
