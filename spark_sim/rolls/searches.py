@@ -98,7 +98,9 @@ SETTINGS: Final[Mapping[str, RollSetting]] = {
         workload=Workload(static=True),
     ),
     "two threads": RollSetting(
-        titles=("one bounce", "two bounces, stop and start", "leader last"), workload=Workload(threads=2)
+        titles=("one bounce", "two bounces, stop and start", "leader last"),
+        workload=Workload(threads=2),
+        budget=RollBudget(answers=1),
     ),
     "batches of two": RollSetting(titles=_PLANS, sizes=(3,), batch=2, budget=RollBudget(answers=1)),
     "two faults": RollSetting(
