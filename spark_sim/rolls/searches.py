@@ -98,12 +98,12 @@ SETTINGS: Final[Mapping[str, RollSetting]] = {
         workload=Workload(static=True),
     ),
     "two threads": RollSetting(
-        titles=("one bounce", "two bounces, stop and start", "leader last"), workload=Workload(threads=2)
+        titles=("one bounce", "two bounces, stop and start", "leader last"),
+        workload=Workload(threads=2),
+        budget=RollBudget(answers=1),
     ),
     "batches of two": RollSetting(titles=_PLANS, sizes=(3,), batch=2, budget=RollBudget(answers=1)),
-    "two faults": RollSetting(
-        titles=("one bounce", "two bounces", "leader last"), sizes=(3,), budget=RollBudget(faults=2, answers=0, backs=0)
-    ),
+    "two faults": RollSetting(titles=("one bounce",), sizes=(3,), budget=RollBudget(faults=2, answers=0, backs=0)),
 }
 """What else is searched, by name. The first one is crossed with every plan; the others are not with each other."""
 
