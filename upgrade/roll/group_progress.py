@@ -69,6 +69,8 @@ def commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     """Whether each partition that has something to commit was committed since its owner was first seen."""
     if state.has_nobody or seen.offsets is None:
         return None
+    if state.step and state.step.counted(member.member_id for member in seen.members):
+        return waiting("commits", None, AT_REST)
     begun, now = watch.memory.offsets or {}, seen.offsets
     # A lag that is not known now is taken for what it was.
     lags = {each: begun[each].lag if now[each].lag is None else now[each].lag for each in begun.keys() & now.keys()}

@@ -53,6 +53,10 @@ class StepInProgress:
     touched: frozenset[str] = frozenset()
     """The instances for which a command was intended, also those whose commands are run again."""
 
+    def counted(self, member_ids: Iterable[str]) -> frozenset[str]:
+        """Return which of these members are of before."""
+        return frozenset(one for ids in self.before.values() for one in ids).intersection(member_ids)
+
     @property
     def is_untouched(self) -> bool:
         """Whether no command was intended."""

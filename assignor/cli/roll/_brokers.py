@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,13 @@ import click
 from attrs import frozen
 from click.core import ParameterSource
 
+from assignor.cli.plan.text import DisplayOptions, broker_plan_lines
 from assignor.cli.roll._commands import CommandTemplate
+from assignor.cli.roll._driver import RollView
 from assignor.cli.roll._instances import InstancesError, read_instances
+from assignor.cli.roll._options import LiveTarget, RollOptions
+from assignor.cli.roll._output import plan_lines
+from assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
 from assignor.formats.text import count, join_names
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
@@ -25,8 +31,10 @@ from upgrade.cluster.features.catalog import METADATA_VERSION
 from upgrade.cluster.features.dialects import Code
 from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from upgrade.errors import UpgradeError
-from upgrade.roll.cluster import ClusterObservation, NodeSeen
-from upgrade.roll.plan import RollInstance
+from upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
+from upgrade.roll.expectation import Expectation
+from upgrade.roll.plan import BROKERS, RollInstance, RollPlan, check_plan
+from upgrade.roll.state import RollState
 
 _TRAILING_NUMBER: Final = re.compile(r"(\d+)$")
 LOOK_SECONDS: Final = 10.0
@@ -47,6 +55,54 @@ class ClusterPlan:
     advice: BrokerAdvice | None
     """None: nothing is to be done."""
     node_ids: Mapping[str, int]
+
+
+def brokers_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
+    """Return what a roll of the nodes of a cluster does."""
+    client = FeatureClient(target.servers, settings=target.config.settings, timeout_seconds=LOOK_SECONDS)
+
+    def looking(state: RollState) -> RollLooks:
+        ids = ids_of(state.plan.instances)
+        return RollLooks(
+            lambda: look_at_cluster(client, ids), lambda _step, _state: Expectation(why_none=NO_FORECAST_OF_NODES)
+        )
+
+    def plan(view: RollView) -> RollPlan | None:
+        return _planned_cluster(options, client, verbs, view)
+
+    targets = frozenset({broker_release(options.target, options.assume).name})
+    return RollSubject(BROKERS, targets, plan, CLUSTER_RULES, looking, partial(lock_of, options, target))
+
+
+def _planned_cluster(
+    options: RollOptions, client: FeatureClient, verbs: tuple[str, ...], view: RollView
+) -> RollPlan | None:
+    """Derive the plan of a cluster, and show it; None: it runs the release, with its levels."""
+    health = describe_cluster(client)
+    found = plan_cluster(health, options.target, options.origin, options.instances_file, options.assume)
+    if found.advice is None:
+        view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
+        return None
+    if not options.as_json:
+        for line in broker_plan_lines(found.advice, DisplayOptions()):
+            view.note(line)
+    roll_plan = RollPlan(
+        name=BROKERS,
+        origin=found.advice.origin,
+        target=found.advice.target,
+        rounds=cluster_rounds(found.advice),
+        instances=instances_of(found.node_ids),
+        kind=BROKERS,
+        verbs=verbs,
+        canary=options.canary,
+        limits=options.limits,
+        notes=(*found.advice.warnings, *notes_of(health)),
+    )
+    check_plan(roll_plan)
+    if not options.as_json:
+        for line in plan_lines(roll_plan):
+            view.note(line)
+    return roll_plan
 
 
 def refuse_group_options(context: click.Context) -> None:

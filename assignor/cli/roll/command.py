@@ -26,15 +26,16 @@ from assignor.cli.params import (
     silence_client_logs,
 )
 from assignor.cli.roll._answers import RollAnswers, by_option
-from assignor.cli.roll._brokers import finalize_command, refuse_group_options
+from assignor.cli.roll._brokers import brokers_subject, finalize_command, refuse_group_options
 from assignor.cli.roll._commands import CommandTemplate
 from assignor.cli.roll._driver import Interrupts, LastingView, RollSettings, RollView, drive
+from assignor.cli.roll._group import group_subject
 from assignor.cli.roll._instances import names_of, read_instances
 from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
 from assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
 from assignor.cli.roll._output import RollJson, RollLines
 from assignor.cli.roll._report import report_lines
-from assignor.cli.roll._subjects import RollSubject, brokers_subject, group_subject
+from assignor.cli.roll._subject import RollSubject
 from assignor.formats.console import SafeConsole
 from assignor.formats.progress import step
 from assignor.formats.text import sanitize

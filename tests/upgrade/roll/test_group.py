@@ -114,6 +114,17 @@ def test_what_is_written_after_the_first_look_is_no_lag_of_when_the_owner_joined
         assert ["commits"] == [result.gate for result in waiting.results if result.status is GateStatus.WAITING]
 
 
+def test_nothing_is_said_of_commits_while_a_member_of_before_is_counted():
+    """Who owns what is about to change, and each line would name all partitions."""
+    operator = in_step()
+    operator.offsets = read(5)
+    before = operator.state.step.before["a"][0]
+    operator.members["a"] = evolve(operator.members["a"], member_id=before)
+    waiting = {each.gate: each for each in operator.go().results if each.status is GateStatus.WAITING}
+
+    assert ("the group is not stable yet", None) == (waiting["commits"].text, waiting["commits"].kind)
+
+
 def test_the_commits_of_a_former_owner_do_not_count():
     operator = in_step()
     operator.offsets = read(5, owner="b-1")

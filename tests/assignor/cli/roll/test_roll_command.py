@@ -244,6 +244,14 @@ def test_a_group_that_certainly_has_upgrade_from_is_not_done(cluster):
     assert "Error: app runs 3.9.2 already, with upgrade.from: --from RELEASE" in done.output
 
 
+def test_a_release_that_only_from_names_is_not_taken_for_that_of_the_group(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2"
+    done = cluster.roll("--yes", "--from", "4.3.1")
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "4.3.1 is not the release of A-StreamThread-1" in done.output
+
+
 def test_a_plan_that_nobody_has_confirmed_is_made_anew(cluster):
     cluster.roll()
     done = cluster.roll("--yes", "--canary", "C")

@@ -1,0 +1,54 @@
+"""What a roll of a group and a roll of brokers do differently: the plan, how to look, and what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from attrs import frozen
+
+from assignor.cli.roll._driver import RollView
+from assignor.cli.roll._lock import cluster_lock
+from assignor.cli.roll._options import LiveTarget, RollOptions
+from upgrade.roll.engine import BeginStep
+from upgrade.roll.expectation import Expectation
+from upgrade.roll.gates import RollRules
+from upgrade.roll.plan import RollPlan
+from upgrade.roll.state import RollState
+
+
+def _nothing(_state: RollState) -> Mapping[str, Any]:
+    return {}
+
+
+@frozen
+class RollLooks:
+    """How to look at what is rolled, and what follows from the looks."""
+
+    look: Callable[[], Any]
+    expect: Callable[[BeginStep, RollState], Expectation]
+    """Return what is expected of a step, after the last look."""
+    compare: Callable[[RollState], Mapping[str, Any]] = _nothing
+    """Return what came of the step that has passed beside its forecast, of the looks since it began."""
+
+
+@frozen
+class RollSubject:
+    """What a roll of a group and a roll of brokers do differently."""
+
+    kind: str
+    """``group`` or ``brokers``."""
+    targets: frozenset[str]
+    """The names of the release that is to be reached."""
+    plan: Callable[[RollView], RollPlan | None]
+    """Derive the plan and show it; None: nothing is to be done."""
+    rules: RollRules[Any]
+    looking: Callable[[RollState], RollLooks]
+    """Return how to look."""
+    lock: Callable[[RollView], AbstractContextManager[Callable[[], None]]]
+
+
+def lock_of(options: RollOptions, target: LiveTarget, view: RollView) -> AbstractContextManager[Callable[[], None]]:
+    """Return the lock of what is rolled."""
+    return cluster_lock(options.group, target.servers, target.config.settings, target.lookup, view.note)
