@@ -151,11 +151,11 @@ class RollModel:
 
     def _begun(self, state: RollModelState, decision: engine.BeginStep) -> RollModelState:
         seen = state.look(sees_leader=self.sees_leader)
-        (process, *others), config = decision.instances, decision.round.config
+        processes, config = decision.instances, decision.round.config
         expectation = NO_FORECAST
-        if not others and decision.round.action is RoundAction.RESTART:
-            is_away = keeps_unreadable_assignment(seen, process, config)
-            expectation = state.group.expected_of(process, config, sees_leader=self.sees_leader, is_away=is_away)
+        if decision.round.action is RoundAction.RESTART:
+            is_away = any(keeps_unreadable_assignment(seen, process, config) for process in processes)
+            expectation = state.group.expected_of(processes, config, sees_leader=self.sees_leader, is_away=is_away)
         # What has just happened, and no look shows, no forecast can contain.
         excused = state.excused and not state.group.is_at_rest
         return evolve(state.written(engine.began(decision, seen, expectation)), excused=excused)

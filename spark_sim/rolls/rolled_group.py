@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, reduce
+from itertools import product
 from typing import Final
 
 from attrs import evolve
@@ -133,37 +134,46 @@ class RolledGroup(Simulation):
     # -- foresight ---------------------------------------------------------------------------------------------------
 
     def expected_of(
-        self, process: str, config: InstanceConfig, *, sees_leader: bool, is_away: bool = False
+        self, processes: Sequence[str], config: InstanceConfig, *, sees_leader: bool, is_away: bool = False
     ) -> Expectation:
         """Return the outcomes of a restart: with each member that may lead, and each that may be the next to do so.
 
+        Several processes return at a time, or one after the other.
+
         Args:
-            process: What is restarted.
-            config: What it runs then.
+            processes: What is restarted.
+            config: What they run then.
             sees_leader: Whether the leader is known.
-            is_away: Whether it starts after its session has timed out.
+            is_away: Whether they start after their sessions have timed out.
         """
         running = [member.name for member in self.running_members]
         leaders = [None] if sees_leader or not running else running
+        batches = dict.fromkeys([(tuple(processes),), tuple((process,) for process in processes)])
         outcomes: dict[tuple[tuple[int, ...], tuple[str, ...]], None] = {}
-        for leader in leaders:
-            for next_leader in running:
-                outcomes[self._restarted(process, config, leader, next_leader, is_away=is_away)] = None
+        for leader, next_leader, batch in product(leaders, running, batches):
+            outcomes[self._restarted(batch, config, leader, next_leader, is_away=is_away)] = None
         return Expectation(
             outcomes=tuple(ExpectedOutcome(versions=versions, violations=texts) for versions, texts in outcomes)
         )
 
     def _restarted(
-        self, process: str, config: InstanceConfig, leader: str | None, next_leader: str, *, is_away: bool
+        self,
+        batches: Iterable[Iterable[str]],
+        config: InstanceConfig,
+        leader: str | None,
+        next_leader: str,
+        *,
+        is_away: bool,
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
         twin = self.settled()
         before = len(twin.violations)
         if leader is not None:
             twin.coordinator.leader = twin.members[leader].member_id or twin.coordinator.leader
         twin.coordinator.election_rule = next_leader
-        if is_away:
-            twin = twin.after(STOP, process, config).settled()
-        twin = twin.after(RESTART, process, config).settled()
+        for batch in batches:
+            if is_away:
+                twin = reduce(lambda group, process: group.after(STOP, process, config), batch, twin).settled()
+            twin = reduce(lambda group, process: group.after(RESTART, process, config), batch, twin).settled()
         twin.finish()
         versions = tuple(sorted({member.assignor.used_version for member in twin.running_members}))
         return versions, tuple(map(text_of, twin.violations[before:]))

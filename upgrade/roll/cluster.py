@@ -246,9 +246,10 @@ def _other_release(
     kind = DeviationKind.OLD_RELEASE if is_old else DeviationKind.OTHER_RELEASE
     expected = f"{name} runs {wanted}, which supports up to {wanted.newest}"
     text = f"{name} {shown}"
-    has_returned = bool(watch.memory.returns.get(name))
-    if is_old and not has_returned and watch.waited(seen) < state.plan.limits.session_timeout_s:
-        return waiting("config", kind, text, expected, instances=(name,))
+    by_hand = state.plan.verbs == (BY_HAND,)
+    in_time = by_hand or watch.waited(seen) < state.plan.limits.session_timeout_s
+    if is_old and in_time and not watch.memory.returns.get(name):
+        return waiting("config", kind, text, expected, instances=(name,), is_patient=by_hand)
     return failed("config", kind, text, expected, name)
 
 

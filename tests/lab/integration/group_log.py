@@ -141,7 +141,13 @@ def timed_generations(brokers: str, group: str) -> list[tuple[float, Generation]
 
 def group_records(brokers: str, group: str) -> Iterator[tuple[int, int, bytes]]:
     """Yield offset, time in milliseconds since 1970 and value of each record of a group itself."""
-    settings = {"group.id": "group-log", "enable.auto.commit": False, "enable.partition.eof": True}
+    # No record of a group itself is part of a transaction, and open ones must not hide what comes after them.
+    settings = {
+        "group.id": "group-log",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "isolation.level": "read_uncommitted",
+    }
     reader = Consumer({"bootstrap.servers": brokers, **settings})
     try:
         for number in reader.list_topics(_TOPIC, timeout=_SECONDS).topics[_TOPIC].partitions:

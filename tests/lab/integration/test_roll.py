@@ -128,37 +128,6 @@ def test_two_bounces_under_load_lose_nothing_and_end_on_the_release(start, origi
     assert "forecast" in report
 
 
-@pytest.mark.timeout(1800)
-def test_a_roll_that_is_killed_at_each_of_its_places_continues_and_repeats_no_restart(start, tmp_path):
-    """One upgrade goes through all places; tests/assignor/cli/roll/test_killed_rolls.py has those of one process."""
-    rolled = start("2.8.2", "ab")
-    places = tmp_path / "places"
-    statuses: list[int] = []
-    with Load(rolled.group):
-        while 0 not in statuses:
-            assert len(statuses) < 120, statuses
-            answer: tuple[str, ...] = ()
-            if statuses[-1:] == [3] and kinds(rolled.journal).count("intent") > len(rolled.operator.calls):
-                answer = ("--answer", "again")  # killed between an intent and its command, which was never called
-            # The lock of the run before would be free after its session.
-            process = rolled.roll("4.3.1", "--no-lock", *answer, patch=KILL.format(places=str(places)))
-            statuses.append(process.wait())
-            assert statuses[-1] in (-9, 0, 3), process.lines
-            if statuses[-1] == 3:
-                assert any("has done its work" in line for line in process.lines), process.lines
-    print(Counter(statuses), places.read_text())
-
-    expected = [("restart", name, "4.3.1", value) for value in ("2.8", "") for name in "ab"]
-    assert expected == rolled.operator.calls
-    assert "ended" == kinds(rolled.journal)[-1]
-    killed = [json.loads(line) for line in places.read_text().splitlines()]
-    written = {type(line.record).__name__ for line in read_journal(rolled.journal.read_bytes(), "the journal").lines}
-    for where in ("in", "after"):
-        assert written == {name for at, name, *_ in killed if at == where}
-    assert 4 == sum(at == "command" for at, *_ in killed)
-    rolled.check_nothing_is_lost()
-
-
 def test_a_second_roll_is_kept_out_and_names_the_first(start):
     rolled = start("3.9.2", "ab")
     goes_on, told = Event(), rolled.operator.restart_as_told
@@ -275,4 +244,35 @@ def test_a_broker_that_restarts_in_the_middle_is_waited_for(start, cluster):
 
     assert 0 == status, process.lines
     assert ["a", "b"] == [instance for _, instance, *_ in rolled.operator.calls]
+    rolled.check_nothing_is_lost()
+
+
+@pytest.mark.timeout(1800)
+def test_a_roll_that_is_killed_at_each_of_its_places_continues_and_repeats_no_restart(start, tmp_path):
+    """One upgrade goes through all places; tests/assignor/cli/roll/test_killed_rolls.py has those of one process."""
+    rolled = start("2.8.2", "ab")
+    places = tmp_path / "places"
+    statuses: list[int] = []
+    with Load(rolled.group):
+        while 0 not in statuses:
+            assert len(statuses) < 120, statuses
+            answer: tuple[str, ...] = ()
+            if statuses[-1:] == [3] and kinds(rolled.journal).count("intent") > len(rolled.operator.calls):
+                answer = ("--answer", "again")  # killed between an intent and its command, which was never called
+            # The lock of the run before would be free after its session.
+            process = rolled.roll("4.3.1", "--no-lock", *answer, patch=KILL.format(places=str(places)))
+            statuses.append(process.wait())
+            assert statuses[-1] in (-9, 0, 3), process.lines
+            if statuses[-1] == 3:
+                assert any("has done its work" in line for line in process.lines), process.lines
+    print(Counter(statuses), places.read_text())
+
+    expected = [("restart", name, "4.3.1", value) for value in ("2.8", "") for name in "ab"]
+    assert expected == rolled.operator.calls
+    assert "ended" == kinds(rolled.journal)[-1]
+    killed = [json.loads(line) for line in places.read_text().splitlines()]
+    written = {type(line.record).__name__ for line in read_journal(rolled.journal.read_bytes(), "the journal").lines}
+    for where in ("in", "after"):
+        assert written == {name for at, name, *_ in killed if at == where}
+    assert 4 == sum(at == "command" for at, *_ in killed)
     rolled.check_nothing_is_lost()

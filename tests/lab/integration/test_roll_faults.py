@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -69,6 +70,14 @@ class Scene:
         """The instance that leads, as the coordinator has stored it: a description does not say it."""
         return generations(self.group.brokers, self.group.topics.application)[-1].leading
 
+    def kill_leader(self) -> str:
+        """Kill the instance that leads, and return it; one that is being restarted leads no more."""
+        while True:
+            leader = self.leader()
+            with suppress(KeyError):
+                self.group.kill(leader)
+                return leader
+
     def deviations(self) -> list[Mapping[str, Any]]:
         return [record for record in records(self.journal) if record["record"] == "deviation"]
 
@@ -123,8 +132,7 @@ def test_a_leader_that_is_killed_between_steps_is_a_deviation_and_exactly_once_h
     with Load(made.group):
         process = made.roll("4.3.1", "--timeout", "30s")
         process.until("step 1: passed")
-        leader = made.leader()
-        made.group.kill(leader)
+        leader = made.kill_leader()
         status = process.wait()
         # The leader was the instance of the next step (then its restart heals it), or it is missed.
         if status:

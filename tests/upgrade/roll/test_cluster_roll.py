@@ -14,7 +14,7 @@ from upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cl
 from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.gates import EVERY_PHASE, GatePhase, GateStatus, RollWatch
 from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
-from upgrade.roll.plan import ALL_INSTANCES, RollInstance, RollLimits, RollPlan
+from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, RollInstance, RollLimits, RollPlan
 from upgrade.roll.state import replay
 
 OLD, NEW = "3.9.2", "4.3.1"
@@ -33,7 +33,7 @@ def supported(release):
 class ClusterOperator:
     """A roll with its journal, and three nodes of which each command makes what it is to make."""
 
-    def __init__(self, origin=OLD, target=NEW):
+    def __init__(self, origin=OLD, target=NEW, **further):
         self.plan = RollPlan(
             name="cluster",
             origin=origin,
@@ -41,6 +41,7 @@ class ClusterOperator:
             rounds=cluster_rounds(advice(origin, target)),
             instances=tuple(map(RollInstance, IDS)),
             limits=RollLimits(timeout_s=600, session_timeout_s=45),
+            **further,
         )
         self.records = [PlanRecorded(plan=self.plan)]
         self.watch = RollWatch()
@@ -292,6 +293,16 @@ def test_the_old_release_is_a_deviation_once_the_node_has_returned_or_is_there_f
         (said := result(operator, "config")).kind,
         said.status,
     )
+
+
+def test_by_hand_a_node_may_take_any_time_to_be_restarted():
+    """Its operator has been told, and the lock is not given up meanwhile."""
+    operator = in_first_step(ClusterOperator(verbs=(BY_HAND,)))
+    result(operator, "config")
+    operator.change(2, metadata_levels=supported(OLD), seconds=90_000)
+    said = result(operator, "config")
+
+    assert (GateStatus.WAITING, True) == (said.status, said.is_patient)
 
 
 def test_a_node_that_returns_again_and_again_is_a_crash_loop():
