@@ -150,7 +150,7 @@ def _configs_judged(
 
 def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> tuple[DeviationKind, str] | None:
     """Return how a member differs from what it is to run; None if it can be that."""
-    release, shown = _release(wanted.release), _shown(member)
+    release, shown = _release(wanted.release), member.releases
     if member.problem:
         return DeviationKind.OTHER_RELEASE, member.problem
     if not member.can_be(release):
@@ -200,7 +200,7 @@ def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
             config = state.configs[name]
             for member in seen.of(name):
                 if not member.can_be(_release(config.release)):
-                    text = f"{name} runs {_shown(member)}"
+                    text = f"{name} runs {member.releases}"
                     return failed("others", DeviationKind.OTHER_RELEASE, text, f"{name} runs {config}", name)
     if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
         text = f"{shortened(strangers)} is no instance of the plan"
@@ -433,15 +433,6 @@ def _has_nobody(state: RollState) -> bool:
 @cache
 def _release(name: str) -> Release:
     return resolve_release(name).release
-
-
-def _shown(member: MemberSeen) -> str:
-    """Name the releases that a member can run, the first and the last."""
-    candidates = member.unpinned or member.pinned
-    if not candidates:
-        return "no known release"
-    names = list(dict.fromkeys([candidates[0].name, candidates[-1].name]))
-    return f"{' to '.join(names)}{'' if member.unpinned else ' with upgrade.from'}"
 
 
 def _members(number: int) -> str:

@@ -54,6 +54,15 @@ class MemberSeen:
         return _is_like(release, self.unpinned)
 
     @property
+    def releases(self) -> str:
+        """The releases that it can run, the first and the last."""
+        candidates = self.unpinned or self.pinned
+        if not candidates:
+            return "no known release"
+        names = list(dict.fromkeys([candidates[0].name, candidates[-1].name]))
+        return f"{' to '.join(names)}{'' if self.unpinned else ' with upgrade.from'}"
+
+    @property
     def is_pinned(self) -> bool:
         """Whether it certainly has ``upgrade.from``."""
         return bool(self.pinned) and not self.unpinned

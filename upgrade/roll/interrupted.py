@@ -9,6 +9,7 @@ from attrs import frozen
 
 from upgrade.errors import UpgradeError
 from upgrade.releases import Release, resolve_release
+from upgrade.roll.gates import shortened
 from upgrade.roll.group_observation import MemberSeen
 from upgrade.roll.plan import InstanceConfig, RollRound, RoundAction
 
@@ -46,11 +47,11 @@ def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> I
         before, after = _release(roll_round.before), _release(ends.config)
         if all(_can_be_one(member, before, after) for member in members):
             left = tuple(rounds[number:])
-            bounced = tuple(dict.fromkeys(member.instance for member in members if not member.can_be(before)))
+            bounced = tuple(dict.fromkeys(each.instance for each in members if not _can_be_one(each, before)))
             return InterruptedUpgrade(left, bounced, _begun(left, members) if bounced else 0)
-    shown = sorted({member.label or member.member_id for member in members})
+    shown = sorted(f"{member.label or member.member_id} with {member.releases}" for member in members)
     raise UpgradeError(
-        f"expected members between two releases of the plan that follow each other, got {', '.join(shown)}: bounce "
+        f"expected members between two releases of the plan that follow each other, got {shortened(shown)}: bounce "
         "those that are behind first"
     )
 
@@ -64,8 +65,9 @@ def _begun(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> int:
 
 
 def _can_be_one(member: MemberSeen, *releases: Release) -> bool:
-    # What cannot be read, the gates say.
-    return bool(member.problem) or any(member.can_be(release) for release in releases)
+    # Of one that shows nothing, or what cannot be read, the gates say what it is.
+    shows_nothing = not (member.unpinned or member.pinned)
+    return shows_nothing or any(member.can_be(release) for release in releases)
 
 
 def _release(config: InstanceConfig) -> Release:

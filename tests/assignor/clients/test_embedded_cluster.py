@@ -27,7 +27,7 @@ by_members = pytest.mark.parametrize("members", [pytest.param(1, marks=pytest.ma
 
 PARTITIONS, RECORDS = 4, 5
 SESSION_SECONDS, LEADER_SECONDS, TIMEOUT_SECONDS = 60, 2, 600
-JOIN_MS = 60_000
+JOIN_MS = 150_000
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]))
 Records = set[tuple[int, int]]
 EVERY_RECORD = {(partition, offset) for partition in range(PARTITIONS) for offset in range(RECORDS)}
@@ -71,8 +71,8 @@ def test_members_on_kafka_python(cluster: MockCluster, members: int) -> None:
         streams.bind(consumer)
         while not ending.is_set():
             with suppress(InvalidRequestError):  # of a follower whose SyncGroup came after the leader's
-                # kafka-python drops a rebalance that ends between two calls of poll, and joins again: so the call in
-                # which it joins is longer than that takes.
+                # kafka-python drops a rebalance that ends between two calls of poll, and joins again. The delay of
+                # the leader is longer than streams.poll_timeout_ms, so the call in which it joins is longer still.
                 for partition, found in consumer.poll(timeout_ms=200 if records else JOIN_MS).items():
                     records.update((partition.partition, record.offset) for record in found)
         consumer.close()
