@@ -13,7 +13,7 @@ from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
 from upgrade.application.needs import left_out
 from upgrade.application.rocksdb import lacks, rocksdb_code, rocksdb_version
-from upgrade.application.setting_files import UNKNOWN_VALUE, Settings, Variant, is_placeholder
+from upgrade.application.setting_files import Settings, Variant, is_placeholder
 from upgrade.application.setting_names import keys_elsewhere
 from upgrade.hazards import (
     BORROWED_LIBRARY,
@@ -21,6 +21,7 @@ from upgrade.hazards import (
     CLEAN_UP_CLASSES,
     MISSING_LIBRARY,
     PASSIVE_LIBRARIES,
+    UNKNOWN_VALUE,
     ApplicationTopology,
     CodeFacts,
     Lacking,
@@ -111,6 +112,8 @@ def code_facts(
         ),
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
+        has_own_classes=any(library.is_own for library in archives.java),
+        unread=tuple(archives.damaged),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 from attrs import evolve, field, frozen
 
 from upgrade.errors import UpgradeError
+from upgrade.hazards import UNKNOWN_VALUE
 from upgrade.input_values import parse_property_lines, require_shallow
 
 _PREFIXES: Final = (
@@ -454,8 +455,6 @@ def _yaml_scalar(tag: str, text: str) -> str | None:
 
 
 _YAML_TAG: Final = "tag:yaml.org,2002:"
-UNKNOWN_VALUE: Final = "${}"
-"""A placeholder that stands for any other."""
 _OTHER_BASE: Final = re.compile(r"(?P<sign>[+-]?)0(?:x(?P<x>[0-9A-Fa-f]{1,30})|b(?P<b>[01]{1,90})|(?P<o>[0-7]{1,40}))")
 _BASES: Final = {"x": 16, "b": 2, "o": 8}
 

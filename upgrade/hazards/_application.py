@@ -18,6 +18,8 @@ BORROWED_LIBRARY: Final = "borrowed-library"
 """The fact that own classes use a library which only the release that the application leaves brings."""
 MISSING_LIBRARY: Final = "missing-library"
 """The same, where the files have the new release already, and not the library."""
+UNKNOWN_VALUE: Final = "${}"
+"""A placeholder that stands for any other."""
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -40,6 +42,32 @@ class SettingFacts:
     """The name of the file."""
     values: Mapping[str, Setting] = field(hash=False, repr=False)
     """By Kafka's names, with the prefixes of Streams; and what decides about a wrapper, by its own names."""
+
+
+@frozen
+class LoadedFile:
+    """A file of settings that own classes load."""
+
+    name: str
+    """The last part of its path; empty if no constant names it."""
+    where: str
+    """The class, the method and the line."""
+
+
+@frozen
+class CodeSettings:
+    """The settings of Kafka that own classes make.
+
+    With an instance all own classes were looked at. ``not_followed`` says what that could not tell.
+    """
+
+    values: Mapping[str, tuple[Setting, ...]] = field(factory=dict, hash=False, repr=False)
+    """By Kafka's names, with the prefixes of Streams: each place, with ``UNKNOWN_VALUE`` where the value is not known.
+    ``where`` is the class, the method and the line."""
+    loads: tuple[LoadedFile, ...] = ()
+    """The files that it loads: with those that the user names, nothing else comes from there."""
+    not_followed: tuple[str, ...] = ()
+    """Why any other key may be set, too: ``class X#m line 12 takes keys from System#getenv``."""
 
 
 @frozen
@@ -71,6 +99,12 @@ class CodeFacts:
     """The Java that the newest class of the application itself needs; 0: there is none."""
     libraries: Mapping[str, str] = field(factory=dict, hash=False)
     """The versions of libraries, and of the artifacts of Kafka."""
+    settings: CodeSettings | None = None
+    """None: nothing looked for settings in the classes."""
+    has_own_classes: bool = False
+    """Whether a class of the application itself was read; without one the files say nothing about it."""
+    unread: tuple[str, ...] = ()
+    """Which parts of the files were not read, with the reason: they may have anything."""
 
 
 @frozen
