@@ -18,7 +18,7 @@ from assignor.groups._progress import (
     shows_releases,
     upgrade_from_note,
 )
-from assignor.groups._restart import CrashLoopDetector, ExpectedMembers, Restart, RestartTracker, matches
+from assignor.groups._restart import CrashLoopDetector, ExpectedMembers, Restart, RestartTracker
 from assignor.groups.broker_assigned import (
     Assigned,
     BrokerAssignment,
@@ -40,7 +40,7 @@ from assignor.groups.described_group import (
     with_topic_metadata,
 )
 from assignor.groups.member import InspectedMember
-from assignor.groups.member_names import member_label, place_of
+from assignor.groups.member_names import matches, member_label, place_of
 
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",

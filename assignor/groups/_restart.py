@@ -23,7 +23,7 @@ from assignor.groups._group import InspectedGroup
 from assignor.groups.check import Finding, FindingSeverity
 from assignor.groups.described_group import REBALANCING, STABLE, DescribedGroupMember
 from assignor.groups.member import InspectedMember
-from assignor.groups.member_names import place_of
+from assignor.groups.member_names import matches, place_of
 from upgrade.input_values import InvalidInput, parse_number
 
 DEFAULT_SESSION_TIMEOUT_SECONDS: Final = 45.0
@@ -71,23 +71,6 @@ class Restart:
 
     assumed: str = ""
     """What was assumed, and is not known; empty if nothing was."""
-
-
-def matches(name: str, member: DescribedGroupMember) -> bool:
-    """Whether a member is meant: by its host, or the beginning of its instance id or client id.
-
-    The beginning ends at the end of a word, as Kafka Streams adds the thread: ``pod-1`` does not mean ``pod-10``.
-
-    >>> matches("pod-1", DescribedGroupMember(member_id="x", client_id="pod-1-StreamThread-1-consumer"))
-    True
-    >>> matches("pod-1", DescribedGroupMember(member_id="x", client_id="pod-10-StreamThread-1-consumer"))
-    False
-    """
-    texts = (member.group_instance_id or "", member.client_id)
-    return bool(name) and (
-        name == member.host.removeprefix("/")
-        or any(text.startswith(name) and not (name[-1].isalnum() and text[len(name) :][:1].isalnum()) for text in texts)
-    )
 
 
 class RestartTracker:

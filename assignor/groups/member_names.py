@@ -10,6 +10,8 @@ from assignor.groups.described_group import DescribedGroupMember
 UUID_TEXT: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _KAFKA_UUID: Final = re.compile(r"[\w+/-]{22}", re.ASCII)
 """A UUID in base64, of Kafka or librdkafka: the whole member id in groups of KIP-848 and KIP-1071."""
+_THREAD: Final = re.compile(r"-StreamThread-(?P<number>[0-9]+)(?:-consumer)?$")
+"""What each release from 0.10.0 to 4.4.0 adds to ``client.id`` for the consumer that joins: no other client does."""
 
 
 def member_name(raw: DescribedGroupMember) -> str:
@@ -36,6 +38,44 @@ def short_name(member_id: str) -> str:
         return member_id[:8]
     uuids = UUID_TEXT.findall(member_id)
     return str(uuids[-1]) if uuids else member_id
+
+
+def matches(name: str, member: DescribedGroupMember) -> bool:
+    """Whether a name is that of a member's process: its host, its instance id or its client id.
+
+    Of both ids the whole text counts, with or without what Kafka Streams adds for a thread, and nothing else: ``pod-1``
+    is neither ``pod-10`` nor ``pod-1-canary``.
+
+    >>> matches("pod-1", DescribedGroupMember(member_id="x", client_id="pod-1-StreamThread-1-consumer"))
+    True
+    >>> matches("pod-1", DescribedGroupMember(member_id="x", client_id="pod-1-canary-StreamThread-1-consumer"))
+    False
+    """
+    return bool(name) and name in _names(member)
+
+
+def kept_name(member: DescribedGroupMember) -> str:
+    """Return what a process keeps when it restarts: instance id or client id without the thread, else host.
+
+    >>> kept_name(DescribedGroupMember(member_id="x", client_id="pod-1-StreamThread-1-consumer"))
+    'pod-1'
+    """
+    if member.group_instance_id:
+        return _without_thread(member.group_instance_id, member.client_id)
+    client = _THREAD.sub("", member.client_id)
+    return member.host.removeprefix("/") if UUID_TEXT.search(client) or not client else client
+
+
+def _names(member: DescribedGroupMember) -> frozenset[str]:
+    client, instance = member.client_id, member.group_instance_id or ""
+    of_threads = _THREAD.sub("", client), _without_thread(instance, client), client.removesuffix("-consumer")
+    return frozenset({member.host.removeprefix("/"), client, instance, *of_threads})
+
+
+def _without_thread(instance_id: str, client_id: str) -> str:
+    """Return the instance id of a process: that of a thread ends with the number that its client id has, too."""
+    thread = _THREAD.search(client_id)
+    return instance_id.removesuffix(f"-{thread['number']}") if thread else instance_id
 
 
 def place_of(member: DescribedGroupMember) -> str:

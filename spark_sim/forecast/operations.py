@@ -65,7 +65,7 @@ def _process_named(which: str, observed: ObservedGroup) -> ObservedProcess:
         return meant[0]
     names = ", ".join(process.name for process in meant or observed.processes)
     number = "several processes are" if meant else "no process is"
-    raise ForecastError(f"{number} {which!r}: expected the host, or the beginning of a client.id, of one of {names}")
+    raise ForecastError(f"{number} {which!r}: expected the host, or a client.id without thread, of one of {names}")
 
 
 def parse_operation(text: str) -> Operation:

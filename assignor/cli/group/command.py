@@ -140,7 +140,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     "--restarted",
     multiple=True,
     metavar="WHICH",
-    help="With --wait: this member has to be back, by host or the beginning of its client.id or group.instance.id. "
+    help="With --wait: this instance has to be back, by host, or client.id or group.instance.id without thread. "
     "Several times for several members.",
 )
 @click.option(

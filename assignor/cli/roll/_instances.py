@@ -12,13 +12,11 @@ from attrs import field, frozen
 
 from assignor.formats.text import join_names
 from assignor.groups import DescribedGroupMember, InspectedGroup, InspectedMember, matches, member_label
-from assignor.groups.member_names import UUID_TEXT
+from assignor.groups.member_names import kept_name
 from upgrade.errors import UpgradeError
 from upgrade.input_values import InvalidInput, read_text
 from upgrade.roll.plan import RollInstance
 
-_THREAD: Final = re.compile(r"-StreamThread-\d+(-consumer)?$")
-_NUMBER: Final = re.compile(r"-\d+$")
 _MOST: Final = 10_000
 
 
@@ -50,6 +48,12 @@ class InstanceNames:
             )
         if absent := [name for name in self.shown if not counted[name]]:
             raise InstancesError(f"no member of the group is {join_names(absent)}: expected all instances to run")
+        for name in self.shown:
+            if len(processes := processes_of(group.members, self, name)) > 1:
+                raise InstancesError(
+                    f"{name} is {len(processes)} processes of the group, expected one: one that has failed is counted "
+                    "until its session times out, so look again later, or give --instances FILE"
+                )
         return tuple(
             RollInstance(name, counted[name], "" if shown == name else shown) for name, shown in self.shown.items()
         )
@@ -91,7 +95,7 @@ def seen_instances(group: InspectedGroup) -> InstanceNames:
     processes: dict[object, list[InspectedMember]] = defaultdict(list)
     for member in group.members:
         processes[member.subscription.process_id or member.described.member_id].append(member)
-    names = [_kept_name(threads[0].described) for threads in processes.values()]
+    names = [kept_name(threads[0].described) for threads in processes.values()]
     if not all(names) or len({*names}) < len(names):
         labels = join_names(sorted({member.label for member in group.members}))
         raise InstancesError(
@@ -99,15 +103,6 @@ def seen_instances(group: InspectedGroup) -> InstanceNames:
             f"{labels}; give --instances FILE"
         )
     return InstanceNames({name: name for name in sorted(names, key=_natural)})
-
-
-def _kept_name(member: DescribedGroupMember) -> str:
-    """Name what a process keeps: Kafka Streams adds the thread to both ids."""
-    if member.group_instance_id:
-        threaded = _THREAD.search(member.client_id)
-        return _NUMBER.sub("", member.group_instance_id) if threaded else member.group_instance_id
-    client = _THREAD.sub("", member.client_id)
-    return member.host.removeprefix("/") if UUID_TEXT.search(client) or not client else client
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -5,6 +5,7 @@ from attrs import evolve
 
 from assignor.groups import (
     CrashLoopDetector,
+    DescribedGroupMember,
     ExpectedMembers,
     RestartTracker,
     find_changes,
@@ -138,7 +139,7 @@ def test_the_session_timeout_of_a_group_whose_broker_assigns_is_known():
 
 
 def static(name, life=0):
-    return one(name, life, instance=f"pod-{name}-1")
+    return evolve(one(name, life, instance=f"pod-{name}-1"), client_id=f"app-{name}-StreamThread-1-consumer")
 
 
 def test_a_static_member_shows_no_sign_of_life_in_a_rebalance():
@@ -155,8 +156,8 @@ def test_a_static_member_shows_no_sign_of_life_in_a_rebalance():
 
 
 def test_all_threads_of_an_instance_have_to_be_back():
-    threads = [evolve(one(name), client_id=f"pod-1-StreamThread-{name}-consumer") for name in "ab"]
-    back = [evolve(one(name, 1), client_id=f"pod-1-StreamThread-{name}-consumer") for name in "ab"]
+    threads = [evolve(one(name), client_id=f"pod-1-StreamThread-{number}-consumer") for number, name in enumerate("ab")]
+    back = [evolve(each, member_id=one(name, 1).member_id) for each, name in zip(threads, "ab", strict=True)]
     expected = ExpectedMembers(before=(*threads, C), restarted=("pod-1",))
 
     assert not is_met(expected, stable(back[0], one("d"), C)), "as many members, and not all of them"
@@ -164,21 +165,36 @@ def test_all_threads_of_an_instance_have_to_be_back():
 
 
 @pytest.mark.parametrize(
-    ("which", "met"),
+    ("which", "client", "instance", "met"),
     [
-        ("app-c", True),
-        ("10.0.0.1", True),
-        ("pod-c", True),
-        ("pod-c-1", True),
-        ("app", True),
-        ("app-", True),
-        ("ap", False),
-        ("10.0.0", False),
-        ("", False),
+        ("10.0.0.1", "app-c", None, True),
+        ("10.0.0", "app-c", None, False),
+        ("", "", None, False),
+        ("app-c", "app-c", None, True),
+        ("app-c", "app-c-consumer", None, True),
+        ("app-c", "app-c-StreamThread-12", None, True),
+        ("app-c", "app-c-StreamThread-12-consumer", None, True),
+        ("app-c-StreamThread-12-consumer", "app-c-StreamThread-12-consumer", None, True),
+        ("app", "app-c", None, False),
+        ("app-", "app-c-StreamThread-1-consumer", None, False),
+        ("orders", "orders-3", None, False),
+        ("pod-0", "pod-0-stranger", None, False),
+        ("pod-0", "pod-0-stranger-StreamThread-1-consumer", None, False),
+        ("pod-0", "pod-0-StreamThread-1-consumer-x", None, False),
+        ("pod-0", "pod-0-StreamThread-x-consumer", None, False),
+        ("pod-0", "pod-0-StreamThread-1-restore-consumer", None, False),
+        ("pod-c", "app-StreamThread-1-consumer", "pod-c-1", True),
+        ("pod-c-1", "app-StreamThread-1-consumer", "pod-c-1", True),
+        ("pod-c", "app-StreamThread-2-consumer", "pod-c-1", False),
+        ("pod", "app-StreamThread-1-consumer", "pod-c-1", False),
+        ("orders", "app", "orders-3", False),
+        ("orders-3", "app", "orders-3", True),
     ],
 )
-def test_a_member_is_meant_by_whole_words(which, met):
-    assert met is matches(which, static("c"))
+def test_a_name_is_the_whole_id_or_followed_by_what_kafka_streams_adds(which, client, instance, met):
+    member = DescribedGroupMember(member_id="x", client_id=client, group_instance_id=instance, host="/10.0.0.1")
+
+    assert met is matches(which, member)
 
 
 # -- names -----------------------------------------------------------------------------------------------------------

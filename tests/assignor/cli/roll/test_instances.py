@@ -1,0 +1,45 @@
+"""The instances of a roll: which members are whose."""
+
+from uuid import UUID
+
+import pytest
+from attrs import evolve
+
+from assignor.cli.roll._instances import InstanceNames, InstancesError
+from assignor.groups import inspect_group
+from tests.assignor.groups.described_groups import group, member
+from upgrade.roll.plan import RollInstance
+
+NAMES = InstanceNames({"pod-0": "pod-0", "one": "pod-1"})
+
+
+def thread(name, client_id, process):
+    return evolve(member(name, process=UUID(int=process)), client_id=client_id)
+
+
+POD_0 = [thread("a", "pod-0-StreamThread-1-consumer", 1), thread("b", "pod-0-StreamThread-2-consumer", 1)]
+POD_1 = [thread("c", "pod-1", 2)]
+
+
+def instances(*members):
+    return NAMES.instances(inspect_group(group(*members)))
+
+
+def test_threads_of_one_process_are_one_instance():
+    assert (RollInstance("pod-0", 2), RollInstance("one", 1, "pod-1")) == instances(*POD_0, *POD_1)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        (
+            [*POD_0, *POD_1, thread("d", "pod-0-stranger", 3)],
+            "expected members of pod-0 and one in the group, got pod",
+        ),
+        ([*POD_0, *POD_1, thread("d", "pod-0-StreamThread-1-consumer", 3)], "pod-0 is 2 processes of the group"),
+        (POD_0, "no member of the group is one: expected all instances to run"),
+    ],
+)
+def test_a_stranger_a_second_process_and_an_instance_that_is_not_there_are_refused(members, message):
+    with pytest.raises(InstancesError, match=message):
+        instances(*members)
