@@ -23,6 +23,11 @@ SEVERAL_AT_A_TIME: Final = (
     "next; of the process ids that they draw some sets are played"
 )
 
+EITHER_PROTOCOL: Final = (
+    "no member owned a partition when it joined last, so nothing shows whether the group rebalances cooperatively or, "
+    "as with upgrade.from up to 2.3, eagerly: both are played"
+)
+
 
 def assumptions(observed: ObservedGroup, session_timeout_s: float | None, *, ephemeral: bool) -> tuple[str, ...]:
     """Return what a forecast of a group assumes; arguments as those of ``forecast``."""

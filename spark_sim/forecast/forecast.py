@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from assignor.groups._release_detection import format_ranges
-from spark_sim.forecast.assumptions import SEVERAL_AT_A_TIME, assumptions, default_session_s
+from spark_sim.forecast.assumptions import EITHER_PROTOCOL, SEVERAL_AT_A_TIME, assumptions, default_session_s
 from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, RestoredStore
 from spark_sim.forecast.observation import ObservedGroup
 from spark_sim.forecast.operations import ADD, STOP, Operation
@@ -23,6 +23,7 @@ from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
 from spark_sim.model.scenario import Instance
 from spark_sim.model.settle import is_warming_up
 from subscription_codec import TaskId
+from upgrade.release_behaviour import RebalanceProtocol
 from upgrade.releases import Release
 
 
@@ -38,6 +39,8 @@ class Possibility:
     """Those that the leader can be."""
     task_assignor: str | None = None
     """What our own leaders use; None if the leader is Kafka's."""
+    rebalance_protocol: RebalanceProtocol = "cooperative"
+    """That of the leader."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -46,6 +49,7 @@ class Possibility:
             "next_leader": self.next_leader,
             "releases": format_ranges(self.releases),
             "task_assignor": self.task_assignor,
+            "rebalance_protocol": self.rebalance_protocol,
         }
 
 
@@ -162,7 +166,9 @@ def forecast(
     played = count(1)
     for group in possible_groups(observed, stepped, now_ms, known):
         for elected in next_leaders(group, operation, stepped):
-            possibility = Possibility(group.leading, elected, group.releases, group.task_assignor)
+            possibility = Possibility(
+                group.leading, elected, group.releases, group.task_assignor, group.rebalance_protocol
+            )
             for new_ids in new_process_ids(group, operation, stepped, ephemeral=ephemeral):
                 simulation = group.continued(now_ms, new_ids, ephemeral=ephemeral)
                 simulation.elect(elected)
@@ -170,7 +176,9 @@ def forecast(
                     outcome = _play(simulation.fork(), operation, together, group.instances, session_s)
                     outcomes.setdefault(outcome, []).append(possibility)
                     on_played(next(played))
-    several = (SEVERAL_AT_A_TIME,) if len(stepped) > 1 else ()
+    several = [SEVERAL_AT_A_TIME] if len(stepped) > 1 else []
+    protocols = {possibility.rebalance_protocol for when in outcomes.values() for possibility in when}
+    either = [EITHER_PROTOCOL] if len(protocols) > 1 else []
     return Forecast(
         group=observed.group.described.name,
         operation=operation,
@@ -178,7 +186,7 @@ def forecast(
         tasks=len(observed.tasks),
         processes=len(observed.processes),
         outcomes=tuple(evolve(outcome, when=tuple(_join(when))) for outcome, when in outcomes.items()),
-        assumptions=(*assumptions(observed, session_timeout_s, ephemeral=ephemeral), *several),
+        assumptions=(*assumptions(observed, session_timeout_s, ephemeral=ephemeral), *either, *several),
     )
 
 
@@ -191,13 +199,11 @@ def _schedules(stepped: Sequence[str]) -> Iterator[Sequence[Sequence[str]]]:
 
 def _join(when: Iterable[Possibility]) -> Iterator[Possibility]:
     """Join the possibilities that differ in the release of the leader only."""
-    releases: dict[tuple[str, str | None, str | None], dict[Release, None]] = {}
+    releases: dict[Possibility, dict[Release, None]] = {}
     for possibility in when:
-        place = possibility.leader, possibility.next_leader, possibility.task_assignor
-        releases.setdefault(place, {}).update(dict.fromkeys(possibility.releases))
-    for (leader, next_leader, task_assignor), alike in releases.items():
-        in_order = tuple(sorted(alike, key=lambda release: release.number))
-        yield Possibility(leader, next_leader, in_order, task_assignor)
+        releases.setdefault(evolve(possibility, releases=()), {}).update(dict.fromkeys(possibility.releases))
+    for place, alike in releases.items():
+        yield evolve(place, releases=tuple(sorted(alike, key=lambda release: release.number)))
 
 
 # -- playing ---------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from spark_sim.forecast.observation import ForecastError, ObservedGroup, Observe
 from spark_sim.forecast.operations import ADD, STOP, Operation
 from spark_sim.model.scenario import Instance
 from subscription_codec import TaskId
-from upgrade.release_behaviour import BOTH, EAGER, ReleaseBehaviour
+from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, RebalanceProtocol, ReleaseBehaviour
 from upgrade.releases import OURS, Release
 from upgrade.upgrade_from import EAGER_LINES
 
@@ -35,8 +35,6 @@ DRAWS: Final = 3
 DRAWS_OF_SEVERAL: Final = 16
 """How many sets of process ids are drawn for several processes at a time."""
 _HALF: Final = 1 << 127
-_FIRST_JOIN: Final = (0, 1)
-"""The values of ``unique_field`` of a member that joins for the first time, or whose version has no such field."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -49,6 +47,12 @@ class PossibleGroup:
     """Process => what it runs."""
     task_assignor: str | None
     """What our own leaders use, a key of ``task_assignor.BUILT_IN``; None if the leader is Kafka's."""
+
+    @property
+    def rebalance_protocol(self) -> RebalanceProtocol:
+        """That of the leader."""
+        instance = self.instances[self.leading]
+        return instance.release.rebalance_protocol(instance.upgrade_from)
 
     @property
     def leading(self) -> str:
@@ -109,13 +113,14 @@ def possible_groups(
 
 
 def _shown_instances(observed: ObservedGroup, leader: InspectedMember) -> Iterator[Mapping[str, Instance]]:
-    """Yield what the processes may run, as their members show it, for each release that a leader can be."""
-    eager = _is_eager(observed)
-    for release in _by_behaviour(_candidates(leader, eager=eager)):
-        yield {
-            process.name: _instance(process.threads[0], release.behaviour, eager=eager)
-            for process in observed.processes
-        }
+    """Yield what the processes may run, as their members show it: each protocol, and each release of the leader."""
+    for protocol in possible_protocols(observed):
+        eager = protocol in EAGER
+        for release in _by_behaviour(_candidates(leader, eager=eager)):
+            yield {
+                process.name: _instance(process.threads[0], release.behaviour, eager=eager)
+                for process in observed.processes
+            }
 
 
 def _known_instances(
@@ -170,14 +175,23 @@ def _by_behaviour(releases: Iterable[Release]) -> Iterable[Release]:
     return {release.behaviour: release for release in releases}.values()
 
 
-def _is_eager(observed: ObservedGroup) -> bool:
-    """Whether members give up all partitions before they rejoin: some have rejoined, and none owned a partition."""
+def possible_protocols(observed: ObservedGroup) -> tuple[RebalanceProtocol, ...]:
+    """Return the protocols that members may have, if their release has both (``upgrade.from`` chooses).
+
+    Owned partitions are cooperative. Without any, tasks of before (up to version 6) are eager. Otherwise nothing shows
+    it: a member that has joined again may have owned nothing, and one of Kafka joins twice at first (KIP-394).
+    """
     sent = [member.subscription for member in observed.group.members]
-    have_rejoined = any(
-        each.previous_active or (each.userdata is not None and each.userdata.unique_field not in _FIRST_JOIN)
-        for each in sent
+    if any(each.owned_partitions for each in sent):
+        return COOPERATIVE
+    if any(each.previous_active for each in sent):
+        return EAGER
+    can_be_both = any(
+        release.rebalance_protocols == BOTH and release in member.subscription.candidate_releases.unpinned
+        for member in observed.group.members
+        for release in possible_releases(member)
     )
-    return have_rejoined and not any(each.owned_partitions for each in sent)
+    return COOPERATIVE + EAGER if can_be_both else COOPERATIVE
 
 
 def _candidates(member: InspectedMember, *, eager: bool) -> Sequence[Release]:

@@ -26,7 +26,7 @@ from uuid import UUID
 
 from attrs import asdict, astuple, define, evolve, frozen
 
-from spark_sim.forecast.assumptions import assumptions
+from spark_sim.forecast.assumptions import EITHER_PROTOCOL, assumptions
 from spark_sim.forecast.live_simulation import LiveSimulation
 from spark_sim.forecast.observation import ObservedGroup
 from spark_sim.forecast.operations import Operation
@@ -172,10 +172,12 @@ def restart_order(
     names = sorted(process.name for process in observed.processes)
     ids = {name: new_process_id(name) for name in names}
     starts: dict[str, list[_Group]] = {}
+    protocols = set[str]()
     for possible in possible_groups(observed, names[:1], now_ms):
         started = {name: operation.instance or possible.instances[name] for name in names}
         group = possible.continued(now_ms, ids, ephemeral=ephemeral)
         starts.setdefault(possible.leading, []).append((group, started))
+        protocols.add(possible.rebalance_protocol)
     beginnings = [_Beginning((), tuple(names), tuple(groups)) for groups in starts.values()]
     search = _Search(frozenset(process.name for process in observed.processes if process.is_static), on_played)
     order, is_exact = search.order(beginnings[0], most_plays)
@@ -211,6 +213,7 @@ def restart_order(
         violations=tuple(dict.fromkeys(text for group in ends for text in group.violation_texts)),
         assumptions=(
             *assumptions(observed, session_timeout_s, ephemeral=ephemeral),
+            *([EITHER_PROTOCOL] if len(protocols) > 1 else []),
             "the order is the cheapest if the member that is longest in the group leads next; costs are those of any",
             "a process that finds no process id draws one of several that are possible: assignors go by their order",
         ),
@@ -242,7 +245,7 @@ class _Beginning:
     restarted: tuple[str, ...]
     remaining: tuple[str, ...]
     groups: tuple[_Group, ...]
-    """The group with one leader, for each release that it can be."""
+    """The group with one leader, for each release and protocol that it can have."""
 
     def with_next_leader(self, process: str | None) -> _Beginning:
         """Return a copy in which this process leads whenever a leader has gone."""

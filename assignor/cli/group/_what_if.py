@@ -111,7 +111,9 @@ FORMS: Final = ("table", *_WRITERS)
 def forecast_lines(found: Forecast) -> Iterator[str]:
     """Write a forecast: each outcome with what it depends on, and what was assumed."""
     several = len(found.outcomes) > 1
-    assignors = {possibility.task_assignor for outcome in found.outcomes for possibility in outcome.when}
+    possibilities = {possibility for outcome in found.outcomes for possibility in outcome.when}
+    assignors = {possibility.task_assignor for possibility in possibilities}
+    protocols = {possibility.rebalance_protocol for possibility in possibilities}
     size = f"{count(found.processes, 'instance')}, {count(found.tasks, 'task')}"
     yield f"{found.group}: {found.operation} ({size})" + (
         f": {len(found.outcomes)} outcomes are possible" if several else ""
@@ -119,7 +121,8 @@ def forecast_lines(found: Forecast) -> Iterator[str]:
     for outcome in found.outcomes:
         yield ""
         if several:
-            yield f"{_when(outcome, with_assignors=len(assignors) > 1)}{_by_process_id(outcome, found.outcomes)}:"
+            when = _when(outcome, with_assignors=len(assignors) > 1, with_protocols=len(protocols) > 1)
+            yield f"{when}{_by_process_id(outcome, found.outcomes)}:"
         yield _summary(outcome)
         yield from _details(outcome)
     yield ""
@@ -202,7 +205,7 @@ def _range(cost: CostRange) -> str:
     changes = sorted({least.leader_changes, most.leader_changes})
     leaders = f", {' to '.join(map(str, changes))} changes of the leader" if any(changes) else ""
     parts = dict.fromkeys([_cost(least), _cost(most)])
-    return f"{'; or, with another leader, '.join(parts)}{leaders.replace(', 1 changes', ', 1 change')}"
+    return f"{'; or, with another leader or protocol, '.join(parts)}{leaders.replace(', 1 changes', ', 1 change')}"
 
 
 def _cost(cost: Cost) -> str:
@@ -221,8 +224,8 @@ def _first(lines: Sequence[str]) -> Iterator[str]:
         yield f"- ... and {len(lines) - _ROWS} more (-o json has all)"
 
 
-def _when(outcome: Outcome, *, with_assignors: bool) -> str:
-    """Write on what an outcome depends: who leads before and afterwards, and with which task assignor."""
+def _when(outcome: Outcome, *, with_assignors: bool, with_protocols: bool) -> str:
+    """Write on what an outcome depends: who leads before and afterwards, with which task assignor and protocol."""
     staying: dict[str, None] = {}
     following: dict[str, list[str]] = {}
     for possibility in outcome.when:
@@ -237,7 +240,9 @@ def _when(outcome: Outcome, *, with_assignors: bool) -> str:
         *([f"{_any([*staying])} leads"] if staying else []),
         *(f"{leader} leads and then {_any(then)}" for leader, then in following.items()),
     ]
-    return f"if {_any(parts)}"
+    protocols = {possibility.rebalance_protocol for possibility in outcome.when}
+    with_protocol = f", {protocols.pop()}" if with_protocols and len(protocols) == 1 else ""
+    return f"if {_any(parts)}{with_protocol}"
 
 
 def _by_process_id(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:

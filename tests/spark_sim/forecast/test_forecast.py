@@ -6,9 +6,10 @@ from attrs import evolve
 from assignor.cli.group._what_if import forecast_lines
 from assignor.groups import inspect_group
 from assignor.task_assignor import HIGH_AVAILABILITY
-from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
+from spark_sim.forecast import ForecastError, forecast, observe, parse_operation, restart_order
+from spark_sim.forecast.assumptions import EITHER_PROTOCOL
 from spark_sim.forecast.operations import UPGRADE, Operation
-from spark_sim.forecast.possibilities import new_process_ids, possible_groups, with_standbys
+from spark_sim.forecast.possibilities import new_process_ids, possible_groups, possible_protocols, with_standbys
 from spark_sim.model.scenario import Instance, Scenario, make_step
 from spark_sim.model.settle import MAX_REBALANCES
 from spark_sim.model.simulation import Simulation
@@ -23,6 +24,7 @@ from tests.spark_sim.forecast.live import described, members_of, seen
 from upgrade import UpgradeError, release_named
 from upgrade.streams_config import StreamsConfig
 
+ALL = parse_operation("restart all")
 GROUP = "A@{0} B@{0} C@{0} | with {1} | bounce fast A>{0}"
 each_release = pytest.mark.parametrize(
     "release", ["1.1.1", "2.3.1", "2.5.1", "2.8.2", "3.9.2", "4.4.0", "streams-assignor"]
@@ -176,15 +178,60 @@ def test_what_the_group_does_without_an_instance_is_among_the_outcomes(release, 
     assert went_on(alive, step) in outcomes(look_ahead(seen(alive), "stop C"))
 
 
-@pytest.mark.parametrize("release", ["2.5.1", "2.8.2", "3.9.2", "streams-assignor"])
-def test_a_group_that_was_eager_stays_eager(release):
+@pytest.mark.parametrize(
+    ("release", "protocols"),
+    [
+        ("2.5.1", {"eager": {1}}),  # up to version 6 members say which tasks they had
+        *((release, {"eager": {1}, "cooperative": {2}}) for release in ("2.8.2", "3.9.2", "streams-assignor")),
+    ],
+)
+def test_a_group_that_was_eager_may_stay_so(release, protocols):
     """Its version shows no ``upgrade.from``, and it was taken as cooperative: one rebalance more than came."""
     alive = run(f"{release},upgrade.from=2.3")
     added, stopped = (look_ahead(seen(alive), step) for step in ("add", "stop C"))
     mode = "leave" if release_named(release).leaves_on_close else ""
+    found: dict[str, set[int]] = {}
+    for outcome in added.outcomes:
+        for possibility in outcome.when:
+            found.setdefault(possibility.rebalance_protocol, set()).add(outcome.rebalances)
 
-    assert {1} == {outcome.rebalances for found in (added, stopped) for outcome in found.outcomes}
+    assert protocols == found
     assert went_on(alive, make_step("stop", "C", mode=mode)) in outcomes(stopped)
+
+
+STARTED = "A@{0} B@{0} C@{0}"
+UNKNOWN = ("cooperative", "eager")
+
+
+@pytest.mark.parametrize(
+    ("line", "protocols"),
+    [
+        (STARTED.format("2.3.1"), ("cooperative",)),  # that is: upgrade.from chooses nothing
+        (STARTED.format("2.4.1"), UNKNOWN),
+        (STARTED.format("3.9.2"), UNKNOWN),
+        (STARTED.format("4.3.1"), UNKNOWN),  # sends what 3.4 sends
+        (STARTED.format("4.3.1") + " | bounce fast A>4.3.1", ("cooperative",)),
+        (STARTED.format("2.4.1,upgrade.from=2.3") + " | bounce fast A>2.4.1,upgrade.from=2.3", ("eager",)),
+        (STARTED.format("2.4.1,upgrade.from=1.1"), ("cooperative",)),  # its version shows it
+        # The owner of the only task has gone: the other one has joined twice, and never owned anything.
+        ("A@4.3.1 B@4.3.1 | with partitions=1 | bounce fast A>4.3.1", UNKNOWN),
+    ],
+)
+def test_the_protocol_is_known_only_if_a_member_shows_it(line, protocols):
+    """A member of Kafka joins twice at first (KIP-394), and was taken for one that has given up its partitions."""
+    group = seen(Simulation(Scenario.parse(line)).run())
+
+    assert protocols == possible_protocols(observe(group, StreamsConfig()))
+
+
+def test_both_protocols_are_played_if_no_member_shows_one():
+    group = seen(Simulation(Scenario.parse("A@4.3.1 B@4.3.1")).run())
+    found = look_ahead(group, "add")
+
+    ends = {protocol: {line for line in forecast_lines(found) if f", {protocol}" in line} for protocol in UNKNOWN}
+    assert all(ends.values())
+    assert EITHER_PROTOCOL in found.assumptions
+    assert EITHER_PROTOCOL in restart_order(observe(group, StreamsConfig()), ALL, now_ms=0).assumptions
 
 
 @pytest.mark.parametrize("release", ["2.3.1", "4.4.0"])
