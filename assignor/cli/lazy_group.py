@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import click
 from click.exceptions import NoSuchCommand
 
+from assignor.cli.single_values import CommandGroup
 from assignor.formats.progress import STEP, shown_steps, step
 from assignor.formats.text import SafeStream, sanitize
 
@@ -44,7 +45,7 @@ class LazyCommand(NamedTuple):
     """Whether it shows what it does from its beginning, or waits for others."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(CommandGroup):
     """A group that imports a command only to run it or to print its own help."""
 
     def __init__(self, *, lazy_commands: Mapping[str, LazyCommand], **settings: Any) -> None:

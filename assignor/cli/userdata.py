@@ -14,6 +14,7 @@ from typing import Any, Final, TextIO
 import click
 
 from assignor.cli.params import JSONL
+from assignor.cli.single_values import CommandGroup
 from assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
 from assignor.formats.metadata_json import (
     METADATA_KINDS,
@@ -78,7 +79,7 @@ class InputFile(click.File):
         return file
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def userdata() -> None:
     """Decode, encode and explain the userdata of subscriptions and assignments.
 

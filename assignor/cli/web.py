@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage
+from assignor.cli.single_values import Command
 from assignor.formats.progress import step
 from assignor.web.build import BuildError, PyodideLock, fetch_pyodide, read_site, site, write_site
 from assignor.web.server import site_server
 
 
-@click.command
+@click.command(cls=Command)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -35,6 +35,7 @@ from assignor.cli.params import (
     document,
     output_options,
 )
+from assignor.cli.single_values import Command
 from assignor.formats.progress import step
 from assignor.groups.history.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
 from upgrade.errors import quote_input
@@ -74,7 +75,7 @@ class Moment(click.ParamType[int]):
 _LOCAL_PATH: Final = LocalPath(path_type=Path)
 
 
-@click.command
+@click.command(cls=Command)
 @click.option(
     "--segments",
     metavar="DIR",
