@@ -75,6 +75,9 @@ def snapshot_cluster(
     create_internal_topics(plan, admin)
     try:
         offsets = {**admin.end_offsets(required.changelogs), **admin.committed_offsets(required.source_changelogs)}
+        if missing := {*required.changelogs, *required.source_changelogs} - offsets.keys():
+            topic, number = min(missing)
+            raise LookupFailed(f"no offset of partition {number} of {topic} in the answers")
     except LookupFailed as failed:
         log.warning("could not look up offsets of changelogs (%s): the leader assigns without lags", failed)
         return ClusterSnapshot(partitions=partitions, now_ms=now_ms), plan

@@ -16,9 +16,10 @@ from typing import Any, Final, TypeVar
 import aiokafka
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaError, NoError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import KafkaError, NoError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
 from assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
+from assignor.clients.aiokafka._private_answers import check_answers
 from assignor.clients.leader_lookup import LookupFailed
 from assignor.errors import FatalError, UsageError
 from assignor.protocol import internal_topics
@@ -84,6 +85,8 @@ class AiokafkaAdmin:
         self._loop = asyncio.get_running_loop()
         self._client = AIOKafkaAdminClient(**{"request_timeout_ms": int(TIMEOUT_SECONDS * 1000), **settings})
         self._consumer = AIOKafkaConsumer(**{"request_timeout_ms": int(TIMEOUT_SECONDS * 1000), **settings})
+        check_answers(self._client)
+        check_answers(self._consumer)
         self._starting: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
@@ -101,10 +104,18 @@ class AiokafkaAdmin:
         await self._client.start()
         await self._consumer.start()
 
-    async def _describe_topics(self, names: Collection[str]) -> list[dict[str, Any]]:
-        """Describe the topics that exist; requests all, as a broker creates a topic that aiokafka requests by name."""
+    async def _requested_topics(self, names: Collection[str]) -> list[dict[str, Any]]:
+        """Return topics, maybe with errors; requests all, as a broker creates one that aiokafka requests by name."""
         topics = await self._client.describe_topics() if names else []
-        return [topic for topic in topics if topic["topic"] in names and topic["error_code"] == NoError.errno]
+        return [topic for topic in topics if topic["topic"] in names]
+
+    async def _describe_topics(self, names: Collection[str]) -> list[dict[str, Any]]:
+        """Describe the topics that exist; an error of a topic does not say that it does not."""
+        topics = await self._requested_topics(names)
+        for topic in topics:
+            if topic["error_code"] not in (NoError.errno, UnknownTopicOrPartitionError.errno):
+                raise for_code(topic["error_code"])(topic["topic"])
+        return [topic for topic in topics if topic["error_code"] == NoError.errno]
 
     @_run_in_loop
     async def partition_counts(self, topics: Iterable[str]) -> Mapping[str, int]:
@@ -131,13 +142,13 @@ class AiokafkaAdmin:
             if code not in (NoError.errno, TopicAlreadyExistsError.errno):  # another leader has created it
                 raise for_code(code)(f"{name}: {(*message, None)[0]}")
         names = {topic.name for topic in topics}
-        while not self._have_leaders(await self._describe_topics(names), len(names)):
+        while not self._have_leaders(await self._requested_topics(names), len(names)):
             await asyncio.sleep(_RETRY_SECONDS)
 
     @staticmethod
     def _have_leaders(topics: Collection[Mapping[str, Any]], expected: int) -> bool:
         leaders = [partition["leader"] for topic in topics for partition in topic["partitions"]]
-        return len(topics) == expected and _NO_LEADER not in leaders
+        return sum(topic["error_code"] == NoError.errno for topic in topics) == expected and _NO_LEADER not in leaders
 
     @_run_in_loop
     async def replica_racks(self, topics: Iterable[str]) -> Mapping[TopicPartition, Collection[str | None]]:
@@ -163,8 +174,4 @@ class AiokafkaAdmin:
         """See ``Admin``."""
         wanted = [aiokafka.TopicPartition(*partition) for partition in partitions]
         offsets = await self._client.list_consumer_group_offsets(self._group, partitions=wanted) if wanted else {}
-        return {
-            TopicPartition(*partition): max(0, offsets[partition].offset)
-            for partition in wanted
-            if partition in offsets
-        }
+        return {TopicPartition(*partition): max(0, offsets[partition].offset) for partition in wanted}

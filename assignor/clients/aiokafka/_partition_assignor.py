@@ -30,6 +30,7 @@ from assignor.clients._lifetimes import forbid_after_fork
 from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets
 from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_counts
 from assignor.clients.aiokafka import _private_api
+from assignor.clients.aiokafka._private_answers import check_answers
 from assignor.clients.hooks import AsyncCall, run_before
 from assignor.cluster import ClusterSnapshot
 from assignor.errors import FatalError, UsageError
@@ -73,6 +74,7 @@ class StreamsPartitionAssignor(ClientAdapter):
             )
         _private_api.check_private_names(consumer)
         _private_api.limit_memory(consumer)
+        check_answers(consumer)
         check_heartbeat(*_private_api.session_and_heartbeat_ms(consumer))
         check_login(login := _private_api.login(consumer))
         hide_secrets(login)  # in the logs of aiokafka

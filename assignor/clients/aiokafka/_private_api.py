@@ -20,6 +20,7 @@ from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGrou
 
 from assignor.clients._library_names import instances_have, missing_names, unsupported_library
 from assignor.clients.adapter import ClusterMetadata, MemberGeneration
+from assignor.clients.aiokafka._private_answers import missing_answer_names
 from assignor.clients.aiokafka._static_heartbeat import StaticHeartbeat
 from assignor.clients.hooks import run_before
 
@@ -78,6 +79,7 @@ def check_private_names(consumer: Any) -> None:
     missing = missing_names(consumer, PRIVATE_NAMES)
     missing += [f"_coordinator.{name}" for name in COORDINATOR_NAMES if not instances_have(GroupCoordinator, name)]
     missing += [f"connections.{name}" for name in CONNECTION_NAMES if not instances_have(AIOKafkaConnection, name)]
+    missing += missing_answer_names()
     if missing:
         raise unsupported_library("aiokafka", TESTED_VERSIONS, "AIOKafkaConsumer", missing)
 

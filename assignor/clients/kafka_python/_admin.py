@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import kafka
 from kafka.admin import KafkaAdminClient, OffsetSpec
-from kafka.errors import KafkaError, TopicAlreadyExistsError
+from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
 from assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
 from assignor.clients.kafka_python import _private_connection
@@ -86,9 +86,17 @@ class KafkaPythonAdmin:
     @_raising_lookup_failed
     def partition_counts(self, topics: Iterable[str]) -> Mapping[str, int]:
         """See ``Admin``."""
-        wanted = sorted(topics)
-        described = self._client.describe_topics(wanted) if wanted else []
-        return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
+        return {topic["name"]: len(topic["partitions"]) for topic in self._describe_topics(topics)}
+
+    def _describe_topics(self, names: Iterable[str]) -> list[Any]:
+        """Describe the topics that exist; an error of a topic does not say that it does not."""
+        topics = self._client.describe_topics(wanted) if (wanted := sorted(names)) else []
+        for topic in topics:
+            if topic["error_code"] not in (0, UnknownTopicOrPartitionError.errno):
+                raise for_code(topic["error_code"])(topic["name"])
+        if missing := {*wanted} - {topic["name"] for topic in topics}:
+            raise KafkaError(f"no topic {min(missing)} in the answer")
+        return [topic for topic in topics if topic["error_code"] == 0]
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         """Create topics, and wait until every partition has a leader; ``FatalError`` if one cannot be created."""
@@ -116,7 +124,7 @@ class KafkaPythonAdmin:
             TopicPartition(topic["name"], partition["partition_index"]): {
                 rack_of.get(node) for node in partition["replica_nodes"]
             }
-            for topic in self._client.describe_topics(sorted(topics))
+            for topic in self._describe_topics(topics)
             for partition in topic["partitions"]
         }
 

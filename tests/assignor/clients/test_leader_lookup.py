@@ -129,6 +129,17 @@ def test_a_failed_lookup_is_logged(caplog):
     ] == [record.getMessage() for record in caplog.records]
 
 
+@pytest.mark.parametrize(("call", "topic"), [("end_offsets", "counts"), ("committed_offsets", "table")])
+def test_offsets_that_an_answer_lacks_are_not_taken_for_none(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, call: str, topic: str
+) -> None:
+    admin = Admin(**{"orders": 1, "table": 1, "by-customer": 1, "counts": 1})
+    monkeypatch.setattr(admin, call, lambda _partitions: {})
+
+    assert looked_up(admin).end_offsets is None
+    assert f"(no offset of partition 0 of {topic} in the answers): the leader assigns without lags" in caplog.text
+
+
 @pytest.mark.parametrize("kind", [FatalError, LookupFailed])
 def test_an_error_hides_a_password_that_a_broker_has_repeated(kind: type[Exception]) -> None:
     redact("hunter2-of-the-lookup")

@@ -33,7 +33,13 @@ def test_a_module_uses_no_private_attribute(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["aiokafka/_private_api", "kafka_python/_private_api", "kafka_python/_private_connection"]
+    "module",
+    [
+        "aiokafka/_private_answers",
+        "aiokafka/_private_api",
+        "kafka_python/_private_api",
+        "kafka_python/_private_connection",
+    ],
 )
 def test_the_list_has_every_private_attribute(module: str) -> None:
     source = (CLIENTS / f"{module}.py").read_text()
