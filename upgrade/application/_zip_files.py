@@ -1,15 +1,18 @@
-"""Zip files that strangers made: limits before anything is expanded."""
+"""Zip files that strangers made: limits before anything is expanded, and nothing beside the list of entries."""
 
 from __future__ import annotations
 
 import os
 import zlib
-from pathlib import Path
+from collections.abc import Iterator
+from functools import partial
+from io import BytesIO
 from struct import Struct, error
 from typing import BinaryIO, Final
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from upgrade.input_values import InvalidInput, open_input
+from upgrade.application._entry import Entry, Unreadable
+from upgrade.input_values import InvalidInput
 
 MAX_DIRECTORY_BYTES: Final = 1 << 25
 """The largest list of entries of a jar: each takes some ten times as much memory."""
@@ -22,6 +25,16 @@ _LOCATOR_BYTES: Final = 20
 _END64: Final = Struct("<4sQHHIIQQQQ")
 """The end of a zip64 file: magic, size, versions, disks, two counts, size and place of the list of entries."""
 _IN_ZIP64: Final = 0xFFFFFFFF
+_LOCAL: Final = Struct("<4s22xHH")
+"""The beginning of an entry: magic, and the sizes of its name and of further fields."""
+_LOCAL_MAGIC: Final = b"PK\x03\x04"
+_DESCRIPTORS: Final = {0: (0,), 8: (0, 12, 16, 20, 24)}
+"""By the flag that announces one: the bytes behind an entry that repeat its sizes."""
+_PROGRAMS: Final = (b"#!", b"MZ", b"\x7fELF", b"@")
+"""How scripts and programs begin that stand before an executable jar (Spring Boot, launch4j, sbt-assembly)."""
+_JAVAS: Final = (ZIP_STORED, ZIP_DEFLATED)
+"""The compressions that Java reads."""
+_DAMAGE: Final = (BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError, error)
 
 
 def check_directory(file: BinaryIO, name: str) -> None:
@@ -50,32 +63,60 @@ def _directory_bytes(tail: bytes, at: int) -> int:
     return 0 if directory == _IN_ZIP64 else directory  # without the other end, zipfile refuses it
 
 
-def open_zip(file: BinaryIO | Path, name: str) -> ZipFile | None:
-    """Open a zip file whose list of entries has a bounded size; None if it is damaged or none.
+def zip_entries(file: BinaryIO, name: str) -> Iterator[Entry]:
+    """Yield the files of a zip file; of several with one name the last one, which Java takes.
 
     Raises:
+        Unreadable: It is none, is damaged, or has bytes that its list of entries does not name: several archives in
+            one file, of which ``zipfile`` would read the last one.
         InvalidInput: Its list of entries is too long.
         OSError: It cannot be read.
     """
-    if isinstance(file, Path):
-        with open_input(file) as opened:
-            check_directory(opened, name)
-    else:
-        check_directory(file, name)
+    check_directory(file, name)
     try:
-        return ZipFile(file)
+        jar = ZipFile(file)
+        problem = _beside_entries(file, jar)
     except (BadZipFile, ValueError, NotImplementedError, error):
-        return None
+        raise Unreadable(f"expected a jar, a class file or a folder, got {name}") from None
+    if problem:
+        raise Unreadable(f"expected a jar whose list of entries names all of the file, got {name} with {problem}")
+    for entry in {entry.filename: entry for entry in jar.infolist() if not entry.is_dir()}.values():
+        yield Entry(entry.filename, entry.file_size, partial(_open, jar, entry), is_packed=True)
 
 
-def entry_content(jar: ZipFile, entry: ZipInfo) -> bytes | None:
-    """Return the content of an entry; None if it is damaged, encrypted, or compressed in another way.
+def _beside_entries(file: BinaryIO, jar: ZipFile) -> str:
+    """Say what a zip file has beside its entries and the list of them; empty if there is nothing."""
+    end = file.seek(0, os.SEEK_END) - _END.size - len(jar.comment)
+    file.seek(max(0, end))
+    tail = file.read(_END.size)
+    if not tail.startswith(_END_MAGIC) or _END.unpack(tail)[7] != len(jar.comment):
+        return "bytes behind it"
+    entries = sorted(jar.infolist(), key=lambda entry: entry.header_offset)
+    at = entries[0].header_offset if entries else jar.start_dir
+    file.seek(0)
+    if at and not file.read(4).startswith(_PROGRAMS):
+        return f"{at:,} bytes before its first entry that are no program"
+    allowed: tuple[int, ...] = (0,)
+    for entry in entries:
+        file.seek(entry.header_offset)
+        magic, name_bytes, extra_bytes = _LOCAL.unpack(file.read(_LOCAL.size))
+        if magic != _LOCAL_MAGIC or entry.header_offset - at not in allowed:
+            return f"other bytes at {at:,}"
+        at = entry.header_offset + _LOCAL.size + name_bytes + extra_bytes + entry.compress_size
+        allowed = _DESCRIPTORS[entry.flag_bits & 8]
+    return "" if jar.start_dir - at in allowed else f"other bytes at {at:,}"
+
+
+def _open(jar: ZipFile, entry: ZipInfo) -> BytesIO | None:
+    """Return the content of an entry; None if it is damaged, encrypted, or compressed in a way that Java does not read.
 
     No more than its stated size is expanded: ``ZipFile.read`` expands all of it first.
     """
+    if entry.compress_type not in _JAVAS:
+        return None
     try:
         with jar.open(entry) as file:
             content = file.read(entry.file_size)
-    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError):
+    except _DAMAGE:
         return None
-    return content if len(content) == entry.file_size else None
+    return BytesIO(content) if len(content) == entry.file_size else None

@@ -1,4 +1,4 @@
-"""The class files of an application: jars, jars inside them, and folders. Nothing is run or unpacked to disk.
+"""The class files of an application: jars, tars, images, jars inside them, and folders. Nothing is run.
 
 Of each class its supertypes and the classes that it names are read. Those that refer to one of Kafka's, or to a class
 that extends one of Kafka's, are read completely.
@@ -6,24 +6,32 @@ that extends one of Kafka's, are read completely.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
-from zipfile import ZipFile, ZipInfo
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from upgrade.application._zip_files import entry_content, open_zip
+from upgrade.application._containers import Container, open_container, open_folder
+from upgrade.application._entry import Entry, Unreadable, file_entry
+from upgrade.application._ownership import SCRIPT, Jar, Ownership, root_of
 from upgrade.application.class_file import ClassFile, ClassHeader, InvalidClass, read_class, read_header
 from upgrade.application.code import classes_of_any_release
-from upgrade.application.libraries import MANIFEST, POM, JarOrigin, Library, jar_origin, parse_manifest, parse_pom
-from upgrade.input_values import MAX_FILE_BYTES, InvalidInput, read_input
+from upgrade.application.libraries import (
+    MANIFEST,
+    POM,
+    JarOrigin,
+    Library,
+    jar_origin,
+    name_without_version,
+    parse_manifest,
+    parse_pom,
+)
+from upgrade.input_values import MAX_FILE_BYTES, InvalidInput, open_input, read_input
 
 MAX_ENTRIES: Final = 500_000
 MAX_JAR_BYTES: Final = 1 << 29
@@ -39,16 +47,21 @@ _KAFKA: Final = "org/apache/kafka/"
 _ROCKSDB: Final = "org/rocksdb/"
 _REFERRED: Final = (_KAFKA, _ROCKSDB)
 _MENTIONS: Final = (_KAFKA.encode(), _ROCKSDB.encode())
-_JARS: Final = (".jar", ".war", ".ear", ".zip")
+_ARCHIVES: Final = (".jar", ".war", ".ear", ".zip", ".tar", ".tar.gz", ".tgz")
+_UNREAD: Final = (".7z", ".aar", ".jar.pack.gz", ".rar", ".tar.bz2", ".tar.xz", ".tar.zst", ".tbz2", ".txz")
+"""Other archives, which may have classes, too."""
 _CLASSES: Final = (".class", ".classdata")
 """An agent hides its classes from the application's class loader with the second name."""
 _CLASS_ROOTS: Final = re.compile(r"(?:(?:BOOT|WEB)-INF/classes|inst)/")
+_OWN_ROOTS: Final = re.compile(r"(?:BOOT|WEB)-INF/classes/")
 _VERSIONS: Final = re.compile(r"META-INF/versions/(\d{1,4})/")
 _NO_CLASSES: Final = ("module-info", "package-info")
 _KAFKA_VERSIONS: Final = {
     "kafka/kafka-version.properties": "kafka-clients",
     "kafka/kafka-streams-version.properties": "kafka-streams",
 }
+_SCALA_PROPERTIES: Final = "library.properties"
+"""Scala's library has its version there."""
 _DESCRIPTIONS: Final = ("META-INF/", "kafka/")
 """Where a jar says what it is."""
 _COPIES: Final = {
@@ -58,6 +71,7 @@ _COPIES: Final = {
 """Classes by which a copy of Kafka under another package is found."""
 _APPLICATION_FOLDER: Final = "app"
 """Quarkus has the classes of the application there, and its libraries in other folders."""
+_MAX_SCRIPT_BYTES: Final = 1 << 16
 
 
 @frozen
@@ -74,17 +88,43 @@ class KafkaArtifact:
 
     name: str
     version: str
-    jar: ZipFile | None = None
-    """None if a shaded jar bundles it."""
+    entries: tuple[Entry, ...] = field(default=(), repr=False, eq=False)
+    """Empty if a shaded jar bundles it."""
+
+
+@frozen
+class _Parent:
+    """The container that a jar is in."""
+
+    jar: Jar | None = None
+    """None for what the user names."""
+    depth: int = 0
+    file_names: frozenset[str] = frozenset()
+
+    def owns(self, name: str, library: Library) -> bool:
+        """Whether a jar in it is the application's own by its place and its name."""
+        if self.jar is None:
+            return True
+        *folders, file_name = name.split("/")
+        if folders[-1:] == [_APPLICATION_FOLDER] or (self.jar.name.endswith(".ear") and not folders):
+            return True
+        names = {self.jar.origin.library.name, *map(name_without_version, (self.jar.name, *folders[:1]))}
+        return self.jar.is_own and not names.isdisjoint((library.name, name_without_version(file_name)))
+
+
+_TOP: Final = _Parent()
 
 
 @frozen
 class _Place:
     """Where a class file is."""
 
-    archive: ZipFile | Path
-    entry: ZipInfo | None
-    origin: JarOrigin
+    entry: Entry
+    path: str
+    """What to call it."""
+    jar: Jar
+    in_root: bool = False
+    """It is in a folder of classes that only an application has."""
     version: int = 0
     """The Java from which on a multi-release jar has it; 0 for the others."""
 
@@ -97,36 +137,32 @@ class _Seen:
     """It names a class of Kafka's, or one of RocksDB's, which Kafka brings."""
 
 
-def _files_below(folder: Path) -> list[Path]:
-    """List files of a folder; ``OSError`` for what cannot be read, which ``rglob`` would leave out."""
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    return sorted(Path(root, name) for root, _, names in os.walk(folder, onerror=refuse) for name in names)
-
-
 class Archives:
     """The classes below some paths; a context manager, as jars stay open.
 
     Args:
-        paths: Jars, class files and folders.
+        paths: Jars, tars, images of containers, class files and folders.
         java: The Java that they run on at least: of a multi-release jar, older variants of a class are left out.
+        own: What the user says is the application's own: names of jars, packages or classes, with ``*``.
 
     Raises:
-        InvalidInput: A path is no jar, class or folder, or exceeds a limit.
+        InvalidInput: A path is no jar, tar, class or folder, or exceeds a limit.
         OSError: It cannot be read.
     """
 
-    def __init__(self, paths: Iterable[Path], java: int = OLDEST_JAVA) -> None:
+    def __init__(self, paths: Iterable[Path], java: int = OLDEST_JAVA, own: Sequence[str] = ()) -> None:
         self._paths = tuple(paths)
         self._java = java
         self._stack = ExitStack()
         self._entries = self._bytes = self._names = 0
         self._all: dict[str, list[_Seen]] = {}
         self._found: dict[str, ClassFile | None] = {}
+        self._ownership = Ownership(own)
+        self._jars: list[Jar] = []
         self.classes: tuple[ApplicationClass, ...] = ()
         """Those that refer to a class of Kafka or RocksDB, or to one that extends Kafka's, without their own."""
+        self.own_classes = 0
+        """How many classes are the application's own; without one the files say nothing about it."""
         self.libraries: set[Library] = set()
         self.java: dict[Library, int] = {}
         """The Java that the newest class of each library needs."""
@@ -134,9 +170,9 @@ class Archives:
         self.relocated: dict[str, tuple[str, Library]] = {}
         """The folders of copies of Kafka under another package, with the artifact and the library that has it."""
         self.class_path: set[str] = set()
-        """Further jars that manifests of the application name; they are not read."""
+        """Further jars that manifests of the application name and that are not among the files."""
         self.damaged: list[str] = []
-        """Class files and jars that cannot be read."""
+        """Class files, jars and links that cannot be read."""
         self.seen = 0
         """How many class files there are, without Kafka's own."""
 
@@ -144,6 +180,7 @@ class Archives:
         with ExitStack() as stack:
             for path in self._paths:
                 self._read_path(path, stack)
+            self._decide_own()
             self.classes = tuple(self._relevant())
             self._stack = stack.pop_all()
         return self
@@ -164,161 +201,196 @@ class Archives:
     @property
     def sees_libraries(self) -> bool:
         """Whether libraries are among the files: an application without any is a thin jar."""
-        return bool(self.kafka) or any(not library.is_own for library in self.libraries)
+        return bool(self.kafka) or any(jar.has_classes and not jar.is_own for jar in self._jars)
 
     @property
     def names(self) -> frozenset[str]:
         """The names of all classes, without Kafka's own."""
         return frozenset(self._all)
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What may have further classes and was not read."""
+        return (*self.damaged, *sorted(self.class_path))
+
     def find(self, name: str) -> ClassFile | None:
         """Return a class of the application or its libraries; None if it is not among them, or damaged."""
         if name not in self._found:
             variants = self._all.get(name)
-            self._found[name] = None if variants is None else self._read(variants[0].place, with_references=False)
+            self._found[name] = None if variants is None else _read(variants[0].place, with_references=False)
         return self._found[name]
 
     def own_classes_naming(self, beginning: str | tuple[str, ...]) -> list[str]:
         """Return the classes of the application itself that name a class with such a beginning, in order."""
+        return self._naming(beginning, lambda place, name: self._library(place, name).is_own)
+
+    def unclear_classes_naming(self, beginning: str | tuple[str, ...]) -> list[str]:
+        """Return the same of jars of which nothing says whose they are."""
+        return self._naming(beginning, lambda place, _: place.jar.is_unclear)
+
+    def _naming(self, beginning: str | tuple[str, ...], is_wanted: Callable[[_Place, str], bool]) -> list[str]:
         return sorted(
-            own
-            for own, variants in self._all.items()
+            name
+            for name, variants in self._all.items()
             if any(
-                variant.place.origin.library.is_own and any(name.startswith(beginning) for name in variant.header.named)
+                is_wanted(variant.place, name) and any(named.startswith(beginning) for named in variant.header.named)
                 for variant in variants
             )
         )
 
     def kafka_classes(self, artifact: KafkaArtifact) -> Iterator[ClassFile]:
         """Yield the classes of an artifact of Kafka, without the libraries that it contains."""
-        if artifact.jar is None:
-            return
-        origin = JarOrigin(Library(artifact.name, artifact.version))
-        for entry in artifact.jar.infolist():
-            if entry.filename.startswith(_KAFKA) and "/shaded/" not in entry.filename:
-                class_file = (
-                    self._read(_Place(artifact.jar, entry, origin)) if entry.filename.endswith(".class") else None
-                )
+        for entry in artifact.entries:
+            name = entry.name
+            if name.startswith(_KAFKA) and "/shaded/" not in name and name.endswith(".class"):
+                class_file = _read_class(entry)
                 if class_file:
                     yield class_file
 
     def _read_path(self, path: Path, stack: ExitStack) -> None:
         if path.is_dir():
-            origin = JarOrigin(Library(path.name, is_own=True))
-            for file in _files_below(path):
-                if file.suffix in _CLASSES and file.is_file():
-                    self._count(1)
-                    self._add(read_input(file), _Place(file, None, origin))
-                elif file.suffix in _JARS and file.is_file():
-                    self._read_jar(file, stack, None if file.parent.name == _APPLICATION_FOLDER else origin.library)
+            self._read_container(open_folder(path, MAX_TOTAL_BYTES, stack), path.name, str(path), stack)
         elif path.suffix == ".class":
-            self._add(read_input(path), _Place(path, None, JarOrigin(Library(path.name, is_own=True))))
+            jar = Jar(path.name, JarOrigin(Library(path.name)), is_own=True)
+            self._jars.append(jar)
+            self._add(read_input(path), _Place(file_entry(path, path.name), str(path), jar))
         else:
-            self._read_jar(path, stack, None)
+            file = stack.enter_context(open_input(path))
+            container = open_container(file, str(path), MAX_TOTAL_BYTES, stack)
+            self._read_container(container, path.name, str(path), stack)
 
-    def _read_jar(self, path: Path, stack: ExitStack, parent: Library | None) -> None:
-        jar = open_zip(path, str(path))
-        if jar is None:
-            raise InvalidInput(f"expected a jar, a class file or a folder, got {path}")
-        self._read_entries(stack.enter_context(jar), path.name, str(path), stack, 0, parent)
-
-    def _read_nested(
-        self, jar: ZipFile, entry: ZipInfo, path: str, stack: ExitStack, depth: int, parent: Library
-    ) -> None:
-        if depth > MAX_DEPTH:
+    def _read_nested(self, entry: Entry, path: str, stack: ExitStack, parent: _Parent) -> None:
+        if parent.depth > MAX_DEPTH:
             raise InvalidInput(f"expected at most {MAX_DEPTH} levels of jars inside jars, got {path}")
-        nested = open_zip(BytesIO(self._content(jar, entry, path, MAX_JAR_BYTES)), path)
-        if nested is None:
+        if entry.is_packed:
+            self._expand(entry, MAX_JAR_BYTES)
+        file = entry.open()
+        if file is None:
+            self._note_unread(entry, path, parent)
+            return
+        try:
+            container = open_container(stack.enter_context(file), path, MAX_TOTAL_BYTES, stack)
+        except Unreadable:
             self.damaged.append(path)
             return
-        name = entry.filename.rpartition("/")[2]
-        self._read_entries(stack.enter_context(nested), name, path, stack, depth, parent)
+        self._read_container(container, entry.name, path, stack, parent)
 
-    def _read_entries(
-        self, jar: ZipFile, name: str, path: str, stack: ExitStack, depth: int, parent: Library | None
+    def _note_unread(self, entry: Entry, path: str, parent: _Parent) -> None:
+        """Note what cannot be read, unless it is a link to a file that is read in its own place."""
+        if entry.link.rpartition("/")[2] not in parent.file_names:
+            self.damaged.append(path)
+
+    def _read_container(
+        self, container: Container, name: str, path: str, stack: ExitStack, parent: _Parent = _TOP
     ) -> None:
-        entries = [entry for entry in jar.infolist() if not entry.is_dir()]
-        self._count(len(entries))
-        origin = self._origin(jar, name, entries, parent)
-        if origin.is_kafka:
-            self.artifacts.append(KafkaArtifact(origin.library.name, origin.library.version, jar))
+        self._count(len(container.entries))
+        file_name = name.rpartition("/")[2]
+        origin = self._origin(container, file_name)
+        if container.is_jar and origin.is_kafka:
+            self.artifacts.append(KafkaArtifact(origin.library.name, origin.library.version, container.entries))
             return
         self.artifacts += (KafkaArtifact(*artifact) for artifact in origin.kafka)
-        self.libraries |= {origin.library, *origin.bundled.values()}
-        if origin.library.is_own:  # those of libraries are often left over from their own build
-            self.class_path.update(origin.class_path)
-        copies = tuple(self._copies([entry.filename for entry in entries], origin))
-        for entry in entries:
-            if entry.filename.endswith(_CLASSES):
-                self._add_entry(jar, entry, origin, copies)
-            elif entry.filename.endswith(_JARS):
-                self._read_nested(jar, entry, f"{path}!/{entry.filename}", stack, depth + 1, origin.library)
+        has_roots = any(_OWN_ROOTS.match(entry.name) for entry in container.entries)
+        is_own = not origin.library.is_agent and (has_roots or parent.owns(name, origin.library))
+        jar = Jar(file_name, origin, is_own=is_own, has_roots=has_roots)
+        self._jars.append(jar)
+        self._ownership.add_command(container.command)
+        copies = tuple(self._copies([entry.name for entry in container.entries], jar))
+        file_names = frozenset(entry.name.rpartition("/")[2] for entry in container.entries)
+        jar.has_jars = any(entry.name.endswith(_ARCHIVES) for entry in container.entries)
+        inside = _Parent(jar, parent.depth + (container.is_jar or parent is not _TOP), file_names)
+        for entry in container.entries:
+            below = f"{path}{'!' if container.is_jar else ''}/{entry.name}"
+            if entry.name.endswith(_CLASSES):
+                self._add_entry(entry, below, jar, copies if container.is_jar else None, inside)
+            elif entry.name.endswith(_ARCHIVES):
+                self._read_nested(entry, below, stack, inside)
+            elif entry.name.endswith((*_UNREAD, "/")):
+                self.damaged.append(below)
+            elif not container.is_jar and entry.size <= _MAX_SCRIPT_BYTES and SCRIPT.fullmatch(entry.name):
+                self._ownership.add_command(self._text(entry))
 
-    def _origin(self, jar: ZipFile, name: str, entries: list[ZipInfo], parent: Library | None) -> JarOrigin:
+    def _origin(self, container: Container, name: str) -> JarOrigin:
+        if not container.is_jar:
+            return JarOrigin(Library(name_without_version(name)))
         poms, manifest, kafka = list[dict[str, str]](), dict[str, str](), list[tuple[str, str]]()
-        for entry in entries:
-            if not entry.filename.startswith(_DESCRIPTIONS):
+        scala = ""
+        for entry in container.entries:
+            if entry.name == _SCALA_PROPERTIES:
+                scala = parse_pom(self._text(entry)).get("version.number", "")
+            elif not entry.name.startswith(_DESCRIPTIONS):
                 continue
-            if POM.fullmatch(entry.filename):
-                poms.append(parse_pom(self._text(jar, entry)))
-            elif entry.filename == MANIFEST:
-                manifest = parse_manifest(self._text(jar, entry))
-            elif artifact := _KAFKA_VERSIONS.get(entry.filename):
-                kafka.append((artifact, parse_pom(self._text(jar, entry)).get("version", "")))
-        jar_description = jar_origin(name, poms, manifest, parent=parent)
-        return evolve(jar_description, kafka=tuple(dict.fromkeys((*jar_description.kafka, *kafka))))
+            elif POM.fullmatch(entry.name):
+                poms.append(parse_pom(self._text(entry)))
+            elif entry.name == MANIFEST:
+                manifest = parse_manifest(self._text(entry))
+            elif artifact := _KAFKA_VERSIONS.get(entry.name):
+                kafka.append((artifact, parse_pom(self._text(entry)).get("version", "")))
+        described = jar_origin(name, poms, manifest)
+        bundled = {**described.bundled, "scala/": Library("scala-library", scala)} if scala else described.bundled
+        return evolve(described, kafka=tuple(dict.fromkeys((*described.kafka, *kafka))), bundled=bundled)
 
-    def _copies(self, names: list[str], origin: JarOrigin) -> Iterator[str]:
+    def _copies(self, names: list[str], jar: Jar) -> Iterator[str]:
         """Yield the folders that have Kafka's classes under another package (maven-shade, Gradle's shadow)."""
         present = {*names}
         for artifact, (first, *others) in _COPIES.items():
             for name in names:
                 folder = name.removesuffix(f"{first}.class")
                 if folder not in {name, _KAFKA} and all(f"{folder}{other}.class" in present for other in others):
-                    self.relocated.setdefault(_CLASS_ROOTS.sub("", folder), (artifact, origin.library))
+                    self.relocated.setdefault(_CLASS_ROOTS.sub("", folder), (artifact, jar.origin.library))
                     yield folder
 
-    def _add_entry(self, jar: ZipFile, entry: ZipInfo, origin: JarOrigin, copies: tuple[str, ...]) -> None:
-        path, version = entry.filename, 0
-        if variant := _VERSIONS.match(path):
-            if not origin.has_versions:
-                return  # Java does not look there
-            version, path = int(variant[1]), path[variant.end() :]
-        name = _CLASS_ROOTS.sub("", path, count=1).rpartition(".")[0]
-        is_copy = any(entry.filename.startswith(folder) for folder in copies)
-        is_bundled = bool(origin.kafka) and name.startswith(_KAFKA)
-        if name.rpartition("/")[2] not in _NO_CLASSES and not (_is_kafkas(name) or is_bundled or is_copy):
-            self._add(self._content(jar, entry), _Place(jar, entry, origin, version))
+    def _add_entry(self, entry: Entry, path: str, jar: Jar, copies: tuple[str, ...] | None, parent: _Parent) -> None:
+        """Add a class; ``copies`` is None for loose files, whose paths do not begin with the package."""
+        name, version, in_root = entry.name, 0, False
+        if copies is not None:
+            if variant := _VERSIONS.match(name):
+                if not jar.origin.has_versions:
+                    return  # Java does not look there
+                version, name = int(variant[1]), name[variant.end() :]
+            in_root = _OWN_ROOTS.match(name) is not None
+            name = _CLASS_ROOTS.sub("", name, count=1)
+            is_copy = any(entry.name.startswith(folder) for folder in copies)
+            class_name = name.rpartition(".")[0]
+            is_bundled = bool(jar.origin.kafka) and name.startswith(_KAFKA)
+            if _is_kafkas(class_name) or is_bundled or is_copy:
+                return
+        if name.rpartition("/")[2].partition(".")[0] in _NO_CLASSES:
+            return
+        self._expand(entry, MAX_FILE_BYTES)
+        content = entry.content()
+        if content is None:
+            self._note_unread(entry, path, parent)
+        else:
+            self._add(content, _Place(entry, path, jar, in_root, version))
 
-    def _content(self, jar: ZipFile, entry: ZipInfo, name: str = "", limit: int = MAX_FILE_BYTES) -> bytes:
-        """Return the content of an entry; empty if it is damaged."""
-        if entry.file_size > limit:
-            raise InvalidInput(f"expected at most {limit:,} bytes, got {entry.filename} with {entry.file_size:,}")
-        self._bytes += entry.file_size
+    def _expand(self, entry: Entry, limit: int) -> None:
+        """Count what is going to be read."""
+        if entry.size > limit:
+            raise InvalidInput(f"expected at most {limit:,} bytes, got {entry.name} with {entry.size:,}")
+        self._bytes += entry.size
         if self._bytes > MAX_TOTAL_BYTES:
             raise InvalidInput(f"expected archives that expand to at most {MAX_TOTAL_BYTES:,} bytes, got more")
-        content = entry_content(jar, entry)
-        if content is None and not name:
-            self.damaged.append(entry.filename)
-        return content or b""
 
     def _count(self, entries: int) -> None:
         self._entries += entries
         if self._entries > MAX_ENTRIES:
             raise InvalidInput(f"expected at most {MAX_ENTRIES:,} entries in all archives, got more")
 
-    def _text(self, jar: ZipFile, entry: ZipInfo) -> str:
-        return self._content(jar, entry).decode("utf-8", "replace")
+    def _text(self, entry: Entry) -> str:
+        self._expand(entry, MAX_FILE_BYTES)
+        content = entry.content()
+        if content is None:
+            self.damaged.append(entry.name)
+        return (content or b"").decode("utf-8", "replace")
 
     def _add(self, content: bytes, place: _Place) -> None:
         """Add a class, unless it is damaged or one of Kafka's own."""
-        if not content:
-            return
         self.seen += 1
         try:
             header = read_header(content)
         except InvalidClass:
-            self.damaged.append(_name_of(place))
+            self.damaged.append(place.path)
             return
         if _is_kafkas(header.name):
             self.seen -= 1
@@ -329,9 +401,37 @@ class Archives:
         self._all.setdefault(header.name, []).append(
             _Seen(header, place, any(mention in content for mention in _MENTIONS))
         )
-        if not place.version:
-            library = place.origin.library
-            self.java[library] = max(self.java.get(library, 0), header.java)
+        place.jar.has_classes = True
+        if (place.in_root or not place.jar.has_roots) and (root := root_of(header.name)):
+            place.jar.roots.add(root)
+
+    def _decide_own(self) -> None:
+        """Decide which classes are the application's own, now that all are known."""
+        self._ownership.decide(
+            self._jars, {name: [seen.place.jar for seen in variants] for name, variants in self._all.items()}
+        )
+        for name, variants in self._all.items():
+            is_own = False
+            for variant in variants:
+                library = self._library(variant.place, name)
+                is_own |= library.is_own
+                variant.place.jar.is_own |= library.is_own
+                if not variant.place.version:
+                    jar_library = evolve(variant.place.jar.origin.library, is_own=library.is_own)
+                    self.java[jar_library] = max(self.java.get(jar_library, 0), variant.header.java)
+            self.own_classes += is_own
+        present = {jar.name for jar in self._jars}
+        for jar in self._jars:
+            if jar.has_classes or not jar.has_jars:
+                self.libraries |= {jar.library, *jar.origin.bundled.values()}
+            if jar.is_own:  # those of libraries are often left over from their own build
+                self.class_path.update(path for path in jar.origin.class_path if path.rpartition("/")[2] not in present)
+        if self._ownership.unmatched:
+            patterns = ", ".join(sorted(self._ownership.unmatched))
+            raise InvalidInput(f"--own: expected the name of a jar, a package or a class in the files, got {patterns}")
+
+    def _library(self, place: _Place, name: str) -> Library:
+        return self._ownership.library_of(place.jar, name, in_root=place.in_root)
 
     def _relevant(self) -> Iterator[ApplicationClass]:
         """Yield the classes from which a reference can lead to one of Kafka's, each variant of one."""
@@ -346,14 +446,14 @@ class Archives:
                 if variant.place.version < newest:
                     continue
                 if variant.is_about_kafka or not derived.isdisjoint(variant.header.named):
-                    class_file = self._read(variant.place)
+                    class_file = _read(variant.place)
                     if class_file is None:
-                        self.damaged.append(_name_of(variant.place))
+                        self.damaged.append(variant.place.path)
                         continue
                     references = (
                         ref for ref in class_file.references if ref.owner.startswith(_REFERRED) or ref.owner in derived
                     )
-                    library = variant.place.origin.library_of(class_file.name)
+                    library = self._library(variant.place, class_file.name)
                     yield ApplicationClass(evolve(class_file, references=frozenset(references)), library)
 
     def _derived(self) -> set[str]:
@@ -374,22 +474,17 @@ class Archives:
                 waiting += subtypes[name]
         return derived
 
-    def _read(self, place: _Place, *, with_references: bool = True) -> ClassFile | None:
-        """Read a class again; None if it is damaged."""
-        archive = place.archive
-        if isinstance(archive, Path):
-            content: bytes | None = read_input(archive)
-        else:
-            assert place.entry is not None
-            content = entry_content(archive, place.entry)
-        try:
-            return read_class(content or b"", with_references=with_references)
-        except InvalidClass:
-            return None
+
+def _read(place: _Place, *, with_references: bool = True) -> ClassFile | None:
+    return _read_class(place.entry, with_references=with_references)
 
 
-def _name_of(place: _Place) -> str:
-    return str(place.archive) if place.entry is None else place.entry.filename
+def _read_class(entry: Entry, *, with_references: bool = True) -> ClassFile | None:
+    """Read a class again; None if it is damaged."""
+    try:
+        return read_class(entry.content() or b"", with_references=with_references)
+    except InvalidClass:
+        return None
 
 
 def _is_kafkas(name: str) -> bool:

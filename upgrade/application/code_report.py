@@ -145,15 +145,21 @@ def _by_class(referrers_by_class: Mapping[str, tuple[Referrer, ...]]) -> list[di
     ]
 
 
-def judge_code(paths: Sequence[Path], origin: Release, target: Release) -> CodeReport:
+def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Sequence[str] = ()) -> CodeReport:
     """Read the class files of an application and compare them with two releases.
+
+    Args:
+        paths: Jars, tars, images of containers, class files and folders.
+        origin: The release that the application leaves.
+        target: The release that it goes to.
+        own: What the user says is the application's own: names of jars, packages or classes, with ``*``.
 
     Raises:
         UpgradeError: A path cannot be read, or Kafka has not published a release.
     """
     needed_java = java_level(target)
     try:
-        with Archives(paths, needed_java) as archives:
+        with Archives(paths, needed_java, own) as archives:
             scala = _scala(archives)
             old, new = _code(origin, scala), _code(target, scala)
             linkage = check_references(archives.classes, old, new, archives.find)

@@ -98,7 +98,8 @@ def code_facts(
     if named := [name for class_name in CLEAN_UP_CLASSES for name in archives.own_classes_naming(class_name)]:
         own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
     borrowed = MISSING_LIBRARY if target.name in archives.kafka.get(STREAMS, ()) else BORROWED_LIBRARY
-    own[borrowed] = tuple(_borrowed(archives, origin, target))
+    own[borrowed] = tuple(_borrowed(archives, origin, target, archives.own_classes_naming, "your class"))
+    by_libraries[borrowed] = tuple(_borrowed(archives, origin, target, archives.unclear_classes_naming, "class"))
     setter = [problem for problem in report.new_problems if problem.owner == _SETTER]
     return CodeFacts(
         source,
@@ -112,21 +113,23 @@ def code_facts(
         ),
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
-        has_own_classes=any(library.is_own for library in archives.java),
-        unread=tuple(archives.damaged),
+        has_own_classes=archives.own_classes > 0,
+        unread=archives.unread,
     )
 
 
-def _borrowed(archives: Archives, origin: Release, target: Release) -> Iterator[str]:
-    """Yield the own classes that use a library which only the release that the application leaves brings.
+def _borrowed(
+    archives: Archives, origin: Release, target: Release, naming: Callable[[tuple[str, ...]], list[str]], what: str
+) -> Iterator[str]:
+    """Yield the classes that use a library which only the release that the application leaves brings.
 
     If the files have the release that it goes to, a library that is there is the application's own.
     """
     has_target = target.name in archives.kafka.get(STREAMS, ())
     present = {library.name for library in archives.libraries} | archives.kafka.keys() if has_target else set[str]()
     for artifact, packages in left_out(needed_by(origin), needed_by(target)):
-        for name in archives.own_classes_naming(packages) if artifact not in present else ():
-            yield f"your class {java_name(name)} refers to {artifact}, which Kafka Streams {target} does not bring"
+        for name in naming(packages) if artifact not in present else ():
+            yield f"{what} {java_name(name)} refers to {artifact}, which Kafka Streams {target} does not bring"
 
 
 def _lacking_of_rocksdb(classes: Iterable[ApplicationClass], origin: Release, target: Release) -> Iterator[Lacking]:

@@ -12,12 +12,15 @@ KAFKA_GROUP: Final = "org.apache.kafka"
 POM: Final = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
 MANIFEST: Final = "META-INF/MANIFEST.MF"
 _FILE_NAME: Final = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.\w+")
+_EXTENSION: Final = re.compile(r"(\.tar)?\.\w+$")
 _KAFKA_ARTIFACT: Final = re.compile(
     r"kafka_2\.1\d|connect-(api|json|runtime|transforms|file|mirror(-client)?|basic-auth-extension)|kafka-(clients|"
     r"streams(-scala_2\.1\d|-test-utils)?|(share-|group-|transaction-)?coordinator(-common|-api)?|log4j-appender|metadata|"
     r"raft|server(-common)?|storage(-api)?|tools(-api)?)"
 )
 """Artifacts that Kafka releases together: all are replaced by those of TO, and most have no POM inside."""
+_DESCRIBES: Final = frozenset({"Bundle-SymbolicName", "Implementation-Title", "Automatic-Module-Name"})
+"""Attributes of manifests that publishers give to a library."""
 _QUARKUS_PREFIX: Final = f"{KAFKA_GROUP}."
 """Quarkus names a file GROUP.ARTIFACT-VERSION.jar."""
 
@@ -55,6 +58,10 @@ class JarOrigin:
     """A multi-release jar."""
     class_path: tuple[str, ...] = ()
     """The further jars that its manifest names."""
+    main_class: str = ""
+    """The class that it starts."""
+    is_described: bool = False
+    """It says by POM or manifest whose it is."""
 
     def library_of(self, name: str) -> Library:
         """Return the library of a class."""
@@ -62,18 +69,15 @@ class JarOrigin:
         return self.bundled[max(folders, key=len)] if folders else self.library
 
 
-def jar_origin(
-    file_name: str, poms: Iterable[Mapping[str, str]], manifest: Mapping[str, str], *, parent: Library | None = None
-) -> JarOrigin:
-    """Tell where the classes of a jar come from.
+def jar_origin(file_name: str, poms: Iterable[Mapping[str, str]], manifest: Mapping[str, str]) -> JarOrigin:
+    """Tell where the classes of a jar come from; whether it is the application's own is not told here.
 
     Args:
         file_name: The name of its file.
         poms: The ``pom.properties`` in it: more than one in a shaded jar.
         manifest: Its main attributes.
-        parent: The library of the jar that it is in; None for a jar that the user names, which is the application.
 
-    >>> jar_origin("spring-kafka-2.7.1.jar", [], {}, parent=Library("orders")).library
+    >>> jar_origin("spring-kafka-2.7.1.jar", [], {}).library
     Library(name='spring-kafka', version='2.7.1', is_own=False, group='', is_agent=False)
     """
     libraries = [
@@ -89,15 +93,26 @@ def jar_origin(
         for bundled in sorted(libraries, key=lambda bundled: bundled.name, reverse=True)
         if bundled.group not in {"", library.group}
     }
-    is_own = not is_agent and (parent is None or _is_part_of(library, parent))
     return JarOrigin(
-        evolve(library, is_own=is_own, is_agent=is_agent),
+        evolve(library, is_agent=is_agent),
         others,
         kafka,
         _KAFKA_ARTIFACT.fullmatch(library.name) is not None or (bool(kafka) and len(libraries) == 1),
         manifest.get("Multi-Release", "").lower() == "true",
         tuple(manifest.get("Class-Path", "").split()),
+        (manifest.get("Start-Class") or manifest.get("Main-Class", "")).replace(".", "/"),
+        bool(libraries) or not _DESCRIBES.isdisjoint(manifest),
     )
+
+
+def name_without_version(file_name: str) -> str:
+    """Return the name of an application that the name of a jar, an archive or a folder tells.
+
+    >>> name_without_version("orders-1.0.tar.gz"), name_without_version("orders"), name_without_version("orders.jar")
+    ('orders', 'orders', 'orders')
+    """
+    match = _FILE_NAME.fullmatch(file_name) or _FILE_NAME.fullmatch(f"{file_name}.d")
+    return match["name"].removeprefix(_QUARKUS_PREFIX) if match else _EXTENSION.sub("", file_name)
 
 
 def _library(file_name: str, libraries: list[Library], manifest: Mapping[str, str]) -> Library:
@@ -112,12 +127,6 @@ def _library(file_name: str, libraries: list[Library], manifest: Mapping[str, st
     title = manifest.get("Implementation-Title") or manifest.get("Bundle-SymbolicName")
     version = manifest.get("Implementation-Version") or manifest.get("Bundle-Version", "")
     return Library(title.partition(";")[0], version) if title and version else Library(file_name)
-
-
-def _is_part_of(library: Library, parent: Library) -> bool:
-    """Whether a jar inside another one is a module of the same application."""
-    has_group = parent.is_own and bool(library.group) and library.group == parent.group
-    return has_group or (parent.is_own and library.name == parent.name)
 
 
 def parse_manifest(text: str) -> dict[str, str]:

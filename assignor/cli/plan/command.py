@@ -118,8 +118,15 @@ _MAX_COLUMNS: Final = 120
     type=click.Path(exists=True, path_type=Path),
     multiple=True,
     metavar="PATH",
-    help="A jar, a class file or a folder of the application: which classes and members of Kafka it loses. For "
-    "several paths, several times.",
+    help="A jar, a tar, an image (docker save), a class file or a folder of the application: which classes and "
+    "members of Kafka it loses. For several paths, several times.",
+)
+@click.option(
+    "--own",
+    multiple=True,
+    metavar="PATTERN",
+    help="Which jars (orders-*.jar), packages or classes (com.example) of --app are the application's own, if names, "
+    "manifests and packages do not tell it. For several, several times.",
 )
 @protocol_options
 @ASSUME
@@ -144,6 +151,7 @@ def plan(
     without: str | None,
     topology: Path | None,
     code: tuple[Path, ...],
+    own: tuple[str, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
     libraries: tuple[str, ...],
@@ -219,6 +227,8 @@ def plan(
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
     if brokers and (without or topology or code or libraries or protocol.settings_file):
         raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
+    if own and not code:
+        raise click.UsageError("--own needs --app")
     protocol.check()
     if brokers and protocol.group_name:
         raise click.UsageError("--group is for a Streams group; brokers have none")
@@ -250,7 +260,7 @@ def plan(
             )
             if protocol.to_protocol and origin:
                 if code:
-                    application = evolve(application, code=judge_code(code, origin.release, target.release))
+                    application = evolve(application, code=judge_code(code, origin.release, target.release, own))
                 protocol_plan = plan_protocol(origin, target, protocol, application, absent=reliances, offline=offline)
                 _print_protocol_plan(protocol_plan, output=output, verbose=verbose)
                 return
@@ -263,7 +273,7 @@ def plan(
                 return
             options = GroupOptions.of(context, of_a_group, application)
             if code:
-                application = evolve(application, code=judge_code(code, ends[0].release, target.release))
+                application = evolve(application, code=judge_code(code, ends[0].release, target.release, own))
             planned = plan_for(application, *ends, offline=offline)
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:

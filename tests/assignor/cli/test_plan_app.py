@@ -44,13 +44,13 @@ def test_a_class_that_is_gone_makes_the_plan_unsafe(run):
 
     assert 1 == result.exit_code
     assert "2.8.2 to 4.3.1: unsafe: the code refers to what 4.3.1 lacks, see below" == lines[0]
+    assert any(line.startswith("- 1 files cannot be read: ") and line.endswith("classes/B.class") for line in lines)
     for line in (
         "- NoClassDefFoundError: org.apache.kafka.streams.processor.PartitionGrouper: there is no such class; "
         "your class com.example.Orders and 1 more",
         "- internal classes of Kafka that are still there: 1 (-v)",
         "- of other artifacts of Kafka, which are not looked up: org.apache.kafka.connect.json.JsonSerializer",
         "- kafka-clients in the files: 2.8.1",
-        "- 1 files cannot be read: BOOT-INF/classes/B.class",
         "- not seen: reflection, native images, names of metrics, and whether a line ever runs",
     ):
         assert line in lines
@@ -137,7 +137,7 @@ def test_copies_signatures_libraries_and_java_have_lines(run):
     entries = {
         "A.class": ClassBytes("A").method("x", f"(L{GONE};)V").makes(STREAMS + "Topology").bytes(),
         "lib/x-1.jar": jar(copy),
-        "lib/zstd-jni-1.3.0-1.jar": jar({}),
+        "lib/zstd-jni-1.3.0-1.jar": jar({"Z.class": ClassBytes("Z").bytes()}),
     }
     text = run("2.8", "4.3", entries=entries).output
 
@@ -171,6 +171,7 @@ def test_code_without_kafka_loses_nothing(run):
         (("2.8", "4.3"), "expected a jar, a class file or a folder"),
         (("--brokers", "2.8", "4.3"), "--app are for a Streams group"),
         (("4.3", "4.3"), "--config and --app need two releases"),
+        (("2.8", "4.3", "--own", "x"), "expected a jar, a class file or a folder"),
     ],
 )
 def test_what_cannot_be_read_or_compared_is_refused(run, arguments, message):
@@ -178,6 +179,12 @@ def test_what_cannot_be_read_or_compared_is_refused(run, arguments, message):
 
     assert 2 == result.exit_code
     assert message in " ".join(result.output.split())
+
+
+def test_own_needs_code_and_something_that_fits(run):
+    assert "--own needs --app" in CliRunner().invoke(plan, ["2.8", "4.3", "--own", "x"]).output
+    assert "--own: expected the name of a jar" in run("2.8", "4.3", "--own", "x", entries=FAT).output
+    assert "library orders.jar com.example.Orders" in run("2.8", "4.3", "-v", "--own", "org.s", entries=FAT).output
 
 
 def test_a_file_that_cannot_be_opened_is_refused(run, monkeypatch):
