@@ -41,6 +41,11 @@ _RESETS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """Where to start without a committed offset, by the value of ``auto.offset.reset``."""
 
+_REFUSALS: Final = frozenset(
+    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+)
+"""Errors of committed offsets that the user has to know (Java: ``OffsetFetchResponseHandler``)."""
+
 _MANY_PARTITIONS: Final = 100
 """With more partitions it takes longer to ask for the position of each than to look at each record of a batch."""
 
@@ -83,6 +88,7 @@ class RecordFetcher(TaskRebalanceListener):
         self._reset = _RESETS[config[RESET]]
         # Assigned, but not read yet: the offset to start at, None as long as it is unknown.
         self._unpositioned: dict[PartitionKey, int | None] = {}
+        self._refused: KafkaError | None = None  # why committed offsets are not told, raised by the next fetch
         self._places: dict[PartitionKey, int] = {}  # where to read, if no later position is known
 
     # -- TaskRebalanceListener ----------------------------------------------------------------------------------------
@@ -164,12 +170,17 @@ class RecordFetcher(TaskRebalanceListener):
         transaction, and so reads every record of the partition again.
         """
         if unknown := [TopicPartition(*name) for name, offset in self._unpositioned.items() if offset is None]:
-            with suppress(KafkaException):
+            try:
                 for committed in self.consumer.committed(unknown, timeout=_OFFSETS_TIMEOUT_SECONDS):
                     if committed.error is None:
                         self._unpositioned[partition_key(committed)] = (
                             committed.offset if committed.offset >= 0 else self._reset
                         )
+                    elif committed.error.code() in _REFUSALS:
+                        self._refused = committed.error
+            except KafkaException as error:
+                if error.args[0].code() in _REFUSALS:
+                    self._refused = error.args[0]
         placed = {name: offset for name, offset in self._unpositioned.items() if offset is not None}
         if not placed:
             return
@@ -247,6 +258,9 @@ class RecordFetcher(TaskRebalanceListener):
     def _assign_remaining(self) -> None:
         if self._unpositioned:
             self._assign_positions()
+        refused, self._refused = self._refused, None
+        if refused is not None:
+            raise KafkaException(refused)
 
     def idle(self, seconds: float) -> None:
         """Return no record for so many seconds."""

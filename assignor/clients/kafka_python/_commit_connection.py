@@ -95,4 +95,4 @@ class CommitConnection:
     ) -> Iterable[int]:
         """Commit, and return the error codes."""
         request = _offset_commit.encode_request(connection.config["client_id"], *identity, offsets)
-        return _offset_commit.error_codes(exchange(socket, request))
+        return _offset_commit.error_codes(exchange(socket, request), len(offsets))

@@ -8,6 +8,7 @@ kafka-python and 27.7 in kio 0.6.5. A test compares these bytes with those of ka
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 API_KEY: Final = 8
@@ -48,14 +49,21 @@ def encode_request(
     return len(request).to_bytes(4) + request
 
 
-def error_codes(response: bytes) -> Iterator[int]:
-    """Yield the error code of each partition; the response begins with its correlation id."""
+def error_codes(response: bytes, partitions: int) -> list[int]:
+    """Return the error code of each partition; the response begins with its correlation id.
+
+    ``ValueError`` if it is not whole, or is about another number of partitions.
+    """
+    return _checked(_error_codes(response), partitions)
+
+
+def _error_codes(response: bytes) -> Iterator[int]:
     position = 8  # the throttle time is in between
     topics, position = _int32(response, position)
     for _ in range(topics):
-        partitions, position = _int32(response, position + 2 + int.from_bytes(response[position : position + 2]))
+        partitions, position = _int32(response, position + 2 + _number(response, position, 2))
         for _ in range(partitions):
-            yield int.from_bytes(response[position + 4 : position + 6])
+            yield _number(response, position + 4, 2)
             position += 6
 
 
@@ -86,15 +94,19 @@ def encode_epoch_request(
     return len(request).to_bytes(4) + request
 
 
-def epoch_error_codes(response: bytes) -> Iterator[int]:
-    """Yield the error code of each partition; the response begins with its correlation id."""
+def epoch_error_codes(response: bytes, partitions: int) -> list[int]:
+    """Return what `error_codes` does."""
+    return _checked(_epoch_error_codes(response), partitions)
+
+
+def _epoch_error_codes(response: bytes) -> Iterator[int]:
     position = _after_tags(response, 4) + 4  # the throttle time
     topics, position = _read_uvarint(response, position)
     for _ in range(topics - 1):
         length, position = _read_uvarint(response, position)
         partitions, position = _read_uvarint(response, position + length - 1)
         for _ in range(partitions - 1):
-            yield int.from_bytes(response[position + 4 : position + 6])
+            yield _number(response, position + 4, 2)
             position = _after_tags(response, position + 6)
         position = _after_tags(response, position)
 
@@ -116,9 +128,9 @@ def _read_uvarint(data: bytes, position: int) -> tuple[int, int]:
     """Return a number and the position behind it."""
     value = shift = 0
     while True:
-        value |= (data[position] & 0x7F) << shift
-        position += 1
-        if data[position - 1] < 0x80:
+        byte, position = _number(data, position, 1), position + 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
             return value, position
         shift += 7
 
@@ -143,4 +155,18 @@ def _string(text: str) -> bytes:
 
 def _int32(data: bytes, position: int) -> tuple[int, int]:
     """Return a number and the position behind it."""
-    return int.from_bytes(data[position : position + 4]), position + 4
+    return _number(data, position, 4), position + 4
+
+
+def _number(data: bytes, position: int, size: int) -> int:
+    if len(data) < position + size:
+        raise ValueError(f"expected {size} bytes at {position} of an answer, got an end at {len(data)}")
+    return int.from_bytes(data[position : position + size])
+
+
+def _checked(codes: Iterator[int], partitions: int) -> list[int]:
+    """Return the codes: no result of a partition is no success."""
+    results = list(islice(codes, partitions + 1))
+    if len(results) != partitions:
+        raise ValueError(f"expected a result for {partitions} partitions, got {len(results)}")
+    return results

@@ -9,7 +9,7 @@ there and does not fail in a rebalance.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from functools import wraps
 from typing import Any, Final, Protocol
 
@@ -22,6 +22,7 @@ from kafka.errors import (
     KafkaError,
     KafkaProtocolError,
     RebalanceInProgressError,
+    UnknownTopicOrPartitionError,
 )
 from kafka.protocol.admin import (
     DescribeConfigsRequest,
@@ -93,6 +94,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator._generation.has_member_id",
     "_coordinator._generation.is_lost",
     "_coordinator._handle_offset_commit_response",
+    "_coordinator._handle_offset_fetch_response",
     "_coordinator._join_task",
     "_coordinator._manager._net.call_later",
     "_coordinator._manager.call_soon",
@@ -107,6 +109,7 @@ PRIVATE_NAMES: Final = (
     "_coordinator._process_sync_group_response",
     "_coordinator._send_heartbeat_request",
     "_coordinator._send_offset_commit_request",
+    "_coordinator._send_offset_fetch_request",
     "_coordinator.commit_offsets_async",
     "_coordinator.completed_offset_commits.appendleft",
     "_coordinator.completed_offset_commits.popleft",
@@ -132,6 +135,8 @@ PRIVATE_NAMES: Final = (
 )
 """Attributes of a ``KafkaConsumer``, also those that are only assigned; the last name may be a key of a dictionary."""
 
+_FIRST_WITH_GROUPS: Final = 8
+"""The version of OffsetFetch that has several groups."""
 _OVERDUE_SECONDS: Final = 0.1
 """The least wait of a round of ``poll`` for records."""
 
@@ -352,6 +357,7 @@ def hook_session(
     deliver.
     """
     coordinator = consumer._coordinator
+    _require_answers(coordinator)
     send_heartbeat, reset = coordinator._send_heartbeat_request, coordinator.reset_generation
     process_sync = _without_null(coordinator._process_sync_group_response, also_of_errors=False)
     handle_commit = coordinator._handle_offset_commit_response
@@ -399,6 +405,49 @@ def hook_session(
     coordinator._send_heartbeat_request = _reporting_fence(sending_heartbeat, on_fenced)
     coordinator._handle_offset_commit_response = committed
     coordinator._do_join_and_sync_async = _reporting_fence(joining, on_fenced)
+
+
+def _require_answers(coordinator: Any) -> None:
+    """Make an answer that lacks a partition an error, and one of OffsetFetch that says that the partition is unknown.
+
+    3.0.12 takes the one and the other for "no committed offset", and a commit that is not answered for made.
+    """
+    fetch, handle_fetch = coordinator._send_offset_fetch_request, coordinator._handle_offset_fetch_response
+    handle_commit = coordinator._handle_offset_commit_response
+    answered = set[tuple[str, int]]()
+
+    @wraps(handle_fetch)
+    def handling_fetch(response: Any) -> Any:
+        nonlocal answered
+        groups = response.groups if response.API_VERSION >= _FIRST_WITH_GROUPS else [response]
+        rows = [(topic.name, row) for group in groups for topic in group.topics for row in topic.partitions]
+        answered = {(topic, row.partition_index) for topic, row in rows}
+        for topic, row in rows:
+            if row.error_code == UnknownTopicOrPartitionError.errno:
+                raise KafkaProtocolError(f"the coordinator does not know partition {row.partition_index} of {topic}")
+        return handle_fetch(response)
+
+    @wraps(fetch)
+    async def fetching(partitions: Any) -> Any:
+        offsets = await fetch(partitions)
+        _require_all(partitions, answered, "OffsetFetch")  # no other answer comes in between
+        return offsets
+
+    @wraps(handle_commit)
+    def handling_commit(offsets: Any, send_time: float, response: Any) -> None:
+        handle_commit(offsets, send_time, response)
+        rows = [(topic.name, row.partition_index) for topic in response.topics for row in topic.partitions]
+        _require_all(offsets, rows, "OffsetCommit")
+
+    coordinator._send_offset_fetch_request = fetching
+    coordinator._handle_offset_fetch_response = handling_fetch
+    coordinator._handle_offset_commit_response = handling_commit
+
+
+def _require_all(asked: Iterable[tuple[str, int]], answered: Collection[tuple[str, int]], request: str) -> None:
+    if missing := {tuple(partition) for partition in asked}.difference(answered):
+        topic, number = min(missing)
+        raise KafkaProtocolError(f"expected partition {number} of {topic} in the answer to {request}, got none")
 
 
 def _without_null(process: Callable[..., Any], *, also_of_errors: bool = True) -> Callable[..., Any]:

@@ -30,6 +30,8 @@ SESSION_TIMEOUT_KEY: Final = "streams.session.timeout.ms"
 """The group's configuration at the brokers."""
 
 _RETRIABLE_CODES: Final = frozenset({14, 15, 16})  # COORDINATOR_LOAD_IN_PROGRESS, _NOT_AVAILABLE, NOT_COORDINATOR
+_SAID_OF_TOPICS: Final = frozenset({0, 3})  # it exists, or not
+_NO_ANSWER: Final = -1  # UNKNOWN_SERVER_ERROR
 _COMMIT_SECONDS: Final = 10.0
 _GROUP_RESOURCE: Final = 32  # DescribeConfigs' type of resource
 _CORRELATION_ID: Final = bytes(4)  # always the same: one request at a time
@@ -90,14 +92,23 @@ class GroupCoordinator:
         group, epoch, member_id = identity
         request = _offset_commit.encode_epoch_request(self.client_id, group, epoch, member_id, offsets)
         answer = self._exchange(connection, request, seconds)
-        return next(filter(None, _offset_commit.epoch_error_codes(answer)), 0)
+        try:
+            codes = _offset_commit.epoch_error_codes(answer, len(offsets))
+        except ValueError as error:
+            self.forget()
+            raise CoordinatorUnavailable(f"{connection.server}: {error}") from error
+        return next(filter(None, codes), 0)
 
     def partition_counts(self, topics: Iterable[str], seconds: float) -> dict[str, int]:
-        """Return the number of partitions of each topic that exists."""
+        """Return the number of partitions of each topic that exists; another error of a topic is no answer."""
         deadline = Deadline(seconds)
         wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(topics)]
         answer = self._send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
-        return {topic.name: len(topic.partitions) for topic in answer.topics if not topic.error_code}
+        described = {topic.name: topic for topic in answer.topics}
+        for name in sorted(topics):
+            if (code := described[name].error_code if name in described else _NO_ANSWER) not in _SAID_OF_TOPICS:
+                raise CoordinatorUnavailable(f"{name}: {for_code(code).message}")
+        return {name: len(topic.partitions) for name, topic in described.items() if not topic.error_code}
 
     def session_timeout_ms(self, seconds: float) -> int | None:
         """Return the group's session timeout; None if this user may not read it, or the broker does not tell it."""
@@ -218,4 +229,4 @@ class _EpochCommitConnection(CommitConnection):
         offsets: Mapping[tuple[str, int], tuple[int, str]],
     ) -> Iterable[int]:
         request = _offset_commit.encode_epoch_request(self._coordinator.client_id, *identity[:3], offsets)
-        return _offset_commit.epoch_error_codes(connection.exchange(request, _COMMIT_SECONDS))
+        return _offset_commit.epoch_error_codes(connection.exchange(request, _COMMIT_SECONDS), len(offsets))

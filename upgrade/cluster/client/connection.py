@@ -218,13 +218,16 @@ class Connection:
             for topic in answer.topics
             for partition in topic.partitions
             if partition.leader_id < 0 or set(partition.replica_nodes) - set(partition.isr_nodes)
-        )
+        ) + sorted(topic.name for topic in answer.topics if topic.error_code)
         addresses = {broker.node_id: node_address(broker) for broker in answer.brokers}
         return ReplicaState(addresses, tuple(missing), frozenset(topic.name for topic in answer.topics))
 
     def describe_stored_topics(self, deadline: Deadline) -> frozenset[str]:
         """Request the topics that a broker stores (DescribeLogDirs), also those that this user may not describe."""
         answer = self._request(DescribeLogDirsRequest, deadline, topics=None)
+        for folder in answer.results:
+            if refused := _error_of(folder):
+                raise refused
         return frozenset(topic.name for folder in answer.results for topic in folder.topics) - {_METADATA_TOPIC}
 
     def describe_quorum(self, deadline: Deadline) -> QuorumState:

@@ -206,15 +206,20 @@ class GroupLookup:
         wanted = {request.group: {*request.partitions, *committed[request.group].committed} for request in requests}
         for request in requests:
             if request.reads_changelogs:
-                wanted[request.group] |= self._changelogs(admin, request, deadline)
+                try:
+                    wanted[request.group] |= self._changelogs(admin, request, deadline)
+                except KafkaException as error:
+                    known = committed[request.group]
+                    failures = (*known.failures, f"partitions of changelogs: {_error_text(error)}")
+                    committed[request.group] = evolve(known, failures=failures)
         partitions = set[Partition]().union(*wanted.values())
         report(f"end offsets: {count(len(partitions), 'partition')}")
-        ends, failures = self._ends(admin, partitions, deadline)
+        ends, not_told = self._ends(admin, partitions, deadline)
         return {
             group: evolve(
                 offsets,
                 ends={partition: ends[partition] for partition in wanted[group] if partition in ends},
-                failures=(*offsets.failures, *failures),
+                failures=(*offsets.failures, *not_told),
             )
             for group, offsets in committed.items()
         }
@@ -239,10 +244,7 @@ class GroupLookup:
         )
 
     def _changelogs(self, admin: _RecordingAdminClient, request: OffsetRequest, deadline: float) -> set[Partition]:
-        try:
-            topics = admin.list_topics(timeout=_left(deadline) / 2).topics
-        except KafkaException:
-            return set()  # the ends that are missing then are unknown
+        topics = admin.list_topics(timeout=_left(deadline) / 2).topics
         return {
             Partition(name, number)
             for name, topic in topics.items()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from attrs import evolve
+from kafka.errors import for_code
 
 from assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
 from assignor.groups import DescribedGroup, topics_of, with_topic_metadata
@@ -21,12 +22,13 @@ from assignor.groups.described_group import (
     with_topic_names,
 )
 from upgrade.cluster.client.connection import Deadline
-from upgrade.cluster.client.errors import ClusterError
+from upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
 from upgrade.input_values import InvalidInput, parse_number
 
 _TOPIC_RESOURCE: Final = 2  # DescribeConfigs' types of resources
 _GROUP_RESOURCE: Final = 32
 _UNKNOWN_TOPIC: Final = 3
+_SAID_OF_TOPICS: Final = frozenset({0, _UNKNOWN_TOPIC, 17, 29})  # INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED
 _GROUPS_PER_REQUEST: Final = 100
 _WITH_CONFIGS: Final = (CONSUMER, STREAMS)
 _WITH_PARTITIONS: Final = (CONSUMER, SHARE)
@@ -81,6 +83,12 @@ def offline_partitions(node: BrokerRequests, deadline: Deadline) -> Iterator[str
 def _topics(node: BrokerRequests, names: Sequence[str], deadline: Deadline) -> Sequence[Any]:
     wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
     answer = node.send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
+    for topic in answer.topics:
+        if topic.error_code not in _SAID_OF_TOPICS:
+            name = for_code(topic.error_code).message
+            raise ApiError(topic.error_code, name, f"topic {topic.name}: {name}")
+    if missing := set(names) - {topic.name for topic in answer.topics}:
+        raise Unreachable(f"expected topic {min(missing)} in the answer to Metadata, got none")
     topics: Sequence[Any] = answer.topics
     return topics
 

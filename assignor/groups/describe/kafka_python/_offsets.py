@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from attrs import define, field
@@ -116,6 +117,8 @@ def _read_committed(
             with connect(coordinator, half.share(len(groups) - number)) as broker:
                 for name, answer in _fetched(broker, names, half.share(len(groups) - number)):
                     _take_committed(name, answer, answers)
+            for name in {*names} - answers.committed.keys() - answers.failures.keys():
+                answers.failures[name].append(f"committed offsets: {coordinator} has not answered for this group")
         except ClusterError as error:
             for name in names:
                 if name not in answers.committed:
@@ -207,6 +210,9 @@ def _read_ends(
             with connect(addresses[leader], share) as broker:
                 for batch in _batches(partitions, _PARTITIONS_PER_REQUEST):
                     _take_ends(broker.send(ListOffsetsRequest, share, **_offsets_of_time(batch, _LATEST)), answers)
+            for partition in partitions:
+                if partition not in answers.ends:
+                    answers.missing_ends.setdefault(partition, f"end offset of {partition.topic}: no answer")
         except ClusterError as error:
             answers.missing_ends.update(
                 (partition, f"end offsets: {error}") for partition in partitions if partition not in answers.ends
@@ -260,7 +266,10 @@ def read_changelog_sizes(
             share = deadline.share(len(by_leader) - number)
             with connect(addresses[leader], share) as broker:
                 for batch in _batches(partitions, _PARTITIONS_PER_REQUEST):
-                    sizes |= _sizes(broker.send(DescribeLogDirsRequest, share, topics=_by_topic(batch)))
+                    sizes |= _sizes(stored := broker.send(DescribeLogDirsRequest, share, topics=_by_topic(batch)))
+                    for directory in filter(attrgetter("error_code"), stored.results):
+                        error = for_code(directory.error_code).message
+                        failures[f"sizes of changelogs: {broker.server}, {directory.log_dir}: {error}"] = None
                     _take_ends(broker.send(ListOffsetsRequest, share, **_offsets_of_time(batch, _EARLIEST)), begins)
                     _take_ends(broker.send(ListOffsetsRequest, share, **_offsets_of_time(batch, _LATEST)), ends)
         except ClusterError as error:

@@ -102,6 +102,26 @@ def test_one_partition_does_not_wait_for_another() -> None:
     assert {("data", 0): 7, ("data", 1): 8} == consumer.reads
 
 
+@pytest.mark.parametrize("by", ["fetch", "consume"])
+@pytest.mark.parametrize(
+    "code",
+    [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED],
+)
+def test_a_refusal_of_committed_offsets_is_raised(code: int, by: str) -> None:
+    """The partition was never read, and nothing said so."""
+    refused = {0: 7, 1: KafkaError(code)}
+    reading, consumer = records(refused, refused, KafkaException(KafkaError(code)), {1: 8})
+    reading.on_tasks_assigned(TASKS)
+
+    for _ in range(2):
+        with pytest.raises(KafkaException) as raised:
+            reading.fetch(0) if by == "fetch" else reading.consume(1, 0, [])
+        assert code == raised.value.args[0].code()
+
+    reading.fetch(0)
+    assert {("data", 0): 7, ("data", 1): 8} == consumer.reads
+
+
 def test_where_nothing_is_committed_auto_offset_reset_decides() -> None:
     reading, consumer = records({0: 7, 1: -1001})
 

@@ -86,7 +86,7 @@ def test_error_codes_of_a_member_with_an_epoch_are_found() -> None:
         ],
     )
     tags = b"\x01\x00\x02no"  # one field of two bytes, as a later broker may send
-    assert [0, 22, 113] == list(_offset_commit.epoch_error_codes(bytes(4) + tags + response.encode()))
+    assert [0, 22, 113] == _offset_commit.epoch_error_codes(bytes(4) + tags + response.encode(), 3)
 
 
 def test_error_codes_are_found() -> None:
@@ -100,7 +100,31 @@ def test_error_codes_are_found() -> None:
             topic(name="payments", partitions=[partition(partition_index=1, error_code=25)]),
         ],
     )
-    assert [0, 22, 25] == list(_offset_commit.error_codes(bytes(4) + response.encode()))
+    assert [0, 22, 25] == _offset_commit.error_codes(bytes(4) + response.encode(), 3)
+
+
+@pytest.mark.parametrize(
+    ("read", "version"),
+    [
+        (_offset_commit.error_codes, _offset_commit.VERSION),
+        (_offset_commit.epoch_error_codes, _offset_commit.EPOCH_VERSION),
+    ],
+)
+def test_an_answer_that_is_not_whole_is_no_success(read: Any, version: int) -> None:
+    """Zeros were read behind its end, and no result of a partition was no error."""
+    topic = OffsetCommitResponse.OffsetCommitResponseTopic
+    rows = [topic.OffsetCommitResponsePartition(partition_index=number, error_code=0) for number in (0, 1)]
+    response = OffsetCommitResponse(version=version, throttle_time_ms=0, topics=[topic(name="orders", partitions=rows)])
+    tags = bytes(1) if version == _offset_commit.EPOCH_VERSION else b""
+    answer = bytes(4) + tags + response.encode()
+
+    assert [0, 0] == read(answer, 2)
+    for wrong in (1, 3):
+        with pytest.raises(ValueError, match=f"expected a result for {wrong} partitions, got 2"):
+            read(answer, wrong)
+    for end in range(4, len(answer) - 4):
+        with pytest.raises(ValueError, match=r"expected [124] bytes at \d+ of an answer, got an end at|got 0"):
+            read(answer[:end], 2)
 
 
 @pytest.fixture(name="consumer")

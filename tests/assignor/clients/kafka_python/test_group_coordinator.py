@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from assignor.clients.kafka_python.group_coordinator import GroupCoordinator
+from assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, GroupCoordinator
+from tests.assignor.clients.request_errors import CODES, TOPIC, errors
 from upgrade.cluster.client.connection import Deadline
 
 
@@ -49,3 +51,46 @@ def test_commits_of_the_user_connect_to_the_address_of_the_coordinator(
 
 def test_a_broker_without_the_request_does_not_tell_the_session_timeout() -> None:
     assert coordinator_at(Connection("broker:9092")).session_timeout_ms(60) is None
+
+
+class Answering(Connection):
+    """The same with one answer."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("broker:9092")
+        self._answer = answer
+        self.closed = False
+
+    def send(self, _request: Any, _deadline: Deadline, **_fields: Any) -> Any:
+        return self._answer
+
+    def exchange(self, _request: bytes, _seconds: float) -> Any:
+        return self._answer
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("code", [*errors("Metadata", TOPIC), None])
+def test_an_error_of_a_topic_does_not_say_that_it_is_not_there(code: int | None) -> None:
+    """The member took its task without partitions, and never asked again."""
+    topics = [SimpleNamespace(name="orders", error_code=0, partitions=[1, 2])]
+    if code is not None:
+        topics.append(SimpleNamespace(name="payments", error_code=code, partitions=[]))
+    coordinator = coordinator_at(Answering(SimpleNamespace(topics=topics)))
+
+    if code == CODES["UNKNOWN_TOPIC_OR_PARTITION"]:
+        assert {"orders": 2} == coordinator.partition_counts({"orders", "payments"}, 60)
+    else:
+        with pytest.raises(CoordinatorUnavailable, match="payments: "):
+            coordinator.partition_counts({"orders", "payments"}, 60)
+
+
+def test_a_commit_without_a_result_is_no_success() -> None:
+    connection = Answering(bytes(9) + b"\1\0")
+    coordinator = coordinator_at(connection)
+
+    with pytest.raises(CoordinatorUnavailable, match="expected a result for 1 partitions, got 0"):
+        coordinator.commit(("billing", 1, "m"), {("orders", 0): (1, "")}, 60)
+
+    assert connection.closed

@@ -13,7 +13,7 @@ from upgrade.cluster.client.feature_client import FeatureClient
 
 DESCRIBE_QUORUM, DESCRIBE_LOG_DIRS = 55, 35
 FEATURES = recorded("broker 4.3.1 features")
-NOT_LEADER = 6
+NOT_LEADER, LEADER_NOT_AVAILABLE, KAFKA_STORAGE_ERROR = 6, 5, 56
 _TOPIC = DescribeQuorumResponse.TopicData
 _PARTITION = _TOPIC.PartitionData
 
@@ -35,7 +35,7 @@ class Cluster(Server):
 
     def __init__(self, leader=1, high_watermark=7, voters=None, observers=None, error=0, states=1, down=()):
         super().__init__({API_VERSIONS: FEATURES, METADATA: "", DESCRIBE_QUORUM: "", DESCRIBE_LOG_DIRS: ""})
-        self.down = down
+        self.down, self.topic_error, self.disk_error = down, 0, 0
         self._partitions = [
             _PARTITION(
                 partition_index=0,
@@ -63,7 +63,7 @@ class Cluster(Server):
         folder = DescribeLogDirsResponse.DescribeLogDirsResult
         names = ("orders", "secret", "__cluster_metadata")
         topics = [folder.DescribeLogDirsTopic(name=name, partitions=[]) for name in names]
-        one = folder(error_code=0, log_dir="/d", topics=topics, total_bytes=-1, usable_bytes=-1)
+        one = folder(error_code=self.disk_error, log_dir="/d", topics=topics, total_bytes=-1, usable_bytes=-1)
         return DescribeLogDirsResponse(throttle_time_ms=0, error_code=0, results=[one])
 
     def metadata(self, version):
@@ -80,7 +80,7 @@ class Cluster(Server):
             controller_id=1,
             topics=[
                 topic(
-                    error_code=0,
+                    error_code=self.topic_error if name == "payments" else 0,
                     name=name,
                     partitions=[
                         partition(
@@ -114,6 +114,22 @@ def test_it_shows_brokers_replicas_levels_and_how_far_each_node_is():
 def test_it_shows_the_topics_that_are_stored_on_the_brokers_that_answer():
     with Cluster(down={2}) as cluster:
         assert {"orders", "secret"} == FeatureClient(cluster.address).describe_stored_topics()
+
+
+def test_a_topic_with_an_error_is_not_in_sync():
+    """A rolling restart of brokers went on: the topic had no partition that is behind."""
+    with Cluster() as cluster:
+        cluster.topic_error = LEADER_NOT_AVAILABLE
+        described = health(cluster)
+
+    assert "payments" in described.replicas.under_replicated
+
+
+def test_a_directory_with_an_error_does_not_tell_its_topics():
+    with Cluster() as cluster:
+        cluster.disk_error = KAFKA_STORAGE_ERROR
+        with pytest.raises(ApiError, match=r"[Dd]isk error"):
+            FeatureClient(cluster.address).describe_stored_topics()
 
 
 @pytest.mark.parametrize(("node", "has"), [(1, True), (2, False), (3, True), (4, False)])

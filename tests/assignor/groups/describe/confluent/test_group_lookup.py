@@ -256,6 +256,18 @@ def test_offsets_that_are_missing_have_a_reason(lookup):
     assert {} == lookup.offsets([])
 
 
+def test_changelogs_that_are_not_told_have_a_reason(lookup, monkeypatch):
+    """They had no lag."""
+
+    def refused(_self, **_):
+        raise group_lookup.KafkaException(group_lookup.KafkaError(group_lookup.KafkaError._TRANSPORT))
+
+    monkeypatch.setattr(Admin, "list_topics", refused)
+    found = lookup.offsets([OffsetRequest(group="orders", coordinator="", reads_changelogs=True)])["orders"]
+
+    assert found.failures[0].startswith("partitions of changelogs: ")
+
+
 @pytest.mark.parametrize("broken", [("", 0), ("a", -1), ("a\udc80", 0)])
 def test_a_partition_that_no_topic_has_is_a_failure_and_not_asked_for(lookup, monkeypatch, broken):
     """A broker with such an answer ended the command with a traceback of confluent-kafka."""

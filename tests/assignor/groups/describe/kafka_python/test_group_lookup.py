@@ -20,6 +20,7 @@ from upgrade.topology_description import DescribedNode
 from upgrade.verdict import TopologyFeature, features_of_nodes
 
 LOADING, NOT_AUTHORIZED, NOT_FOUND = 14, 30, 69
+UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, TOPIC_DENIED = 3, 5, 29
 
 
 def listed(name, state="Stable", group_type="classic"):
@@ -52,14 +53,21 @@ class Broker:
     def supports(self, request):
         return request.__name__.removesuffix("Request") in self.answers
 
-    def send(self, request, _deadline, **_fields):
+    def send(self, request, _deadline, **fields):
         name = request.__name__.removesuffix("Request")
         self.requests.append(name)
         answers = self.answers[name]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return self._with_unknown_topics(answer, fields["topics"]) if name == "Metadata" else answer
+
+    @staticmethod
+    def _with_unknown_topics(answer, asked):
+        """As a broker does, name every topic that was asked for."""
+        missing = {topic.name for topic in asked} - {topic.name for topic in answer.topics}
+        unknown = [Answer(name=name, topic_id=None, error_code=UNKNOWN_TOPIC, partitions=[]) for name in missing]
+        return Answer(topics=[*answer.topics, *unknown])
 
 
 def groups_of(*names, error=0, **facts):
@@ -231,11 +239,34 @@ def test_a_group_of_an_unknown_type_has_an_error(cluster):
 def test_partitions_of_the_offsets_topic_without_a_leader_are_a_failure(cluster):
     """No broker lists their groups."""
     partitions = [Answer(leader_id=leader) for leader in (1, -1, 1)]
-    offsets = Answer(topics=[Answer(partitions=partitions)])
+    offsets = Answer(topics=[Answer(name="__consumer_offsets", error_code=0, partitions=partitions)])
     for address in ("a:1", "b:2"):
         broker(cluster, address, ListGroups=[groups_of()], Metadata=[offsets])
 
     assert ("1 of 3 partitions of __consumer_offsets have no leader",) == GroupLookup("a:1").groups().failures
+
+
+@pytest.mark.parametrize(
+    ("code", "is_failure"), [(UNKNOWN_TOPIC, False), (TOPIC_DENIED, False), (LEADER_NOT_AVAILABLE, True)]
+)
+def test_an_error_of_the_offsets_topic_is_a_failure_unless_it_is_not_there_or_hidden(cluster, code, is_failure):
+    offsets = Answer(topics=[Answer(name="__consumer_offsets", error_code=code, partitions=[])])
+    for address in ("a:1", "b:2"):
+        broker(cluster, address, ListGroups=[groups_of()], Metadata=[offsets])
+
+    failures = GroupLookup("a:1").groups().failures
+
+    assert is_failure == any("__consumer_offsets have a leader is not known: topic" in failure for failure in failures)
+
+
+def test_a_topic_that_is_not_in_the_answer_is_an_error(cluster, monkeypatch):
+    monkeypatch.setattr(Broker, "_with_unknown_topics", staticmethod(lambda answer, _asked: answer))
+    for address in ("a:1", "b:2"):
+        broker(cluster, address, ListGroups=[groups_of()])
+
+    (failure,) = GroupLookup("a:1").groups().failures
+
+    assert failure.endswith("expected topic __consumer_offsets in the answer to Metadata, got none")
 
 
 ITSELF = Answer(coordinators=[Answer(error_code=0, host="a", port=1)])

@@ -16,7 +16,7 @@ from subscription_codec import TopicPartition
 from upgrade.cluster.client.errors import Unreachable
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
-DENIED, NOT_LEADER, CLUSTER_DENIED = 29, 6, 31
+DENIED, NOT_LEADER, CLUSTER_DENIED, STORAGE_ERROR = 29, 6, 31, 56
 CHANGELOG = TopicPartition("app-s-changelog", 0)
 
 
@@ -34,7 +34,7 @@ class Broker:
     def __init__(self, number, groups=(), latest=9, ends=None):
         self.server, self.groups, self.latest, self.sent = f"{number}:1", groups, latest, []
         self.leaders = {}
-        self.log_dirs_error, self.tells_sizes = 0, True
+        self.log_dirs_error, self.tells_sizes, self.disk_error = 0, True, 0
         self.ends = {"a": 10, "b": 20, "app-s-changelog": 30} if ends is None else ends
 
     def versions_of(self, _key):
@@ -91,7 +91,8 @@ class Broker:
             )
             for topic in topics
         ]
-        return Answer(error_code=self.log_dirs_error, results=[Answer(topics=changelogs if self.tells_sizes else [])])
+        told = Answer(error_code=self.disk_error, log_dir="/d", topics=changelogs if self.tells_sizes else [])
+        return Answer(error_code=self.log_dirs_error, results=[told])
 
     def ListOffsetsRequest(self, topics, **_fields):
         return Answer(
@@ -205,6 +206,16 @@ def test_what_is_missing_has_a_reason(cluster):
     assert ("the coordinator has not described the group",) == found["hidden"].failures
 
 
+def test_what_an_answer_lacks_has_a_reason(cluster):
+    """A group without an answer had no lag, and a partition without one had no reason."""
+    cluster["1:1"] = Broker(1, [])
+    cluster["1:1"].ListOffsetsRequest = lambda **_: Answer(topics=[])
+
+    found = read(OffsetRequest(group="app", coordinator="1:1", partitions=frozenset({A0})))["app"]
+
+    assert ("committed offsets: 1:1 has not answered for this group", "end offset of a: no answer") == found.failures
+
+
 def test_topics_that_do_not_exist_are_named_once_and_not_all(cluster, monkeypatch):
     """Such as topics that were deleted while groups have offsets of them."""
     monkeypatch.setattr(_offsets, "_MOST_FAILURES", 2)
@@ -253,6 +264,9 @@ def test_sizes_that_are_missing_have_a_reason(cluster):
     assert (
         "no size of app-s-changelog-0: a broker tells it to those who may describe the cluster",
     ) == sizes().failures
+
+    cluster["1:1"].disk_error = STORAGE_ERROR
+    assert "sizes of changelogs: 1:1, /d: KAFKA_STORAGE_ERROR" == sizes().failures[0]
 
 
 def test_a_changelog_without_a_leader_has_no_size(cluster):
