@@ -71,13 +71,12 @@ class Ownership:
             for jar in jars:
                 jar.is_own = self._is_asked(jar.name, jar.origin.library.name)
             return
-        for text in self._commands:
-            started = {*_STARTED_JAR.findall(text)}
-            for jar in jars:
-                jar.is_own |= jar.name in started
-            for name in _NAMED_CLASS.findall(text):
-                for jar in jars_of_class.get(name.replace(".", "/"), ()):
-                    jar.is_own = True
+        started = {name for text in self._commands for name in _STARTED_JAR.findall(text)}
+        classes = {name.replace(".", "/") for text in self._commands for name in _NAMED_CLASS.findall(text)}
+        for jar in jars:
+            jar.is_own |= jar.name in started
+        for jar in (jar for name in classes for jar in jars_of_class.get(name, ())):
+            jar.is_own = True
         own = [jar for jar in jars if jar.is_own]
         groups = {jar.origin.library.group for jar in own} - {""}
         roots = {root for jar in own for root in _roots_that_tell(jar)}

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import enum
 import sys
+from collections import Counter, deque
 from collections.abc import Iterator
+from operator import itemgetter
 from struct import Struct, error
 from typing import Final
 
@@ -117,6 +119,8 @@ _SIZES: Final = {
 """Bytes of a constant by its tag, with the tag."""
 _UTF8, _LONG, _DOUBLE, _CLASS, _METHOD_HANDLE, _DYNAMIC = 1, 5, 6, 7, 15, 18
 _FIELD, _METHOD, _INTERFACE_METHOD = 9, 10, 11
+_MAX_CODE: Final = 0xFFFF
+"""The bytes of a method (§4.7.3)."""
 _POOL: Final = 10
 """Where the constants begin."""
 _MEMBER_KINDS: Final = {_FIELD: Kind.FIELD, _METHOD: Kind.METHOD, _INTERFACE_METHOD: Kind.INTERFACE_METHOD}
@@ -124,10 +128,10 @@ _STATIC_HANDLES: Final = (2, 4, 6)
 _JAVA_1: Final = 44
 """The class file version before that of Java 1.1."""
 _METAFACTORY: Final = "java/lang/invoke/LambdaMetafactory"
-_ALL_KINDS: Final = frozenset(Kind)
+_ALL_KINDS: Final = tuple(Kind)
 _GUARDS: Final = {
-    "java/lang/NoSuchFieldError": frozenset({Kind.FIELD}),
-    "java/lang/NoSuchMethodError": frozenset({Kind.METHOD, Kind.INTERFACE_METHOD}),
+    "java/lang/NoSuchFieldError": (Kind.FIELD,),
+    "java/lang/NoSuchMethodError": (Kind.METHOD, Kind.INTERFACE_METHOD),
     "java/lang/NoClassDefFoundError": _ALL_KINDS,
     "java/lang/IncompatibleClassChangeError": _ALL_KINDS,
     "java/lang/LinkageError": _ALL_KINDS,
@@ -182,7 +186,8 @@ def read_header(content: bytes) -> ClassHeader:
         raise InvalidClass(f"expected a class file, got {quote_input(content[:4])} at its beginning")
     try:
         pool, classes, at = _constants(content)
-        names = {place: _class_text(content, pool, place) for place in classes}
+        texts: dict[int, str] = {}
+        names = {place: _class_text(content, pool, place, texts) for place in classes}
         _, this, parent, count = _FOUR(content, at)
         parents = [_U2(content, at + 8 + 2 * number)[0] for number in range(count)]
         superclass = names[pool[parent]] if parent else ""
@@ -191,7 +196,7 @@ def read_header(content: bytes) -> ClassHeader:
             superclass,
             tuple(names[pool[place]] for place in parents),
             _java(content),
-            tuple(names.values()),
+            tuple(dict.fromkeys(names.values())),
         )
     except _DAMAGE:
         raise InvalidClass("expected a class file, got a damaged one") from None
@@ -217,14 +222,25 @@ def _constants(content: bytes) -> tuple[list[int], list[int], int]:
     return pool, classes, at
 
 
-def _class_text(content: bytes, pool: list[int], at: int) -> str:
-    """Return the text of the constant that names a class."""
+def _class_text(content: bytes, pool: list[int], at: int, texts: dict[int, str]) -> str:
+    """Return the text of the constant that names a class; ``texts`` has those that were decoded, by their places."""
     place = pool[content[at + 1] << 8 | content[at + 2]]
+    if place not in texts:
+        texts[place] = sys.intern(_decoded(content, place))  # most classes name the same ones
+    return texts[place]
+
+
+def _decoded(content: bytes, place: int) -> str:
     if content[place] != _UTF8:
         raise ValueError("no text")
     start = place + 3
-    text = str(content[start : start + (content[place + 1] << 8 | content[place + 2])], "utf-8", "replace")
-    return sys.intern(text)  # most classes name the same ones
+    return str(content[start : start + (content[place + 1] << 8 | content[place + 2])], "utf-8", "replace")
+
+
+def _element(name: str) -> str:
+    """Return the class of the elements of an array; empty if they have a primitive type."""
+    element = name.lstrip("[")
+    return element[1:-1] if element.startswith("L") else ""
 
 
 def _java(content: bytes) -> int:
@@ -237,6 +253,8 @@ class _Reader:
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._places, _, self._at = _constants(content)
+        self._texts: dict[int, str] = {}
+        self._names: dict[str, str] = {}
         self._found: set[Reference] = set()
         self._bootstraps: list[tuple[int, tuple[int, ...]]] = []
         self._dynamic: set[int] = set()
@@ -272,11 +290,9 @@ class _Reader:
         return int(value)
 
     def _text(self, index: int) -> str:
-        tag, at = self._constant(index)
-        if tag != _UTF8:
-            raise ValueError("no text")
-        (size,) = _U2(self._content, at)
-        return str(self._content[at + 2 : at + 2 + size], "utf-8", "replace")
+        if index not in self._texts:
+            self._texts[index] = _decoded(self._content, self._places[index])
+        return self._texts[index]
 
     def _class_name(self, index: int) -> str:
         """Return the name of a class; of an array that of its elements, and nothing for those of a primitive type."""
@@ -286,10 +302,9 @@ class _Reader:
         if tag != _CLASS:
             raise ValueError("no class")
         name = self._text(_U2(self._content, at)[0])
-        if name.startswith("["):
-            element = name.lstrip("[")
-            return element[1:-1] if element.startswith("L") else ""
-        return name
+        if name not in self._names:
+            self._names[name] = _element(name) if name.startswith("[") else name
+        return self._names[name]
 
     def _members(self, *, with_code: bool) -> Iterator[ClassMember]:
         for _ in ("fields", "methods"):
@@ -310,44 +325,51 @@ class _Reader:
             if name == "Deprecated":
                 flags = DEPRECATED
             elif with_code and name == "Code":
-                self._read_code()
+                self._read_code(end)
             elif with_code and name == "BootstrapMethods":
-                self._read_bootstraps()
+                self._read_bootstraps(end)
             self._at = end
         return flags
 
-    def _read_bootstraps(self) -> None:
+    def _read_bootstraps(self, limit: int) -> None:
         for _ in range(self._u2()):
-            handle = self._u2()
-            self._bootstraps.append((handle, tuple(self._u2() for _ in range(self._u2()))))
+            handle, count = self._u2(), self._u2()
+            if self._at + 2 * count > limit:
+                raise ValueError("longer than its attribute")
+            self._bootstraps.append((handle, tuple(self._u2() for _ in range(count))))
 
-    def _read_code(self) -> None:
+    def _read_code(self, limit: int) -> None:
         content = self._content
         at = self._at + 8
         (size,) = _U4(content, self._at + 4)
         start, end = at, at + size
-        guards = tuple(self._handlers(start, end))
+        if size > _MAX_CODE or end + 2 > limit or end + 2 + 8 * _U2(content, end)[0] > limit:
+            raise ValueError("longer than its attribute")
+        guards = deque(sorted(self._handlers(start, end), key=itemgetter(0)))
+        guarded: Counter[Kind] = Counter()
         while at < end:
+            while guards and guards[0][0] <= at:
+                _, step, kinds = guards.popleft()
+                guarded.update(dict.fromkeys(kinds, step))
             opcode = content[at]
             if opcode in _WITH_CONSTANT:
                 index = content[at + 1] if opcode == _LDC else _U2(content, at + 1)[0]
-                if not guards or not self._is_guarded(index, at, guards):
+                if not guarded[_MEMBER_KINDS.get(self._constant(index)[0], Kind.CLASS)]:
                     self._use(index, is_static=opcode in _STATIC_OPCODES, is_new=opcode == _NEW)
             at += _LENGTHS[opcode] or self._length(at, start)
+        if at != end:
+            raise ValueError("an instruction without its end")
 
-    def _handlers(self, start: int, end: int) -> Iterator[tuple[int, int, frozenset[Kind]]]:
-        """Add the exceptions that are caught; yield where linkage errors are, and what they are of."""
+    def _handlers(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[Kind, ...]]]:
+        """Add the exceptions that are caught; yield where guards of linkage errors begin (1) and end (-1)."""
         (handlers,) = _U2(self._content, end)
         for place in range(end + 2, end + 2 + 8 * handlers, 8):
             first, last, _, index = _FOUR(self._content, place)
             if caught := self._class_name(index):
                 self._found.add(Reference(caught))
-                if kinds := _GUARDS.get(caught):
-                    yield start + first, start + last, kinds
-
-    def _is_guarded(self, index: int, at: int, guards: tuple[tuple[int, int, frozenset[Kind]], ...]) -> bool:
-        kind = _MEMBER_KINDS.get(self._constant(index)[0], Kind.CLASS)
-        return any(first <= at < last and kind in kinds for first, last, kinds in guards)
+                kinds = _GUARDS.get(caught, ())
+                if kinds and first < last:
+                    yield from ((start + first, 1, kinds), (start + last, -1, kinds))
 
     def _length(self, at: int, start: int) -> int:
         """Return the bytes of an instruction that decides itself."""

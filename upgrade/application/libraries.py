@@ -12,6 +12,10 @@ KAFKA_GROUP: Final = "org.apache.kafka"
 POM: Final = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
 MANIFEST: Final = "META-INF/MANIFEST.MF"
 _FILE_NAME: Final = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.\w+")
+_MOST_FOLDERS: Final = 20
+"""Parts of a group that are looked at."""
+_LONGEST_NAME: Final = 255
+"""Of a file, on any disk."""
 _EXTENSION: Final = re.compile(r"(\.tar)?\.\w+$")
 _KAFKA_ARTIFACT: Final = re.compile(
     r"kafka_2\.1\d|connect-(api|json|runtime|transforms|file|mirror(-client)?|basic-auth-extension)|kafka-(clients|"
@@ -65,8 +69,11 @@ class JarOrigin:
 
     def library_of(self, name: str) -> Library:
         """Return the library of a class."""
-        folders = [folder for folder in self.bundled if name.startswith(folder)]
-        return self.bundled[max(folders, key=len)] if folders else self.library
+        library, folder = self.library, ""
+        for part in name.split("/", _MOST_FOLDERS)[:_MOST_FOLDERS]:
+            folder += f"{part}/"
+            library = self.bundled.get(folder, library)
+        return library
 
 
 def jar_origin(file_name: str, poms: Iterable[Mapping[str, str]], manifest: Mapping[str, str]) -> JarOrigin:
@@ -111,6 +118,8 @@ def name_without_version(file_name: str) -> str:
     >>> name_without_version("orders-1.0.tar.gz"), name_without_version("orders"), name_without_version("orders.jar")
     ('orders', 'orders', 'orders')
     """
+    if len(file_name) > _LONGEST_NAME:
+        return file_name
     match = _FILE_NAME.fullmatch(file_name) or _FILE_NAME.fullmatch(f"{file_name}.d")
     return match["name"].removeprefix(_QUARKUS_PREFIX) if match else _EXTENSION.sub("", file_name)
 
@@ -122,7 +131,7 @@ def _library(file_name: str, libraries: list[Library], manifest: Mapping[str, st
     )
     if fitting:
         return max(fitting, key=lambda library: len(library.name))
-    if match := _FILE_NAME.fullmatch(file_name):
+    if len(file_name) <= _LONGEST_NAME and (match := _FILE_NAME.fullmatch(file_name)):
         return Library(match["name"].removeprefix(_QUARKUS_PREFIX), match["version"])
     title = manifest.get("Implementation-Title") or manifest.get("Bundle-SymbolicName")
     version = manifest.get("Implementation-Version") or manifest.get("Bundle-Version", "")

@@ -171,7 +171,8 @@ def check_artifacts(classes: Iterable[ApplicationClass], code: Code) -> tuple[Pr
 
 
 def _named_in_signatures(class_file: ClassFile) -> set[str]:
-    return {name for member in class_file.members for name in _NAMED.findall(member.descriptor)}
+    descriptors = {member.descriptor for member in class_file.members}
+    return {name for descriptor in descriptors for name in _NAMED.findall(descriptor)}
 
 
 def _by_name(referrers_by_name: Mapping[str, list[Referrer]]) -> dict[str, tuple[Referrer, ...]]:
