@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from spark_sim.rolls.state import RollModelState
 from upgrade.releases import resolve_release
 from upgrade.roll import engine
@@ -22,6 +24,7 @@ class CommandFault(enum.Enum):
     NO_UPGRADE_FROM = "returns without upgrade.from"
     WRONG_UPGRADE_FROM = "returns with another upgrade.from"
     UNTOUCHED = "is not restarted"
+    DIES = "returns, joins, and dies"
     CRASH_LOOP = "fails and starts again and again"
     COMMAND_FAILED = "is not restarted, and the command fails"
     ROLL_ENDS_BEFORE = "is not restarted, as roll ends"
@@ -46,6 +49,8 @@ def faulty(state: RollModelState, command: engine.RunCommand) -> Iterator[tuple[
     for fault, other in others.items():
         if other is not None and other != config:
             yield fault, state.at(group.after(RESTART, process, other)).noted(command)
+    joined = group.after(command.verb, process, config).settled()
+    yield CommandFault.DIES, evolve(state.at(joined.without(process)).noted(command), died=state.died | {process})
     looping = state
     for _ in range(_JOINS):
         looping = looping.at(looping.group.after(RESTART, process, config))

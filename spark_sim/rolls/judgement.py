@@ -13,7 +13,7 @@ from upgrade.roll.deviations import DeviationKind
 from upgrade.roll.group_observation import NO_MEMBERS, STABLE, GroupObservation
 from upgrade.roll.plan import RoundAction
 
-_NEVER_STOPPED: Final = (DeviationKind.MEMBER_GONE, DeviationKind.NOT_RETURNED)
+_NEVER_STOPPED: Final = (DeviationKind.MEMBER_GONE, DeviationKind.NOT_RETURNED, DeviationKind.FAILED_AFTER_JOIN)
 _OTHER_CONFIG: Final = (
     DeviationKind.OLD_RELEASE,
     DeviationKind.OTHER_RELEASE,
@@ -52,7 +52,7 @@ def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], 
     assert roll_round
     touched = step.instances if step else ()
     is_stopping = roll_round.action is RoundAction.STOP
-    unsure = (set(roll.remaining) if roll.is_going_back else set[str]()).difference(touched)
+    unsure = set(step.absent) if step else set[str]()
     stopped = roll.stopped.union(touched) if is_stopping else roll.stopped.difference(touched)
     running = [name for name in roll.plan.names if name not in stopped]
     is_over = step is None and not roll.remaining
@@ -66,6 +66,12 @@ def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], 
             if seen.of(name):
                 yield (DeviationKind.STILL_RUNNING,), f"{name} is a member"
         return
+    for name, before in state.replaced:
+        is_restarted = name not in touched and roll.configs[name] != roll.rounds[0].before
+        if is_restarted and not seen.incarnations(name) <= before:
+            yield (DeviationKind.MEMBER_REPLACED, DeviationKind.CRASH_LOOP), f"{name} has started again by itself"
+    for name in state.died.intersection(touched):
+        yield _NEVER_STOPPED, f"{name} has died, and nothing was waited for"
     for name in running:
         if name not in unsure and len(seen.of(name)) < roll.plan.members_of(name):
             yield _NEVER_STOPPED, f"{name} has too few members"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from spark_sim.rolls.state import RollModelState
+from upgrade.roll.group_life import GroupLife
 from upgrade.roll.group_observation import GroupMemory
 from upgrade.roll.state import RollState
 
@@ -15,9 +16,12 @@ def model_key(state: RollModelState) -> Hashable:
         state.group.state,
         (state.input.flow, state.input.committed > state.committed_then),
         roll_key(state.roll),
+        _before_key(state),
         watch_key(state),
         state.budget,
         ran_key(state),
+        state.died,
+        _replaced_key(state),
         state.excused,
         state.consented,
         state.is_disturbed,
@@ -45,6 +49,8 @@ def roll_key(roll: RollState) -> Hashable:
         else (
             step.instances,
             step.unchecked,
+            step.absent,
+            frozenset(step.owners.items()),
             step.expectation,
             frozenset((key, end.status if end else -1, end.how if end else "") for key, end in step.ended.items()),
         ),
@@ -66,18 +72,66 @@ def watch_key(state: RollModelState) -> Hashable:
     waits = state.roll.waits - (watch.phase[4] if len(watch.phase) > 4 and isinstance(watch.phase[4], int) else 0)
     phase = (watch.phase[:2], watch.phase[3:4], watch.phase[5:], waits)
     if not isinstance(memory, GroupMemory):
-        return phase
+        return phase, life_key(state)
     joined = {instance: len(ids) for instance, ids in memory.joined.items()}
     return (
         phase,
         state.seconds - watch.began,
         frozenset(joined.items()),
         frozenset((task, state.seconds - since) for task, since in memory.unowned.items()),
+        life_key(state),
         memory.touched,
         memory.eager,
         frozenset((task, first.offsets) for task, first in memory.state_lags.items()),
         _offsets_key(state, memory),
     )
+
+
+def life_key(state: RollModelState) -> Hashable:
+    """Return a key of what is remembered of members; one that has lived long enough has no age.
+
+    Left out are the offsets that were committed at the last look: no partition of the model has an owner.
+    """
+    life, now = state.watch.lasting, state.seconds
+    if not isinstance(life, GroupLife) or life.answers != state.roll.answers:
+        return None
+    limits, seen = state.roll.plan.limits, state.look(sees_leader=False)
+    long_ago = limits.session_timeout_s + limits.soak_s
+
+    def age(then: float | None) -> float | None:
+        return None if then is None else min(now - then, long_ago)
+
+    running = {member.member_id for member in state.group.running_members}
+    return (
+        life.in_step,
+        age(life.stable_since),
+        frozenset(
+            (
+                member_id.rpartition("-")[0],
+                member_id in running,
+                each.seconds >= limits.soak_s or (now - each.since, now - each.until),
+                state.roll.step is None and age(each.until),
+            )
+            for member_id, each in life.lives.items()
+        ),
+        frozenset((name, seen.incarnations(name) <= ids) for name, ids in life.known.items()),
+        frozenset((name, len(ids), seen.incarnations(name) <= ids) for name, ids in life.joined.items()),
+        life.was_hidden,
+    )
+
+
+def _before_key(state: RollModelState) -> Hashable:
+    """Return which members that are counted are those of before the step."""
+    seen, step = state.look(sees_leader=False), state.roll.step
+    running = {member.member_id for member in state.group.running_members}
+    return step and frozenset(
+        (name, one in ids, one in running) for name, ids in step.before.items() for one in seen.incarnations(name)
+    )
+
+
+def _replaced_key(state: RollModelState) -> Hashable:
+    seen = state.look(sees_leader=False)
+    return frozenset((name, seen.incarnations(name) <= before) for name, before in state.replaced)
 
 
 def _offsets_key(state: RollModelState, memory: GroupMemory) -> Hashable:

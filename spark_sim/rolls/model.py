@@ -136,7 +136,8 @@ class RollModel:
                 yield _transition(f"roll notes {type(record).__name__}", after)
             case engine.BeginStep():
                 wrong = begun_wrongly(state, decision)
-                if not wrong and not state.roll.suspects.intersection(decision.instances):
+                is_broken = state.roll.suspects.intersection(decision.instances) or self._is_absent(state, decision)
+                if not wrong and not is_broken:
                     wrong = unready(state, decision.step)
                 after = _gone_on(self._begun(state, decision), wrong)
                 yield _transition(f"roll begins {', '.join(decision.instances)}", after)
@@ -148,6 +149,12 @@ class RollModel:
                 yield from _answers(self._asked(state, decision), decision)
             case engine.RollFinished():
                 yield _transition(f"roll ends: {decision.outcome or 'stopped'}", evolve(state, final=decision))
+
+    @staticmethod
+    def _is_absent(state: RollModelState, decision: engine.BeginStep) -> bool:
+        """Whether the instances of a step on the way back are gone."""
+        seen = state.look(sees_leader=False)
+        return state.roll.is_going_back and not any(map(seen.incarnations, decision.instances))
 
     def _begun(self, state: RollModelState, decision: engine.BeginStep) -> RollModelState:
         seen = state.look(sees_leader=self.sees_leader)
@@ -171,6 +178,8 @@ class RollModel:
         intended = engine.intended(command, state.look(sees_leader=False))
         state = evolve(state.written(intended), ran=state.ran | {key})
         config = command.round.config
+        replaced = frozenset(each for each in state.replaced if each[0] != command.instance)
+        state = evolve(state, died=state.died - {command.instance}, replaced=replaced)
         done = state.at(state.group.after(command.verb, command.instance, config)).noted(command)
         yield _transition(f"{text} as {config}", done)
         if state.budget.faults:
@@ -222,6 +231,8 @@ class RollModel:
                     expired = evolve(crashed, group=crashed.group.settled()).later(_SETTLED_S)
                     yield _transition(f"{process} crashes, and its session times out", expired, FAULT_ACTION)
                 again = evolve(spent.at(state.group.after(RESTART, process, config)), excused=True)
+                before = state.look(sees_leader=False).incarnations(process)
+                again = evolve(again, replaced=again.replaced | {(process, before)})
                 yield _transition(f"{process} starts again by itself", again, FAULT_ACTION)
                 if self.workload.threads > 1 and state.group.is_whole(process):
                     less = evolve(spent.at(state.group.without_thread(process)), excused=True)

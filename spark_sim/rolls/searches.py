@@ -63,7 +63,7 @@ ROLLS: Final[Mapping[str, RollKind]] = {
 _PLANS: Final = tuple(title for title in ROLLS if title != _WARM_UP)
 ROLL: Final = "roll:"
 """The beginning of the names of searches."""
-LIMITS: Final = RollLimits(timeout_s=600, max_unowned_s=300, session_timeout_s=45)
+LIMITS: Final = RollLimits(timeout_s=600, max_unowned_s=300, session_timeout_s=45, soak_s=45)
 
 
 @frozen(kw_only=True)

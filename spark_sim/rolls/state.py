@@ -11,7 +11,7 @@ from spark_sim.rolls.rolled_group import RolledGroup, text_of
 from upgrade.roll import engine
 from upgrade.roll.gates import RollWatch
 from upgrade.roll.group_observation import GroupObservation
-from upgrade.roll.journal import CommandEnded, RollRecord, RollResumed
+from upgrade.roll.journal import CommandEnded, QuestionAnswered, RollRecord, RollResumed, StepPassed
 from upgrade.roll.state import RollState
 
 
@@ -42,6 +42,10 @@ class RollModelState:
     budget: RollBudget = field(factory=RollBudget)
     ran: frozenset[tuple[int, str, str]] = frozenset()
     """The commands that were run: step, instance and verb."""
+    died: frozenset[str] = frozenset()
+    """The processes that died after they had joined, and no time has passed since."""
+    replaced: frozenset[tuple[str, frozenset[str]]] = frozenset()
+    """The processes of earlier steps that started again by themselves, with the members that they had."""
     excused: bool = False
     """Whether something has happened in this step that no forecast of it shows, or an operator goes on with."""
     consented: bool = False
@@ -65,7 +69,7 @@ class RollModelState:
 
     def later(self, seconds: float) -> RollModelState:
         """Return the state after some time in which nothing else happens."""
-        return evolve(self, seconds=self.seconds + seconds, input=self.input.later())
+        return evolve(self, seconds=self.seconds + seconds, input=self.input.later(), died=frozenset())
 
     def spent(self) -> RollModelState:
         """Return the state with one fault less to come."""
@@ -88,8 +92,12 @@ class RollModelState:
     def written(self, record: RollRecord) -> RollModelState:
         """Return the state after a record was written."""
         then = self.input.committed if isinstance(record, CommandEnded) else self.committed_then
-        return evolve(self, roll=self.roll.after(record), committed_then=then)
+        replaced = frozenset() if isinstance(record, QuestionAnswered) else self.replaced
+        if isinstance(record, StepPassed):  # with the members that are there now
+            seen = self.look(sees_leader=False)
+            replaced = frozenset(each for each in replaced if seen.incarnations(each[0]) <= each[1])
+        return evolve(self, roll=self.roll.after(record), committed_then=then, replaced=replaced)
 
     def resumed(self) -> RollModelState:
         """Return the state after roll was called again: all that is not in its journal is forgotten."""
-        return evolve(self, roll=self.roll.after(RollResumed()), watch=RollWatch())
+        return evolve(self, roll=self.roll.after(RollResumed()), watch=RollWatch(), replaced=frozenset())

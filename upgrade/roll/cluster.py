@@ -399,7 +399,7 @@ def _leader(seen: ClusterObservation) -> str | None:
     return next((name for name, node_id in seen.node_ids.items() if node_id == seen.controller), None)
 
 
-CLUSTER_RULES: Final = RollRules(CLUSTER_GATES, remember, happened, _leader, observed)
+CLUSTER_RULES: Final = RollRules(CLUSTER_GATES, remember, lambda *_: None, happened, _leader, lambda *_: (), observed)
 """The rules of a roll of a cluster in KRaft mode."""
 
 

@@ -35,6 +35,8 @@ class DeviationKind(enum.Enum):
 
     COMMAND_FAILED = "command-failed"
     NOT_RETURNED = "not-returned"
+    FAILED_AFTER_JOIN = "failed-after-join"
+    NOT_READY = "not-ready"
     STILL_RUNNING = "still-running"
     OLD_RELEASE = "old-release"
     OTHER_RELEASE = "other-release"
@@ -42,6 +44,7 @@ class DeviationKind(enum.Enum):
     WRONG_VALUE = "wrong-value"
     VALUE_REMAINS = "value-remains"
     CRASH_LOOP = "crash-loop"
+    MEMBER_REPLACED = "member-replaced"
     MEMBER_GONE = "member-gone"
     FOREIGN_MEMBER = "foreign-member"
     TWO_OWNERS = "two-owners"
@@ -71,9 +74,17 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         (SafeOption.AGAIN, SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP),
     ),
     DeviationKind.NOT_RETURNED: DeviationMeaning(
-        "the new instance does not start, or fails before it joins: a setting that its release refuses, stores that it "
+        "the new instance does not start, or has failed: a setting that its release refuses, stores that it "
         "cannot open, or no connection; its log says which",
         _WITH_AGAIN,
+    ),
+    DeviationKind.FAILED_AFTER_JOIN: DeviationMeaning(
+        "the new instance had joined and run, and has failed since: a record that it cannot process, memory, stores, "
+        "or a liveness probe; its log says which",
+        _WITH_AGAIN,
+    ),
+    DeviationKind.NOT_READY: DeviationMeaning(
+        "the new instance has joined, and the command of --ready says that it is not ready", _WITH_AGAIN
     ),
     DeviationKind.STILL_RUNNING: DeviationMeaning(
         "the old instance is still running: the command has restarted another one, or none, or has started the new one "
@@ -98,6 +109,11 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
     ),
     DeviationKind.CRASH_LOOP: DeviationMeaning(
         "the instance fails and is started again and again: each time the group rebalances", _AGAIN_OR_BACK
+    ),
+    DeviationKind.MEMBER_REPLACED: DeviationMeaning(
+        "an instance that this roll has restarted has failed since and was started again: the new release does not "
+        "live on; or it was away for longer than its session",
+        (SafeOption.BACK, SafeOption.WAIT, SafeOption.CONTINUE, SafeOption.STOP),
     ),
     DeviationKind.MEMBER_GONE: DeviationMeaning(
         "an instance that was not touched has failed: a leader that could not read what a new member sends, a known "

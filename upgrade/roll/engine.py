@@ -52,6 +52,8 @@ class BeginStep:
     step: int
     round: RollRound
     instances: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    """On the way back, the instances whose turn comes later, and that are not there."""
 
 
 @frozen
@@ -104,7 +106,8 @@ def watching(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -
     ended = tuple(sorted(key for key, end in step.ended.items() if end)) if step else ()
     memory = watch.memory if watch.phase[: len(scope)] == scope else None
     began_at = watch.began if watch.phase == (*scope, ended) else seen.seconds
-    return RollWatch((*scope, ended), began_at, rules.remember(state, memory, seen))
+    lasting = rules.follow(state, watch.lasting, seen)
+    return RollWatch((*scope, ended), began_at, rules.remember(state, memory, seen), lasting)
 
 
 def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollDecision:
@@ -154,6 +157,7 @@ def began(decision: BeginStep, seen: O, expectation: Expectation = NO_FORECAST) 
         before={name: tuple(sorted(seen.incarnations(name))) for name in decision.instances},
         owners=seen.owners(),
         expectation=expectation,
+        absent=decision.absent,
     )
 
 
@@ -171,11 +175,13 @@ def _next_step(state: RollState, roll_round: RollRound, watch: RollWatch, seen: 
     for position in state.asked_together:
         if position not in state.consents and (question := _question_before(state, state.rounds[position])):
             return question
-    instances = next_instances(state, roll_round, rules.leader(seen))
-    if state.suspects.intersection(instances):  # it is they that disturb the group
-        return BeginStep(state.steps + 1, roll_round, instances)
+    absent = frozenset(rules.absent(state, seen) if state.is_going_back else ()).intersection(state.remaining)
+    instances = next_instances(state, roll_round, rules.leader(seen), absent)
+    begins = BeginStep(state.steps + 1, roll_round, instances, tuple(sorted(absent.difference(instances))))
+    if (state.suspects | absent).intersection(instances):  # it is they that disturb the group
+        return begins
     results = rules.results(GatePhase.BEFORE, state, watch, seen)
-    return _judged(state, watch, seen, GatePhase.BEFORE, results, BeginStep(state.steps + 1, roll_round, instances))
+    return _judged(state, watch, seen, GatePhase.BEFORE, results, begins)
 
 
 def _question_before(state: RollState, roll_round: RollRound) -> AskOperator | None:
@@ -191,17 +197,20 @@ def _question_before(state: RollState, roll_round: RollRound) -> AskOperator | N
     return None
 
 
-def next_instances(state: RollState, roll_round: RollRound, leader: str | None) -> tuple[str, ...]:
+def next_instances(
+    state: RollState, roll_round: RollRound, leader: str | None, absent: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
     """Return the instances of the next step: the canary alone, the leader last if it has to be, others in order.
 
-    The leader is the one that is seen, or else the one that an operator has named.
+    The leader is the one that is seen, or else the one that an operator has named. Those of a step that was given up
+    come first, and then those that are absent.
     """
     leader = leader or state.plan.leader
     remaining = state.remaining
     if roll_round.at_once:
         return remaining
-    if remaining[0] in state.suspects:
-        return tuple(name for name in remaining if name in state.suspects)[: state.plan.batch]
+    if first := [*filter(state.suspects.__contains__, remaining)] or [*filter(absent.__contains__, remaining)]:
+        return tuple(first[: state.plan.batch])
     if remaining[0] == state.plan.canary:
         return remaining[:1]
     others = tuple(name for name in remaining if not (roll_round.leader_last and name == leader))
@@ -285,7 +294,7 @@ def _judged(
         late = [result for result in closed if result.kind and not result.is_patient]
         if late:
             return _of_results(state, late)
-    return KeepWaiting(phase, results, max(left, 0.0))
+    return KeepWaiting(phase, results, max(left, 0.0, *(result.left_s for result in closed)))
 
 
 def _as_decided(state: RollState, number: int, result: GateResult) -> GateResult:
@@ -320,6 +329,8 @@ def _deviation(
 ) -> RollDecision:
     meaning = DEVIATIONS[kind]
     options = _options(state, meaning.options)
+    if kind is DeviationKind.MEMBER_GONE and state.is_going_back and {*instances}.issubset(state.remaining):
+        options = (SafeOption.CONTINUE, *options)  # their turn comes next
     if state.step is None and not (instances and state.done.issuperset(instances)):
         options = tuple(option for option in options if option is not SafeOption.AGAIN)
     return WriteRecord(

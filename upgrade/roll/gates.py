@@ -72,6 +72,8 @@ class GateResult:
     instances: tuple[str, ...] = ()
     is_patient: bool = False
     """Whether it may take any time."""
+    left_s: float = 0.0
+    """How long it takes at least, if it waits for nothing but time."""
 
 
 @frozen
@@ -82,7 +84,9 @@ class RollWatch:
     """What is waited for; when it changes, the time begins anew."""
     began: float = 0.0
     memory: Any = field(default=None, hash=False)
-    """What the rules remember."""
+    """What the rules remember of the phase."""
+    lasting: Any = field(default=None, hash=False)
+    """What they remember of the whole roll."""
 
     def waited(self, seen: RollObservation) -> float:
         """Return the seconds since the present phase began."""
@@ -112,10 +116,14 @@ class RollRules(Generic[O]):
     gates: tuple[RollGate[O], ...]
     remember: Callable[[RollState, Any, O], Any]
     """Take the memory and a look, and return the memory; it is None when a step begins, or looking begins anew."""
+    follow: Callable[[RollState, Any, O], Any]
+    """Take what is remembered of the whole roll and a look, and return it; it is None at the first look."""
     happened: Callable[[RollState, str, str, O], bool | None]
     """Whether a command of unknown outcome has done its work, by instance and verb; None: a look does not show it."""
     leader: Callable[[O], str | None]
     """The instance that leads; None if that is not seen."""
+    absent: Callable[[RollState, O], tuple[str, ...]]
+    """The instances that are to be there, and are not whole."""
     observed: Callable[[RollState, RollWatch, O], Mapping[str, Any]]
     """What came of a step, as plain values for its record."""
 

@@ -26,15 +26,13 @@ from upgrade.roll.gates import (
     shortened,
     waiting,
 )
+from upgrade.roll.group_life import follow, is_ready, lives_on, no_crash_loop, not_replaced, replaced_instances
 from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation, MemberSeen, remember
 from upgrade.roll.group_progress import commits, lag, unowned
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
 from upgrade.roll.state import RollState
 from upgrade.roll.static_members import static_gate
 from upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
-
-_LOOP_JOINS: Final = 3
-
 
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------
 
@@ -43,18 +41,6 @@ def _visible(_state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
     if seen.state:
         return passed("visible", seen.state)
     return waiting("visible", DeviationKind.NOT_VISIBLE, f"not described: {seen.problem}", "a group that is described")
-
-
-def _no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) -> GateResult | None:
-    for instance, ids in watch.memory.joined.items():
-        if not instance:
-            continue
-        joined = len(ids.difference(state.step.before.get(instance, ()) if state.step else ()))
-        usual = state.plan.members_of(instance)
-        if joined >= _LOOP_JOINS * usual:
-            text = f"{instance} has joined {joined} times with {_members(usual)}"
-            return failed("crash-loop", DeviationKind.CRASH_LOOP, text, "members that stay", instance)
-    return None
 
 
 def _two_owners(_state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
@@ -66,7 +52,7 @@ def _two_owners(_state: RollState, _watch: RollWatch, seen: GroupObservation) ->
     return passed("owners", f"{len(owners)} tasks, one owner each")
 
 
-def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+def _returned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether the instances of a step have joined: as many members as before, and none of the old ones."""
     step = state.step
     if step is None or _is_stopping(state):
@@ -82,7 +68,9 @@ def _returned(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Ga
             kind = DeviationKind.STILL_RUNNING
         elif len(ids - before) < expected:
             text = f"{instance} has {len(ids - before)} of {_members(expected)}"
-            kind = DeviationKind.NOT_RETURNED
+            has_joined = len(watch.lasting.joined.get(instance, ())) >= expected
+            kind = DeviationKind.FAILED_AFTER_JOIN if has_joined else DeviationKind.NOT_RETURNED
+            text = f"{text}: it had joined" if has_joined else text
         elif still := ids & before:
             text = f"{instance} has joined; {_members(len(still))} of before still counted"
             kind = DeviationKind.STILL_RUNNING
@@ -186,17 +174,14 @@ def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
     if not seen.state:
         return waiting("others", None, AT_REST)
     touched = {*(state.step.instances if state.step else ())}
-    if state.is_going_back:
-        # What is still to be restarted may be the reason to go back: it is gone, or not what it was to be.
-        touched.update(state.remaining)
     wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
-    for name in wanted:
-        expected, there = state.plan.members_of(name), len(seen.of(name))
-        if there < expected:
-            text = f"{name} has {there} of {_members(expected)}"
-            return waiting("others", DeviationKind.MEMBER_GONE, text, f"{name} stays", instances=(name,))
+    if gone := [name for name in absent(state, seen) if name in wanted and name not in _given_up(state)]:
+        counts = ((name, len(seen.of(name)), state.plan.members_of(name)) for name in gone)
+        text = "; ".join(f"{name} has {there} of {_members(expected)}" for name, there, expected in counts)
+        return waiting("others", DeviationKind.MEMBER_GONE, text, f"{shortened(gone)} there", instances=(*gone,))
     if seen.is_stable:
-        for name in wanted:
+        # What is still to be brought back may be the reason to go back: it is not what it was to be.
+        for name in (name for name in wanted if not (state.is_going_back and name in state.remaining)):
             config = state.configs[name]
             for member in seen.of(name):
                 if not member.can_be(_release(config.release)):
@@ -207,6 +192,18 @@ def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
         return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
     text = "one other instance is there" if len(wanted) == 1 else f"{len(wanted)} other instances are there"
     return passed("others", text)
+
+
+def _given_up(state: RollState) -> frozenset[str]:
+    """Return the instances whose turn comes on the way back, and that were gone when its present step began."""
+    gone = state.step.absent if state.step else ()
+    return frozenset(gone).intersection(state.remaining) if state.is_going_back else frozenset()
+
+
+def absent(state: RollState, seen: GroupObservation) -> tuple[str, ...]:
+    """Return the instances that have fewer members than they have threads, and are to be there."""
+    is_short = (name for name in _running(state) if len(seen.of(name)) < state.plan.members_of(name))
+    return tuple(is_short) if seen.state else ()
 
 
 def _stable(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
@@ -271,11 +268,11 @@ GROUP_GATES: Final = (
     RollGate("visible", "the group, with a description", "nothing is done blindly", "--timeout", EVERY_PHASE, _visible),
     RollGate(
         "crash-loop",
-        "joins of an instance, with three times its threads",
+        "joins of an instance since its last command, with three times its threads",
         "an instance that fails again and again makes the group rebalance each time",
         "",
         EVERY_PHASE,
-        _no_crash_loop,
+        no_crash_loop,
     ),
     RollGate(
         "owners",
@@ -327,6 +324,14 @@ GROUP_GATES: Final = (
         _others,
     ),
     RollGate(
+        "replaced",
+        "member ids of the other instances, with those that they had",
+        "an instance of an earlier step that fails is started again, by whatever starts it, before anybody looks",
+        "",
+        EVERY_PHASE,
+        not_replaced,
+    ),
+    RollGate(
         "unowned",
         "the longest time of a task without owner since the step began, with the limit",
         "nobody processes its records",
@@ -374,6 +379,22 @@ GROUP_GATES: Final = (
         _AFTER,
         commits,
     ),
+    RollGate(
+        "ready",
+        "the status of the operator's probe, with 0",
+        "no broker shows whether an instance does its work",
+        "--ready",
+        _AFTER,
+        is_ready,
+    ),
+    RollGate(
+        "alive",
+        "how long an instance has lived for sure since it joined, with the soak time; after a round, of all a session",
+        "a member that has died is counted until its session times out; commits, the probe, or a session show its life",
+        "--soak",
+        _DONE,
+        lives_on,
+    ),
 )
 
 
@@ -403,6 +424,7 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
         "unowned_seconds_at_least": round(at_least, 1),
         "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
         "seconds": round(watch.waited(seen), 1),
+        "replaced": list(replaced_instances(state, watch, seen)),
         "as_forecast": any(dict(outcome.moved) == moved for outcome in outcomes) if outcomes else None,
     }
 
@@ -411,7 +433,7 @@ def _leader(seen: GroupObservation) -> str | None:
     return seen.leader
 
 
-GROUP_RULES: Final = RollRules(GROUP_GATES, remember, happened, _leader, observed)
+GROUP_RULES: Final = RollRules(GROUP_GATES, remember, follow, happened, _leader, absent, observed)
 """The rules of a roll of a group of Kafka Streams."""
 
 

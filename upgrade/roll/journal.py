@@ -56,6 +56,8 @@ class StepBegan:
     owners: Mapping[str, str] = field(factory=dict, hash=False)
     """The instance of each task, of the whole group."""
     expectation: Expectation = NO_FORECAST
+    absent: tuple[str, ...] = ()
+    """On the way back, the instances whose turn comes later, and that are not there."""
 
 
 @frozen(kw_only=True)

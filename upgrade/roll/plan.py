@@ -111,6 +111,8 @@ class RollLimits:
     """How many offsets the state of a task may be behind when its owner joins."""
     session_timeout_s: float = DEFAULT_SESSION_S
     """After so long a member that failed is not counted any more."""
+    soak_s: float = 0.0
+    """How long an instance has to live after it has joined; 0: it need not, and nobody waits at the end of a round."""
 
 
 @frozen(kw_only=True)

@@ -48,6 +48,8 @@ class StepInProgress:
     expectation: Expectation
     ended: Mapping[tuple[str, str], CommandEnded | None] = field(factory=dict, hash=False)
     """Instance and verb of each command that was intended -> how it ended; None: that is not known."""
+    absent: frozenset[str] = frozenset()
+    """On the way back, the instances whose turn comes later, and that were not there when it began."""
     unchecked: bool = False
     """Whether an operator goes on though the forecast is unsafe."""
     touched: frozenset[str] = frozenset()
@@ -92,6 +94,8 @@ class RollState:
     """What an operator goes on with, by step."""
     patient: frozenset[tuple[int, DeviationKind]] = frozenset()
     """What an operator waits for."""
+    answers: int = 0
+    """How often an operator has answered: what is remembered of looks before may have its reason in that."""
     waits: int = 0
     """How often looking began anew."""
     suspects: frozenset[str] = frozenset()
@@ -239,6 +243,7 @@ def _began(record: StepBegan, state: RollState) -> RollState:
         before=record.before,
         owners=record.owners or state.owners_before_stop,
         expectation=record.expectation,
+        absent=frozenset(record.absent),
     )
     return evolve(state, step=step, steps=record.step)
 
@@ -316,7 +321,7 @@ def _is_there(state: RollState, roll_round: RollRound, name: str) -> bool:
 
 @_after.register
 def _answered(record: QuestionAnswered, state: RollState) -> RollState:
-    state = evolve(state, deviation=None, waits=state.waits + 1)
+    state = evolve(state, deviation=None, waits=state.waits + 1, answers=state.answers + 1)
     if record.option is SafeOption.STOP:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:

@@ -36,11 +36,13 @@ from upgrade.roll.journal import (
     RollRecord,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND
+from upgrade.roll.plan import BY_HAND, RollRound
 from upgrade.roll.state import RollState
 
 _NAP_SECONDS: Final = 0.1
 _AGAIN_SECONDS: Final = 5.0
+_PROBE_SECONDS: Final = 10.0
+"""A probe that takes longer says nothing."""
 _MOST_TRIES: Final = 12
 """Of a command that comes too early: for a minute."""
 
@@ -167,6 +169,8 @@ class RollSettings:
     """Return what came of a step that has passed, beside its forecast."""
     commands: Mapping[str, CommandTemplate] = field(hash=False)
     """By verb."""
+    probe: CommandTemplate | None = None
+    """Says by its status whether an instance is ready."""
     ask: Callable[[AskOperator, RollState], Decided | None]
     """Return the answer; None: nobody can answer now."""
     check_lock: Callable[[], None]
@@ -194,7 +198,7 @@ class _Drive:
         while True:
             if not is_by_hand:
                 self._with.interrupts.tell(self._with.view.note)
-            seen = self._with.look() if seen is None else seen
+            seen = self._look() if seen is None else seen
             watch = watching(self._state, watch, seen, self._with.rules)
             match decide(self._state, watch, seen, self._with.rules):
                 case WriteRecord(record):
@@ -218,6 +222,21 @@ class _Drive:
                 case RollFinished():
                     return self._state
             seen = None
+
+    def _look(self) -> RollObservation:
+        """Look, and ask the probe about the instances of a step whose commands have ended."""
+        seen = self._with.look()
+        if self._with.probe is None or self._state.step is None or not self._state.commands_ended:
+            return seen
+        return evolve(seen, ready={name: self._unready(name) for name in self._state.step.instances})  # type: ignore[misc]
+
+    def _unready(self, instance: str) -> str:
+        """Return why an instance is not ready; empty if it is."""
+        assert self._with.probe
+        assert self._state.round
+        values = self._values(instance, self._state.round)
+        result = run_command(self._with.probe, values, _PROBE_SECONDS, self._wait_for_command)
+        return f"status {result.status}: {result.output or 'without output'}" if result.status else ""
 
     def _compared(self, record: RollRecord) -> RollRecord:
         """Return a record; that of a step that has passed with what is computed again."""
@@ -257,14 +276,7 @@ class _Drive:
         self._write(CommandEnded(**where, status=result.status, output=result.output, seconds=result.seconds))
 
     def _result(self, command: RunCommand) -> CommandResult:
-        config = command.round.config
-        values = {
-            "group": self._state.plan.name,
-            "instance": command.instance,
-            "release": config.release.partition("~")[0],
-            "upgrade_from": config.upgrade_from or "",
-            "round": str(self._state.at + 1),
-        }
+        values = self._values(command.instance, command.round)
         template, tries = self._with.commands[command.verb], 0
         while True:
             result = run_command(template, values, self._with.command_timeout_s, self._wait_for_command)
@@ -275,6 +287,16 @@ class _Drive:
             if tries == 1:
                 self._with.view.note(f"step {command.step}: not accepted yet, tried again: {result.output}")
             self._with.sleep(_AGAIN_SECONDS)
+
+    def _values(self, instance: str, roll_round: RollRound) -> Mapping[str, str]:
+        """Return what takes the place of the placeholders of a command."""
+        return {
+            "group": self._state.plan.name,
+            "instance": instance,
+            "release": roll_round.config.release.partition("~")[0],
+            "upgrade_from": roll_round.config.upgrade_from or "",
+            "round": str(self._state.at + 1),
+        }
 
     def _wait_for_command(self, seconds: float) -> None:
         self._with.interrupts.tell(self._with.view.note)

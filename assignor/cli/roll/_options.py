@@ -51,6 +51,8 @@ class RollOptions:
     max_lag: int | None
     timeout: float
     session_timeout: float | None
+    soak: float | None
+    ready: str | None
     interval: float
     settings_file: Path | None
     state: str | None
@@ -81,6 +83,13 @@ class RollOptions:
             raise click.UsageError(str(error)) from error
         return templates, tuple(given) or (BY_HAND,)
 
+    def probe(self) -> CommandTemplate | None:
+        """Return the template of ``--ready``; wrong usage if it is none."""
+        try:
+            return CommandTemplate.parse(self.ready) if self.ready else None
+        except UpgradeError as error:
+            raise click.UsageError(str(error)) from error
+
     def check_releases(self) -> None:
         """Refuse names that are no releases, before anything is looked at."""
         for option, name in {"--to": self.target, "--from": self.origin}.items():
@@ -93,11 +102,13 @@ class RollOptions:
     @property
     def limits(self) -> RollLimits:
         """How long is waited, and for what."""
+        session_s = self.session_timeout or DEFAULT_SESSION_S
         return RollLimits(
             timeout_s=self.timeout,
             max_unowned_s=self.max_unowned,
             max_lag=read_config(self.settings_file).acceptable_recovery_lag if self.max_lag is None else self.max_lag,
-            session_timeout_s=self.session_timeout or DEFAULT_SESSION_S,
+            session_timeout_s=session_s,
+            soak_s=session_s if self.soak is None else self.soak,
         )
 
     @property

@@ -120,6 +120,14 @@ _DAY: Final = 86_400
     help="session.timeout.ms of the members.  [default: 45s; in forecasts that of their release]",
 )
 @click.option(
+    "--soak",
+    type=Duration(0, _DAY),
+    metavar="DURATION",
+    help="So long an instance has to live after it has joined, by commits, --ready or its session.  [default: "
+    "--session-timeout; 0 believes the first look]",
+)
+@click.option("--ready", metavar="COMMAND", help="Ends with status 0 if an instance is ready, as a readiness probe.")
+@click.option(
     "--interval", type=Duration(0.1, 3600), default=1.0, metavar="DURATION", help="Between looks.  [default: 1s]"
 )
 @click.option(
@@ -225,6 +233,7 @@ def roll(
         refuse_group_options(context)
     options = RollOptions(group=group or BROKERS, **given)
     commands, verbs = options.commands()
+    options.probe()
     options.check_releases()
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
@@ -273,7 +282,7 @@ def _roll(
         planned = None if exists else subject.plan(view)
         if not exists and planned is None:
             return 0
-        for template in commands.values():
+        for template in (*commands.values(), *filter(None, [options.probe()])):
             template.check(planned.names if planned else ())
         interrupts = Interrupts()
         view = LastingView(view, partial(_closed, interrupts))
@@ -425,6 +434,7 @@ def _settings(
         expect=looks.expect,
         compare=looks.compare,
         commands=commands,
+        probe=options.probe(),
         ask=RollAnswers(options, view, interrupts).ask,
         check_lock=check_lock,
         view=view,

@@ -10,7 +10,7 @@ from spark_sim.rolls import ROLL, roll_searches
 from spark_sim.rolls import model as rolls
 from spark_sim.rolls.properties import ENDS, FORESEEN, ONCE, OUTCOME, READY, RETURNS, UNDISTURBED
 from spark_sim.rolls.state import RollBudget
-from upgrade.roll import engine
+from upgrade.roll import engine, group
 from upgrade.roll.gates import GatePhase, RollRules
 from upgrade.roll.group import GROUP_RULES
 from upgrade.roll.journal import BackPlanned, RollEnded, RoundVerified, StepPassed
@@ -120,6 +120,12 @@ def _is_back_at_once(decision: Any, _state: RollState) -> Any:
     return engine.WriteRecord(RollEnded(outcome=engine.ROLLED_BACK)) if is_planned else None
 
 
+def _without_absent(decision: Any, state: RollState) -> Any:
+    if isinstance(decision, engine.BeginStep) and state.is_going_back:
+        return evolve(decision, instances=state.remaining[:1], absent=())
+    return None
+
+
 def _repeats(decision: Any, state: RollState) -> Any:
     if isinstance(decision, engine.KeepWaiting) and state.step and state.round and None in state.step.ended.values():
         instance, verb = next(key for key, end in state.step.ended.items() if end is None)
@@ -127,7 +133,7 @@ def _repeats(decision: Any, state: RollState) -> Any:
     return None
 
 
-def _of_the_leader(state: RollState, _round: Any, leader: str | None) -> tuple[str, ...]:
+def _of_the_leader(state: RollState, _round: Any, leader: str | None, *_: Any) -> tuple[str, ...]:
     return (leader,) if leader in state.remaining else state.remaining[:1]
 
 
@@ -160,7 +166,17 @@ MUTATIONS = {
     ),
     "without config": Mutation(without_gate("config"), READY, ONE, faults=1),
     "without others": Mutation(without_gate("others"), READY, ONE, faults=1),
-    "without stable, unowned and versions": Mutation(without_gate("stable", "unowned", "versions"), READY, WARM_UP),
+    "without alive": Mutation(without_gate("alive"), READY, ONE, faults=1),
+    "without replaced": Mutation(without_gate("replaced"), READY, ONE, faults=1),
+    "on the way back it wants nobody": Mutation(
+        replaced(group, "_given_up", lambda state: frozenset(state.remaining)), READY, ONE, faults=1, backs=1
+    ),
+    "on the way back those that are gone have no turn of their own": Mutation(
+        changed(_without_absent), RETURNS, "one bounce, 3 members, leader seen", faults=1, backs=1
+    ),
+    "without stable, unowned, versions and alive": Mutation(
+        without_gate("stable", "unowned", "versions", "alive"), READY, WARM_UP
+    ),
     "without probing": Mutation(without_gate("probing"), READY, WARM_UP, faults=1, answers=1),
     "without lag": Mutation(without_gate("lag"), READY, INPUT, troubles=1),
     "without commits": Mutation(without_gate("commits"), READY, INPUT, troubles=1),

@@ -72,6 +72,7 @@ class Operator:
         self.offsets_problem = ""
         self.more = ()
         self.broken = {}
+        self.ready = None
 
     @property
     def state(self):
@@ -89,6 +90,7 @@ class Operator:
             offsets=self.offsets,
             state_lags=self.state_lags,
             offsets_problem=self.offsets_problem,
+            ready=self.ready,
         )
 
     def decide(self):

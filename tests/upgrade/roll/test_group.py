@@ -295,6 +295,7 @@ def test_any_outcome_of_a_forecast_is_accepted_and_compared():
         "unowned_seconds_at_least": 0.0,
         "unowned_seconds_forecast": [0.0],
         "seconds": 0.0,
+        "replaced": [],
         "as_forecast": True,
     } == passed.observed
 

@@ -57,7 +57,18 @@ class SimulatedCluster:
 
     def words(self, command=None, to="4.3.1"):
         """The arguments of ``roll`` for this cluster."""
-        words = ["app", "--to", to, "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--journal", str(self.journal)]
+        words = [
+            "app",
+            "--to",
+            to,
+            "--bootstrap-servers",
+            "127.0.0.1:1",
+            "--no-lock",
+            "--journal",
+            str(self.journal),
+            "--soak",
+            "0",
+        ]
         words += ["--from", self.start.partition("@")[2].split()[0], "--interval", "0.1"]
         return [*words, "--restart", command or self.template(), "--report", str(self.report)]
 

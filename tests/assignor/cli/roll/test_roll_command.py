@@ -261,6 +261,14 @@ def test_a_plan_that_nobody_has_confirmed_is_made_anew(cluster):
     assert 1 == kinds(cluster).count("plan")
 
 
+@pytest.mark.parametrize(("probe", "status", "lines"), [("true {instance}", 0, 3), ("sh -c 'echo busy; exit 7'", 3, 1)])
+def test_an_instance_has_to_be_ready_if_the_operator_can_say_it(cluster, probe, status, lines):
+    done = cluster.roll("--yes", "--ready", probe, "--soak", 1, "--session-timeout", 1, "--timeout", 1)
+
+    assert (status, lines) == (done.exit_code, len(cluster.lines)), done.output
+    assert ("observed: A is not ready: status 7: busy" in done.stdout) == bool(status)
+
+
 def test_an_answer_is_for_one_question(cluster):
     cluster.roll("--yes", command=cluster.template(status=3))
     again = cluster.roll("--answer", "continue", command=cluster.template(status=3))
@@ -288,6 +296,7 @@ def test_a_line_that_was_not_written_completely_is_dropped_and_said(cluster):
         (["--restart", "x {host}"], "unknown placeholder {host}"),
         (["--restart", "x 'y"], "expected a command, got"),
         (["--restart", " "], "expected a command, got nothing"),
+        (["--restart", "x", "--ready", "x {host}"], "unknown placeholder {host}"),
         (["--restart", "x", "--to", "99"], "unknown release '99'"),
     ],
 )
@@ -394,6 +403,7 @@ def test_by_hand_it_prints_the_step_and_waits_until_the_group_shows_it(cluster, 
 
     monkeypatch.setattr(RollLines, "record", record)
     words = ["app", "--from", "3.9.2", "--to", "4.3.1", "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--by-hand"]
+    words += ["--soak", "0"]
     done = CliRunner().invoke(roll, [*words, "--yes", "--no-forecast", "--journal", str(cluster.journal)])
 
     assert 0 == done.exit_code, done.output
