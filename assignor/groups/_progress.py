@@ -64,14 +64,19 @@ class GroupProgress:
     unconfirmed: tuple[str, ...]
     """In a group whose broker assigns: names of the members that have to revoke, or to confirm their assignment."""
 
+    is_certain: bool = True
+    """Whether metadata shows that the members run a wanted release, or only that they may."""
+
     @property
     def on_releases(self) -> int:
         """The number of members that may run ``releases``."""
         return self.members - len(self.waiting_for) if self.releases else 0
 
 
-def group_progress(group: InspectedGroup, release: Release | None = None) -> GroupProgress:
-    """Return how far a group is, on its way to a release if one is given."""
+def group_progress(
+    group: InspectedGroup, release: Release | None = None, wanted: Collection[Release] = ()
+) -> GroupProgress:
+    """Return how far a group is, on its way to a release if one is given; ``wanted`` are all that are good enough."""
     versions = [member for member in group.members if member.subscription.used_version is not None]
     newest = max(map(_generation_of_code, versions), default=None)
     arrived = {
@@ -95,6 +100,7 @@ def group_progress(group: InspectedGroup, release: Release | None = None) -> Gro
         next_rebalance=Rebalance.IMMEDIATE if immediate else Rebalance.PROBING if times else None,
         next_rebalance_ms=None if immediate else min(times, default=None),
         unconfirmed=blocking_members(group.reconciliations),
+        is_certain=not release or not _indistinguishable([*arrived.values()], wanted),
     )
 
 
@@ -131,16 +137,20 @@ def indistinguishable_releases(group: InspectedGroup, wanted: Collection[Release
 
     The newest release of the table cannot be told from newer ones, and what was assumed is not known.
     """
-    candidates = {release for member in group.members for release in member.subscription.candidate_releases.releases}
+    return _indistinguishable(group.members, wanted)
+
+
+def _indistinguishable(members: Sequence[InspectedMember], wanted: Collection[Release]) -> str:
+    candidates = {release for member in members for release in member.subscription.candidate_releases.releases}
     if assumed := [release.name for release in candidates if release.assumed_like]:
         return assumed[0]
     shared = tuple(
         release
         for release in KAFKA_RELEASES
-        if all(release in member.subscription.candidate_releases.releases for member in group.members)
+        if all(release in member.subscription.candidate_releases.releases for member in members)
     )
     is_certain = {*shared} <= {*wanted} and KAFKA_RELEASES[-1] not in shared
-    return "" if is_certain or not group.members else format_ranges(shared)
+    return "" if is_certain or not members else format_ranges(shared)
 
 
 def upgrade_from_note(group: InspectedGroup, release: Release) -> str:
@@ -224,9 +234,8 @@ def _unless(usual: str, state: str) -> str:
 
 def _on_releases(progress: GroupProgress) -> str:
     members = count(progress.members, "member")
-    if progress.waiting_for:
-        return f"{progress.on_releases} of {members} on {progress.releases}"
-    return f"{'all ' * (progress.members > 1)}{members} on {progress.releases}"
+    which = f"{progress.on_releases} of " if progress.waiting_for else "all " * (progress.members > 1)
+    return f"{which}{members} {'on' if progress.is_certain else 'may run'} {progress.releases}"
 
 
 def _unversioned(progress: GroupProgress) -> str:

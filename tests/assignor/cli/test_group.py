@@ -584,7 +584,7 @@ def test_a_release_newer_than_the_table_may_be_assumed(run, lookup):
     done = run("app", *BROKER, "--wait", "release=4.9", "--assume", "4.3")
 
     assert 3 == done.exit_code
-    assert "app may be on 4.9.0: all 2 members on 4.9.0" in done.stdout
+    assert "app may be on 4.9.0: all 2 members may run 4.9.0" in done.stdout
     assert f"note: 4.9 is newer than this version knows ({NEWEST}); it is assumed to behave like 4.3.1" in done.stderr
     assert f"--assume {NEWEST.line} treats it like {NEWEST}" in run("app", *BROKER, "--wait", "release=4.9").stderr
 
@@ -594,7 +594,7 @@ def test_a_vendors_release_is_any_release_of_its_line(run, lookup):
 
     done = run("app", *BROKER, "--wait", "release=7.9.1-ccs")
 
-    assert "app may be on 7.9.1-ccs (any release from 3.9.0 to 3.9.2): all 2 members on 3.9.0" in done.stdout
+    assert "app may be on 7.9.1-ccs (any release from 3.9.0 to 3.9.2): all 2 members may run 3.9.0" in done.stdout
     assert "note: Confluent Platform 7.9 contains Kafka 3.9" in done.stderr
     refused = run("app", *BROKER, "--wait", "release=7.9", "--assume", "4.3")
     assert (2, True) == (refused.exit_code, "for Confluent Platform write cp-7.9 (Kafka 3.9)" in refused.stderr)
@@ -721,7 +721,7 @@ def test_a_wait_that_times_out_is_status_124(run, lookup):
     done = run("app", *BROKER, "--wait", "release=4.3.1", "--timeout", "0.3s", "--interval", "0.1")
 
     assert 124 == done.exit_code
-    assert done.stderr.startswith("Error: app is not on 4.3.1 after 0 s: 1 of 2 members on 4.3.1; waiting for pod-7")
+    assert done.stderr.startswith("Error: app is not on 4.3.1 after 0 s: 1 of 2 members may run 4.3.1; waiting for pod-7")
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,9 @@ def seen(*members, **facts):
     return inspect_group(group(*members, **facts))
 
 
-def line(*members, release=None, **facts):
-    found = group_progress(seen(*members, **facts), release and release_named(release))
+def line(*members, release=None, good_enough=(), **facts):
+    wanted = [release_named(name) for name in good_enough]
+    found = group_progress(seen(*members, **facts), release and release_named(release), wanted)
     return progress_text(found, NOW_MS)
 
 
@@ -49,9 +50,16 @@ NEW = member("n", 9, 11, active="0_9")
         ),
         (
             (OLD[0], NEW),
-            {"release": "2.8"},
+            {"release": "2.8", "good_enough": ("2.8.0", "2.8.1", "2.8.2")},
             "1 of 2 members on 2.8.2; waiting for app-n (10.0.0.1, 6e000000); no rebalance is due",
         ),
+        (
+            (OLD[0], NEW),
+            {"release": "2.8.2", "good_enough": ("2.8.2",)},
+            "1 of 2 members may run 2.8.2; waiting for app-n (10.0.0.1, 6e000000); no rebalance is due",
+        ),
+        # It was "1 member on 3.9.2" of one that sends what 3.4 sends.
+        ((NEW,), {"release": "3.9.2"}, "1 member may run 3.9.2; a rebalance follows immediately; 1 problem"),
         (
             (member("a", active="0_0", next_ms=0),),
             {},
