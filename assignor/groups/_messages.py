@@ -270,7 +270,17 @@ def _lag(partitions: Sequence[str], limit: int) -> str:
 
 def _unknown_lag(partitions: Sequence[str], failures: Sequence[str]) -> str:
     reason = join_names(failures) if failures else "there is no commit"
+    if not partitions:
+        return f"the lag is unknown ({reason})"
     return f"the lag of {count(len(partitions), 'partition')} is unknown ({reason}): {join_names(partitions)}"
+
+
+def _no_members() -> str:
+    return "no members, and the lag grows: records come that nobody reads"
+
+
+def _too_few_members(members: int, expected: int) -> str:
+    return f"{count(members, 'member')} instead of at least {expected}"
 
 
 def _crash_loop(place: str, joins: int, minutes: int) -> str:
@@ -329,11 +339,13 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "moving": _moving,
     "crash-loop": _crash_loop,
     "lag": _lag,
+    "no-members": _no_members,
+    "too-few-members": _too_few_members,
     "unknown-lag": _unknown_lag,
     "large": _large,
     "too-large": _large,
 }
-"""Texts by code: those of ``checks.CHECKS``, ``crash-loop``, which takes several looks, and the limits of lags."""
+"""Texts by code: those of ``checks.CHECKS``, those that take several looks, and those of limits."""
 
 
 # -- the upgrade ---------------------------------------------------------------------------------------------------

@@ -80,6 +80,13 @@ class Match(NamedTuple):
 Check = Callable[[GroupView], Iterator[Match]]
 
 
+def check_members(group: DescribedGroup, expected: int) -> Iterator[Finding]:
+    """Yield the problem that a group has fewer members than expected; hidden ones are another problem."""
+    if len(group.members) < expected and not group.hides_members:
+        parameters = {"members": len(group.members), "expected": expected}
+        yield Finding(FindingSeverity.PROBLEM, "too-few-members", parameters)
+
+
 def names_of(members: Sequence[InspectedMember]) -> list[str]:
     """List the names of members."""
     return [member.name for member in members]

@@ -96,6 +96,9 @@ class DescribedGroup:
     missing_topics: frozenset[str] = frozenset()
     """Topics of the group that certainly do not exist."""
 
+    unknown_topics: frozenset[str] = frozenset()
+    """Topics of the group that were asked for and that no broker has described: this user may not see them."""
+
     max_message_bytes: int | None = None
     """Largest record that the broker can store of the group; None if unknown."""
 
@@ -192,6 +195,7 @@ def with_topic_metadata(
                 max_message_bytes=max_message_bytes,
                 partition_counts={topic: partition_counts[topic] for topic in topics if topic in partition_counts},
                 missing_topics=frozenset(topics.intersection(missing_topics)),
+                unknown_topics=frozenset(topics.difference(partition_counts, missing_topics)),
             )
         )
     return with_metadata

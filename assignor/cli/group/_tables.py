@@ -27,7 +27,7 @@ from assignor.cli.group._cells import (
 )
 from assignor.formats.text import printable
 from assignor.groups import FindingSeverity, InspectedGroup, finding_text, upgrade_text
-from assignor.groups.described_group import ASSIGNING, CLASSIC, STABLE
+from assignor.groups.described_group import ASSIGNING, CLASSIC, STABLE, STREAMS
 from assignor.groups.member import InspectedMember
 from assignor.groups.member_names import shorten_uuids
 from assignor.groups.offsets import lag_summary
@@ -183,6 +183,11 @@ def _timestamped(line: str) -> Text:
 # -- the lags --------------------------------------------------------------------------------------------------------
 
 
+_STORED: Final = ("restored", "end", "lag")
+_AT_JOIN: Final = ("restored at its join", "end now", "between")
+"""A member of a classic group says what it has restored when it joins, so the last number grows while all is well."""
+
+
 def _render_lags(group: InspectedGroup) -> Iterator[Table]:
     """Render the partitions with the largest lags, and the replicas of state that are behind most."""
     lags = lag_summary(group)
@@ -204,7 +209,8 @@ def _render_lags(group: InspectedGroup) -> Iterator[Table]:
         for state_lag in lags.state
     ]
     yield from _lag_table(("partition", "task", "member", "committed", "end", "lag"), partitions)
-    yield from _lag_table(("state", "", "member", "restored", "end", "lag"), replicas)
+    numbers = _STORED if group.described.type == STREAMS else _AT_JOIN
+    yield from _lag_table(("state", "", "member", *numbers), replicas)
 
 
 def _lag_table(columns: Sequence[str], rows: Sequence[_LagRow]) -> Iterator[Table]:

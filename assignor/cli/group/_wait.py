@@ -81,7 +81,9 @@ class WaitCondition:
 
     def progress(self, group: InspectedGroup) -> GroupProgress:
         """Return how far a group is, on its way to the candidate that most members may run."""
-        results = [group_progress(group, release, self.wanted) for release in self.candidates] or [group_progress(group)]
+        results = [group_progress(group, release, self.wanted) for release in self.candidates] or [
+            group_progress(group)
+        ]
         return max(results, key=lambda result: result.on_releases)
 
 

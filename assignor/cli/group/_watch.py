@@ -49,10 +49,18 @@ class Look:
     error: ClusterError | None = field(default=None, eq=False)
     """Why the look has no groups; None if it has."""
 
+    is_undecided: bool = False
+    """Whether later looks may show a problem that this one cannot show."""
+
     @property
     def is_complete(self) -> bool:
         """Whether every group was found and described."""
         return self.error is None and not self.failures and not any(group.described.error for group in self.groups)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The names of the groups that rebalance, whose metadata no broker shows meanwhile."""
+        return tuple(group.described.name for group in self.groups if group.described.state in WITHOUT_METADATA)
 
 
 def error_text(error: ClusterError) -> str:
@@ -187,10 +195,11 @@ def looks(look: Callable[[], Look], interval: float) -> Iterator[Look]:
 
 
 def look_until_decided(look: Callable[[], Look], interval: float) -> tuple[Look, ProblemClock]:
-    """Look until every problem counts or has ended; at most about ``CONFIRM_SECONDS``."""
-    clock = ProblemClock()
+    """Look until every problem counts or has ended, and no group hides any; at most about ``CONFIRM_SECONDS``."""
+    clock, begun = ProblemClock(), time.monotonic()
     for current in looks(look, interval):
         clock.update(current.groups)
-        if clock.lasting or not clock.is_undecided:
+        is_open = (current.is_undecided or current.hidden) and time.monotonic() - begun < CONFIRM_SECONDS
+        if clock.lasting or not (clock.is_undecided or is_open):
             return current, clock
     raise AssertionError("looks do not end")

@@ -26,7 +26,7 @@ from assignor.cli.group._wait import (
     release_condition,
     wait_for,
 )
-from assignor.cli.group._watch import Look, ProblemClock, error_text, look_until_decided, looks
+from assignor.cli.group._watch import CONFIRM_SECONDS, Look, ProblemClock, error_text, look_until_decided, looks
 from assignor.cli.group._what_if import FORMS as FORECAST_FORMS
 from assignor.cli.group._what_if import read_config, read_operation, show_forecast
 from assignor.cli.params import (
@@ -40,7 +40,7 @@ from assignor.cli.params import (
 )
 from assignor.cli.single_values import Command
 from assignor.formats.progress import step
-from assignor.formats.text import printable, sanitize
+from assignor.formats.text import format_seconds, printable, sanitize
 from assignor.groups import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
@@ -50,7 +50,8 @@ from assignor.groups import (
     NoSuchGroup,
     inspect_group,
 )
-from assignor.groups.offsets import check_lag, offset_request
+from assignor.groups.check import check_members
+from assignor.groups.offsets import UnreadRecordsDetector, check_lag, offset_request
 from upgrade import UpgradeError
 from upgrade.cluster.client.errors import ClusterError
 from upgrade.extras import MissingExtraError
@@ -112,6 +113,12 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     "reads_lag",
     default=None,
     help="Read committed and end offsets. By default not with --watch and --wait.",
+)
+@click.option(
+    "--expect-members",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="With --check or --watch: fewer members are a problem.",
 )
 @click.option(
     "--max-lag",
@@ -200,6 +207,7 @@ def group(
     as_json: bool,
     check: bool,
     reads_lag: bool | None,
+    expect_members: int | None,
     max_lag: int | None,
     watch: bool,
     wanted: str | None,
@@ -255,6 +263,8 @@ def group(
         raise click.UsageError("expected --wait with the NAME of one group and without --watch")
     if max_lag is not None and (reads_lag is False or not (check or watch)):
         raise click.UsageError("expected --max-lag with --check or --watch, and without --no-lag")
+    if expect_members is not None and (name is None or not (check or watch)):
+        raise click.UsageError("expected --expect-members with the NAME of one group, and with --check or --watch")
     step_asked = read_operation(operation) if operation is not None else None
     if step_asked and (
         watch or condition or check or max_lag is not None or name is None or form not in FORECAST_FORMS
@@ -287,9 +297,12 @@ def group(
         return
     if reads_lag is None:
         reads_lag = max_lag is not None or not (watch or condition)
-    add_offsets = partial(_with_offsets, lookup, max_lag, _report_progress(watch)) if reads_lag else list
+    unread = UnreadRecordsDetector() if check or watch else None
+    add_offsets = partial(_with_offsets, lookup, max_lag, unread, _report_progress(watch)) if reads_lag else list
     nearest = cache(partial(_nearest, lookup, name))
-    look: Callable[[], Look] = partial(_look, lookup, name, {}, assumed, nearest, add_offsets)
+    look: Callable[[], Look] = partial(
+        _look, lookup, name, {}, assumed, nearest, add_offsets, unread, expect_members or 0
+    )
     pause = WATCH_SECONDS if interval is None else interval
     shown = OUTPUTS[form](name is None)
     if watch or condition:
@@ -386,6 +399,8 @@ def _look(
     assume: Release | None,
     nearest: Callable[[], str],
     add_offsets: Callable[[Sequence[InspectedGroup]], Sequence[InspectedGroup]],
+    unread: UnreadRecordsDetector | None = None,
+    expect_members: int = 0,
 ) -> Look:
     """Look once at a group, or at all; an error of the cluster is part of the result."""
     try:
@@ -399,17 +414,29 @@ def _look(
         detectors.setdefault(group.name, CrashLoopDetector()).update(inspect_group(group, assume=assume), now)
         for group in cluster.groups
     ]
-    return Look(groups=tuple(add_offsets(groups)), failures=cluster.failures)
+    with_offsets = [
+        evolve(group, findings=(*check_members(group.described, expect_members), *group.findings))
+        for group in add_offsets(groups)
+    ]
+    undecided = unread is not None and unread.is_undecided(time.monotonic(), CONFIRM_SECONDS)
+    return Look(groups=tuple(with_offsets), failures=cluster.failures, is_undecided=undecided)
 
 
 def _with_offsets(
-    lookup: Lookup, max_lag: int | None, report: Callable[[str], object], groups: Sequence[InspectedGroup]
+    lookup: Lookup,
+    max_lag: int | None,
+    unread: UnreadRecordsDetector | None,
+    report: Callable[[str], object],
+    groups: Sequence[InspectedGroup],
 ) -> Sequence[InspectedGroup]:
-    """Return the groups with their offsets, and with the problems of a limit if there is one."""
+    """Return the groups with their offsets, and with the problems that these show."""
     described = [group for group in groups if not group.described.error or any(map(_has_assignment, group.members))]
     offsets = lookup.offsets([offset_request(group) for group in described], report) if described else {}
     report("")
     with_offsets = [evolve(group, offsets=offsets.get(group.described.name)) for group in groups]
+    if unread:
+        now = time.monotonic()
+        with_offsets = [unread.update(group, now) for group in with_offsets]
     return with_offsets if max_lag is None else [check_lag(group, max_lag) for group in with_offsets]
 
 
@@ -453,7 +480,13 @@ def _show(look: Callable[[], Look], output: Output, *, interval: float, check: b
     output.show(current.groups)
     for failure in current.failures:
         _note(f"{failure}; its groups are not shown")
-    return int(bool(problems.lasting) or not current.is_complete)
+    if check:
+        for name in current.hidden:
+            _note(
+                f"{name} has rebalanced for {format_seconds(CONFIRM_SECONDS)}: whether it has a problem cannot be told"
+            )
+    hidden = check and not problems.lasting and bool(current.hidden)
+    return int(bool(problems.lasting) or not current.is_complete or hidden)
 
 
 def _watch(look: Callable[[], Look], output: Output, title: str, *, interval: float, check: bool) -> int:

@@ -56,6 +56,7 @@ TRANSIENT: Final = frozenset(
         "missing-source-topics",
         "not-ready",
         "static-member-away",
+        "too-few-members",
         "too-few-standbys",
         "unreconciled",
     }

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from assignor.formats.text import join_names
 from assignor.groups.check import GroupView, Match, names_of
 from assignor.groups.described_group import (
     CLASSIC,
@@ -27,6 +28,13 @@ from assignor.protocol import PROTOCOL_NAME
 _WITH_MEMBERS: Final = frozenset({STABLE, NOT_READY, *REBALANCING}) - {*WITHOUT_METADATA}
 """States of a group with at least one member. A rebalance of a classic group may begin with members without an id."""
 
+_SHOWN_TOPICS: Final = 5
+_NO_COUNTS: Final = "whether every partition has an owner cannot be told, as the user may not see these topics"
+_NO_SETTINGS: Final = (
+    "whether every task has its standbys cannot be told, as the user may not see the settings of the group "
+    "(DESCRIBE_CONFIGS on it)"
+)
+
 
 def not_described(view: GroupView) -> Iterator[Match]:
     """A group whose members the broker does not show, so that it could have any problem."""
@@ -42,6 +50,11 @@ def partly_described(view: GroupView) -> Iterator[Match]:
     raw = view.described_group
     if raw.error and raw.members:
         yield Match({"error": raw.error})
+    if raw.unknown_topics:
+        topics = join_names(sorted(raw.unknown_topics), limit=_SHOWN_TOPICS)
+        yield Match({"error": f"{_NO_COUNTS} (DESCRIBE on the topics): {topics}"})
+    if raw.type == STREAMS and raw.members and raw.broker and raw.broker.configs is None:
+        yield Match({"error": _NO_SETTINGS})
 
 
 def not_ready(view: GroupView) -> Iterator[Match]:

@@ -17,6 +17,7 @@ from assignor.groups.offsets._lag import (
 )
 from assignor.groups.offsets._offsets import ChangelogSizes, OffsetRequest
 from assignor.groups.offsets._summary import LagSummary, check_lag, lag_json, lag_summary
+from assignor.groups.offsets._unread import UnreadRecordsDetector
 
 __all__ = [
     "ChangelogSizes",
@@ -26,6 +27,7 @@ __all__ = [
     "PartitionLag",
     "StateLag",
     "TaskLag",
+    "UnreadRecordsDetector",
     "active_state_lags",
     "check_lag",
     "group_gauges",

@@ -7,6 +7,7 @@ from typing import Final
 
 from assignor.formats.openmetrics import Gauge
 from assignor.groups._group import InspectedGroup
+from assignor.groups.described_group import STREAMS
 from assignor.groups.offsets._lag import PartitionLag, StateLag, TaskLag
 from assignor.groups.offsets._summary import lag_summary
 
@@ -22,9 +23,10 @@ _HELP: Final[Mapping[str, str]] = {
     "partition_end_offset": "End offset.",
     "partition_lag": "Offsets behind the committed one.",
     "task_lag": "Offsets behind the committed ones, of all partitions of an active task.",
-    "state_restored_offset": "Restored offsets of a standby or warm-up replica when its member joined last.",
+    "state_restored_offset": "Restored offsets of a standby or warm-up replica; in a classic group, when its member "
+    "joined last.",
     "state_end_offset": "End offsets of its changelogs.",
-    "state_lag": "What was not restored then.",
+    "state_lag": "What is not restored, in a streams group: members of a classic group do not say it while they run.",
 }
 _Sample = tuple[str, Mapping[str, str], int | None]
 
@@ -57,7 +59,8 @@ def _samples(group: InspectedGroup) -> Iterator[_Sample]:
         for state in lags.state:
             yield "state_restored_offset", _place(state), state.restored
             yield "state_end_offset", _place(state), state.end
-            yield "state_lag", _place(state), state.lag
+            if raw.type == STREAMS:
+                yield "state_lag", _place(state), state.lag
 
 
 def _of_partition(lag: PartitionLag) -> Iterator[_Sample]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -117,17 +117,22 @@ def check_lag(group: InspectedGroup, most: int) -> InspectedGroup:
         (partition for partition in summary.partitions if (partition.lag or 0) > most),
         key=lambda partition: -(partition.lag or 0),
     )
-    unknown = [partition for partition in summary.partitions if partition.lag is None]
-    problems = []
+    problems = list[Finding]()
     if above:
         worst = [f"{partition.partition} ({partition.lag:,})" for partition in above]
         parameters = {"partitions": worst, "limit": most}
         problems.append(Finding(FindingSeverity.PROBLEM, "lag", parameters, _members(above)))
-    if unknown:
-        names = [str(partition.partition) for partition in unknown]
-        parameters = {"partitions": names, "failures": summary.failures}
-        problems.append(Finding(FindingSeverity.PROBLEM, "unknown-lag", parameters, _members(unknown)))
+    known = {finding.code for finding in group.findings}
+    problems += [finding for finding in unknown_lag(summary) if finding.code not in known]
     return evolve(group, findings=(*problems, *group.findings)) if problems else group
+
+
+def unknown_lag(summary: LagSummary) -> Iterator[Finding]:
+    """Yield the problem that a lag is not known: of some partitions, or which partitions there are."""
+    unknown = [partition for partition in summary.partitions if partition.lag is None]
+    if unknown or (summary.failures and not summary.partitions):
+        parameters = {"partitions": [str(partition.partition) for partition in unknown], "failures": summary.failures}
+        yield Finding(FindingSeverity.PROBLEM, "unknown-lag", parameters, _members(unknown))
 
 
 def _members(partitions: Iterable[PartitionLag]) -> tuple[str, ...]:

@@ -437,19 +437,81 @@ def test_a_transient_problem_that_ends_is_no_problem(run, lookup):
     done = run("app", *BROKER, "--check")
 
     assert 0 == done.exit_code
-    assert "PreparingRebalance" in done.stdout, "the last look"
+    assert "all 2 members on 3.4.0 or newer" in done.stdout, "the last look; while it rebalanced, nothing was shown"
 
 
-def test_a_transient_problem_that_lasts_is_a_problem(run, lookup, monkeypatch):
+@pytest.fixture(name="clock")
+def fixture_clock(monkeypatch):
+    """A clock that goes on while the command sleeps."""
     clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
     clock.sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)
     monkeypatch.setattr(_watch, "time", clock)
+    monkeypatch.setattr(command.time, "monotonic", clock.monotonic)
+    return clock
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_transient_problem_that_lasts_is_a_problem(run, lookup):
     lookup.answers = (LAST_STEP,)
 
     done = run("app", *BROKER, "--check", "--interval", "4")
 
     assert 1 == done.exit_code
     assert 4 == len(lookup.last.asked), "looks after 0, 4, 8 and 12 seconds"
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_group_that_never_stops_rebalancing_is_not_well(run, lookup):
+    """No metadata is shown, so no problem was, and the status was 0."""
+    lookup.answers = (REBALANCING,)
+
+    done = run("app", *BROKER, "--check", "--interval", "4")
+
+    assert (1, 4) == (done.exit_code, len(lookup.last.asked))
+    assert "app has rebalanced for 10 s: whether it has a problem cannot be told" in done.stderr
+
+
+ABANDONED = group(state="Empty", protocol="")
+WAITING = [
+    GroupOffsets(committed={TopicPartition("orders", 0): 40}, ends={TopicPartition("orders", 0): end})
+    for end in (41, 41, 357)
+]
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    ("offsets", "arguments", "status", "looks"),
+    [
+        (WAITING, ("app",), 1, 3),
+        (WAITING, ("list",), 1, 3),
+        (WAITING, ("app", "--no-lag"), 0, 1),
+        (WAITING[:1], ("app",), 0, 4),
+        (WAITING[:1], ("app", "--expect-members", "1"), 1, 4),
+        ([GroupOffsets()], ("app",), 0, 1),
+    ],
+)
+def test_a_group_whose_members_are_all_dead_is_not_well(run, lookup, offsets, arguments, status, looks):
+    """It was "no members (Empty)" with a lag that grows, and status 0."""
+    left = [*offsets]
+    lookup.answers = (ABANDONED,)
+    lookup.offsets = lambda _self, _requests, _report: {"app": left.pop(0) if len(left) > 1 else left[0]}
+
+    done = run(*arguments, *BROKER, "--check", "--interval", "4")
+
+    assert (status, looks) == (done.exit_code, len(lookup.last.asked))
+    if arguments == ("app",) and status:
+        assert "! no members, and the lag grows" in done.stdout
+
+
+def test_watching_names_a_lag_that_grows_without_members(run, lookup):
+    left = [*WAITING]
+    lookup.answers = (ABANDONED, ABANDONED, ABANDONED, KeyboardInterrupt())
+    lookup.offsets = lambda _self, _requests, _report: {"app": left.pop(0)}
+
+    done = run("app", *BROKER, "--watch", "--lag", "--check")
+
+    assert 1 == done.exit_code
+    assert "problem: no members, and the lag grows" in done.stdout
 
 
 # -- is my upgrade stuck? --------------------------------------------------------------------------------------------
@@ -721,7 +783,9 @@ def test_a_wait_that_times_out_is_status_124(run, lookup):
     done = run("app", *BROKER, "--wait", "release=4.3.1", "--timeout", "0.3s", "--interval", "0.1")
 
     assert 124 == done.exit_code
-    assert done.stderr.startswith("Error: app is not on 4.3.1 after 0 s: 1 of 2 members may run 4.3.1; waiting for pod-7")
+    assert done.stderr.startswith(
+        "Error: app is not on 4.3.1 after 0 s: 1 of 2 members may run 4.3.1; waiting for pod-7"
+    )
 
 
 @pytest.mark.parametrize(
@@ -803,6 +867,20 @@ def test_a_lag_above_a_limit_or_an_unknown_one_is_a_problem(run, lookup, offsets
     assert output in " ".join(done.stdout.split())
 
 
+@pytest.mark.parametrize(
+    ("found", "titles"),
+    [
+        (group(member("a", active="0_0"), member("b", standby="0_0", sums={"0_0": 3})), "restored at its join end now"),
+        (streams_group(broker_assigned("a", assigned(standby="1_0"))), "restored end lag"),
+    ],
+)
+def test_how_far_a_replica_is_says_of_when_that_is(run, lookup, found, titles):
+    """Of a classic group the difference grows for ever: a member says it when it joins."""
+    lookup.read, lookup.answers = {"app": GroupOffsets()}, (found,)
+
+    assert titles in " ".join(run("app", *BROKER, width="160").stdout.split())
+
+
 def test_offsets_are_not_read_again_and_again_unless_asked_for(run, lookup):
     lookup.read, lookup.answers = {"app": BEHIND}, (GOOD, STOP)
 
@@ -843,6 +921,8 @@ def test_openmetrics_has_a_gauge_for_each_number(run, lookup):
         (("app", "--watch", "-o", "markdown"), "expected -o table, json or yaml with --watch, got markdown"),
         (("app", "--watch", "-o", "openmetrics"), "expected -o table, json or yaml with --watch, got openmetrics"),
         (("app", "--max-lag", "1"), "expected --max-lag with --check or --watch, and without --no-lag"),
+        (("app", "--expect-members", "1"), "expected --expect-members with the NAME of one group, and with --check"),
+        (("list", "--check", "--expect-members", "1"), "expected --expect-members with the NAME of one group"),
         (("app", "--json", "-o", "yaml"), "expected either --json or -o yaml"),
         (("app", "--timeout", "soon"), "expected a duration such as 90s, 10m or 1h30m, got 'soon'"),
         (("app", "--timeout", "1.2.3s"), "expected a duration such as 90s, 10m or 1h30m, got '1.2.3s'"),

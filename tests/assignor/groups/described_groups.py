@@ -173,7 +173,7 @@ COUNTS = {TOPIC: 2, "app-by-id": 2, "app-store-changelog": 2}
 
 def streams_group(*members, subtopologies=SUBTOPOLOGIES, epoch=1, assignment_epoch=1, topology_epoch=0, **facts):
     """A streams group (KIP-1071), stable by default, whose topics exist."""
-    configs, operations = facts.pop("configs", None), facts.pop("authorized_operations", None)
+    configs, operations = facts.pop("configs", {}), facts.pop("authorized_operations", None)
     broker = BrokerGroup(
         epoch=epoch,
         assignment_epoch=assignment_epoch,

@@ -497,7 +497,7 @@ ONE = {
 
 
 def test_what_is_unknown_is_null():
-    raw = streams_group(broker_assigned("a", ALL))
+    raw = streams_group(broker_assigned("a", ALL), configs=None)
     found = inspect_group(evolve(raw, broker=evolve(raw.broker, topology=None))).as_json()
 
     assert [None] * 4 == [found[key] for key in ("topology", "configs", "authorized_operations", "coordinator")]

@@ -24,6 +24,7 @@ from assignor.groups import (
 )
 from assignor.groups._messages import TEMPLATES
 from assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
+from assignor.groups.check import check_members
 from assignor.groups.checks import CHECKS
 from assignor.groups.decoded import OffsetSumTotals
 from assignor.groups.described_group import with_topic_metadata
@@ -37,7 +38,15 @@ from subscription_codec.consumer_protocol import (
     encode_consumer_subscription,
 )
 from subscription_codec.records import FutureAssignment, FutureSubscription
-from tests.assignor.groups.described_groups import TOPIC, broker_assigned, group, member, of_range
+from tests.assignor.groups.described_groups import (
+    TOPIC,
+    assigned,
+    broker_assigned,
+    group,
+    member,
+    of_range,
+    streams_group,
+)
 from upgrade.cluster.features.carried_levels import encode_levels
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.json"))
@@ -275,6 +284,9 @@ def test_a_group_gets_the_counts_of_the_topics_that_it_subscribes_to_as_far_as_t
     (found,) = with_topic_metadata([described], {"a": 3, "other": 1}, 4096)
 
     assert ({"a": 3}, 4096) == (found.partition_counts, found.max_message_bytes)
+    assert {"unknown"} == found.unknown_topics
+    (missing,) = with_topic_metadata([described], {"a": 3}, None, {"unknown"})
+    assert (set(), {"unknown"}) == (missing.unknown_topics, missing.missing_topics)
 
 
 @pytest.mark.parametrize("end", range(0, 120, 7))
@@ -672,7 +684,34 @@ def test_problems_come_first():
 
 
 def test_each_code_has_a_template():
-    assert {*CHECKS, "crash-loop", "lag", "unknown-lag"} == {*TEMPLATES}
+    assert {*CHECKS, "crash-loop", "lag", "unknown-lag", "no-members", "too-few-members"} == {*TEMPLATES}
+
+
+@pytest.mark.parametrize(
+    ("described", "problems"),
+    [
+        (group(member("a", active="0_0"), unknown_topics=frozenset({"b", "a"})), ["DESCRIBE on the topics): a and b"]),
+        (streams_group(broker_assigned("a", assigned("0_0 0_1 1_0 1_1")), configs=None), ["DESCRIBE_CONFIGS on it)"]),
+        (streams_group(configs=None, state="Empty"), []),
+    ],
+)
+def test_what_the_user_may_not_see_is_not_taken_for_well(described, problems):
+    """The checks that need it were skipped without a word, and the status was 0."""
+    found = [finding_text(each) for each in inspect_group(described).problems]
+
+    assert len(problems) == len(found)
+    assert all(text.endswith(end) and "cannot be told" in text for text, end in zip(found, problems, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("members", "expected", "texts"),
+    [("ab", 2, []), ("ab", 3, ["2 members instead of at least 3"]), ("", 1, ["0 members instead of at least 1"])],
+)
+def test_too_few_members_are_a_problem(members, expected, texts):
+    described = group(*(member(name, active="0_0") for name in members))
+
+    assert texts == [finding_text(each) for each in check_members(described, expected)]
+    assert [] == [*check_members(group(error="hidden"), expected)]
 
 
 def test_check_and_template_have_the_name_of_the_code():

@@ -15,6 +15,7 @@ from assignor.groups import (
 )
 from assignor.groups.described_group import GroupOffsets
 from assignor.groups.offsets import (
+    UnreadRecordsDetector,
     active_state_lags,
     check_lag,
     group_gauges,
@@ -139,7 +140,9 @@ def test_end_offsets_that_the_broker_stores_come_first():
         "a", assigned(standby="0_0"), offset_sums={TaskId(0, 0): 40}, end_offset_sums={TaskId(0, 0): 41}
     )
 
-    assert [("0_0", 40, 41, 1)] == states(streams(stored, ends={"app__s__changelog_0": 100}))
+    found = streams(stored, ends={"app__s__changelog_0": 100})
+    assert [("0_0", 40, 41, 1)] == states(found)
+    assert [1] == [value for gauge in group_gauges([found]) if "state_lag" in gauge.name for _, value in gauge.samples]
 
 
 def states(found):
@@ -263,7 +266,9 @@ def test_the_json_has_partitions_tasks_and_state():
     assert [{"task": "0_0", "member": "61000000", "lag": 8}] == shown["tasks"]
     assert [{"task": "0_0", "member": "62000000", "restored": 3, "end": 4, "lag": 1}] == shown["state"]
     samples = {gauge.name: gauge.samples for gauge in group_gauges([found])}
-    assert [({"group": "app", "task": "0_0", "member": "62000000"}, 1)] == samples["streams_assignor_group_state_lag"]
+    assert 3 == samples["streams_assignor_group_state_restored_offset"][0][1]
+    # It was 1, and grew for ever: the member of a classic group says it when it joins, and not while it runs.
+    assert [] == samples["streams_assignor_group_state_lag"]
     assert 1 == len(samples["streams_assignor_group_partition_lag"])
 
 
@@ -286,6 +291,68 @@ def test_a_limit_that_is_kept_is_no_problem():
 
     assert above == check_lag(above, 4)
     assert ["lag"] == [each.code for each in check_lag(above, 3).problems]
+
+
+def test_which_partitions_there_are_may_be_unknown():
+    found = seen(state="Empty", failures=["committed offsets: not authorized"])
+
+    assert ["the lag is unknown (committed offsets: not authorized)"] == [
+        finding_text(each) for each in check_lag(found, 3).problems
+    ]
+    assert [] == [*check_lag(seen(state="Empty"), 3).problems]
+
+
+EMPTY = {"state": "Empty", "protocol": ""}
+GROWS = "no members, and the lag grows: records come that nobody reads"
+COMMITTED = {"orders_0": 1, "orders_1": 5}
+
+
+@pytest.mark.parametrize(
+    ("looks", "texts", "is_undecided"),
+    [
+        # Each look: the group, and its end offsets.
+        ([(EMPTY, {"orders_0": 4, "orders_1": 5})], [], True),
+        ([(EMPTY, {"orders_0": 4, "orders_1": 5})] * 2, [], True),
+        ([(EMPTY, {"orders_0": 4, "orders_1": 5}), (EMPTY, {"orders_0": 4, "orders_1": 6})], [GROWS], False),
+        ([(EMPTY, {"orders_0": 4, "orders_1": 5}), ({}, {"orders_0": 9, "orders_1": 9})], [], False),
+        (
+            [
+                (EMPTY, {"orders_0": 4, "orders_1": 5}),
+                ({}, {"orders_0": 9, "orders_1": 9}),
+                (EMPTY, {"orders_0": 9, "orders_1": 9}),
+            ],
+            [],
+            True,
+        ),
+        # What a later look shows for the first time has not grown.
+        (
+            [(EMPTY, {"orders_0": 4}), (EMPTY, {"orders_0": 4, "orders_1": 6})],
+            [],
+            True,
+        ),
+        ([(EMPTY, {"orders_0": 4})], ["the lag of 1 partition is unknown (no answer): orders-1"], True),
+    ],
+)
+def test_a_lag_that_grows_without_members_is_a_problem(looks, texts, is_undecided):
+    detector = UnreadRecordsDetector()
+    for second, (facts, ends) in enumerate(looks):
+        members = [] if facts else [member("a", active="0_0 0_1")]
+        failures = [] if len(ends) == 2 else ["no answer"]
+        given = seen(*members, committed=COMMITTED, ends=ends, failures=failures, **facts)
+        found = detector.update(given, float(second))
+
+    assert texts == [finding_text(each) for each in found.problems]
+    assert is_undecided is detector.is_undecided(5, 10)
+    assert not detector.is_undecided(50, 10)
+    assert texts[1:] == [finding_text(each) for each in check_lag(found, 9).problems if each not in found.problems]
+
+
+def test_a_group_that_has_committed_nothing_waits_for_nothing():
+    detector = UnreadRecordsDetector()
+    found = seen(**EMPTY)
+
+    assert found == detector.update(found, 0.0)
+    assert not detector.is_undecided(0.0, 10)
 
 
 def test_a_group_that_is_not_described_has_no_number_of_members():

@@ -1,0 +1,46 @@
+"""Groups without members whose lag grows: records come, and nobody reads them. It takes two looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import define, evolve, field
+
+from assignor.groups._group import InspectedGroup
+from assignor.groups.check import Finding, FindingSeverity
+from assignor.groups.described_group import EMPTY
+from assignor.groups.offsets._summary import lag_summary, unknown_lag
+from subscription_codec import TopicPartition
+
+_Ends = Mapping[TopicPartition, int]
+
+
+@define(eq=False)
+class UnreadRecordsDetector:
+    """Finds that the lag of an empty group grows, and that this is not known. Other groups have their members."""
+
+    _first_ends: dict[str, _Ends] = field(factory=dict)
+    """Group => the end offsets at the first look since it is empty, of partitions that it has committed."""
+    _since: dict[str, float] = field(factory=dict)
+    """Group => when that was, while it is not known whether they grow."""
+
+    def update(self, group: InspectedGroup, now: float) -> InspectedGroup:
+        """Note a look at ``now`` (seconds of any steady clock); return the group with what is found."""
+        name, summary = group.described.name, lag_summary(group)
+        if summary is None or group.described.state != EMPTY:
+            self._first_ends.pop(name, None)
+            self._since.pop(name, None)
+            return group
+        ends = {lag.partition: lag.end for lag in summary.partitions if lag.end is not None}
+        first = self._first_ends.setdefault(name, ends)
+        grows = any(end > first.get(partition, end) for partition, end in ends.items())
+        if grows or not summary.partitions:
+            self._since.pop(name, None)
+        else:
+            self._since.setdefault(name, now)
+        found = (*([Finding(FindingSeverity.PROBLEM, "no-members")] if grows else []), *unknown_lag(summary))
+        return evolve(group, findings=(*found, *group.findings)) if found else group
+
+    def is_undecided(self, now: float, enough_seconds: float) -> bool:
+        """Whether some group is empty, and was not seen long enough to say that its lag does not grow."""
+        return any(now - since < enough_seconds for since in self._since.values())
