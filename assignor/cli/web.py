@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage
+from assignor.cli._files import same_file
 from assignor.cli.single_values import Command
 from assignor.formats.progress import step
-from assignor.web.build import BuildError, PyodideLock, fetch_pyodide, read_site, site, write_site
+from assignor.web.build import BuildError, PyodideLock, fetch_pyodide, read_site, require_own_site, site, write_site
 from assignor.web.server import site_server
 
 
@@ -54,7 +55,11 @@ def web(out: Path | None, folder: Path | None, package: Path | None, port: int, 
     """  # noqa: D301 - click reads the backspace character
     if folder and (out or package):
         raise WrongUsage("--site serves what is built: it excludes --out and --pyodide")
+    if out and package and same_file(out, package):
+        raise WrongUsage(f"expected another file for --out than that of --pyodide, got {out} for both")
     try:
+        if out:
+            require_own_site(out)
         files = read_site(folder) if folder else _built(package)
         if out:
             write_site(files, out)

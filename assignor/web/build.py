@@ -335,11 +335,11 @@ def write_site(files: Mapping[str, bytes], out: Path) -> None:
     Raises:
         BuildError: The folder has something else.
     """
+    require_own_site(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".zip":
         out.write_bytes(_zip(sorted(files.items())))
         return
-    if out.exists() and not (out / MANIFEST).is_file() and (not out.is_dir() or any(out.iterdir())):
-        raise BuildError(f"expected a new or empty folder, or a site to replace, got {out} with other files")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
         draft = Path(scratch, "site")
@@ -347,6 +347,25 @@ def write_site(files: Mapping[str, bytes], out: Path) -> None:
         if out.exists():
             out.rename(Path(scratch, "old"))
         draft.rename(out)
+
+
+def require_own_site(out: Path) -> None:
+    """Refuse to write a site where something else is; ``BuildError`` names it."""
+    if not out.exists() or (out.is_dir() and out.suffix != ".zip" and not any(out.iterdir())):
+        return
+    try:
+        if out.suffix == ".zip":
+            with zipfile.ZipFile(out) as archive:
+                there, manifest = {*archive.namelist()}, archive.read(MANIFEST)
+        else:
+            there = {path.relative_to(out).as_posix() for path in _files_below(out)}
+            manifest = (out / MANIFEST).read_bytes()
+        others = there - {MANIFEST, *json.loads(manifest)["files"]}
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        others = {out.name}
+    if others:
+        kind = "file" if out.suffix == ".zip" else "or empty folder"
+        raise BuildError(f"expected a new {kind}, or a site to replace, got {out} with {min(others)}")
 
 
 def read_site(folder: Path) -> dict[str, bytes]:

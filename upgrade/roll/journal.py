@@ -1,16 +1,18 @@
 """The journal: what was planned, intended, done and seen, one JSON object a line.
 
 What is intended is on disk before it happens. So after a crash the last line says what is known: an intent without an
-end has an unknown outcome.
+end has an unknown outcome. A line that is incomplete may have been an intent. Each line has a checksum.
 """
 
 from __future__ import annotations
 
 import enum
 import json
+import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Union, get_args, get_origin
+from zlib import crc32
 
 from attrs import asdict, field, fields, frozen, has, resolve_types
 
@@ -20,8 +22,12 @@ from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.expectation import NO_FORECAST, Expectation
 from upgrade.roll.plan import RollPlan, RollRound
 
-FORMAT: Final = 1
-"""Of the journal; another one is refused."""
+FORMAT: Final = 2
+"""Of the journal; a later one is refused."""
+_WITHOUT_CHECKSUMS: Final = 1
+"""A format that is continued: its lines are taken as they are."""
+_BEGINNING: Final = b'{"record":"plan"'
+_CHECKED: Final = re.compile(rb'(?P<record>\{.*),"crc32":"(?P<crc32>[0-9a-f]{8})"\}', re.DOTALL)
 RAN, FOUND, BY_OPERATOR = "ran", "found", "by-hand"
 
 
@@ -42,7 +48,7 @@ class RollResumed:
     """The same command was called again: what was asked or looked for before is asked and looked for anew."""
 
     torn: bool = False
-    """Whether the last line was incomplete, and is dropped."""
+    """Whether the last line was incomplete, and is dropped: it may have been the intent of the next command."""
 
 
 @frozen(kw_only=True)
@@ -187,8 +193,9 @@ class JournalLine:
         return {"record": _NAMES[type(self.record)], "at": self.at, **plain}
 
     def text(self) -> str:
-        """Return the line, with its end."""
-        return json.dumps(self.as_json(), ensure_ascii=False, separators=(",", ":")) + "\n"
+        """Return the line, with its checksum and its end."""
+        record = json.dumps(self.as_json(), ensure_ascii=False, separators=(",", ":"))[:-1]
+        return f'{record},"crc32":"{crc32(record.encode()):08x}"}}\n'
 
 
 @frozen
@@ -197,28 +204,57 @@ class ReadJournal:
 
     lines: tuple[JournalLine, ...]
     whole_bytes: int
-    """The length of all complete lines: what follows is torn."""
+    """The length of all lines that count: what follows is torn."""
     is_torn: bool = False
+    is_open: bool = False
+    """Whether the last line counts, and lacks its end."""
 
 
 def read_journal(content: bytes, source: str = "the journal") -> ReadJournal:
-    """Read a journal; an incomplete last line is left out.
+    """Read a journal; a last line that is incomplete is left out.
 
     Raises:
-        JournalError: A line is no record of this version.
+        JournalError: It begins as no journal does, a line was changed, or is no record of this version.
     """
-    complete, _, rest = content.rpartition(b"\n")
-    whole = len(content) - len(rest)
-    lines = [line for line in complete.split(b"\n") if whole]
-    return ReadJournal(tuple(_parsed(lines, source)), whole, bool(rest))
+    if content and not content.startswith(_BEGINNING):
+        raise JournalError(f"{source}, line 1: expected a record of a roll, or an empty file: it is no journal")
+    *lines, rest = content.split(b"\n")
+    is_torn = bool(rest) and not _is_complete(rest)
+    if rest and not is_torn:
+        lines.append(rest)
+    whole = len(content) - len(rest) * is_torn
+    return ReadJournal(tuple(_parsed(lines, source)), whole, is_torn, bool(rest) and not is_torn)
 
 
-def _parsed(lines: Iterable[bytes], source: str) -> Iterator[JournalLine]:
+def _is_complete(line: bytes) -> bool:
+    try:
+        parse_json(line.decode())
+    except (InvalidInput, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _parsed(lines: Iterable[bytes], source: str) -> list[JournalLine]:
+    parsed: list[JournalLine] = []
     for number, line in enumerate(lines, 1):
         try:
-            yield _line(parse_json(line.decode()))
+            parsed.append(_line(parse_json(_checked(line, parsed).decode())))
         except (InvalidInput, UnicodeDecodeError, _Mismatch) as error:
             raise JournalError(f"{source}, line {number}: expected a record of a roll: {error}") from None
+    return parsed
+
+
+def _checked(line: bytes, before: Sequence[JournalLine]) -> bytes:
+    """Return a line without its checksum; ``_Mismatch`` if that is another one, or missing."""
+    match = _CHECKED.fullmatch(line)
+    if match is None:
+        begun = before[0].record if before else None
+        if isinstance(begun, PlanRecorded) and begun.format != _WITHOUT_CHECKSUMS:
+            raise _Mismatch("it has no checksum")
+        return line
+    if (expected := f"{crc32(match['record']):08x}") != match["crc32"].decode():
+        raise _Mismatch(f"it was changed: its checksum is {match['crc32'].decode()} instead of {expected}")
+    return match["record"] + b"}"
 
 
 class _Mismatch(ValueError):
@@ -231,7 +267,7 @@ def _line(plain: Any) -> JournalLine:
     given = dict(plain)
     kind = KINDS[given.pop("record")]
     at = _value(str, given.pop("at", ""), "at")
-    if kind is PlanRecorded and given.get("format") != FORMAT:
+    if kind is PlanRecorded and given.get("format") not in (_WITHOUT_CHECKSUMS, FORMAT):
         raise _Mismatch(f"expected format {FORMAT}, got {given.get('format')!r}: another version has written it")
     return JournalLine(at, _value(kind, given, "record"))
 

@@ -220,7 +220,11 @@ def _after(record: RollRecord, state: RollState) -> RollState:
 
 
 @_after.register
-def _resumed(_record: RollResumed, state: RollState) -> RollState:
+def _resumed(record: RollResumed, state: RollState) -> RollState:
+    # What was torn may have been an intent, and its command may have run; after a deviation comes an answer.
+    if record.torn and state.step and state.next_command and not state.deviation:
+        instance, verb = state.next_command
+        state = state.after(CommandIntended(step=state.step.number, instance=instance, verb=verb))
     step = None if state.step and state.step.is_untouched else state.step
     # The number of a step that was not touched is free again.
     return evolve(

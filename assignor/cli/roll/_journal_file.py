@@ -30,12 +30,13 @@ class JournalFile:
         read = read_journal(content, str(path))
         self.lines = list(read.lines)
         self.is_torn = read.is_torn
-        if read.is_torn:
-            os.ftruncate(descriptor, read.whole_bytes)
+        self._size = read.whole_bytes
+        self._before = b"\n" if read.is_open else b""
 
     def clear(self) -> None:
         """Forget all records."""
         os.ftruncate(self._descriptor, 0)
+        self._size, self._before = 0, b""
         self.lines.clear()
 
     @property
@@ -44,11 +45,16 @@ class JournalFile:
         return [line.record for line in self.lines]
 
     def append(self, record: RollRecord) -> JournalLine:
-        """Write a record, and return when it is on disk."""
+        """Write a record, and return when it is on disk.
+
+        It takes the place of a torn one, which stays torn until it is replaced completely.
+        """
         line = JournalLine(self._now(), record)
-        rest = line.text().encode()
+        rest = self._before + line.text().encode()
         while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+            written = os.pwrite(self._descriptor, rest, self._size)
+            self._size, self._before, rest = self._size + written, b"", rest[written:]
+        os.ftruncate(self._descriptor, self._size)
         os.fsync(self._descriptor)
         self.lines.append(line)
         return line
@@ -71,7 +77,7 @@ def open_journal(path: Path) -> Iterator[JournalFile]:
         JournalError: Another process has it open, or it is none.
     """
     is_new = not path.exists()
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+from assignor.cli._exit_status import CommandFailed
 from assignor.cli.roll._output import (
     computed_again_lines,
     expectation_text,
@@ -40,6 +46,52 @@ _LIMITS: Final = {
     "it, and by what was restarted.",
 }
 """What a report cannot know."""
+_OWN: Final = re.compile(rb"# [^\n]*\n\n\| what \| value \|\n")
+"""How each report begins."""
+_READ_OF_REPORT: Final = 1 << 12
+
+
+@contextmanager
+def report_file(path: Path | None) -> Iterator[Callable[[Sequence[JournalLine]], None]]:
+    """Open the file of a report before anything is done, and yield what writes it.
+
+    Raises:
+        CommandFailed: It cannot be written, or is something else than an earlier report.
+    """
+    if path is None:
+        yield lambda _lines: None
+        return
+    is_new, descriptor = not path.exists(), _opened(path)
+    try:
+        yield partial(_write, path, descriptor)
+    finally:
+        os.close(descriptor)
+        if is_new and path.is_file() and not path.stat().st_size:
+            path.unlink()
+
+
+def _opened(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        first = os.read(descriptor, _READ_OF_REPORT) if path.is_file() else b""
+    except OSError as error:
+        raise CommandFailed(f"the report cannot be written: {error}") from error
+    if first and not _OWN.match(first):
+        os.close(descriptor)
+        raise CommandFailed(f"expected no file or an earlier report for --report, got {path} with something else")
+    return descriptor
+
+
+def _write(path: Path, descriptor: int, lines: Sequence[JournalLine]) -> None:
+    text = "".join(f"{line}\n" for line in report_lines(lines)).encode()
+    try:
+        if path.is_file():
+            os.ftruncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        while text:
+            text = text[os.write(descriptor, text) :]
+    except OSError as error:
+        raise CommandFailed(f"the report cannot be written to {path}: {error}; the journal has all of it") from error
 
 
 def report_lines(lines: Sequence[JournalLine]) -> Iterator[str]:

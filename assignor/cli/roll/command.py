@@ -13,6 +13,7 @@ import click
 from attrs import evolve
 
 from assignor.cli._exit_status import CommandFailed
+from assignor.cli._files import refuse_same_files
 from assignor.cli.group._lookup import LOOKUP_LOADERS, load_lookup
 from assignor.cli.lazy_group import discard_output
 from assignor.cli.params import (
@@ -34,7 +35,7 @@ from assignor.cli.roll._instances import names_of, read_instances
 from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
 from assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
 from assignor.cli.roll._output import RollJson, RollLines
-from assignor.cli.roll._report import report_lines
+from assignor.cli.roll._report import report_file
 from assignor.cli.roll._subject import RollSubject
 from assignor.cli.single_values import Command
 from assignor.formats.console import SafeConsole
@@ -235,6 +236,10 @@ def roll(
     commands, verbs = options.commands()
     options.probe()
     options.check_releases()
+    refuse_same_files(
+        {"--journal": options.journal, "--report": options.report_path},
+        {"--instances": options.instances_file, "--config": options.settings_file, "--command-config": command_config},
+    )
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     step("")
@@ -286,7 +291,7 @@ def _roll(
             template.check(planned.names if planned else ())
         interrupts = Interrupts()
         view = LastingView(view, partial(_closed, interrupts))
-        with open_journal(options.journal) as journal, interrupts.caught():
+        with open_journal(options.journal) as journal, report_file(options.report_path) as report, interrupts.caught():
             try:
                 options, state = _state(options, journal, planned, verbs, view, subject)
                 state = drive(
@@ -297,8 +302,8 @@ def _roll(
                     view.note(_unknown(replay(journal.records)))
                 raise
             finally:
-                if options.report_path and journal.lines:
-                    options.report_path.write_text("\n".join(report_lines(journal.lines)) + "\n", "utf-8")
+                if journal.lines:
+                    report(journal.lines)
     return _status(options, state, interrupts, view)
 
 

@@ -139,27 +139,50 @@ def test_another_file_is_another_cache(files):
 def test_a_folder_is_written_read_and_replaced(files, tmp_path):
     out = tmp_path / "new" / "site"
     write_site(files, out)
-    (out / "old").touch()
+    (out / "app.mjs").write_text("old")
     write_site(files, out)
 
     assert files == read_site(out)
-    assert not (out / "old").exists()
     assert [out] == list(out.parent.iterdir())
 
 
 def test_an_archive_has_the_same_files(files, tmp_path):
-    write_site(files, tmp_path / "site.zip")
+    for _ in range(2):
+        write_site(files, tmp_path / "site.zip")
 
     with zipfile.ZipFile(tmp_path / "site.zip") as archive:
         assert files == {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_a_folder_with_something_else_is_left_alone(files, tmp_path):
-    (tmp_path / "thesis.txt").touch()
+@pytest.mark.parametrize("is_site", [False, True])
+def test_a_folder_with_something_else_is_left_alone(files, tmp_path, is_site):
+    if is_site:
+        write_site(files, tmp_path / "site")
+    thesis = tmp_path / "site" / "thesis.txt"
+    thesis.parent.mkdir(exist_ok=True)
+    thesis.touch()
 
     with pytest.raises(BuildError, match=r"^expected a new or empty folder, or a site to replace"):
-        write_site(files, tmp_path)
-    assert ["thesis.txt"] == [each.name for each in tmp_path.iterdir()]
+        write_site(files, tmp_path / "site")
+    assert thesis.exists()
+
+
+@pytest.mark.parametrize("there", ["text", "folder", "other archive", "archive with more"])
+def test_an_archive_of_something_else_is_left_alone(files, tmp_path, there):
+    out = tmp_path / "my.zip"
+    if there == "text":
+        out.write_text("only copy")
+    elif there == "folder":
+        out.mkdir()
+    else:
+        with zipfile.ZipFile(out, "w") as archive:
+            for name in ["thesis.txt", *(files if "more" in there else ())]:
+                archive.writestr(name, files.get(name, b""))
+    before = [(path, path.is_dir() or path.read_bytes()) for path in sorted(tmp_path.rglob("*"))]
+
+    with pytest.raises(BuildError, match=r"^expected a new file, or a site to replace, got .*my\.zip with"):
+        write_site(files, tmp_path / "my.zip")
+    assert before == [(path, path.is_dir() or path.read_bytes()) for path in sorted(tmp_path.rglob("*"))]
 
 
 @pytest.mark.parametrize(

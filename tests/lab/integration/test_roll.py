@@ -47,7 +47,7 @@ def appending(self, record):
     where = [type(record).__name__, *(getattr(record, key, "") for key in ("step", "instance", "round"))]
     if is_new("in", *where):
         text = _journal_file.JournalLine(self._now(), record).text().encode()
-        os.write(self._descriptor, text[: len(text) // 2])
+        os.pwrite(self._descriptor, text[: len(text) // 2], self._size)
         os.kill(os.getpid(), signal.SIGKILL)
     line = append(self, record)
     die_at("after", *where)
@@ -257,8 +257,8 @@ def test_a_roll_that_is_killed_at_each_of_its_places_continues_and_repeats_no_re
         while 0 not in statuses:
             assert len(statuses) < 120, statuses
             answer: tuple[str, ...] = ()
-            if statuses[-1:] == [3] and kinds(rolled.journal).count("intent") > len(rolled.operator.calls):
-                answer = ("--answer", "again")  # killed between an intent and its command, which was never called
+            if statuses[-1:] == [3]:
+                answer = ("--answer", "again")  # killed in or after an intent, whose command was never called
             # The lock of the run before would be free after its session.
             process = rolled.roll("4.3.1", "--no-lock", *answer, patch=KILL.format(places=str(places)))
             statuses.append(process.wait())

@@ -14,12 +14,13 @@ from upgrade.roll.engine import (
     next_instances,
 )
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.gates import GateStatus
+from upgrade.roll.gates import GateStatus, RollWatch
 from upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     DeviationFound,
     QuestionAnswered,
+    RollResumed,
     StepBegan,
     StepPassed,
 )
@@ -256,6 +257,38 @@ def test_a_step_that_was_not_touched_begins_anew_after_a_crash():
 
     assert RollFinished("finished") == operator.go()
     assert 6 == max(record.step for record in operator.records if isinstance(record, StepPassed))
+
+
+def torn(operator):
+    operator.watch = RollWatch()
+    operator.write(RollResumed(torn=True))
+
+
+def test_a_record_that_was_torn_in_a_step_may_have_been_the_intent_of_a_command_that_has_run():
+    operator = Operator()
+    operator.until(RunCommand)
+    torn(operator)
+    operator.seconds += AFTER_A_SESSION
+    operator.decide()
+    operator.seconds += AFTER_A_SESSION
+    question = operator.go()
+
+    assert ("unknown-outcome", ("a",), []) == (question.about, question.instances, operator.commands)
+    operator.answer(question, SafeOption.AGAIN)
+    operator.go()
+    assert 6 == len(operator.commands)
+
+
+def test_what_is_torn_after_a_deviation_was_its_answer():
+    operator = Operator(verbs=("stop", "start"))
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    operator.write(
+        DeviationFound(step=1, kind=DeviationKind.LAG, expected="", observed="", likely="", options=(SafeOption.WAIT,))
+    )
+    torn(operator)
+
+    assert isinstance(operator.decide(), RunCommand)
 
 
 def test_a_command_that_fails_is_a_deviation_with_its_output():

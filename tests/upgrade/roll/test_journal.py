@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+from attrs import evolve
 
 from tests.upgrade.roll.fake_group import Operator
 from upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
@@ -57,6 +58,51 @@ def test_what_is_written_is_read_again(finished):
     assert 1.5 == read.lines[-2].record.expectation.outcomes[0].unowned_s
 
 
+def test_a_last_line_counts_although_its_end_is_missing(finished):
+    whole = text_of(finished)
+    read = read_journal(whole.removesuffix(b"\n"))
+
+    assert (finished, len(whole) - 1, False, True) == (
+        [line.record for line in read.lines],
+        read.whole_bytes,
+        read.is_torn,
+        read.is_open,
+    )
+
+
+def test_each_record_that_was_changed_is_refused(finished):
+    lines = text_of(finished).splitlines(keepends=True)
+    for number, line in enumerate(lines, 1):
+        changed = line.replace(b"2026-11-26", b"2026-11-27")
+        for end in (b"", b"\n"):
+            content = b"".join([*lines[: number - 1], changed.removesuffix(b"\n") + end])
+            with pytest.raises(JournalError, match=rf"line {number}: .* it was changed: its checksum is "):
+                read_journal(content)
+
+
+def test_a_record_without_a_checksum_is_refused(finished):
+    lines = text_of(finished).splitlines(keepends=True)
+    lines[1] = re.sub(rb',"crc32":"\w+"', b"", lines[1])
+
+    with pytest.raises(JournalError, match="line 2: expected a record of a roll: it has no checksum"):
+        read_journal(b"".join(lines))
+
+
+def test_a_journal_of_before_checksums_is_continued_as_it_is(finished):
+    first = evolve(finished[0], format=1)
+    old = re.sub(rb',"crc32":"\w+"', b"", text_of([first, *finished[1:3]]))
+
+    assert [first, *finished[1:4]] == [line.record for line in read_journal(old + text_of(finished[3:4])).lines]
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"my":"only copy"}', b"{", b"hello", b"\n", b"\0", b'[1]\n{"record":"plan"', b' {"record":"plan"}\n']
+)
+def test_a_file_of_somebody_else_is_no_journal(content):
+    with pytest.raises(JournalError, match="j, line 1: expected a record of a roll, or an empty file"):
+        read_journal(content, "j")
+
+
 def test_an_incomplete_last_line_is_left_out(finished):
     whole = text_of(finished)
 
@@ -76,14 +122,14 @@ def test_an_empty_file_has_no_records():
 
 
 def plan_line(finished, **changes):
-    return json.dumps(JournalLine("", finished[0]).as_json() | changes)
+    return json.dumps(JournalLine("", finished[0]).as_json() | changes, separators=(",", ":"))
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("nothing", "line 1: expected a record of a roll"),
-        ("\udcff", "line 1: expected a record of a roll"),
+        ("nothing", "line 2: expected a record of a roll"),
+        ("\udcff", "line 2: expected a record of a roll"),
         ("[]", "expected an object with record: plan, resumed"),
         ('{"record": "other"}', "expected an object with record: plan, resumed"),
         ('{"record": "ended"}', "record: .*outcome"),
@@ -102,21 +148,23 @@ def plan_line(finished, **changes):
         ),
     ],
 )
-def test_a_line_that_is_no_record_is_refused_with_its_place(line, message):
+def test_a_line_that_is_no_record_is_refused_with_its_place(finished, line, message):
+    content = f"{plan_line(finished, format=1)}\n{line}\n".encode(errors="surrogateescape")
+
     with pytest.raises(JournalError, match=message):
-        read_journal(line.encode(errors="surrogateescape") + b"\n", "j")
+        read_journal(content, "j")
 
 
 def test_a_journal_of_another_format_is_refused(finished):
-    with pytest.raises(JournalError, match=r"j, line 1: .* expected format 1, got 2: another version has written it"):
-        read_journal(f"{plan_line(finished, format=2)}\n".encode(), "j")
+    with pytest.raises(JournalError, match=r"j, line 1: .* expected format 2, got 3: another version has written it"):
+        read_journal(f"{plan_line(finished, format=3)}\n".encode(), "j")
 
 
 def test_a_value_of_an_option_of_time_may_be_whole(finished):
-    plain = JournalLine("", finished[0]).as_json()
-    plain["plan"]["limits"]["timeout_s"] = 60
+    plan = JournalLine("", finished[0]).as_json()["plan"]
+    plan["limits"]["timeout_s"] = 60
 
-    read = read_journal(f"{json.dumps(plain)}\n".encode())
+    read = read_journal(f"{plan_line(finished, plan=plan)}\n".encode())
 
     assert 60.0 == read.lines[0].record.plan.limits.timeout_s
 

@@ -14,7 +14,7 @@ from upgrade.input_values import MAX_CAPTURE_BYTES
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.journal import JournalError, PlanRecorded, RollResumed
+from upgrade.roll.journal import JournalError, JournalLine, PlanRecorded, RollResumed
 from upgrade.roll.plan import RollLimits
 from upgrade.roll.state import ABOUT_OUTCOME, begin, replay
 
@@ -72,7 +72,7 @@ class Roll:
             roll_plan = plan("2.8.2", "3.9.2", names="AB", limits=limits, verbs=("restart",))
             journal.append(PlanRecorded(plan=roll_plan))
             return begin(roll_plan)
-        journal.append(RollResumed())
+        journal.append(RollResumed(torn=journal.is_torn))
         return replay(journal.records)
 
     def settings(self):
@@ -136,6 +136,47 @@ def test_it_may_be_killed_again_and_again(tmp_path, monkeypatch):
     assert ("finished", ALL) == (outcome, roll.cluster.lines)
 
 
+@pytest.mark.parametrize("lost", [1, 20, 200])
+def test_whatever_is_lost_of_the_last_record_no_command_is_run_again_unasked(tmp_path, monkeypatch, lost):
+    """A disk may have less than was written. Of one byte, the end of the line, nothing is missing."""
+    asked = 0
+    for place in range(2, 100):
+        (tmp_path / str(place)).mkdir()
+        roll = Roll(tmp_path / str(place), monkeypatch)
+        roll.dies_at = place
+        if roll.call():
+            break
+        *_, last = whole = roll.cluster.journal.read_bytes().splitlines(keepends=True)
+        whole[-1] = last[: -min(lost, len(last) - 1)] if whole[1:] else last
+        roll.cluster.journal.write_bytes(b"".join(whole))
+        while not (outcome := roll.call()):
+            pass
+        assert ("finished", ALL) == (outcome, roll.cluster.lines), place
+        asked += roll.asked.count(ABOUT_OUTCOME)
+        monkeypatch.undo()
+
+    assert asked >= 4
+    assert place > 40
+
+
+def test_a_file_that_is_no_journal_is_as_it_was(tmp_path):
+    (tmp_path / "j").write_text('{"my":"only copy"}')
+
+    for opened in (lambda: has_begun(tmp_path / "j"), lambda: open_journal(tmp_path / "j").__enter__()):
+        with pytest.raises(JournalError, match="it is no journal"):
+            opened()
+    assert '{"my":"only copy"}' == (tmp_path / "j").read_text()
+
+
+def test_a_torn_line_stays_until_another_one_is_written(tmp_path):
+    """Who only looks changes nothing, and what was torn is known as long as it is not noted."""
+    torn = JournalLine("", PlanRecorded(plan=plan())).text() + '{"record":"int'
+    (tmp_path / "j").write_text(torn)
+    with open_journal(tmp_path / "j") as journal:
+        assert journal.is_torn
+    assert torn == (tmp_path / "j").read_text()
+
+
 def test_a_journal_that_another_process_has_open_is_not_continued(tmp_path):
     with open_journal(tmp_path / "j"):
         other = open_journal(tmp_path / "j")
@@ -168,11 +209,12 @@ def test_a_record_is_in_the_file_when_it_is_written(tmp_path):
 
 
 def test_what_follows_a_torn_line_is_a_line_of_its_own(tmp_path):
+    begun = PlanRecorded(plan=plan())
     with open_journal(tmp_path / "j") as journal:
-        journal.append(RollResumed())
+        journal.append(begun)
     with (tmp_path / "j").open("ab") as file:
         file.write(b'{"record":"resu')
     with open_journal(tmp_path / "j") as journal:
         journal.append(RollResumed(torn=journal.is_torn))
     with open_journal(tmp_path / "j") as journal:
-        assert [RollResumed(), RollResumed(torn=True)] == journal.records
+        assert [begun, RollResumed(torn=True)] == journal.records

@@ -3,6 +3,7 @@
 import json
 import re
 import stat
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -442,6 +443,70 @@ def test_a_file_that_is_no_journal_is_refused_with_its_line(cluster):
 
     assert 1 == done.exit_code
     assert f"{cluster.journal}, line 1: expected a record of a roll" in done.output
+
+
+USERS = '{"my":"only copy"}'
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--journal", "line 1: expected a record of a roll"),
+        ("--report", "got {} with something else"),
+    ],
+)
+def test_a_file_of_the_user_is_neither_journal_nor_report(cluster, option, message):
+    file = cluster.folder / "mine"
+    file.write_text(USERS)
+    done = cluster.roll("--yes", option, file)
+
+    assert (1, USERS, []) == (done.exit_code, file.read_text(), cluster.lines)
+    assert message.format(file) in done.output
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("--journal", "--report"),
+        ("--journal", "--instances"),
+        ("--journal", "--config"),
+        ("--journal", "--command-config"),
+        ("--report", "--instances"),
+        ("--report", "--config"),
+    ],
+)
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to, None])
+def test_a_file_that_is_written_is_no_other_file_of_the_command(cluster, first, second, link):
+    file, other = cluster.folder / "one", cluster.folder / "other"
+    file.touch()
+    if link:
+        link(other, file)
+    done = cluster.roll("--yes", first, file, second, other if link else cluster.folder / "." / "one")
+
+    assert (2, []) == (done.exit_code, cluster.lines)
+    assert "expected different files, got" in done.output
+    assert not file.read_text()
+
+
+def test_a_report_that_cannot_be_written_is_found_before_anything_is_done(cluster):
+    done = cluster.roll("--yes", "--report", cluster.folder / "no" / "report.md")
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "the report cannot be written" in done.output
+
+
+def test_an_earlier_report_is_written_again_and_none_stays_of_a_roll_that_did_not_begin(cluster):
+    assert 0 == cluster.roll("--yes").exit_code
+    assert 0 == cluster.roll("--yes").exit_code
+    assert cluster.report.read_text().startswith("# app: 3.9.2 to 4.3.1: finished")
+    cluster.journal.write_text("hello")
+    report = cluster.folder / "new.md"
+
+    assert (1, False) == (cluster.roll("--yes", "--report", report).exit_code, report.exists())
+
+
+def test_a_report_may_go_to_a_device(cluster):
+    assert 0 == cluster.roll("--yes", "--report", "/dev/null").exit_code
 
 
 def test_a_name_that_a_program_could_read_as_more_is_refused(cluster):
