@@ -73,5 +73,8 @@ class SimulatedCluster:
         return [*words, "--restart", command or self.template(), "--report", str(self.report)]
 
     def roll(self, *arguments, to="4.3.1", command=None, forecast=False, **given):
+        given_words = [*map(str, arguments)]
         words = self.words(command, to) + ([] if forecast else ["--no-forecast"])
-        return CliRunner().invoke(roll, [*words, *map(str, arguments)], **given)
+        for option in {"--journal", "--report"}.intersection(given_words):
+            del words[(place := words.index(option)) : place + 2]
+        return CliRunner().invoke(roll, [*words, *given_words], **given)
