@@ -17,6 +17,7 @@ from upgrade.releases import RELEASES, Release
 
 CODE: Final = "code.txt.gz"
 SCALA_CODE: Final = "scala.txt.gz"
+TEST_UTILS_CODE: Final = "test-utils.txt.gz"
 ROCKSDB_CODE: Final = "rocksdb.txt.gz"
 CONFIGURATION: Final = "configuration.json.gz"
 DEPENDENCIES: Final = "dependencies.json.gz"

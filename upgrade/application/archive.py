@@ -220,6 +220,15 @@ class Archives:
             self._found[name] = None if variants is None else _read(variants[0].place, with_references=False)
         return self._found[name]
 
+    def own_contents(self) -> dict[str, bytes]:
+        """Return the content of the classes that are of the application itself, or may be, by their names."""
+        first = ((name, variants[0].place) for name, variants in self._all.items())
+        return {
+            name: place.entry.content() or b""
+            for name, place in first
+            if self._library(place, name).is_own or place.jar.is_unclear
+        }
+
     def own_classes_naming(self, beginning: str | tuple[str, ...]) -> list[str]:
         """Return the classes of the application itself that name a class with such a beginning, in order."""
         return self._naming(beginning, lambda place, name: self._library(place, name).is_own)

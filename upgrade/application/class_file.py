@@ -158,7 +158,7 @@ _LDC, _TABLESWITCH, _LOOKUPSWITCH, _WIDE, _IINC = 0x12, 0xAA, 0xAB, 0xC4, 0x84
 _WITH_CONSTANT: Final = frozenset((0x12, 0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
 _STATIC_OPCODES: Final = (0xB2, 0xB3, 0xB8)
 _NEW: Final = 0xBB
-_DAMAGE: Final = (IndexError, KeyError, OverflowError, TypeError, ValueError, error)
+DAMAGE: Final = (IndexError, KeyError, OverflowError, TypeError, ValueError, error)
 """What damaged bytes raise; OverflowError where a place has 32 bits, as in a browser."""
 
 
@@ -172,7 +172,7 @@ def read_class(content: bytes, *, with_references: bool = False) -> ClassFile:
         raise InvalidClass(f"expected a class file, got {quote_input(content[:4])} at its beginning")
     try:
         return _Reader(content).read(with_references=with_references)
-    except _DAMAGE:
+    except DAMAGE:
         raise InvalidClass("expected a class file, got a damaged one") from None
 
 
@@ -185,7 +185,7 @@ def read_header(content: bytes) -> ClassHeader:
     if content[:4] != MAGIC:
         raise InvalidClass(f"expected a class file, got {quote_input(content[:4])} at its beginning")
     try:
-        pool, classes, at = _constants(content)
+        pool, classes, at = constant_places(content)
         texts: dict[int, str] = {}
         names = {place: _class_text(content, pool, place, texts) for place in classes}
         _, this, parent, count = _FOUR(content, at)
@@ -198,12 +198,12 @@ def read_header(content: bytes) -> ClassHeader:
             _java(content),
             tuple(dict.fromkeys(names.values())),
         )
-    except _DAMAGE:
+    except DAMAGE:
         raise InvalidClass("expected a class file, got a damaged one") from None
 
 
-def _constants(content: bytes) -> tuple[list[int], list[int], int]:
-    """Return the place of each constant, the places of those that name classes, and the end of all."""
+def constant_places(content: bytes) -> tuple[list[int], list[int], int]:
+    """Return the place of each constant (0: none), the places of those that name classes, and the end of all."""
     at, number, sizes, classes = _POOL, 1, _SIZES, list[int]()
     count = content[8] << 8 | content[9]
     pool = [0] * count
@@ -243,6 +243,33 @@ def _element(name: str) -> str:
     return element[1:-1] if element.startswith("L") else ""
 
 
+def instruction_length(content: bytes, at: int, start: int) -> int:
+    """Return the bytes of an instruction.
+
+    Args:
+        content: Where it is.
+        at: Its place.
+        start: The place of the first instruction of its method.
+
+    Raises:
+        ValueError: There is no such instruction.
+    """
+    opcode = content[at]
+    if length := _LENGTHS[opcode]:
+        return length
+    if opcode == _WIDE:
+        return 6 if content[at + 1] == _IINC else 4
+    padding = 4 - (at - start) % 4
+    operands = at + padding
+    if opcode == _LOOKUPSWITCH:
+        (pairs,) = _U4(content, operands + 4)
+        return padding + 8 + 8 * int(pairs)
+    if opcode == _TABLESWITCH:
+        (low,), (high,) = _I4(content, operands + 4), _I4(content, operands + 8)
+        return padding + 12 + 4 * max(0, int(high) - int(low) + 1)
+    raise ValueError("no instruction")
+
+
 def _java(content: bytes) -> int:
     return max(1, int(_U2(content, 6)[0]) - _JAVA_1)
 
@@ -252,7 +279,7 @@ class _Reader:
 
     def __init__(self, content: bytes) -> None:
         self._content = content
-        self._places, _, self._at = _constants(content)
+        self._places, _, self._at = constant_places(content)
         self._texts: dict[int, str] = {}
         self._names: dict[str, str] = {}
         self._found: set[Reference] = set()
@@ -356,7 +383,7 @@ class _Reader:
                 index = content[at + 1] if opcode == _LDC else _U2(content, at + 1)[0]
                 if not guarded[_MEMBER_KINDS.get(self._constant(index)[0], Kind.CLASS)]:
                     self._use(index, is_static=opcode in _STATIC_OPCODES, is_new=opcode == _NEW)
-            at += _LENGTHS[opcode] or self._length(at, start)
+            at += _LENGTHS[opcode] or instruction_length(content, at, start)
         if at != end:
             raise ValueError("an instruction without its end")
 
@@ -370,21 +397,6 @@ class _Reader:
                 kinds = _GUARDS.get(caught, ())
                 if kinds and first < last:
                     yield from ((start + first, 1, kinds), (start + last, -1, kinds))
-
-    def _length(self, at: int, start: int) -> int:
-        """Return the bytes of an instruction that decides itself."""
-        content, opcode = self._content, self._content[at]
-        if opcode == _WIDE:
-            return 6 if content[at + 1] == _IINC else 4
-        padding = 4 - (at - start) % 4
-        operands = at + padding
-        if opcode == _LOOKUPSWITCH:
-            (pairs,) = _U4(content, operands + 4)
-            return padding + 8 + 8 * int(pairs)
-        if opcode == _TABLESWITCH:
-            (low,), (high,) = _I4(content, operands + 4), _I4(content, operands + 8)
-            return padding + 12 + 4 * max(0, int(high) - int(low) + 1)
-        raise ValueError("no instruction")
 
     def _use(self, index: int, *, is_static: bool | None, is_new: bool = False) -> None:
         """Add what a constant refers to, if it refers to anything."""

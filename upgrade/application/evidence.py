@@ -8,6 +8,7 @@ from typing import Final
 from upgrade.application.api_diff import full_text, java_name
 from upgrade.application.archive import ApplicationClass, Archives
 from upgrade.application.code import Code, code_of
+from upgrade.application.code_settings import settings_in_code
 from upgrade.application.dependencies import STREAMS, needed_by
 from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
@@ -115,6 +116,7 @@ def code_facts(
         libraries=libraries | artifacts,
         has_own_classes=archives.own_classes > 0,
         unread=archives.unread,
+        settings=settings_in_code(archives.own_contents()),
     )
 
 

@@ -24,8 +24,17 @@ from tests.lab.releases.dependency_tables import (
     scala_releases,
 )
 from tests.lab.releases.environment_tables import derive_environment, environment_text
+from tests.lab.releases.published import published_releases
 from tests.lab.releases.ranges import by_ranges, note, ranges_text
-from upgrade.application._stored import CODE, CONFIGURATION, DEPENDENCIES, ENVIRONMENT, ROCKSDB_CODE, SCALA_CODE
+from upgrade.application._stored import (
+    CODE,
+    CONFIGURATION,
+    DEPENDENCIES,
+    ENVIRONMENT,
+    ROCKSDB_CODE,
+    SCALA_CODE,
+    TEST_UTILS_CODE,
+)
 from upgrade.application.class_file import INTERFACE, PRIVATE, ClassFile, read_class
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
 from upgrade.application.configuration import CONFIGS
@@ -48,8 +57,22 @@ _SOURCES: Final = (
     Path(__file__).parents[2] / "java" / "Json.java",
 )
 _SECONDS: Final = 1_800
-TRAIT_INITIALIZER: Final = "$init$"
-"""Each class that mixes in a trait of Scala calls it."""
+TEST_UTILS: Final = "kafka-streams-test-utils"
+_GENERATED: Final = (
+    *(
+        "<clinit>",
+        "access$",
+        "lambda$",
+        "$anonfun$",
+        "$deserializeLambda$",
+        "$assertionsDisabled",
+        "$VALUES",
+        "$values",
+    ),
+    *("$SwitchMap$", "$SWITCH_TABLE$"),
+)
+"""What compilers add for a class and its nested ones. Other names with such a sign are those of Scala that every class
+may call: operators, traits (``$init$``), default arguments of constructors (``$lessinit$greater$default$1``)."""
 Rows = dict[str, dict[str, Any]]
 """The configuration of a release: the facts of each key, by configuration."""
 
@@ -162,6 +185,19 @@ def scala_jars(jars: Iterable[tuple[str, str]], folder: Path) -> list[tuple[str,
     ]
 
 
+def test_utils_text(releases: Sequence[str], folder: Path) -> str:
+    """Return the stored form of kafka-streams-test-utils; a release whose jar is missing has that of the one before."""
+    published, jars = {*published_releases(TEST_UTILS)}, list[tuple[str, str, Path]]()
+    last: Artifact | None = None
+    files = {name: Artifact(KAFKA, TEST_UTILS, name) for name in releases if name in published}
+    copy_artifacts(files.values(), folder)
+    for name in releases:
+        last = files.get(name, last)
+        if last:
+            jars.append((name, TEST_UTILS, folder / last.file_name))
+    return code_text(code_rows(derive_code(jars), releases))
+
+
 def rocksdb_text(artifacts: Iterable[ReleaseArtifact], folder: Path) -> str:
     """Return the stored form of RocksDB's classes: its versions stand where Kafka's classes have releases."""
     named = {each.release: library for each in artifacts for library in each.dependencies if _is_rocksdb(library)}
@@ -178,11 +214,7 @@ def _is_rocksdb(library: Dependency) -> bool:
 
 def _without_generated(found: ClassFile) -> ClassFile:
     """Leave out what the compiler adds for a class and its nested ones."""
-    members = [
-        each
-        for each in found.members
-        if each.name == TRAIT_INITIALIZER or not each.name.startswith(("access$", "lambda$", "$", "<clinit>"))
-    ]
+    members = [each for each in found.members if not each.name.startswith(_GENERATED)]
     return ClassFile(found.name, found.flags, found.superclass, found.interfaces, tuple(members), found.java)
 
 
@@ -275,6 +307,7 @@ def write_tables(releases: Sequence[str] = PUBLISHED) -> dict[str, int]:
         SCALA_CODE: code_text(code_rows(derive_code(jars), [place for place, _, _ in jars])),
         ENVIRONMENT: environment_text(derive_environment(java_jars(releases, folder)), releases),
         ROCKSDB_CODE: rocksdb_text(artifacts, folder),
+        TEST_UTILS_CODE: test_utils_text(releases, folder),
         DEPENDENCIES: dependencies_text(artifacts, derive_libraries(artifacts), releases),
     }
     FOLDER.mkdir(exist_ok=True)

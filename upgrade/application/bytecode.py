@@ -1,0 +1,291 @@
+"""The code of a class: its methods with their instructions, lines, and what its constants are.
+
+``class_file`` reads what a class declares and refers to; this reads what its methods do, which only the application's
+own classes are asked for. The Java Virtual Machine Specification, §4 and §6.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from struct import Struct
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from upgrade.application.class_file import DAMAGE, MAGIC, InvalidClass, constant_places
+from upgrade.errors import quote_input
+
+_U2, _U4 = Struct(">H").unpack_from, Struct(">I").unpack_from
+_NUMBERS: Final[Mapping[int, Struct]] = {3: Struct(">i"), 4: Struct(">f"), 5: Struct(">q"), 6: Struct(">d")}
+_UTF8, _CLASS, _STRING = 1, 7, 8
+_MEMBERS: Final = (9, 10, 11)
+_METHOD_HANDLE, _METHOD_TYPE, _DYNAMIC, _INVOKE_DYNAMIC = 15, 16, 17, 18
+_KOTLIN: Final = re.compile(r"^\*S Kotlin\n\*F\n(?P<files>.*?)^\*L\n(?P<lines>.*?)^\*(?:E|S)", re.DOTALL | re.MULTILINE)
+_SMAP_LINE: Final = re.compile(r"(\d+)(?:#\d+)?(?:,(\d+))?:(\d+)(?:,(\d+))?")
+_DEBUG: Final = re.compile(r"^\*S KotlinDebug\n\*F\n.*?^\*L\n(?P<lines>.*?)^\*E", re.DOTALL | re.MULTILINE)
+
+
+@frozen
+class MemberRef:
+    """A field or a method that an instruction names."""
+
+    owner: str
+    name: str
+    descriptor: str
+
+    def __str__(self) -> str:
+        return f"{self.owner}#{self.name}{self.descriptor}"
+
+
+@frozen
+class ClassConstant:
+    """A class as a constant: ``Foo.class``."""
+
+    name: str
+
+
+@frozen
+class Handle:
+    """A method handle: what a lambda or a method reference calls."""
+
+    kind: int
+    member: MemberRef
+
+
+@frozen
+class Dynamic:
+    """A call that a bootstrap method links: a lambda, a concatenation."""
+
+    name: str
+    descriptor: str
+    bootstrap: MemberRef
+    arguments: tuple[Any, ...]
+
+
+@frozen
+class Method:
+    """A method with code."""
+
+    owner: str
+    name: str
+    descriptor: str
+    flags: int
+    code: bytes = field(repr=False)
+    handlers: tuple[tuple[int, int, int, str], ...] = ()
+    """First instruction, the one behind the last, the handler, and the exception."""
+    lines: tuple[tuple[int, int], ...] = ()
+    """Place of an instruction and line from there on, in order."""
+
+    @property
+    def ref(self) -> MemberRef:
+        """Its name."""
+        return MemberRef(self.owner, self.name, self.descriptor)
+
+    def line(self, at: int) -> int | None:
+        """Return the line of an instruction; None if the compiler left it out."""
+        place = bisect_right(self.lines, (at, 1 << 16)) - 1
+        return self.lines[place][1] if place >= 0 else None
+
+
+@frozen
+class CodeFile:
+    """A class with its code."""
+
+    name: str
+    superclass: str
+    interfaces: tuple[str, ...]
+    source: str
+    """The name of its source file; empty if the compiler left it out."""
+    enclosing: tuple[str, str]
+    """The class and the method that a local class or a lambda is in; empty if there are none."""
+    constants: Mapping[str, Any] = field(hash=False)
+    """The values of its static final fields that are constants."""
+    methods: tuple[Method, ...]
+    declared: frozenset[tuple[str, str]]
+    """Name and descriptor of all its methods, also of those without code."""
+    pool: ConstantPool = field(eq=False, repr=False)
+
+
+class ConstantPool:
+    """The constants of a class file."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._places, _, self.end = constant_places(content)
+        self.bootstraps: tuple[tuple[Handle, tuple[int, ...]], ...] = ()
+        self._values: dict[int, Any] = {}
+
+    def text(self, index: int) -> str:
+        """Return a text."""
+        place = self._places[index]
+        if self._content[place] != _UTF8:
+            raise ValueError("no text")
+        (size,) = _U2(self._content, place + 1)
+        return str(self._content[place + 3 : place + 3 + size], "utf-8", "replace")
+
+    def value(self, index: int) -> Any:
+        """Return a constant: a text, a number, or one of the classes of this module."""
+        if index not in self._values:
+            self._values[index] = self._value(index)
+        return self._values[index]
+
+    def class_name(self, index: int) -> str:
+        """Return the name of a class, empty for none."""
+        return self.text(self._u2(index)) if index else ""
+
+    def _u2(self, index: int, offset: int = 1) -> int:
+        return int(_U2(self._content, self._places[index] + offset)[0])
+
+    def _value(self, index: int) -> Any:
+        place = self._places[index]
+        tag = self._content[place]
+        if tag in _NUMBERS:
+            return _NUMBERS[tag].unpack_from(self._content, place + 1)[0]
+        if tag == _STRING:
+            return self.text(self._u2(index))
+        if tag == _CLASS:
+            return ClassConstant(self.class_name(index))
+        if tag in _MEMBERS:
+            return MemberRef(self.class_name(self._u2(index)), *self.name_and_type(self._u2(index, 3)))
+        if tag == _METHOD_HANDLE:
+            return Handle(self._content[place + 1], self.value(self._u2(index, 2)))
+        if tag in {_DYNAMIC, _INVOKE_DYNAMIC}:
+            handle, arguments = self.bootstraps[self._u2(index)]
+            name, descriptor = self.name_and_type(self._u2(index, 3))
+            return Dynamic(name, descriptor, handle.member, tuple(self.value(each) for each in arguments))
+        if tag == _METHOD_TYPE:
+            return None
+        raise ValueError("no value")
+
+    def name_and_type(self, index: int) -> tuple[str, str]:
+        """Return the name and the descriptor of a member."""
+        return self.text(self._u2(index)), self.text(self._u2(index, 3))
+
+
+def read_code(content: bytes) -> CodeFile:
+    """Read a class file with its code.
+
+    Raises:
+        InvalidClass: It is none, or a damaged one.
+    """
+    if content[:4] != MAGIC:
+        raise InvalidClass(f"expected a class file, got {quote_input(content[:4])} at its beginning")
+    try:
+        return _Reader(content).read()
+    except DAMAGE:
+        raise InvalidClass("expected a class file, got a damaged one") from None
+
+
+class _Reader:
+    """A place in the content of a class file."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._pool = ConstantPool(content)
+        self._at = self._pool.end
+
+    def read(self) -> CodeFile:
+        pool = self._pool
+        self._u2()
+        name, superclass = pool.class_name(self._u2()), pool.class_name(self._u2())
+        interfaces = tuple(pool.class_name(self._u2()) for _ in range(self._u2()))
+        constants: dict[str, Any] = {}
+        for _ in range(self._u2()):
+            self._u2()
+            field_name, _ = pool.text(self._u2()), self._u2()
+            for attribute, at, _ in self._attributes():
+                if attribute == "ConstantValue":
+                    constants[field_name] = pool.value(_U2(self._content, at)[0])
+        methods, declared = list[Method](), set[tuple[str, str]]()
+        for _ in range(self._u2()):
+            flags, method, descriptor = self._u2(), pool.text(self._u2()), pool.text(self._u2())
+            declared.add((method, descriptor))
+            for attribute, at, _ in self._attributes():
+                if attribute == "Code":
+                    methods.append(self._method(name, flags, method, descriptor, at))
+        source, smap, enclosing = "", "", ("", "")
+        for attribute, at, end in self._attributes():
+            if attribute == "SourceFile":
+                source = pool.text(_U2(self._content, at)[0])
+            elif attribute == "EnclosingMethod":
+                owner, pair = Struct(">HH").unpack_from(self._content, at)
+                enclosing = pool.class_name(owner), pool.name_and_type(pair)[0] if pair else ""
+            elif attribute == "SourceDebugExtension":
+                smap = str(self._content[at:end], "utf-8", "replace")
+            elif attribute == "BootstrapMethods":
+                pool.bootstraps = tuple(self._bootstraps(at))
+        of_caller = callers_lines(smap)
+        with_lines = tuple(_with_lines(method, of_caller) for method in methods)
+        return CodeFile(
+            name, superclass, interfaces, source, enclosing, constants, with_lines, frozenset(declared), pool
+        )
+
+    def _u2(self) -> int:
+        self._at += 2
+        return int(_U2(self._content, self._at - 2)[0])
+
+    def _attributes(self) -> Iterator[tuple[str, int, int]]:
+        """Yield name, first byte and end of each attribute, and pass over them."""
+        for _ in range(self._u2()):
+            name = self._pool.text(self._u2())
+            (size,) = _U4(self._content, self._at)
+            start = self._at + 4
+            self._at = start + int(size)
+            if self._at > len(self._content):
+                raise ValueError("too short")
+            end = self._at
+            yield name, start, end
+            self._at = end
+
+    def _method(self, owner: str, flags: int, name: str, descriptor: str, at: int) -> Method:
+        (size,) = _U4(self._content, at + 4)
+        start = at + 8
+        end = start + int(size)
+        (count,) = _U2(self._content, end)
+        handlers = tuple(
+            (first, last, handler, self._pool.class_name(caught))
+            for first, last, handler, caught in (
+                Struct(">HHHH").unpack_from(self._content, end + 2 + 8 * number) for number in range(count)
+            )
+        )
+        self._at = end + 2 + 8 * count
+        lines = list[tuple[int, int]]()
+        for attribute, place, _ in self._attributes():
+            if attribute == "LineNumberTable":
+                (rows,) = _U2(self._content, place)
+                lines += (Struct(">HH").unpack_from(self._content, place + 2 + 4 * number) for number in range(rows))
+        return Method(owner, name, descriptor, flags, self._content[start:end], handlers, tuple(sorted(lines)))
+
+    def _bootstraps(self, at: int) -> Iterator[tuple[Handle, tuple[int, ...]]]:
+        (count,) = _U2(self._content, at)
+        at += 2
+        for _ in range(count):
+            handle, size = Struct(">HH").unpack_from(self._content, at)
+            arguments = Struct(f">{size}H").unpack_from(self._content, at + 4)
+            yield self._pool.value(handle), arguments
+            at += 4 + 2 * size
+
+
+def callers_lines(smap: str) -> list[tuple[int, int, int]]:
+    """Return first line, last line, and the line of the call, for code that Kotlin has inlined.
+
+    A class file numbers these lines behind the end of its source. KotlinDebug (JSR 45) has the lines of the calls.
+    """
+    if not (debug := _DEBUG.search(smap)):
+        return []
+    ranges = list[tuple[int, int, int]]()
+    for call, _, first, size in _SMAP_LINE.findall(debug["lines"]):
+        ranges.append((int(first), int(first) + max(1, int(size or 1)) - 1, int(call)))
+    return ranges
+
+
+def _with_lines(method: Method, of_caller: list[tuple[int, int, int]]) -> Method:
+    if not of_caller:
+        return method
+    lines = tuple(
+        (at, next((call for first, last, call in of_caller if first <= line <= last), line))
+        for at, line in method.lines
+    )
+    return Method(method.owner, method.name, method.descriptor, method.flags, method.code, method.handlers, lines)

@@ -1,0 +1,68 @@
+"""Names of classes and methods as their sources have them: without what the compilers of Java, Kotlin and Scala add."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from upgrade.application.bytecode import CodeFile
+
+_LAMBDA_METHOD: Final = re.compile(
+    r"lambda\$(?P<java>[^$]+)\$.*|\$anonfun\$(?P<scala>[^$]+)\$.*|(?P<kotlin>[^$]+)\$lambda[$-].*"
+    r"|(?P<default>[^$]+)\$default|(?P<adapted>.+)\$adapted"
+)
+_WORDS: Final = {
+    "$plus": "+",
+    "$minus": "-",
+    "$greater": ">",
+    "$less": "<",
+    "$eq": "=",
+    "$colon": ":",
+    "$bar": "|",
+    "$amp": "&",
+    "$times": "*",
+    "$div": "/",
+    "$percent": "%",
+    "$up": "^",
+    "$bang": "!",
+    "$tilde": "~",
+    "$qmark": "?",
+    "$at": "@",
+    "$hash": "#",
+    "$bslash": "\\",
+}
+"""How Scala writes operators in names."""
+_METHODS: Final = {"<init>": "constructor", "<clinit>": "static initializer"}
+
+
+def source_class(name: str) -> str:
+    """Return the name of a class as its source has it.
+
+    >>> source_class("orders/Main$"), source_class("orders/Enricher$Companion"), source_class("a/OrdersKt$topology$4$1")
+    ('orders.Main', 'orders.Enricher.Companion', 'a.OrdersKt.topology')
+    """
+    package, _, simple = name.replace("/", ".").rpartition(".")
+    parts = [part for part in simple.split("$") if part and not part.isdigit()]
+    kept = [part for part in parts if part not in {"anonfun", "lambda", "sam", "inlined", "special"}]
+    return f"{package}.{'.'.join(kept or [simple])}".lstrip(".")
+
+
+def source_place(code: CodeFile, method: str) -> str:
+    """Return the class and the method of some code as the source has them; a lambda is part of what is around it."""
+    owner, around = code.enclosing
+    return f"{source_class(owner or code.name)}, {source_method(around or method)}"
+
+
+def source_method(name: str) -> str:
+    """Return the name of a method as its source has it; that of a lambda is the method that it is in.
+
+    >>> [source_method(name) for name in ("lambda$main$0", "$anonfun$run$2", "topology$lambda$3", "$minus$greater")]
+    ['main', 'run', 'topology', '->']
+    """
+    if match := _LAMBDA_METHOD.fullmatch(name):
+        return source_method(next(filter(None, match.groups())))
+    if name in _METHODS:
+        return _METHODS[name]
+    for written, operator in _WORDS.items():
+        name = name.replace(written, operator)
+    return name
