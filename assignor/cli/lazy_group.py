@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
@@ -129,6 +130,8 @@ def _help(context: click.Context, names: Sequence[str]) -> None:
 
 def run_script(cli: click.Command) -> None:
     """Run the console script and exit; a usage error is one line on standard error."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
     _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
@@ -148,6 +151,13 @@ def run_script(cli: click.Command) -> None:
         click.echo(f"Error: {_for_people(str(error))}", err=True)
         status = 1
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def interrupt(*_: object) -> None:
+    """Do what Ctrl-C does now: a service manager ends a command with SIGTERM."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell ignores it in what it starts with &
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
 
 
 def _open_closed_streams() -> None:

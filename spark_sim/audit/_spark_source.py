@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyspark
-from attrs import define
+from attrs import define, field
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from assignor.formats.text import printable
@@ -128,6 +128,7 @@ class RecordsStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     options: Mapping[str, str]
     _target: dict[str, int] | None = None
     """The offsets at which a stream ends that reads what is available (``availableNow``)."""
+    _latest: Mapping[str, int] = field(factory=dict)
 
     def initialOffset(self) -> dict[str, int]:
         """Return the first offset of each partition."""
@@ -135,7 +136,10 @@ class RecordsStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: Any = None) -> dict[str, int]:
         """Return the offsets at which a batch ends; Spark before 4.2 gives neither its start nor a limit."""
-        ends = {number: end for number, (_, end) in self._ranges().items()}
+        known = self._latest if start is None else start
+        # Never back: a new leader may be behind for a moment, and Spark would read from there on again.
+        ends = {number: max(end, known.get(number, 0)) for number, (_, end) in self._ranges().items()}
+        self._latest = ends
         if self._target is not None:
             ends = {number: min(end, self._target.get(number, 0)) for number, end in ends.items()}
         most = getattr(limit, "max_rows", None)

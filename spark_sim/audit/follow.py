@@ -19,10 +19,11 @@ from attrs import frozen
 
 from spark_sim.audit.sources import SourceError
 from spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
-from spark_sim.engine import failure_reason
+from spark_sim.engine import EngineError, failure_reason
 from spark_sim.sweep.spark.session import spark_errors
 from spark_sim.sweep.tables.parquet import open_parquet
 from spark_sim.sweep.tables.publishing import Results, open_results
+from upgrade.cluster.client.errors import ClusterError
 from upgrade.input_values import InvalidInput, parse_json, read_text
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Lag:
     """Offsets that are preserved, from the first ones of the brokers on."""
     behind: int
     """Offsets of the brokers that are not preserved yet, all partitions together."""
+    waits_for: str = ""
+    """Why the brokers do not tell how far they are; the numbers are 0 then."""
 
 
 def follow(
@@ -68,9 +71,12 @@ def follow(
     Yields:
         How far the job is, each second.
 
+    While no broker answers, it waits.
+
     Raises:
-        SourceError: The job failed. A job whose Python workers do not start is restarted before, a few times; so is one
-            that does not begin its next batch in time.
+        EngineError: The job failed, or brokers have lost what is preserved. A job whose Python workers do not start, or
+            to which brokers gave no answer, is restarted before, a few times; so is one that does not begin its next
+            batch in time.
     """
     from spark_sim.audit.api import register
 
@@ -79,15 +85,16 @@ def follow(
     try:
         yield from _restarted(spark, topic, options, out, seconds, stopped)
     except lost as error:
-        raise SourceError(f"the job of --follow failed: no answer from Spark: {failure_reason(error)}") from error
+        raise EngineError(f"the job of --follow failed: no answer from Spark: {failure_reason(error)}") from error
 
 
 def _restarted(
     spark: SparkSession, topic: OffsetsTopic, options: Mapping[str, str], out: Path, seconds: float, stopped: Event
-) -> Iterator[Lag]:
-    first = {number: bounds[0] for number, bounds in topic.ranges().items()}
+) -> Generator[Lag, None, None]:
+    first: Mapping[int, int] | None = None
     restarts = 0
-    while True:
+    while (ranges := (yield from _told_ranges(topic, stopped))) is not None:
+        first = {number: bounds[0] for number, bounds in ranges.items()} if first is None else first
         query = _start_query(spark, options, out, seconds)
         try:
             yield from _lags(query, topic, first, seconds, stopped)
@@ -99,8 +106,20 @@ def _restarted(
         finally:
             query.stop()
         restarts = 0 if has_progress else restarts + 1
-        if _WORKER_TIMEOUT not in reason or restarts > _MAX_RESTARTS:
-            raise SourceError(f"the job of --follow failed: {reason}")
+        is_passing = _WORKER_TIMEOUT in reason or topic.bootstrap_servers in reason
+        if not is_passing or restarts > _MAX_RESTARTS:
+            raise EngineError(f"the job of --follow failed: {reason}")
+
+
+def _told_ranges(topic: OffsetsTopic, stopped: Event) -> Generator[Lag, None, Mapping[int, tuple[int, int]] | None]:
+    """Return the ranges of offsets as soon as the brokers tell them, None if ``stopped``; yield why they do not."""
+    while not stopped.is_set():
+        try:
+            return topic.ranges()
+        except ClusterError as error:
+            yield Lag(0, 0, str(error))
+            stopped.wait(1)
+    return None
 
 
 def _start_query(spark: SparkSession, options: Mapping[str, str], out: Path, seconds: float) -> StreamingQuery:
@@ -116,15 +135,22 @@ def _start_query(spark: SparkSession, options: Mapping[str, str], out: Path, sec
 
 def _lags(
     query: StreamingQuery, topic: OffsetsTopic, first: Mapping[int, int], seconds: float, stopped: Event
-) -> Iterator[Lag]:
+) -> Generator[Lag, None, None]:
     """Yield how far a query is, each second, until ``stopped``, the query ends, or its next batch is late."""
-    was, due = None, float("inf")
+    was, due, lost_since = None, float("inf"), None
     while query.isActive:
-        if stopped.wait(1):
+        if stopped.wait(1) or (ranges := (yield from _told_ranges(topic, stopped))) is None:
             return
         progress = query.lastProgress
         done = _end_offsets(progress) if progress else {}
-        ends = {number: end for number, (_, end) in topic.ranges().items()}
+        ends = {number: end for number, (_, end) in ranges.items()}
+        lost = [number for number, end in sorted(ends.items()) if end < done.get(number, 0)]
+        lost_since = (lost_since or time.monotonic()) if lost else None  # a new leader may be behind for a moment
+        if lost_since is not None and time.monotonic() > lost_since + _LATE_SECONDS:
+            raise EngineError(
+                f"partition {lost[0]} ends at {ends[lost[0]]}, and up to {done[lost[0]]} is preserved: the topic was "
+                "made anew or has lost records; begin with a new folder in --out"
+            )
         at = {number: done.get(number, first.get(number, 0)) for number in ends}
         lag = Lag(
             preserved=sum(at[number] - first.get(number, 0) for number in ends),
@@ -216,9 +242,16 @@ def _end_offsets(progress: Any) -> dict[int, int]:
 
 def report_lag(lags: Iterator[Lag], report: Callable[[str], None], seconds: float) -> None:
     """Report how far a job is: at first, every so often, and when it has caught up."""
-    last, was_behind = float("-inf"), True
+    last, was_behind, waited = float("-inf"), True, False
     for lag in lags:
         now = time.monotonic()
+        if lag.waits_for:
+            if not waited or now - last >= seconds:
+                report(f"waiting for the brokers: {lag.waits_for}")
+                last = now
+            was_behind = waited = True
+            continue
+        waited = False
         if now - last >= seconds or (was_behind and not lag.behind):
             report(f"{lag.preserved} offsets preserved, {lag.behind} behind")
             last = now

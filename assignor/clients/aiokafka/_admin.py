@@ -115,6 +115,8 @@ class AiokafkaAdmin:
         for topic in topics:
             if topic["error_code"] not in (NoError.errno, UnknownTopicOrPartitionError.errno):
                 raise for_code(topic["error_code"])(topic["topic"])
+            if topic["error_code"] == NoError.errno and not topic["partitions"]:
+                raise KafkaError(f"no partition of {topic['topic']} in the answer")
         return [topic for topic in topics if topic["error_code"] == NoError.errno]
 
     @_run_in_loop

@@ -104,7 +104,7 @@ class GroupCoordinator:
         deadline = Deadline(seconds)
         wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(topics)]
         answer = self._send(MetadataRequest, deadline, topics=wanted, allow_auto_topic_creation=False)
-        described = {topic.name: topic for topic in answer.topics}
+        described = {topic.name: topic for topic in answer.topics if topic.partitions or topic.error_code}
         for name in sorted(topics):
             if (code := described[name].error_code if name in described else _NO_ANSWER) not in _SAID_OF_TOPICS:
                 raise CoordinatorUnavailable(f"{name}: {for_code(code).message}")

@@ -1,4 +1,4 @@
-"""Ctrl-C in every command that may take long: status 130, one line, no traceback; and nothing of it stays."""
+"""Ctrl-C and SIGTERM in every command that may take long: status 130, one line, no traceback; nothing of it stays."""
 
 import os
 import signal
@@ -66,10 +66,11 @@ def started(arguments, folder, silent_broker):
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_ctrl_c_ends_a_command_with_one_line(tmp_path, silent_broker, name):
+def test_a_signal_ends_a_command_with_one_line(tmp_path, silent_broker, name, number):
     process = started(COMMANDS[name], tmp_path, silent_broker)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=120)
 
     assert process.returncode == 130, err

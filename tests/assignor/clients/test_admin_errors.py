@@ -1,6 +1,7 @@
 """Topics that a broker describes with an error, to the admins of both libraries."""
 
 import asyncio
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,15 +21,17 @@ class Client:
     """An admin client, or consumer, of either library, whose answer about topics has one error."""
 
     code = 0
+    partitions: Sequence[Any] = (
+        {"partition_index": 0, "partition": 0, "replica_nodes": [1], "replicas": [1], "leader": 1},
+    )
 
     def __init__(self, **_settings: Any) -> None:
         self._client = SimpleNamespace(send=None)
 
     def describe_topics(self, *_names: Any) -> Any:
-        partitions = [{"partition_index": 0, "partition": 0, "replica_nodes": [1], "replicas": [1], "leader": 1}]
         rows = [(name, 0 if name == "orders" else self.code) for name in ("orders", "counts")]
         return [
-            {"name": name, "topic": name, "error_code": code, "partitions": [] if code else partitions}
+            {"name": name, "topic": name, "error_code": code, "partitions": () if code else self.partitions}
             for name, code in rows
             if code is not None
         ]
@@ -84,5 +87,13 @@ def test_an_error_of_a_topic_does_not_say_that_it_is_not_there(
 @pytest.mark.parametrize("call", ["partition_counts", "replica_racks"])
 def test_a_topic_that_is_not_in_the_answer_is_an_error(monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """aiokafka asks for all topics: those that do not exist are not in its answer."""
-    with pytest.raises(LookupFailed, match="no topic counts in the answer"):
+    with pytest.raises(LookupFailed, match="no topic counts, or none of its partitions, in the answer"):
         with_kafka_python(monkeypatch, call, None)
+
+
+@pytest.mark.parametrize("described", [with_kafka_python, with_aiokafka])
+def test_a_topic_without_partitions_is_no_answer(monkeypatch: pytest.MonkeyPatch, described: Any) -> None:
+    monkeypatch.setattr(Client, "partitions", ())
+
+    with pytest.raises(LookupFailed, match="partition"):
+        described(monkeypatch, "partition_counts", 0)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import ClassVar
 from unittest.mock import Mock
 
@@ -25,7 +26,9 @@ from spark_sim.audit.partition_audit import AuditFilter
 from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
 from spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
 from spark_sim.audit.sources.live import LivePartition
+from spark_sim.engine import EngineError
 from spark_sim.sweep.tables.publishing import ResultFolderError
+from upgrade.cluster.client.errors import Unreachable
 
 SEGMENTS = Path(__file__).parent / "segments"
 
@@ -344,7 +347,12 @@ class EndedQuery:
 
 
 @pytest.mark.parametrize(
-    ("error", "starts"), [("Python worker failed to connect back.", 7), ("java.io.IOException: No space left", 1)]
+    ("error", "starts"),
+    [
+        ("Python worker failed to connect back.", 7),
+        ("SourceError: broker:9092: Local: Broker transport failure", 7),
+        ("java.io.IOException: No space left", 1),
+    ],
 )
 def test_a_job_whose_workers_do_not_start_is_restarted_a_few_times(monkeypatch, tmp_path, error, starts):
     """A busy machine ended a job that its checkpoint would have resumed."""
@@ -352,7 +360,7 @@ def test_a_job_whose_workers_do_not_start_is_restarted_a_few_times(monkeypatch, 
     monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
     monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or EndedQuery(error))
 
-    with pytest.raises(SourceError, match="the job of --follow failed: .*" + error.split()[-1]):
+    with pytest.raises(EngineError, match="the job of --follow failed: .*" + error.split()[-1]):
         list(follow.follow(None, Topic(), {}, tmp_path, 1, Event()))
 
     assert starts == len(begun)
@@ -371,14 +379,82 @@ class WaitingQuery:
 def test_a_job_whose_next_batch_is_late_is_started_again(monkeypatch, tmp_path):
     """Spark waits for a time of day: with the clock an hour back, it began no batch for an hour."""
     clock = count(0, 10)
-    begun, stopped = [], Mock(wait=lambda _: False, is_set=lambda: len(begun) == 3)
+    begun, stopped = [], Mock(wait=lambda _: False, is_set=lambda: len(begun) == 4)
     monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
     monkeypatch.setattr(follow.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or WaitingQuery())
     lags = list(follow.follow(None, Topic(), {}, tmp_path, 15, stopped))
 
-    assert len(begun) == 3
+    assert len(begun) == 4
     assert len(lags) == 3 * 6, "15 s of the interval and 30 s more"
+
+
+class ComingAndGoing:
+    """A topic whose brokers answer so, one after the other, and then always as at last."""
+
+    bootstrap_servers = "broker:9092"
+
+    def __init__(self, *answers):
+        self._answers = list(answers)
+
+    def ranges(self):
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class RunningQuery:
+    """A streaming query that has preserved all up to offset 25."""
+
+    isActive, status = True, {"isTriggerActive": True}
+    lastProgress = SimpleNamespace(sources=[SimpleNamespace(endOffset='{"0": 25}')])
+
+    def stop(self):
+        pass
+
+
+def test_brokers_that_are_gone_are_waited_for(monkeypatch, tmp_path):
+    """The job ended after 31 s, with the status of wrong usage."""
+    gone, back = Unreachable("broker:9092: connection refused"), {0: (0, 25)}
+    begun, stopped = [], Mock(wait=lambda _: False, is_set=lambda: False)
+    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or RunningQuery())
+    job = follow.follow(None, ComingAndGoing(gone, back, back, gone, gone, back), {}, tmp_path, 1, stopped)
+
+    seen = [next(job) for _ in range(5)]
+
+    waiting = Lag(0, 0, "broker:9092: connection refused")
+    assert [waiting, Lag(25, 0), waiting, waiting, Lag(25, 0)] == seen
+    assert 1 == len(begun)
+    stopped.is_set = lambda: True
+    assert [] == list(job)
+
+
+def test_a_topic_that_has_lost_what_is_preserved_ends_the_job(monkeypatch, tmp_path):
+    """A topic that was made anew has none of the offsets that come next, and nothing was preserved of it."""
+    clock = count(0, 10)
+    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr(follow.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(follow, "_start_query", lambda *_: RunningQuery())
+    stopped = Mock(wait=lambda _: False, is_set=lambda: False)
+    back = [{0: (0, 20)}, {0: (0, 25)}]  # a new leader that was behind
+
+    with pytest.raises(EngineError, match="partition 0 ends at 3, and up to 25 is preserved: the topic was made anew"):
+        list(follow.follow(None, ComingAndGoing(*back, {0: (0, 3)}), {}, tmp_path, 1, stopped))
+
+
+def test_waiting_is_reported_at_first_and_now_and_then():
+    lines = []
+    waiting = Lag(0, 0, "refused")
+    report_lag(iter([Lag(5, 0), waiting, waiting, Lag(5, 0), waiting, Lag(9, 3)]), lines.append, 1_000)
+
+    assert lines == [
+        "5 offsets preserved, 0 behind",
+        "waiting for the brokers: refused",
+        "5 offsets preserved, 0 behind",
+        "waiting for the brokers: refused",
+    ]
 
 
 @pytest.mark.spark

@@ -26,6 +26,7 @@ from assignor.groups import (
     DescribedGroup,
     DescribedGroupMember,
     NoSuchGroup,
+    topics_of,
     with_topic_metadata,
 )
 from assignor.groups.described_group import (
@@ -80,6 +81,10 @@ _LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
 }
 
 
+_OF_NO_TOPIC: Final = frozenset(
+    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION, KafkaError.TOPIC_AUTHORIZATION_FAILED}
+)
+"""Errors of a topic that does not exist, or that the user may not see; another one is no answer."""
 _REMEDY: Final = "use --client kafka-python"
 _OTHER_TYPE: Final = (
     "confluent-kafka cannot tell whether this is a streams group (KIP-1071) or a share group (KIP-932), and shows no "
@@ -323,8 +328,15 @@ class GroupLookup:
         except KafkaException as error:
             # Without them a task without an owner would not be noticed.
             raise Unreachable(f"{self.bootstrap_servers}: {admin.first_error() or error.args[0].str()}") from None
+        described = list(groups)
+        for name in sorted(set[str]().union(*map(topics_of, described)) & topics.keys()):
+            refused = topics[name].error
+            if refused is None and not topics[name].partitions:
+                raise Unreachable(f"{self.bootstrap_servers}: topic {name}: expected its partitions, got none")
+            if refused is not None and refused.code() not in _OF_NO_TOPIC:
+                raise Unreachable(f"{self.bootstrap_servers}: topic {name}: {_error_text(refused)}")
         counts = {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
-        return with_topic_metadata(groups, counts, self._max_message_bytes(admin))
+        return with_topic_metadata(described, counts, self._max_message_bytes(admin))
 
     def _max_message_bytes(self, admin: _RecordingAdminClient) -> int | None:
         resource = ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)

@@ -27,8 +27,8 @@ from upgrade.input_values import InvalidInput, parse_number
 
 _TOPIC_RESOURCE: Final = 2  # DescribeConfigs' types of resources
 _GROUP_RESOURCE: Final = 32
-_UNKNOWN_TOPIC: Final = 3
-_SAID_OF_TOPICS: Final = frozenset({0, _UNKNOWN_TOPIC, 17, 29})  # INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED
+_MISSING_TOPIC: Final = frozenset({3, 17})  # UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION
+_SAID_OF_TOPICS: Final = _MISSING_TOPIC | {0, 29}  # TOPIC_AUTHORIZATION_FAILED
 _GROUPS_PER_REQUEST: Final = 100
 _WITH_CONFIGS: Final = (CONSUMER, STREAMS)
 _WITH_PARTITIONS: Final = (CONSUMER, SHARE)
@@ -52,7 +52,7 @@ def with_facts(groups: Iterable[DescribedGroup], node: BrokerRequests, deadline:
     topics = set[str]().union(*map(topics_of, described))
     metadata = _topics(node, sorted(topics), deadline) if topics else ()
     counts = {topic.name: len(topic.partitions) for topic in metadata if not topic.error_code}
-    missing = {topic.name for topic in metadata if topic.error_code == _UNKNOWN_TOPIC}
+    missing = {topic.name for topic in metadata if topic.error_code in _MISSING_TOPIC}
     names = {str(topic.topic_id): topic.name for topic in metadata if topic.name in counts}
     described = [with_topic_names(group, names) if group.type in _WITH_PARTITIONS else group for group in described]
     configs = dict(_group_configs(node, [group for group in described if group.type in _WITH_CONFIGS], deadline))
@@ -87,7 +87,7 @@ def _topics(node: BrokerRequests, names: Sequence[str], deadline: Deadline) -> S
         if topic.error_code not in _SAID_OF_TOPICS:
             name = for_code(topic.error_code).message
             raise ApiError(topic.error_code, name, f"topic {topic.name}: {name}")
-    if missing := set(names) - {topic.name for topic in answer.topics}:
+    if missing := set(names) - {topic.name for topic in answer.topics if topic.partitions or topic.error_code}:
         raise Unreachable(f"expected topic {min(missing)} in the answer to Metadata, got none")
     topics: Sequence[Any] = answer.topics
     return topics

@@ -256,6 +256,28 @@ def test_offsets_that_are_missing_have_a_reason(lookup):
     assert {} == lookup.offsets([])
 
 
+@pytest.mark.parametrize(
+    ("code", "partitions", "is_answer"),
+    [
+        (None, {0: None}, True),
+        (None, {}, False),
+        (group_lookup.KafkaError.UNKNOWN_TOPIC_OR_PART, {}, True),
+        (group_lookup.KafkaError.TOPIC_AUTHORIZATION_FAILED, {}, True),
+        (group_lookup.KafkaError.LEADER_NOT_AVAILABLE, {}, False),
+    ],
+)
+def test_an_error_of_a_topic_does_not_say_that_it_is_not_there(lookup, monkeypatch, code, partitions, is_answer):
+    topic = SimpleNamespace(partitions=partitions, error=code and group_lookup.KafkaError(code))
+    monkeypatch.setattr(group_lookup, "topics_of", lambda _: {"payments"})
+    monkeypatch.setattr(Admin, "list_topics", lambda _self, **_: SimpleNamespace(topics={"payments": topic}))
+
+    if is_answer:
+        assert "orders" == lookup.group("orders").name
+    else:
+        with pytest.raises(Unreachable, match="topic payments: "):
+            lookup.group("orders")
+
+
 def test_changelogs_that_are_not_told_have_a_reason(lookup, monkeypatch):
     """They had no lag."""
 

@@ -381,7 +381,7 @@ def test_topics_that_a_broker_describes_by_their_ids_alone_get_their_names(clust
     if target:
         member.target_assignment = Answer(topic_partitions=[Answer(topic_id=topic, topic_name="", partitions=[1])])
     metadata = [
-        Answer(topics=[Answer(topic_id=ORDERS, name="orders", error_code=0, partitions=[])]),
+        Answer(topics=[Answer(topic_id=ORDERS, name="orders", error_code=0, partitions=[Answer(leader_id=1)])]),
     ]
     broker(
         cluster,
