@@ -15,7 +15,11 @@ class ExpectedOutcome:
     """The versions that members send afterwards, ascending."""
     rebalances: int = 0
     moved: Mapping[str, str] = field(factory=dict, hash=False)
-    """The new owner of each task that moves; empty: nobody."""
+    """The new owner of each task that has another one afterwards; empty: nobody."""
+    moves: int = 0
+    """How often a task gets another process, all rebalances together: one that moves and returns has moved twice."""
+    after_session: bool = False
+    """Whether the instances are back only after the sessions of their members have timed out."""
     unowned_s: float = 0.0
     """How long a task has no owner, at most."""
     violations: tuple[str, ...] = ()
@@ -38,3 +42,26 @@ class Expectation:
 
 
 NO_FORECAST = Expectation()
+
+
+@frozen(kw_only=True)
+class CountedRebalances:
+    """What looks have shown of the rebalances of a step; a broker shows the last generation only."""
+
+    rebalances: int
+    moves: int
+    """How often a task has got another instance than the one that had it last."""
+    are_counted: bool
+    """Whether there were no other rebalances."""
+    are_seen: bool
+    """Whether looks have shown each of them, so that there were no other moves."""
+
+    def fits(self, outcome: ExpectedOutcome) -> bool:
+        """Whether this may be an outcome."""
+        return _fits(self.rebalances, outcome.rebalances, is_exact=self.are_counted) and _fits(
+            self.moves, outcome.moves, is_exact=self.are_seen
+        )
+
+
+def _fits(number: int, expected: int, *, is_exact: bool) -> bool:
+    return number == expected if is_exact else number <= expected

@@ -132,16 +132,12 @@ def forecast_lines(found: Forecast) -> Iterator[str]:
 def _summary(outcome: Outcome) -> str:
     """Write an outcome in one line.
 
-    The least: no rebalance, no task moves.
+    The least: no rebalance, no move.
     """
     parts = [
         count(outcome.rebalances, "rebalance") if outcome.rebalances else "no rebalance",
-        f"{count(len(outcome.moved), 'task')} {'moves' if len(outcome.moved) == 1 else 'move'}"
-        if outcome.moved
-        else "no task moves",
+        moves_text(outcome.moves, sum(row.target is not None for row in outcome.moved)),
     ]
-    if outcome.moves > len(outcome.moved):
-        parts.append(f"{outcome.moves} movements on the way")
     if outcome.restored:
         offsets = [row.offsets for row in outcome.restored if row.offsets is not None]
         sizes = [row.bytes for row in outcome.restored if row.bytes is not None]
@@ -152,6 +148,18 @@ def _summary(outcome: Outcome) -> str:
         longest = format_seconds(max(outcome.unowned_s.values()))
         parts.append(f"{count(len(outcome.unowned_s), 'task')} without an owner for up to {longest}")
     return ", ".join(parts)
+
+
+def moves_text(moves: int, elsewhere: int) -> str:
+    """Write how often tasks move, and how many have another owner in the end: one may move and return.
+
+    >>> moves_text(8, 0)
+    '8 moves, every task back where it was'
+    """
+    if not moves:
+        return "no move"
+    others = f"{count(elsewhere, 'task')} with another owner" if elsewhere else "every task back where it was"
+    return f"{count(moves, 'move')}{f', {others}' if moves > elsewhere else ''}"
 
 
 def _details(outcome: Outcome) -> Iterator[str]:
@@ -211,7 +219,7 @@ def _range(cost: CostRange) -> str:
 def _cost(cost: Cost) -> str:
     parts = [
         count(cost.rebalances, "rebalance") if cost.rebalances else "no rebalance",
-        count(cost.moves, "task movement") if cost.moves else "no task moves",
+        count(cost.moves, "move") if cost.moves else "no move",
     ]
     if cost.stores:
         parts.append(_state(cost.stores, cost.offsets or None, cost.bytes or None))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from assignor.cli.roll._forecast import instance_of
 from assignor.cli.roll._instances import InstanceNames, processes_of
@@ -17,6 +17,7 @@ from assignor.groups import InspectedGroup, InspectedMember
 from assignor.groups.described_group import STABLE, DescribedGroup
 from upgrade.errors import UpgradeError
 from upgrade.releases import OURS, resolve_release
+from upgrade.roll.expectation import CountedRebalances
 from upgrade.roll.plan import InstanceConfig
 from upgrade.roll.state import RollState, StepInProgress
 from upgrade.streams_config import StreamsConfig
@@ -33,13 +34,26 @@ NO_REBALANCE: Final = "the group has not rebalanced"
 class SeenGenerations:
     """The generations that looks have shown since a step began."""
 
+    names: InstanceNames
     before: DescribedGroup | None = None
     """The group when the step began; None: roll was called again since."""
     groups: tuple[DescribedGroup, ...] = ()
+    _last: InspectedGroup | None = None
+    _owners: dict[str, str] = field(factory=dict)
+    """Task => the instance that had it last."""
+    _numbers: tuple[int | None, int | None] = (None, None)
+    """Of the generation before the step, and of the last one."""
+    _seen: int = 0
+    _moves: int = 0
 
     def begin(self, before: InspectedGroup | None) -> None:
         """Begin a step."""
         self.before, self.groups = before.described if before else None, ()
+        self._last, self._seen, self._moves, self._owners = before, 0, 0, {}
+        number = generation_number(before) if before else None
+        self._numbers = number, number
+        if before:
+            self._take_owners(before)
 
     def add(self, group: InspectedGroup | None) -> None:
         """Add what a look has shown, if it is a generation that the look before has not shown."""
@@ -48,6 +62,44 @@ class SeenGenerations:
         known = self.groups[-1] if self.groups else self.before
         if known is None or _messages(known) != _messages(group.described):
             self.groups = (*self.groups, group.described)[-_MOST_GENERATIONS:]
+            if self._last is None or not _only_static_members_returned(self._last, group):
+                self._seen += self._last is not None
+                self._numbers = self._numbers[0], generation_number(group)
+            self._last = group
+            self._moves += self._take_owners(group)
+
+    def _take_owners(self, group: InspectedGroup) -> int:
+        """Note who has which task; return how many have got another instance."""
+        moves = 0
+        for member in group.members:
+            owner = self.names.of(member.described)
+            for task in map(str, member.assignment.active):
+                moves += self._owners.get(task, owner) != owner
+                self._owners[task] = owner
+        return moves
+
+    @property
+    def counted(self) -> CountedRebalances:
+        """What the looks have shown of the rebalances since the step began."""
+        before, now = self._numbers
+        number = None if before is None or now is None else now - before
+        are_counted = number is not None and number >= self._seen
+        rebalances = number if number is not None and are_counted else self._seen
+        return CountedRebalances(
+            rebalances=rebalances,
+            moves=self._moves,
+            are_counted=are_counted,
+            are_seen=are_counted and rebalances == self._seen,
+        )
+
+
+def generation_number(group: InspectedGroup) -> int | None:
+    """Return the number of a generation: members say in which one they were before. None: no member says it.
+
+    They do since 3.4, but those that have joined for the first time.
+    """
+    last = max((member.subscription.generation for member in group.members), default=-1)
+    return last + 1 if last >= 0 else None
 
 
 def _messages(group: DescribedGroup) -> frozenset[tuple[str, bytes, bytes]]:
@@ -79,16 +131,25 @@ class StepComparison:
     """The group when the step began, as far as it is known."""
     groups: tuple[InspectedGroup, ...]
     """The generations since."""
+    counted: CountedRebalances
     names: InstanceNames
     config: StreamsConfig
     ephemeral: bool
     """What the forecast has assumed: whether an instance that starts has no state of before."""
 
-    def as_json(self) -> Mapping[str, Any]:
-        """Return what follows, as plain values for the journal."""
+    def as_json(self, moved: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return what follows, as plain values for the journal; ``moved`` are the new owners after the step."""
         compared = [*self._computed_again()]
         last = compared[-1] if compared else ComputedAgain(unknown=NO_REBALANCE)
+        outcomes = self.step.expectation.outcomes
+        found = [outcome for outcome in outcomes if dict(outcome.moved) == moved and self.counted.fits(outcome)]
         return {
+            "rebalances": self.counted.rebalances,
+            "moves": self.counted.moves,
+            "rebalances_counted": self.counted.are_counted,
+            "moves_counted": self.counted.are_seen,
+            "as_forecast": bool(found) if outcomes else None,
+            "after_session": bool(found) and all(outcome.after_session for outcome in found),
             "generations_seen": len(compared),
             "as_computed": last.is_same,
             "superseded_as_computed": [each.is_same for each in compared[:-1]],
@@ -175,6 +236,8 @@ class StepComparison:
                 yield f"{instance} has {has} process id: {found} (--state {option})"
         if self.state.round is None or resolve_release(self.state.round.before.release).release.leaves_on_close:
             return  # then the others do not wait for it
+        if any(outcome.after_session for outcome in self.step.expectation.outcomes):
+            return  # this way was forecast, too
         for instance in self.step.instances:
             if any(not processes_of(group.members, self.names, instance) for group in self.groups):
                 yield f"the group has rebalanced without {instance}: its session timed out before it was back"

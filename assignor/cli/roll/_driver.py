@@ -165,8 +165,8 @@ class RollSettings:
     look: Callable[[], RollObservation]
     expect: Callable[[BeginStep, RollState], Expectation]
     """Return what is expected of a step, for the last look."""
-    compare: Callable[[RollState], Mapping[str, Any]] = lambda _state: {}
-    """Return what came of a step that has passed, beside its forecast."""
+    compare: Callable[[RollState, Mapping[str, Any]], Mapping[str, Any]] = lambda _state, _observed: {}
+    """Return what came of a step that has passed, beside its forecast; with what the rules have observed."""
     commands: Mapping[str, CommandTemplate] = field(hash=False)
     """By verb."""
     probe: CommandTemplate | None = None
@@ -242,7 +242,7 @@ class _Drive:
         """Return a record; that of a step that has passed with what is computed again."""
         if not isinstance(record, StepPassed):
             return record
-        return evolve(record, observed={**record.observed, **self._with.compare(self._state)})
+        return evolve(record, observed={**record.observed, **self._with.compare(self._state, record.observed)})
 
     def _write(self, record: RollRecord) -> None:
         line = self._journal.append(record)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from assignor.cli.roll._instances import InstanceNames, processes_of
 from assignor.groups import InspectedGroup
 from upgrade.errors import UpgradeError
@@ -41,7 +43,8 @@ def expectation_of(
         config: The configuration of the members.
         ephemeral: As of ``spark_sim.forecast.forecast``.
         session_timeout_s: As of ``spark_sim.forecast.forecast``.
-        after_session: Whether the instances return after the sessions of their members have timed out.
+        after_session: Whether the instances certainly return after the sessions of their members have timed out;
+            else both ways are played.
     """
     if why := _why_not(step, group):
         return Expectation(why_none=why)
@@ -100,24 +103,27 @@ def _forecast(
     observed = observe(group, config)
     by_process = {process.name: names.of(process.threads[0].described) for process in observed.processes}
     all_known = running.keys() >= {*by_process.values()}
-    found = forecast(
-        observed,
-        Operation(UPGRADE, which, instance, after_session),
-        now_ms=int(1000 * time.time()),
-        session_timeout_s=session_timeout_s,
-        ephemeral=ephemeral,
-        known={name: instance_of(running[runs]) for name, runs in by_process.items()} if all_known else None,
-    )
-    return Expectation(
-        outcomes=tuple(
-            ExpectedOutcome(
+    outcomes: dict[ExpectedOutcome, None] = {}
+    assumed: tuple[str, ...] = ()
+    for is_late in (True,) if after_session else (False, True):
+        found = forecast(
+            observed,
+            Operation(UPGRADE, which, instance, is_late),
+            now_ms=int(1000 * time.time()),
+            session_timeout_s=session_timeout_s,
+            ephemeral=ephemeral,
+            known={name: instance_of(running[runs]) for name, runs in by_process.items()} if all_known else None,
+        )
+        assumed = assumed or found.assumptions
+        for outcome in found.outcomes:
+            expected = ExpectedOutcome(
                 versions=outcome.versions,
                 rebalances=outcome.rebalances,
                 moved={str(row.task): by_process.get(row.target or "", row.target or "") for row in outcome.moved},
+                moves=outcome.moves,
                 unowned_s=max(outcome.unowned_s.values(), default=0.0),
                 violations=outcome.violations,
             )
-            for outcome in found.outcomes
-        ),
-        assumed=found.assumptions,
-    )
+            if expected not in outcomes:  # that of a member that leaves does not depend on its session
+                outcomes[evolve(expected, after_session=is_late)] = None
+    return Expectation(outcomes=tuple(outcomes), assumed=assumed)

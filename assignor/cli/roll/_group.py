@@ -59,7 +59,7 @@ class _GroupLooks:
     def __init__(self, options: RollOptions, target: LiveTarget, names: InstanceNames) -> None:
         self._options, self._target, self._names = options, target, names
         self._last: LiveLook | None = None
-        self._seen = SeenGenerations()
+        self._seen = SeenGenerations(names)
         self._ephemeral = options.state == EPHEMERAL
 
     def as_looks(self) -> RollLooks:
@@ -75,7 +75,7 @@ class _GroupLooks:
         self._seen.begin(self._last.group)
         return _expectation(self._options, first, state, self._last, self._names, ephemeral=self._ephemeral)
 
-    def _compare(self, state: RollState) -> Mapping[str, Any]:
+    def _compare(self, state: RollState, observed: Mapping[str, Any]) -> Mapping[str, Any]:
         assert state.step
         if self._options.no_forecast:
             return {}
@@ -88,6 +88,7 @@ class _GroupLooks:
             step=state.step,
             before=before,
             groups=tuple(filter(None, groups)),
+            counted=self._seen.counted,
             names=self._names,
             config=_config(self._options),
             ephemeral=self._ephemeral,
@@ -95,7 +96,7 @@ class _GroupLooks:
         finds_state = comparison.finds_state
         if self._options.state is None and finds_state is not None:
             self._ephemeral = not finds_state
-        return comparison.as_json()
+        return comparison.as_json(observed["moved"])
 
 
 def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view: RollView) -> RollPlan | None:

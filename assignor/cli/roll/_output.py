@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from assignor.cli.group._what_if import moves_text
 from assignor.formats.text import count, format_seconds, join_names, sanitize
 from upgrade.roll.engine import AskOperator, KeepWaiting
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
@@ -138,18 +139,25 @@ def expectation_text(expectation: Expectation) -> str:
     if not expectation.outcomes:
         why = expectation.why_none or "it was not asked for"
         return f"no forecast ({why}): the rules of the releases decide"
-    texts = list(dict.fromkeys(map(_outcome_text, expectation.outcomes)))
+    in_time, late = (
+        _outcomes_text(outcome for outcome in expectation.outcomes if outcome.after_session is is_late)
+        for is_late in (False, True)
+    )
+    return f"forecast: {'; '.join(filter(None, [in_time, late and f'if it is back only after its session: {late}']))}"
+
+
+def _outcomes_text(outcomes: Iterable[ExpectedOutcome]) -> str:
+    texts = list(dict.fromkeys(map(_outcome_text, outcomes)))
     shown = " or ".join(texts[:_OUTCOMES_SHOWN])
     more = len(texts) - _OUTCOMES_SHOWN
-    others = f" or {count(more, 'other outcome')}" if more > 0 else ""
-    return f"forecast: {shown}{others}"
+    return f"{shown} or {count(more, 'other outcome')}" if more > 0 else shown
 
 
 def _outcome_text(outcome: ExpectedOutcome) -> str:
     versions = ", ".join(map(str, outcome.versions))
-    moved = f"{count(len(outcome.moved), 'task')} moved" if outcome.moved else "no task moved"
+    moves = moves_text(outcome.moves, sum(map(bool, outcome.moved.values())))
     unsafe = "".join(f", UNSAFE: {text}" for text in outcome.violations)
-    return f"{count(outcome.rebalances, 'rebalance')}, {moved}, version {versions}{unsafe}"
+    return f"{count(outcome.rebalances, 'rebalance')}, {moves}, version {versions}{unsafe}"
 
 
 def question_lines(question: AskOperator, state: RollState) -> Iterator[str]:
@@ -231,13 +239,28 @@ def versions_text(observed: Any) -> str:
 
 
 def moved_texts(observed: Any) -> Iterator[str]:
-    """Write how many tasks have another owner after a step, and how many have none."""
+    """Write the rebalances and moves of a step as far as looks show them, and how many tasks have no owner."""
     owners = [*observed.get("moved", {}).values()]
     moved, left = sum(map(bool, owners)), owners.count("")
+    if "rebalances" in observed:
+        rebalances, moves = observed["rebalances"], max(observed["moves"], moved)
+        yield f"{'' if observed['rebalances_counted'] else 'at least '}{count(rebalances, 'rebalance')}"
+        yield f"{'' if observed['moves_counted'] else 'at least '}{count(moves, 'move')}"
     if moved or not left:
-        yield f"{count(moved, 'task')} moved" if moved else "no task moved"
+        yield f"{count(moved, 'task')} with another owner" if moved else "every task where it was"
     if left:
         yield f"{count(left, 'task')} without owner"
+
+
+def forecast_text(observed: Any) -> str:
+    """Write whether a step was as forecast, as far as looks show it; empty if there was no forecast."""
+    match observed.get("as_forecast"):
+        case None:
+            return ""
+        case False:
+            return "not as forecast"
+    how = " of an instance that is back after its session" if observed.get("after_session") else ""
+    return f"as forecast{how}{'' if observed.get('moves_counted') else ', as far as looks show it'}"
 
 
 def observed_text(observed: Any) -> str:
@@ -245,15 +268,13 @@ def observed_text(observed: Any) -> str:
     if "controller" in observed:
         most = count(observed["most_under_replicated"], "under-replicated partition")
         return f"at most {most} meanwhile, controller {observed['controller']} active"
-    as_forecast = observed.get("as_forecast")
     parts = [
         versions_text(observed),
         *moved_texts(observed),
         f"longest time without owner {unowned_text(observed)}",
+        forecast_text(observed),
     ]
-    if as_forecast is not None:
-        parts.append("tasks as forecast" if as_forecast else "other tasks than forecast")
-    return ", ".join(parts)
+    return ", ".join(filter(None, parts))
 
 
 def unowned_text(observed: Mapping[str, Any]) -> str:

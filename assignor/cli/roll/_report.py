@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from assignor.cli._exit_status import CommandFailed
 from assignor.cli.roll._output import (
     computed_again_lines,
     expectation_text,
+    forecast_text,
     moved_texts,
     observed_text,
     pace_text,
@@ -190,15 +191,13 @@ def _observed(record: StepPassed) -> str:
     seen = record.observed
     if "controller" in seen:
         return f"{observed_text(seen)}, {seen['seconds']:g} s"
-    forecasts: dict[Any, str] = {True: ", tasks as forecast", False: ", other tasks than forecast"}
-    forecast = forecasts.get(seen.get("as_forecast"), "")
-    moved = ", ".join(moved_texts(seen))
+    came = ", ".join(filter(None, [versions_text(seen), *moved_texts(seen), forecast_text(seen)]))
     times = f"{unowned_text(seen)} without owner, {seen.get('seconds', 0)} s"
     return "; ".join(
         filter(
             None,
             [
-                f"{versions_text(seen)}, {moved}{forecast}, {times}",
+                f"{came}, {times}",
                 record.gates.get("commits"),
                 *computed_again_lines(seen),
             ],

@@ -18,7 +18,7 @@ from upgrade.roll.plan import RollPlan
 from upgrade.roll.state import RollState
 
 
-def _nothing(_state: RollState) -> Mapping[str, Any]:
+def _nothing(_state: RollState, _observed: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
@@ -29,8 +29,8 @@ class RollLooks:
     look: Callable[[], Any]
     expect: Callable[[BeginStep, RollState], Expectation]
     """Return what is expected of a step, after the last look."""
-    compare: Callable[[RollState], Mapping[str, Any]] = _nothing
-    """Return what came of the step that has passed beside its forecast, of the looks since it began."""
+    compare: Callable[[RollState, Mapping[str, Any]], Mapping[str, Any]] = _nothing
+    """Return what came of the step that has passed beside its forecast, of the looks since it began and the last."""
 
 
 @frozen

@@ -44,7 +44,7 @@ def test_it_says_what_a_restart_does(run):
     assert 0 == done.exit_code, done.output
     lines = done.stdout.splitlines()
     assert "app: restart B (3 instances, 6 tasks)" == lines[0]
-    assert "1 rebalance, no task moves, 2 tasks without an owner for up to 10 s" == lines[2]
+    assert "1 rebalance, no move, 2 tasks without an owner for up to 10 s" == lines[2]
     assert (
         "assumed: members that stop are back before their sessions time out, unless they are stopped for good" in lines
     )
@@ -95,7 +95,7 @@ def test_it_names_the_cheapest_order(run):
     assert 0 == done.exit_code, done.output
     lines = done.stdout.splitlines()
     assert "app: restart all (3 instances, 6 tasks): the cheapest order" == lines[0]
-    assert "3. A (A.local): 1 rebalance, no task moves, 0 to 1 changes of the leader" == lines[4]
+    assert "3. A (A.local): 1 rebalance, no move, 0 to 1 changes of the leader" == lines[4]
 
 
 def test_json_has_the_order(run):

@@ -74,7 +74,7 @@ def test_it_shows_what_each_instance_runs_and_what_is_done_to_one(screen):
     assert "app: 2.3.1 to 3.9.2 round 1 of 2: bounce every member to 3.9.2" in picture
     assert " a 2.3.1 in this step" in picture
     assert " b 2.3.1" in picture
-    assert "forecast: 2 rebalances, no task moved, version 4" in picture
+    assert "forecast: 2 rebalances, no move, version 4" in picture
     assert "6 steps left" in picture
 
 

@@ -1,5 +1,8 @@
 """Groups that a broker would describe: of a simulation at rest, and of a record of a capture."""
 
+import json
+from pathlib import Path
+
 from assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
 
 
@@ -37,6 +40,20 @@ def client_id(member):
 
 def seen(simulation):
     return inspect_group(described("app", members_of(simulation)))
+
+
+def stored(name):
+    """The generations of a file in ``groups``, by number."""
+    plain = json.loads((Path(__file__).parent / "groups" / f"{name}.json").read_text())
+    return {
+        each["number"]: inspect_group(described(plain["group"], map(_stored_member, each["members"])))
+        for each in plain["generations"]
+    }
+
+
+def _stored_member(plain):
+    of_bytes = ("subscription", "assignment")
+    return DescribedGroupMember(**{**plain, **{name: bytes.fromhex(plain[name]) for name in of_bytes}})
 
 
 def recorded(generation):

@@ -5,11 +5,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from assignor.groups import DescribedGroupMember, inspect_group
 from assignor.groups.capture import Capture
 from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
-from tests.spark_sim.forecast.live import described, recorded
+from spark_sim.forecast.possibilities import possible_protocols
+from tests.spark_sim.forecast.live import described, recorded, stored
 from upgrade.streams_config import StreamsConfig
 
 CAPTURES = {path.stem: path for path in sorted(Path("tests/captures").glob("*.json"))}
@@ -81,6 +83,34 @@ def test_what_came_of_a_real_bounce_is_among_the_outcomes(name):
 
     assert counts["steps"]
     assert (NO_FORECAST.get(name, 0), DIFFERENT.get(name, 0)) == (counts["no forecast"], counts["different"])
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "after_session", "came"),
+    [
+        # Away when its session ended, and back: generations 6 to 9. It was said to have moved nothing.
+        (5, "upgrade c 4.3.1", True, (4, 8, {})),
+        (9, "upgrade a 4.3.1", False, (1, 0, {})),
+    ],
+)
+def test_how_often_real_members_rebalanced_and_tasks_moved_is_among_the_outcomes(before, step, after_session, came):
+    observed = observe(stored("late-restart-4.3.1")[before], StreamsConfig())
+    operation = evolve(parse_operation(step), after_session=after_session)
+    found = forecast(observed, operation, now_ms=0, session_timeout_s=6)
+
+    assert came in [
+        (outcome.rebalances, outcome.moves, {row.task: row.target for row in outcome.moved})
+        for outcome in found.outcomes
+    ]
+
+
+def test_a_real_member_has_joined_twice_when_it_has_just_started():
+    """KIP-394: it was taken for one that has given up its partitions, and so its group for an eager one."""
+    group = stored("late-restart-4.3.1")[1]
+    (sent,) = (member.subscription for member in group.members)
+
+    assert (2, -1) == (sent.userdata.unique_field, sent.generation)
+    assert ("cooperative", "eager") == possible_protocols(observe(group, StreamsConfig()))
 
 
 def test_a_python_member_that_would_have_scheduled_a_rebalance_is_no_possible_leader():

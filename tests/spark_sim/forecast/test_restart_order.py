@@ -130,6 +130,6 @@ def test_an_order_is_written_line_by_line():
     lines = [*order_lines(order_of(group_of("ABC", "2.3.1")))]
 
     assert "app: restart all (3 instances, 6 tasks): the cheapest order" == lines[0]
-    assert "1. B (B.local): 1 rebalance, no task moves, 0 to 1 changes of the leader" == lines[2]
-    assert "together: 3 rebalances, no task moves, 0 to 2 changes of the leader" in lines
-    assert "every order: at least 3 rebalances, no task moves" in lines
+    assert "1. B (B.local): 1 rebalance, no move, 0 to 1 changes of the leader" == lines[2]
+    assert "together: 3 rebalances, no move, 0 to 2 changes of the leader" in lines
+    assert "every order: at least 3 rebalances, no move" in lines

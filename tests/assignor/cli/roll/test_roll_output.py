@@ -1,9 +1,13 @@
 """The words of a roll, on a terminal and in its report."""
 
-from assignor.cli.roll._output import plan_lines, record_lines, unowned_text
+import pytest
+from attrs import evolve
+
+from assignor.cli.roll._output import expectation_text, observed_text, plan_lines, record_lines, unowned_text
 from assignor.cli.roll._report import report_lines
 from tests.upgrade.roll.fake_group import Operator
 from upgrade.roll.engine import RollFinished, RunCommand
+from upgrade.roll.expectation import Expectation, ExpectedOutcome
 from upgrade.roll.journal import JournalLine
 from upgrade.roll.state import replay
 
@@ -53,7 +57,7 @@ def test_the_report_says_what_a_round_that_stops_the_group_did():
 def test_the_tasks_of_a_stopped_group_have_no_owner_until_their_instances_are_started():
     text = next(line for line in written(offline()) if line.startswith("step 2: passed"))
 
-    assert text.endswith(": version 11, no task moved, longest time without owner 10 to 30 s")
+    assert text.endswith(": version 11, every task where it was, longest time without owner 10 to 30 s")
 
 
 def test_by_hand_the_time_without_owner_is_not_known():
@@ -69,6 +73,69 @@ def test_by_hand_what_was_seen_without_owner_is_the_least():
     observed = {"unowned_seconds": None, "unowned_seconds_at_least": 3.5, "unowned_seconds_forecast": [6.0]}
 
     assert "at least 3.5 s (forecast 6 s)" == unowned_text(observed)
+
+
+COUNTED = {"rebalances": 4, "moves": 8, "rebalances_counted": True, "moves_counted": True}
+
+
+@pytest.mark.parametrize(
+    ("observed", "text"),
+    [
+        ({}, "no version, every task where it was"),
+        ({"moved": {"0_0": "b", "0_1": ""}}, "no version, 1 task with another owner, 1 task without owner"),
+        (COUNTED, "no version, 4 rebalances, 8 moves, every task where it was"),
+        (
+            {**COUNTED, "moves_counted": False, "moved": {"0_0": "b"}, "moves": 0},
+            "no version, 4 rebalances, at least 1 move, 1 task with another owner",
+        ),
+        (
+            {**COUNTED, "rebalances_counted": False, "moves_counted": False, "as_forecast": True},
+            "no version, at least 4 rebalances, at least 8 moves, every task where it was, as forecast, as far as "
+            "looks show it",
+        ),
+        (
+            {**COUNTED, "as_forecast": True, "after_session": True},
+            "no version, 4 rebalances, 8 moves, every task where it was, as forecast of an instance that is back after "
+            "its session",
+        ),
+        (
+            {**COUNTED, "as_forecast": False},
+            "no version, 4 rebalances, 8 moves, every task where it was, not as forecast",
+        ),
+    ],
+)
+def test_what_came_of_a_step_is_said_once(observed, text):
+    """It was "no task moved, tasks as forecast" of a step with 4 rebalances and 8 moves."""
+    assert text == observed_text(observed).replace(", longest time without owner 0 to 0 s", "")
+
+
+IN_TIME = ExpectedOutcome(versions=(11,), rebalances=1)
+LATE = ExpectedOutcome(versions=(11,), rebalances=4, moves=8, after_session=True)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "text"),
+    [
+        ((IN_TIME,), "forecast: 1 rebalance, no move, version 11"),
+        (
+            (IN_TIME, LATE),
+            "forecast: 1 rebalance, no move, version 11; if it is back only after its session: 4 rebalances, 8 moves, "
+            "every task back where it was, version 11",
+        ),
+        (
+            (evolve(LATE, moved={"0_0": "b"}),),
+            "forecast: if it is back only after its session: 4 rebalances, 8 moves, 1 task with another owner, "
+            "version 11",
+        ),
+        (
+            (IN_TIME, *(evolve(IN_TIME, rebalances=number) for number in (2, 3, 4, 5))),
+            "forecast: 1 rebalance, no move, version 11 or 2 rebalances, no move, version 11 or 3 rebalances, no move, "
+            "version 11 or 2 other outcomes",
+        ),
+    ],
+)
+def test_a_forecast_has_both_ways(outcomes, text):
+    assert text == expectation_text(Expectation(outcomes=outcomes))
 
 
 def test_by_hand_nobody_is_asked_to_stop_an_instance_as_a_release():
