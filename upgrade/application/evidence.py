@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from attrs import evolve
+
 from upgrade.application.api_diff import full_text, java_name
 from upgrade.application.archive import ApplicationClass, Archives
 from upgrade.application.code import Code, code_of
@@ -14,7 +16,7 @@ from upgrade.application.facts import decisive_references
 from upgrade.application.linkage import LinkageReport, Problem, check_references
 from upgrade.application.needs import left_out
 from upgrade.application.rocksdb import lacks, rocksdb_code, rocksdb_version
-from upgrade.application.setting_files import Settings, Variant, is_placeholder
+from upgrade.application.setting_files import Settings, Variant, default_of, is_placeholder
 from upgrade.application.setting_names import keys_elsewhere
 from upgrade.hazards import (
     BORROWED_LIBRARY,
@@ -30,34 +32,45 @@ from upgrade.hazards import (
     SettingFacts,
 )
 from upgrade.releases import RELEASES, Release
-from upgrade.topology_description import parse_topology_description
+from upgrade.topology_description import DescribedNode, parse_topology_description
 
 _SETTER: Final = "org/apache/kafka/streams/state/RocksDBConfigSetter"
 
 
 def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
-    """Return the settings of a file, each with its line: once for each of the conditions that the file has."""
-    return tuple(SettingFacts(source, _settings_of(source, variant)) for variant in settings.variants)
+    """Return the settings of files, each with its line: once for each of the conditions that the files have."""
+    return tuple(
+        SettingFacts(
+            source,
+            {
+                key: _setting(value, _place(source, variant, key))
+                for key, value in {**variant.values, **variant.of_wrappers}.items()
+            },
+            {
+                name: Setting(UNKNOWN_VALUE, _place(source, variant, key), reaches_kafka=False)
+                for name, key in keys_elsewhere(variant).items()
+            },
+            tuple(f"{file or source} as {form}" for file, form in settings.forms),
+            tuple(f"{file or source} {words}" for file, words in settings.elsewhere),
+            settings.framework,
+            settings.shows,
+        )
+        for variant in settings.variants
+    )
 
 
-def _settings_of(source: str, variant: Variant) -> dict[str, Setting]:
-    """Return what is set, what a wrapper reads, and what may be set: keys of Kafka below names of the application."""
-    given = {
-        key: Setting(UNKNOWN_VALUE if is_placeholder(value) else value, _place(source, variant, key))
-        for key, value in {**variant.values, **variant.of_wrappers}.items()
-    }
-    elsewhere = {
-        name: Setting(UNKNOWN_VALUE, _place(source, variant, key), reaches_kafka=False)
-        for name, key in keys_elsewhere(variant).items()
-    }
-    return elsewhere | given
+def _setting(value: str, where: str) -> Setting:
+    if not is_placeholder(value):
+        return Setting(value, where)
+    default = default_of(value)
+    return Setting(UNKNOWN_VALUE, where) if default is None else Setting(default, where, is_default=True)
 
 
 def _place(source: str, variant: Variant, key: str) -> str:
     number = variant.lines.get(key) or variant.unread.get(key)
     line = f" line {number}" if number else ""
     conditions = f" ({', '.join(variant.conditions)})" if variant.conditions else ""
-    return f"{source}{line}{conditions}"
+    return f"{variant.files.get(key, source)}{line}{conditions}"
 
 
 def described_topology(source: str, text: str) -> ApplicationTopology:
@@ -67,6 +80,17 @@ def described_topology(source: str, text: str) -> ApplicationTopology:
         UpgradeError: The text is no topology.
     """
     return ApplicationTopology(source, parse_topology_description(text, source))
+
+
+def joined_topologies(topologies: Iterable[ApplicationTopology]) -> ApplicationTopology:
+    """Return several topologies of an application as one: the numbers of their subtopologies go on."""
+    sources, nodes = list[str](), list[DescribedNode]()
+    for topology in topologies:
+        first = max((node.subtopology + 1 for node in nodes if node.subtopology is not None), default=0)
+        sources.append(topology.source)
+        for node in topology.nodes:
+            nodes.append(evolve(node, subtopology=None if node.subtopology is None else node.subtopology + first))
+    return ApplicationTopology(", ".join(sources), tuple(nodes))
 
 
 def code_facts(

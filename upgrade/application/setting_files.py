@@ -1,22 +1,27 @@
-"""The forms in which settings of Kafka are written: properties, JSON and YAML; plain keys, Spring Boot and Quarkus.
+"""The settings of Kafka in the entries of files: plain keys, Spring Boot, Quarkus and Micronaut; profiles, all files.
 
 No error has a value: it may be a secret.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from bisect import bisect
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from itertools import accumulate, pairwise, repeat
-from typing import Any, Final, NoReturn
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from attrs import evolve, field, frozen
 
+from upgrade.application.configuration import CONFIGS, keys_of_any_release
+from upgrade.application.setting_elsewhere import (
+    COMMAND_LINE,
+    ENVIRONMENT,
+    Embedded,
+    deployed,
+    elsewhere,
+    variable_name,
+)
+from upgrade.application.setting_forms import Entry, form_of
 from upgrade.errors import UpgradeError
-from upgrade.hazards import UNKNOWN_VALUE
-from upgrade.input_values import parse_property_lines, require_shallow
 
 _PREFIXES: Final = (
     "spring.kafka.streams.properties",
@@ -24,6 +29,7 @@ _PREFIXES: Final = (
     "spring.cloud.stream.kafka.streams.binder.configuration",
     "spring.cloud.stream.kafka.binder.configuration",
     "kafka-streams",
+    "kafka.streams.default",
 )
 """From the one that wins to the others."""
 _SPRING_SECURITY: Final[Mapping[str, str]] = {
@@ -55,10 +61,6 @@ _NAMES: Final[Mapping[str, str]] = {
     "spring.cloud.stream.kafka.streams.binder.brokers": "bootstrap.servers",
 }
 """Names of frameworks, from those that win to the others; Spring reads ``applicationId`` as well."""
-_OF_FRAMEWORKS: Final = ("spring.", "quarkus.", "mp.messaging.")
-"""Names of frameworks: what they give to Streams is read, and the rest is for other clients."""
-_STREAMS_BINDER: Final = "spring.cloud.stream.kafka.streams."
-"""Its bindings can have settings of Streams, too."""
 _QUARKUS: Final[Mapping[str, str]] = {
     **{f"quarkus.kafka-streams.{key.replace('.', '-')}": key for key in ("application.id", "application.server")},
     "quarkus.kafka-streams.bootstrap-servers": "bootstrap.servers",
@@ -97,39 +99,23 @@ _ACTIVATION: Final[Mapping[str, str]] = {
     "spring.config.activate.on-cloud-platform": "platform",
 }
 """The keys with which a document of Spring Boot says when it is read."""
-_SPRING_DOCUMENT: Final = re.compile(r"[#!]---[ \t\f]*")
-"""The line between two documents of a properties file: Spring Boot 2.4 and later."""
 _QUARKUS_PROFILE: Final = re.compile(r"%\{?([\w,-]+)\}?\.(.+)", re.DOTALL)
 _FUNCTION: Final = re.compile(r"(spring\.cloud\.stream\.kafka\.streams\.binder\.)functions\.([\w-]+)\.(.+)", re.DOTALL)
+_BINDER: Final = re.compile(r"spring\.cloud\.stream\.binders\.([\w-]+)\.environment\.(.+)", re.DOTALL)
+_MICRONAUT_STREAM: Final = re.compile(r"kafka\.streams\.(?!default\.)([\w-]+)\.(.+)", re.DOTALL)
+_PROFILE_FILE: Final = re.compile(r"(?:.*[/\\])?(?:application|bootstrap)-([^/\\]+)\.(?:properties|ya?ml)")
 CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
 """In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
 _PLACEHOLDER: Final = re.compile(r"[$#%]\{|\{\{|\$\(|<%|@[\w.-]+@|ENC\(")
 """What a framework, a build or a deployment replaces: Spring, Maven, Helm, Kubernetes, Jasypt, ..."""
-_MAX_DEPTH: Final = 50
 MAX_SETTINGS: Final = 10_000
 MAX_CONDITIONS: Final = 50
 """Each is judged with all settings that hold with it."""
-_MAX_VALUES: Final = 100_000
-"""Values, names and lists in a document: aliases of YAML may stand for any number of them."""
-MAX_YAML_BYTES: Final = 1 << 20
-"""PyYAML reads some 600 kB in a second."""
+_REFERENCE: Final = re.compile(r"\$\{([^:{}]+)(?:[^{}]*)\}")
+_DEFAULT: Final = re.compile(r"\$\{[^:{}]+:-?([^{}]*)\}")
+_MAX_REFERENCES: Final = 5
+"""A value may refer to one that refers to another."""
 _BRACKETS: Final = re.compile(r"\.?\[\"?([^\]\"]*)\"?\]")
-_JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"(?P<is_key>\s*+:)?', re.DOTALL)
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
-
-
-@frozen
-class Entry:
-    """A key of a file."""
-
-    key: str
-    value: str | None = field(repr=False)
-    """None: null."""
-    line: int
-    document: int = 0
-    """The place of its document in a file of several."""
-    conditions: tuple[str, ...] = ()
-    """When it is read: ``profile prod``; none: always."""
 
 
 @frozen
@@ -143,6 +129,10 @@ class Variant:
     """The line of each, if there is a file."""
     unread: Mapping[str, int] = field(factory=dict, hash=False)
     """Other keys of a file of a framework, with their lines: the application may read them itself."""
+    files: Mapping[str, str] = field(factory=dict, hash=False)
+    """The file of each key, if there are several."""
+    names: frozenset[str] = frozenset()
+    """The keys that a parser of documents says are names."""
     of_wrappers: Mapping[str, str] = field(factory=dict, repr=False, hash=False)
     """Settings of a framework that decide what it does with Kafka Streams, by the names of its guide."""
 
@@ -157,6 +147,12 @@ class Settings:
     """Whether they were written in a form of Spring Boot or Quarkus."""
     left_out: int = 0
     """How many further keys of such a file are not read: those of the framework and of the application."""
+    forms: tuple[tuple[str, str], ...] = ()
+    """The files, each with its form; the name of the only one is empty."""
+    elsewhere: tuple[tuple[str, str], ...] = ()
+    """The files, as above, with why any other key may be set, too: it imports another file, or is not read."""
+    shows: frozenset[str] = frozenset()
+    """``ENVIRONMENT`` and ``COMMAND_LINE`` if a file has them, ``FOLDER`` if the files are all of one."""
 
     @property
     def values(self) -> Mapping[str, str]:
@@ -187,8 +183,20 @@ def setting_of(settings: Mapping[str, str], name: str) -> str | None:
     return next((settings[prefix + name] for prefix in CONSUMER_PREFIXES if prefix + name in settings), None)
 
 
-def parse_settings(text: str, suffix: str) -> Settings:
-    """Read the text of a file whose name ends with ``.json``, ``.yaml``, ``.yml``, or else of properties.
+def default_of(value: str) -> str | None:
+    """Return the value that a placeholder stands for unless something else sets it; None if it has no such value.
+
+    >>> default_of("${GUARANTEE:exactly_once}"), default_of("${A:${B:-x}}"), default_of("${A}"), default_of("x")
+    ('exactly_once', 'x', None, None)
+    """
+    replaced = value
+    for _ in range(_MAX_REFERENCES):
+        replaced = _DEFAULT.sub(lambda match: match[1], replaced)
+    return None if replaced == value or is_placeholder(replaced) else replaced
+
+
+def parse_settings(text: str, name: str) -> Settings:
+    """Read the text of a file; its name, or the end of it, says the form.
 
     Raises:
         UpgradeError: It is of another form, has too much, or needs PyYAML.
@@ -196,11 +204,116 @@ def parse_settings(text: str, suffix: str) -> Settings:
     >>> parse_settings("acks=all", ".properties").values
     {'acks': 'all'}
     """
-    return kafka_settings(_PARSERS.get(suffix.lower(), parse_properties_file)(text))
+    return combined_settings([(name, text)])
+
+
+FOLDER: Final = "folder"
+
+
+def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = False) -> Settings:
+    """Return the settings of files as a framework combines them: later ones win, then profiles, then variables.
+
+    Args:
+        files: The name and the text of each.
+        of_folder: They are all that a folder has.
+
+    Raises:
+        UpgradeError: A text is of another form, has too much, or needs PyYAML.
+
+    >>> pair = [("application-prod.yml", "kafka-streams.acks: '1'"), ("application.yml", "kafka-streams.acks: all")]
+    >>> [variant.values for variant in combined_settings(pair).variants]
+    [{'acks': 'all'}, {'acks': '1'}]
+    """
+    entries, forms, reasons = list[Entry](), list[tuple[str, str]](), list[tuple[str, str]]()
+    for given, text in files:
+        form, name = form_of(given, text), given if len(files) > 1 else ""
+        try:
+            own = [evolve(entry, file=name) for entry in _entries(given, text)]
+        except UpgradeError as error:
+            raise UpgradeError(f"{name}: {error}" if name else str(error)) from error
+        if profile := _PROFILE_FILE.fullmatch(name):
+            own = [evolve(entry, conditions=(*entry.conditions, f"profile {profile[1]}")) for entry in own]
+        entries += own
+        forms.append((name, form.words))
+        reasons += ((name, words) for words in elsewhere(own, [other for other, _ in files]))
+        if not any(_may_be_kafkas(entry) for entry in own):
+            reasons.append((name, "sets no key of Kafka that is read: is it the application's?"))
+    settings = kafka_settings(
+        sorted(entries, key=lambda entry: (entry.is_variable, bool(_PROFILE_FILE.fullmatch(entry.file))))
+    )
+    commands = {"args", "command", "CMD", "ENTRYPOINT"}
+    shows = {FOLDER} if of_folder else set[str]()
+    shows |= {ENVIRONMENT for entry in entries if entry.is_variable}
+    shows |= {COMMAND_LINE for entry in entries if entry.key.rpartition(".")[2] in commands}
+    return evolve(settings, forms=tuple(forms), elsewhere=tuple(dict.fromkeys(reasons)), shows=frozenset(shows))
+
+
+def _entries(name: str, text: str) -> list[Entry]:
+    """Return the entries of a text with their conditions, and those of documents, variables and options in values."""
+    listed: list[Entry] = []
+    for entry in form_of(name, text).parse(text):
+        for part in deployed(entry):
+            if isinstance(part, Embedded):
+                inner = _entries(part.name, part.text)
+                profile = _PROFILE_FILE.fullmatch(part.name)
+                conditions = (f"profile {profile[1]}",) if profile else ()
+                listed += (
+                    evolve(
+                        found,
+                        line=part.line + found.line,
+                        document=-1,
+                        conditions=(*conditions, *found.conditions),
+                        is_variable=found.is_variable or part.is_variable,
+                    )
+                    for found in inner
+                )
+            elif known := _framework_name(part.key):
+                listed.append(evolve(part, key=known, is_variable=True))
+            else:
+                listed.append(part)
+    return [_with_conditions(entry) for entry in _of_documents(listed)]
+
+
+def _framework_name(key: str) -> str:
+    """Return the name of a framework's setting that a variable of the environment sets; empty if it sets none.
+
+    >>> _framework_name("SPRING_KAFKA_STREAMS_PROPERTIES_PROCESSING_GUARANTEE")
+    'spring.kafka.streams.properties.processing.guarantee'
+    >>> _framework_name("QUARKUS_KAFKA_STREAMS_APPLICATION_ID"), _framework_name("PROCESSING_GUARANTEE")
+    ('quarkus.kafka-streams.application-id', '')
+    """
+    if not (name := variable_name(key)):
+        return ""
+    if name in _VARIABLES:
+        return _VARIABLES[name]
+    below = (
+        (prefix, name.removeprefix(f"{_upper(prefix)}_").lower().replace("_", "."))
+        for prefix in _PREFIXES
+        if name.startswith(f"{_upper(prefix)}_")
+    )
+    return next((f"{prefix}.{rest}" for prefix, rest in below if _is_kafkas(rest)), "")
+
+
+def _upper(name: str) -> str:
+    return re.sub(r"[.-]", "_", name).upper()
+
+
+def _is_kafkas(key: str) -> bool:
+    """Whether a release has a key, with the prefix of a client or without."""
+    plain = _CLIENT.sub("", key)
+    return any(plain in keys_of_any_release(config) for config in CONFIGS)
+
+
+_CLIENT: Final = re.compile(r"(?:(?:main|restore|global)\.)?(?:consumer|producer|admin)\.|topic\.")
+
+
+def _may_be_kafkas(entry: Entry) -> bool:
+    """Whether a file with this entry is one of a Kafka client."""
+    return _is_read(entry.key, _QUARKUS_DEFAULTS) or _is_kafkas(entry.key)
 
 
 def kafka_settings(entries: Iterable[Entry]) -> Settings:
-    """Return the settings of Kafka in the entries of a file; the last of equal keys wins, as in Java.
+    """Return the settings of Kafka in the entries of files; the last of equal keys wins, as in Java.
 
     Raises:
         UpgradeError: There are too many.
@@ -210,33 +323,53 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
     1
     """
     all_entries = [_with_conditions(entry) for entry in _of_documents(entries)]
-    framework = any(_is_read(entry.key) for entry in all_entries)
+    of_frameworks = {entry.file for entry in all_entries if not entry.is_variable and _is_read(entry.key)}
     conditions = dict.fromkeys([(), *(entry.conditions for entry in all_entries)])
     if len(all_entries) > MAX_SETTINGS or len(conditions) > MAX_CONDITIONS:
         limits = f"{MAX_SETTINGS:,} settings and {MAX_CONDITIONS} profiles and functions"
         raise UpgradeError(f"expected at most {limits}, got {len(all_entries):,} and {len(conditions) - 1}")
+
+    def is_of_framework(entry: Entry) -> bool:
+        return entry.is_variable or entry.file in of_frameworks
+
     variants = []
     for combination in conditions:
-        active = {entry.key: entry for entry in all_entries if set(entry.conditions) <= set(combination)}
-        named = _by_kafkas_names(active) if framework else active
-        kept = {
-            name: entry
-            for name, entry in named.items()
-            if framework or entry.value is not None  # Spring and Quarkus read null as an empty text
+        active = [entry for entry in all_entries if set(entry.conditions) <= set(combination)]
+        of_framework = {entry.key: entry for entry in active if is_of_framework(entry)}
+        plain = {entry.key: entry for entry in active if not is_of_framework(entry)}
+        kept = _by_kafkas_names(of_framework) | {
+            key: entry
+            for key, entry in plain.items()
+            if entry.value is not None  # Spring reads null as an empty text
         }
-        values = {name: entry.value or "" for name, entry in kept.items()}
-        others = dict(_settings_of_wrappers(active))
+        others = dict(_settings_of_wrappers(of_framework | plain))
+        unread = {key: entry for key, entry in of_framework.items() if not _is_read(key)}
+        placed = unread | kept | others
+        known = {entry.key: entry.value or "" for entry in active}
         variants.append(
             Variant(
                 combination,
-                values,
+                {name: _resolved(entry.value or "", known) for name, entry in kept.items()},
                 lines={name: entry.line for name, entry in (kept | others).items()},
-                unread={key: entry.line for key, entry in active.items() if framework and _may_be_applications(key)},
-                of_wrappers={name: entry.value or "" for name, entry in others.items()},
+                unread={key: entry.line for key, entry in unread.items()},
+                of_wrappers={name: _resolved(entry.value or "", known) for name, entry in others.items()},
+                files={name: entry.file for name, entry in placed.items() if entry.file},
+                names=frozenset(name for name, entry in placed.items() if entry.is_name),
             )
         )
-    left_out = {entry.key for entry in all_entries if framework and not _is_read(entry.key, _QUARKUS_DEFAULTS)}
-    return Settings(tuple(variants), framework, len(left_out))
+    left_out = {
+        entry.key for entry in all_entries if is_of_framework(entry) and not _is_read(entry.key, _QUARKUS_DEFAULTS)
+    }
+    return Settings(tuple(variants), any(map(is_of_framework, all_entries)), len(left_out))
+
+
+def _resolved(value: str, known: Mapping[str, str]) -> str:
+    """Return a value with what other keys and variables of the files give to its placeholders."""
+    for _ in range(_MAX_REFERENCES):
+        if "${" not in value:
+            return value
+        value = _REFERENCE.sub(lambda match: known.get(match[1].strip(), match[0]), value)
+    return value
 
 
 def _of_documents(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -249,7 +382,7 @@ def _of_documents(entries: Iterable[Entry]) -> Iterator[Entry]:
             conditions[entry.document] = (*conditions.get(entry.document, ()), stated)
     for entry in listed:
         if entry.key not in _ACTIVATION:
-            yield evolve(entry, conditions=conditions.get(entry.document, ()))
+            yield evolve(entry, conditions=(*conditions.get(entry.document, ()), *entry.conditions))
 
 
 def _with_conditions(entry: Entry) -> Entry:
@@ -258,6 +391,12 @@ def _with_conditions(entry: Entry) -> Entry:
         return evolve(entry, key=match[2], conditions=(*entry.conditions, f"profile {match[1]}"))
     if match := _FUNCTION.fullmatch(entry.key):
         return evolve(entry, key=match[1] + match[3], conditions=(*entry.conditions, f"function {match[2]}"))
+    if match := _BINDER.fullmatch(entry.key):
+        return evolve(entry, key=match[2], conditions=(*entry.conditions, f"binder {match[1]}"))
+    if (match := _MICRONAUT_STREAM.fullmatch(entry.key)) and _is_kafkas(match[2]):
+        return evolve(
+            entry, key=f"kafka.streams.default.{match[2]}", conditions=(*entry.conditions, f"stream {match[1]}")
+        )
     return entry
 
 
@@ -282,11 +421,6 @@ def _is_read(key: str, further: Container[str] = ()) -> bool:
     return key in further or _plain(key) in _PLAIN_NAMES or any(_below(prefix, key) for prefix in _PREFIXES)
 
 
-def _may_be_applications(key: str) -> bool:
-    """Whether a key that is not read may reach Streams in another way than through Spring Boot or Quarkus."""
-    return not _is_read(key) and (key.startswith(_STREAMS_BINDER) or not key.startswith(_OF_FRAMEWORKS))
-
-
 def _plain(key: str) -> str:
     """Return a key as Spring compares it.
 
@@ -297,6 +431,12 @@ def _plain(key: str) -> str:
 
 
 _PLAIN_NAMES: Final = frozenset(map(_plain, (*_NAMES, *_QUARKUS, *_OF_WRAPPERS)))
+_VARIABLES: Final[Mapping[str, str]] = {
+    variable: name
+    for name in (*_NAMES, *_QUARKUS, *_OF_WRAPPERS)
+    for variable in (_upper(name), _upper(name.replace("-", "")))
+}
+"""Spring leaves hyphens out of the names of variables, Quarkus writes them as underscores."""
 
 
 def _below(prefix: str, key: str) -> str:
@@ -307,162 +447,3 @@ def _below(prefix: str, key: str) -> str:
     if match := _BRACKETS.fullmatch(rest):
         return match[1]
     return rest[1:] if rest.startswith(".") else ""
-
-
-def parse_properties_file(text: str) -> Iterator[Entry]:
-    """Yield the entries of Java properties; Spring Boot divides a file into documents by comments."""
-    ends = [number for number, line in enumerate(_LINE_END.split(text), 1) if _SPRING_DOCUMENT.fullmatch(line)]
-    for line, key, value in parse_property_lines(text):
-        yield Entry(key, value, line, bisect(ends, line))
-
-
-Object = tuple[tuple[str, int, Any], ...]
-"""Names, their lines, and values: an ``Object``, a list, a text, or None."""
-
-
-def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 1, depth: int = 0) -> Iterator[Entry]:
-    """Yield the entries of a document: nested names with dots, lists with commas, or with numbers if they have objects.
-
-    Raises:
-        UpgradeError: It is not an object, or is nested too deeply.
-
-    >>> [(each.key, each.value) for each in flatten((("a", 1, (("b", 2, ["1", "2"]),)), ("c.d", 3, "true")))]
-    [('a.b', '1,2'), ('c.d', 'true')]
-    """
-    if depth > _MAX_DEPTH:
-        raise UpgradeError(f"expected at most {_MAX_DEPTH} levels of settings, got more")
-    if isinstance(value, tuple):
-        for name, at, part in value:
-            joint = "." if path and not name.startswith("[") else ""
-            yield from flatten(part, f"{path}{joint}{name}", at, depth + 1)
-    elif not path:
-        raise UpgradeError(f"expected an object of settings, got {'a list' if isinstance(value, list) else 'a value'}")
-    elif isinstance(value, list):
-        if all(isinstance(item, str) for item in value):
-            yield Entry(path, ",".join(value), line)
-            return
-        for place, item in enumerate(value):
-            name, named = _named_value(item)
-            yield from flatten(named, f"{path}.{name}" if name else f"{path}[{place}]", line, depth + 1)
-    else:
-        yield Entry(path, value, line)
-
-
-def _named_value(value: Object | list[Any] | str | None) -> tuple[str, Object | list[Any] | str | None]:
-    """Return name and value of an object such as Kubernetes' ``{name: ACKS, value: all}``; else no name."""
-    if isinstance(value, tuple):
-        fields = {name: part for name, _, part in value}
-        if fields.keys() == {"name", "value"} and isinstance(fields["name"], str) and fields["name"]:
-            return fields["name"], fields["value"]
-    return "", value
-
-
-def parse_json_file(text: str) -> Iterator[Entry]:
-    """Yield the entries of a JSON document; its numbers stay as they are written."""
-    try:
-        require_shallow(text)
-        parsed = json.loads(
-            text, object_pairs_hook=tuple, parse_int=str, parse_float=str, parse_constant=_refuse_constant
-        )
-        document = _with_lines(parsed, iter(_key_lines(text)))
-    except json.JSONDecodeError as error:
-        raise UpgradeError(f"expected JSON ({error.msg}) at line {error.lineno} column {error.colno}") from None
-    yield from flatten(document)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise UpgradeError(f"expected JSON, got {name}, which is no number of JSON")
-
-
-def _key_lines(text: str) -> list[int]:
-    """List the line of each name in a JSON document, in the order of the text."""
-    starts = [match.start() for match in _JSON_STRING.finditer(text) if match["is_key"]]
-    return list(accumulate((text.count("\n", *pair) for pair in pairwise([0, *starts])), initial=1))[1:]
-
-
-def _with_lines(value: Any, lines: Iterator[int]) -> Any:
-    if isinstance(value, tuple):
-        return tuple((name, next(lines), _with_lines(part, lines)) for name, part in value)
-    if isinstance(value, list):
-        return [_with_lines(part, lines) for part in value]
-    return str(value).lower() if isinstance(value, bool) else value
-
-
-def parse_yaml_file(text: str) -> Iterator[Entry]:
-    """Yield the entries of the documents of a YAML file."""
-    if len(text) > MAX_YAML_BYTES:
-        raise UpgradeError(f"expected at most {MAX_YAML_BYTES:,} characters of YAML, got more")
-    try:
-        import yaml
-    except ImportError:
-        raise UpgradeError("YAML needs PyYAML: pip install 'streams-assignor[yaml]'") from None
-    visits = repeat(None, _MAX_VALUES)
-    try:
-        for place, node in enumerate(yaml.compose_all(text, yaml.SafeLoader)):
-            document = _yaml_value(node, visits)
-            if document not in (None, ""):  # an empty document
-                yield from (evolve(entry, document=place) for entry in flatten(document))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""
-        what = str(error.problem or "").partition("'")[0].strip()  # what is quoted is from the file
-        raise UpgradeError(f"expected YAML ({what}){where}") from None
-    except yaml.YAMLError:
-        raise UpgradeError("expected YAML, got characters that it does not allow") from None
-    except RecursionError:
-        raise UpgradeError("expected YAML, got values that are nested too deeply") from None
-
-
-def _yaml_value(node: Any, visits: Iterator[None]) -> Any:
-    """Return a node as a value of ``flatten``; a node that an alias names is returned each time."""
-    if next(visits, visits) is visits:
-        raise UpgradeError(f"expected at most {_MAX_VALUES:,} values in YAML, got more: are there aliases in a circle?")
-    if node.id == "sequence":
-        return [_yaml_value(item, visits) for item in node.value]
-    if node.id == "scalar":
-        return _yaml_scalar(node.tag, node.value)
-    merged: list[tuple[str, int, Any]] = []
-    own: list[tuple[str, int, Any]] = []
-    for key, value in node.value:
-        line = key.start_mark.line + 1
-        if key.id != "scalar":
-            raise UpgradeError(f"expected a name in line {line} of YAML, got a list or an object")
-        if key.tag.endswith(":merge"):
-            for mapping in value.value if value.id == "sequence" else [value]:
-                if mapping.id != "mapping":
-                    raise UpgradeError(f"expected an object to merge in line {line} of YAML, got a value or a list")
-                merged += _yaml_value(mapping, visits)
-        else:
-            own.append((key.value, line, _yaml_value(value, visits)))
-    names = {name for name, _, _ in own}
-    return (*(item for item in merged if item[0] not in names), *own)
-
-
-def _yaml_scalar(tag: str, text: str) -> str | None:
-    """Return the text that a Java program gets of a value of YAML 1.1; a tag of one's own stands for an unknown value.
-
-    >>> [_yaml_scalar(f"{_YAML_TAG}{name}", text) for name, text in (("bool", "Yes"), ("int", "0x10"), ("null", "~"))]
-    ['true', '16', None]
-    """
-    kind = tag.removeprefix(_YAML_TAG)
-    if kind == tag and tag != "!":
-        return UNKNOWN_VALUE
-    if kind == "bool":
-        return str(text.lower() in {"true", "yes", "on"}).lower()
-    if kind == "int" and (match := _OTHER_BASE.fullmatch(text.replace("_", ""))):
-        return f"{match['sign']}{int(match[match.lastgroup or 0], _BASES[match.lastgroup or ''])}"
-    return None if kind == "null" else text
-
-
-_YAML_TAG: Final = "tag:yaml.org,2002:"
-_OTHER_BASE: Final = re.compile(r"(?P<sign>[+-]?)0(?:x(?P<x>[0-9A-Fa-f]{1,30})|b(?P<b>[01]{1,90})|(?P<o>[0-7]{1,40}))")
-_BASES: Final = {"x": 16, "b": 2, "o": 8}
-
-
-_PARSERS: Final[Mapping[str, Callable[[str], Iterator[Entry]]]] = {
-    ".json": parse_json_file,
-    ".yaml": parse_yaml_file,
-    ".yml": parse_yaml_file,
-}
-UTF_8_SUFFIXES: Final = frozenset(_PARSERS)
-"""The ends of the names of files in UTF-8; Java properties are in ISO 8859-1."""

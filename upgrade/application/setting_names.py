@@ -54,31 +54,30 @@ def keys_elsewhere(variant: Variant) -> dict[str, str]:
 
     >>> keys_elsewhere(Variant(values={"app.kafka.processing.guarantee": "exactly_once"}))
     {'processing.guarantee': 'app.kafka.processing.guarantee'}
-    >>> keys_elsewhere(Variant(values={"APP_PROCESSING_GUARANTEE": "exactly_once"}))
+    >>> keys_elsewhere(Variant(unread={"APP_PROCESSING_GUARANTEE": 1}))
     {'processing.guarantee': 'APP_PROCESSING_GUARANTEE'}
     """
     keys_by_end: dict[str, str] = {}
-    for key in (*variant.values, *variant.unread):
-        plain, configs = scope(key)
-        is_known = plain.startswith((*OPEN_PREFIXES, *WITHOUT_DEFINITION)) or any(
-            plain in keys_of_any_release(config) for config in configs
-        )
-        if not is_known and (name := _key_at_end(plain)):
+    for key in (*(key for key in variant.values if not _is_known(key)), *variant.unread):
+        if name := _key_at_end(key):
             keys_by_end.setdefault(name, key)
-    prefixes = ("", *PREFIXES)
-    return {
-        name: key
-        for name, key in keys_by_end.items()
-        if not any(prefix + name in variant.values for prefix in prefixes)
-    }
+    return keys_by_end
+
+
+def _is_known(key: str) -> bool:
+    """Whether Kafka has a key, with its prefix."""
+    plain, configs = scope(key)
+    return plain.startswith((*OPEN_PREFIXES, *WITHOUT_DEFINITION)) or any(
+        plain in keys_of_any_release(config) for config in configs
+    )
 
 
 def _key_at_end(key: str) -> str:
-    """Return the key of Kafka, of several words, with which a name of another form ends; empty if there is none."""
+    """Return the key of Kafka with which a name of another form ends; empty if there is none."""
     if len(key) > _MAX_KEY:
         return ""
     parts = _WORDS.sub(".", key).lower().split(".")
-    ends = (".".join(parts[start:]) for start in range(len(parts) - 1))
+    ends = (".".join(parts[start:]) for start in range(len(parts)))
     return next((end for end in ends if any(end in keys_of_any_release(config) for config in CONFIGS)), "")
 
 

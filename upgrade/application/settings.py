@@ -20,7 +20,7 @@ from upgrade.application.configuration import (
     ReleaseConfigKey,
 )
 from upgrade.application.environment import needs_of
-from upgrade.application.setting_files import Settings, Variant, is_placeholder
+from upgrade.application.setting_files import Settings, Variant, default_of, is_placeholder
 from upgrade.application.setting_names import (
     OPEN_PREFIXES,
     PREFIXES,
@@ -66,6 +66,7 @@ _SECRET: Final = re.compile(
     r"pass(word|phrase)|secret|token|credential|jaas|private|\bkey\b(?!\.serde|\.(de)?serializer)"
 )
 _NAME: Final = re.compile(r"(?=.{1,100}$)[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
+_MAX_NAME: Final = 200
 _MAX_SHOWN: Final = 300
 """Characters of Kafka's message: it has the value, however long that is."""
 _KAFKA_CLASS: Final = re.compile(r"\borg\.apache\.kafka\.[\w.$]*[\w$]")
@@ -120,13 +121,16 @@ class SettingFinding:
     text: str
     line: int | None = None
     """The line of the file; None if it is not set there."""
+    file: str = ""
+    """Its name, if there are several."""
     conditions: tuple[str, ...] = ()
     """When it is so: ``profile prod``; none: always."""
 
     @property
     def place(self) -> str:
-        """Its line and its conditions in words, or nothing."""
-        return ", ".join((*(() if self.line is None else (f"line {self.line}",)), *self.conditions))
+        """Its file, its line and its conditions in words, or nothing."""
+        line = "" if self.line is None else f"line {self.line}"
+        return ", ".join(filter(None, (f"{self.file} {line}".strip(), *self.conditions)))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -136,6 +140,7 @@ class SettingFinding:
             "status": self.status.value,
             "text": self.text,
             "line": self.line,
+            "file": self.file or None,
             "conditions": list(self.conditions),
         }
 
@@ -203,7 +208,12 @@ class _Judge:
         code: Code,
         application: KnownClasses | None,
     ) -> None:
-        self._settings, self._lines = variant.values, variant.lines
+        self._settings, self._lines, self._files, self._names = (
+            variant.values,
+            variant.lines,
+            variant.files,
+            variant.names,
+        )
         self._places = {key: place for place, key in enumerate(variant.values, 1)}
         self._origin, self._target, self._code, self._application = origin, target, code, application
         self._elsewhere = keys_elsewhere(variant)
@@ -211,7 +221,7 @@ class _Judge:
     def findings(self) -> Iterator[SettingFinding]:
         """Yield what becomes of each key that is set, and of those that are not."""
         for key, value in self._settings.items():
-            yield evolve(self.setting(key, value), line=self._lines.get(key))
+            yield evolve(self.setting(key, value), line=self._lines.get(key) or None, file=self._files.get(key, ""))
         yield from self.not_set()
 
     def setting(self, key: str, value: str) -> SettingFinding:
@@ -263,7 +273,7 @@ class _Judge:
 
     def _shown(self, key: str) -> str:
         """Return an unknown key if it looks like one: a line that has gone wrong may begin with a password."""
-        if _NAME.fullmatch(key):
+        if _NAME.fullmatch(key) or (key in self._names and len(key) <= _MAX_NAME):
             return key
         return f"key {self._places[key]} of the file"
 
@@ -283,6 +293,10 @@ class _Judge:
         if missing := self._missing_class(value):
             return finding(Effect.REFUSED, f"{release} has no class {missing}")
         if is_placeholder(value):
+            default = default_of(value)
+            of_default = None if default is None else self._in_config(key, plain, config, default)
+            if of_default and of_default.status is Effect.REFUSED:
+                return evolve(of_default, text=f"{of_default.text}; this is the default of a placeholder")
             return finding(Effect.UNDECIDED, "the value is a placeholder")
         if refused := self._refusal(plain, config, new, value, RELEASES[release]):
             also = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""

@@ -32,6 +32,8 @@ class Setting:
     """The line of a file, or the library that sets it."""
     reaches_kafka: bool = True
     """False: nobody knows, as the file has the key at the end of another name."""
+    is_default: bool = False
+    """Whether it is what a placeholder stands for unless something else sets it."""
 
 
 @frozen
@@ -39,9 +41,19 @@ class SettingFacts:
     """The settings of an application; what is not among them has its default."""
 
     source: str
-    """The name of the file."""
+    """The names of the files."""
     values: Mapping[str, Setting] = field(hash=False, repr=False)
     """By Kafka's names, with the prefixes of Streams; and what decides about a wrapper, by its own names."""
+    below_others: Mapping[str, Setting] = field(factory=dict, hash=False, repr=False)
+    """Keys of Kafka at the end of other names, by Kafka's names."""
+    read: tuple[str, ...] = ()
+    """Each file with the form in which it was read."""
+    elsewhere: tuple[str, ...] = ()
+    """Why a file does not say which keys are set: it imports others, or was not read."""
+    is_of_framework: bool = False
+    """Whether Spring Boot, Quarkus or Micronaut reads them, and with them profiles and the environment."""
+    shows: frozenset[str] = frozenset()
+    """``environment``, ``command line`` and ``folder``: what the files have besides."""
 
 
 @frozen
@@ -149,11 +161,23 @@ class Application:
         """The versions of libraries, as the user says or else as the files do."""
         return {**(self.code.libraries if self.code else {}), **self.libraries}
 
-    def setting(self, names: Iterable[str]) -> Setting | None:
-        """Return the value of a key by the first of its names that a file has, or that a wrapper sets."""
-        of_file = self.settings.values if self.settings else {}
-        settings = [place[name] for place in (of_file, self.wrapped) for name in names if name in place]
-        return settings[0] if settings else None
+    def settings_of(self, names: Iterable[str]) -> tuple[Setting, ...]:
+        """Return the values of a key that may count: the first of its names in each place; a wrapper's without any."""
+        places: list[Mapping[str, tuple[Setting, ...]]] = []
+        if self.settings:
+            places += (_as_several(self.settings.values), _as_several(self.settings.below_others))
+        if self.code and self.code.settings:
+            places.append(self.code.settings.values)
+        listed = list(names)
+        for candidates in (places, [_as_several(self.wrapped)]):
+            first = [next((place[name] for name in listed if name in place), ()) for place in candidates]
+            if found := tuple(setting for settings in first for setting in settings):
+                return found
+        return ()
+
+
+def _as_several(values: Mapping[str, Setting]) -> dict[str, tuple[Setting, ...]]:
+    return {name: (setting,) for name, setting in values.items()}
 
 
 def version_number(version: str) -> Number:

@@ -10,12 +10,13 @@ import enum
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from upgrade.hazards._application import Application, GroupFacts, Number, version_number
+from upgrade.hazards._application import Application, GroupFacts, Number, Setting, version_number
+from upgrade.hazards._evidence import Subject, contradictions, witnesses
 from upgrade.topology_description import DescribedNode
 
-_UNSET: Final = " does not set "
+_UNSET: Final = " is not set in "
 _PLACEHOLDER: Final = "${"
 _CONFIG: Final = "--config"
 _APP: Final = "--app"
@@ -61,6 +62,10 @@ class Concern:
     """The lines, classes or nodes that show it."""
     decided_by: tuple[str, ...] = ()
     """For an unknown answer: what would decide it."""
+    read: tuple[str, ...] = ()
+    """What was read for it, and as which form."""
+    contradicted_by: tuple[str, ...] = ()
+    """What could still be otherwise than the evidence shows; of a "no" there is nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -68,6 +73,8 @@ class Concern:
             "concerns": self.answer.value,
             "because": list(self.evidence),
             "decided_by": list(self.decided_by),
+            "read": list(self.read),
+            "contradicted_by": list(self.contradicted_by),
         }
 
 
@@ -83,21 +90,43 @@ def _unknown(*decided_by: str) -> Concern:
     return Concern(Answer.UNKNOWN, decided_by=decided_by)
 
 
+def _with_witnesses(concern: Concern, application: Application, subject: Subject) -> Concern:
+    """Return an answer with what was read for it, and with what could still contradict it."""
+    could = (*concern.contradicted_by, *contradictions(application, subject))
+    return evolve(concern, read=witnesses(application, subject), contradicted_by=could)
+
+
+def _settled(concern: Concern) -> Concern:
+    """Return unknown instead of a "no" that something could still contradict."""
+    if concern.answer is Answer.NO and concern.contradicted_by:
+        return evolve(concern, answer=Answer.UNKNOWN, decided_by=concern.contradicted_by)
+    return concern
+
+
 def join_concerns(answer: Answer, parts: Iterable[Concern]) -> Concern:
     """Return the concern of several parts, with all that they know."""
     concerns = list(parts)
-    if answer is Answer.UNKNOWN:
-        return _unknown(*dict.fromkeys(text for concern in concerns for text in concern.decided_by))
-    return Concern(answer, _without_repeats(dict.fromkeys(text for concern in concerns for text in concern.evidence)))
+    joined = (
+        dict.fromkeys(text for concern in concerns for text in getattr(concern, name))
+        for name in ("evidence", "decided_by", "read", "contradicted_by")
+    )
+    evidence, decided_by, read, contradicted_by = map(tuple, joined)
+    return Concern(
+        answer,
+        _without_repeats(evidence),
+        decided_by if answer is Answer.UNKNOWN else (),
+        read,
+        contradicted_by,
+    )
 
 
 def _without_repeats(evidence: Iterable[str]) -> tuple[str, ...]:
     """Return what shows something, with the keys that a file does not set in one text."""
     keys_by_text: dict[str, list[str]] = {}
     for text in evidence:
-        source, unset, key = text.partition(_UNSET)
-        keys_by_text.setdefault(f"{source}{unset}" if unset else text, []).append(key)
-    return tuple(f"{text}{' or '.join(keys)}" if any(keys) else text for text, keys in keys_by_text.items())
+        key, unset, source = text.partition(_UNSET)
+        keys_by_text.setdefault(f"{unset}{source}" if unset else text, []).append(key if unset else "")
+    return tuple(f"{' or '.join(keys)}{text}" if any(keys) else text for text, keys in keys_by_text.items())
 
 
 def any_concern(concerns: list[Concern]) -> Concern:
@@ -109,7 +138,11 @@ class Condition:
     """Something that holds for an application, does not, or cannot be told."""
 
     def concern(self, application: Application) -> Concern:
-        """Compare it with what is known of an application."""
+        """Compare it with what is known of an application: "no" only if nothing could contradict that."""
+        return _settled(self.look(application))
+
+    def look(self, application: Application) -> Concern:
+        """Return what is seen, also a "no" that something could contradict."""
         raise NotImplementedError
 
     def __and__(self, other: Condition) -> Condition:
@@ -132,9 +165,9 @@ class AllOf(Condition):
 
     parts: tuple[Condition, ...]
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Compare all parts."""
-        return _combined([part.concern(application) for part in self.parts], Answer.NO)
+        return _combined([part.look(application) for part in self.parts], Answer.NO)
 
 
 @frozen
@@ -143,18 +176,31 @@ class AnyOf(Condition):
 
     parts: tuple[Condition, ...]
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Compare all parts."""
-        return _combined([part.concern(application) for part in self.parts], Answer.YES)
+        return _combined([part.look(application) for part in self.parts], Answer.YES)
 
 
 def _combined(concerns: list[Concern], deciding: Answer) -> Concern:
-    """Return the first concern with the answer that decides alone; else what is unknown; else all."""
-    for concern in concerns:
-        if concern.answer is deciding:
-            return concern
+    """Return the concern with the answer that decides alone; else what is unknown; else all.
+
+    Of several that decide, one that nothing could contradict counts. What is unknown could contradict another one.
+    """
+    alone = sorted((concern for concern in concerns if concern.answer is deciding), key=_is_contradicted)
     unknown = [concern for concern in concerns if concern.answer is Answer.UNKNOWN]
-    return join_concerns(Answer.UNKNOWN, unknown) if unknown else join_concerns(_OPPOSITE[deciding], concerns)
+    if alone and _is_contradicted(alone[0]):
+        further = (text for concern in unknown for text in concern.decided_by)
+        return evolve(alone[0], contradicted_by=tuple(dict.fromkeys((*alone[0].contradicted_by, *further))))
+    if alone:
+        return alone[0]
+    if unknown:
+        open_ones = map(_settled, concerns)
+        return join_concerns(Answer.UNKNOWN, [concern for concern in open_ones if concern.answer is Answer.UNKNOWN])
+    return join_concerns(_OPPOSITE[deciding], concerns)
+
+
+def _is_contradicted(concern: Concern) -> bool:
+    return bool(concern.contradicted_by)
 
 
 @frozen
@@ -163,10 +209,10 @@ class NotThat(Condition):
 
     part: Condition
 
-    def concern(self, application: Application) -> Concern:
-        """Turn the answer around; what shows it stays."""
-        concern = self.part.concern(application)
-        return Concern(_OPPOSITE[concern.answer], concern.evidence, concern.decided_by)
+    def look(self, application: Application) -> Concern:
+        """Turn the answer around; what shows it stays, and what could contradict it."""
+        concern = self.part.look(application)
+        return evolve(concern, answer=_OPPOSITE[concern.answer])
 
 
 @frozen
@@ -175,9 +221,9 @@ class FirstKnown(Condition):
 
     parts: tuple[Condition, ...]
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Ask one part after the other."""
-        concerns = [part.concern(application) for part in self.parts]
+        concerns = [part.look(application) for part in self.parts]
         return next(
             (concern for concern in concerns if concern.answer is not Answer.UNKNOWN),
             join_concerns(Answer.UNKNOWN, concerns),
@@ -190,7 +236,7 @@ class Always(Condition):
 
     why: str
 
-    def concern(self, application: Application) -> Concern:  # noqa: ARG002 - the same for all
+    def look(self, application: Application) -> Concern:  # noqa: ARG002 - the same for all
         """Return yes."""
         return _yes(self.why)
 
@@ -202,7 +248,7 @@ class Ask(Condition):
     what: str
     """What decides, as a question: ``whether ...``, ``which ...``."""
 
-    def concern(self, application: Application) -> Concern:  # noqa: ARG002 - no file decides
+    def look(self, application: Application) -> Concern:  # noqa: ARG002 - no file decides
         """Return unknown."""
         return _unknown(self.what)
 
@@ -221,32 +267,53 @@ class Sets(Condition):
     what: str = ""
     """What ``fits`` looks for, behind the key: ``with blanks``."""
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look for the key in the file, and in what wrappers set."""
-        if self.prefixes == EVERYWHERE:
-            names = [(prefix + self.key,) for prefix in EVERYWHERE]
-            present = [alternative for alternative in names if application.setting(alternative)]
-            return _combined([self._of(application, alternative) for alternative in present or names[:1]], Answer.YES)
-        return self._of(application, tuple(prefix + self.key for prefix in self.prefixes))
+        every = self.prefixes == EVERYWHERE
+        names = [(prefix + self.key,) for prefix in EVERYWHERE] if every else [_names(self.prefixes, self.key)]
+        settings = [setting for alternative in names for setting in application.settings_of(alternative)]
+        if settings:
+            concern = _combined([self._of(setting) for setting in settings], Answer.YES)
+        else:
+            concern = self._unset(application)
+        is_there = concern.answer is Answer.YES and not self._looks_at_value  # nothing takes a key away again
+        return concern if is_there else _with_witnesses(concern, application, Subject.SETTINGS)
 
-    def _of(self, application: Application, names: tuple[str, ...]) -> Concern:
-        setting = application.setting(names)
-        if setting is None:
-            if application.settings is None:
-                return _unknown(f"{_CONFIG} ({self.key})")
-            return _no(f"{application.settings.source}{_UNSET}{self.key}")
+    def _unset(self, application: Application) -> Concern:
+        could = contradictions(application, Subject.SETTINGS)
+        if could and application.settings is None:
+            return _unknown(f"{_CONFIG} ({self.key})")
+        source = application.settings or application.code
+        unset = _no(f"{self.key}{_UNSET}{source.source if source else 'any file'}")
+        if application.settings and application.settings.elsewhere:
+            return evolve(unset, answer=Answer.UNKNOWN, decided_by=could)
+        return unset
+
+    @property
+    def _looks_at_value(self) -> bool:
+        return bool(self.values) or self.fits is not None
+
+    def _of(self, setting: Setting) -> Concern:
+        """Look at one value."""
         if not setting.reaches_kafka:
             return _unknown(f"whether {setting.where}, which has {self.key} in its name, is for Kafka Streams")
-        looks_at_value = bool(self.values) or self.fits is not None
         value = setting.value.strip()
-        if looks_at_value and _PLACEHOLDER in value:
-            return _unknown(f"what value {self.key} has: {setting.where} has a placeholder")
+        placeholder = _unknown(f"what value {self.key} has: {setting.where} has a placeholder")
+        if self._looks_at_value and _PLACEHOLDER in value:
+            return placeholder
+        default = " as the default of a placeholder" if setting.is_default else ""
+        could = (f"what the placeholder of {setting.where} stands for",) if setting.is_default else ()
         if value in self.values:
-            return _yes(f"{setting.where}: {self.key}={value}")
-        if looks_at_value and not (self.fits and self.fits(value)):
+            return Concern(Answer.YES, (f"{setting.where}: {self.key}={value}{default}",), contradicted_by=could)
+        if self._looks_at_value and not (self.fits and self.fits(value)):
             expected = self.what or f"to {' or '.join(self.values)}"
-            return _no(f"{setting.where} does not set {self.key} {expected}")
-        return _yes(f"{setting.where} sets {self.key}{self.what and f' {self.what}'}")
+            return placeholder if default else _no(f"{setting.where} does not set {self.key} {expected}")
+        text = f"{setting.where} sets {self.key}{self.what and f' {self.what}'}{default}"
+        return Concern(Answer.YES, (text,), contradicted_by=could if self._looks_at_value else ())
+
+
+def _names(prefixes: Iterable[str], key: str) -> tuple[str, ...]:
+    return tuple(prefix + key for prefix in prefixes)
 
 
 @frozen
@@ -259,7 +326,7 @@ class Uses(Condition):
     own_only: bool = False
     """Only the application's own classes count, which its files always have."""
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look at the application's own classes first; a library alone shows nothing."""
         code = application.code
         if code and (own := code.shown.get(self.fact)):
@@ -269,12 +336,13 @@ class Uses(Condition):
         if code is None:
             return _unknown(f"{_APP} ({self.words})")
         if self.own_only:
-            return _no(f"none of your classes in {code.source} refers to {self.words}")
+            none = _no(f"none of your classes in {code.source} refers to {self.words}")
+            return _with_witnesses(none, application, Subject.CODE)
         if by_library := code.by_libraries.get(self.fact):
             return _unknown(f"whether you use what {by_library[0]}")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries, which {code.source} does not have ({self.words})")
-        return _no(f"nothing in {code.source} refers to {self.words}")
+        return _with_witnesses(_no(f"nothing in {code.source} refers to {self.words}"), application, Subject.CODE)
 
 
 @frozen
@@ -286,7 +354,7 @@ class Lacks(Condition):
     rocksdb: bool = False
     """Only what a ``RocksDBConfigSetter`` is linked with counts."""
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look for what a release on the way lacks."""
         code = application.code
         if code is None:
@@ -296,7 +364,8 @@ class Lacks(Condition):
             return _yes(gone[0] if len(gone) == 1 else f"{gone[0]}; and {len(gone) - 1} more")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries, which {code.source} does not have")
-        return _no(f"all of this that {code.source} refers to is still there")
+        still = _no(f"all of this that {code.source} refers to is still there")
+        return _with_witnesses(still, application, Subject.CODE)
 
 
 @frozen
@@ -305,7 +374,7 @@ class RunsOnJavaBefore(Condition):
 
     java: int
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look at the version of the class files."""
         code = application.code
         if code and code.java >= self.java:
@@ -321,7 +390,7 @@ class HasLibrary(Condition):
     since: Number = ()
     before: Number = ()
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look for it among the libraries."""
         code, libraries = application.code, application.all_libraries
         for name in self.names:
@@ -337,7 +406,7 @@ class HasLibrary(Condition):
             return _unknown(f"{_APP} (the version of {self.names[0]})")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries (the version of {self.names[0]})")
-        return _no(f"{code.source} does not have {self.names[0]}")
+        return _with_witnesses(_no(f"{code.source} does not have {self.names[0]}"), application, Subject.CODE)
 
 
 @frozen
@@ -347,7 +416,7 @@ class Brokers(Condition):
     since: Number = ()
     before: Number = ()
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look at the oldest and the newest broker."""
         brokers = application.group.brokers if application.group else None
         if brokers is None:
@@ -372,7 +441,7 @@ class InGroup(Condition):
     words: str
     of: Callable[[GroupFacts], bool | None] = field(eq=False)
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look at the group."""
         group = application.group
         holds = self.of(group) if group else None
@@ -392,7 +461,7 @@ class InTopology(Condition):
     of: Callable[[Nodes], str | None] = field(eq=False)
     """Returns the node, store or topic that shows it; empty: there is none; None: the text can hide it."""
 
-    def concern(self, application: Application) -> Concern:
+    def look(self, application: Application) -> Concern:
         """Look at the nodes."""
         topology = application.topology
         if topology is None:

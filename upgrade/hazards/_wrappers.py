@@ -135,7 +135,7 @@ def wrapper_hazards(applications: Iterable[Application], target: Release) -> Ite
     name, decides = next((candidate for candidate in deciding if candidate[1].deletes_stores is not None), ("", None))
     is_boot = decides is not None and decides.library in _SPRING_BOOT
     is_asked = is_boot and any(
-        _DELETES_AS_ASKED.concern(application).answer is not Answer.NO for application in given if application.settings
+        _DELETES_AS_ASKED.look(application).answer is not Answer.NO for application in given if application.settings
     )
     if decides and (decides.deletes_stores or is_asked):
         there = HasLibrary((decides.library,))

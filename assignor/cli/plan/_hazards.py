@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +10,7 @@ import click
 
 from assignor.formats.text import sanitize
 from upgrade import Advice, Release, UpgradeError
-from upgrade.application.evidence import described_topology
+from upgrade.application.evidence import described_topology, joined_topologies
 from upgrade.errors import quote_input
 from upgrade.hazards import (
     Answer,
@@ -76,19 +76,20 @@ def static_verdict_lines(origin: Release, target: Release) -> Iterator[str]:
         yield f"static members: {static.symptom}; {static.remedy}"
 
 
-def read_topology(path: Path | None) -> ApplicationTopology | None:
-    """Read a ``Topology#describe()`` text; None if there is no file.
+def read_topology(paths: Sequence[Path]) -> ApplicationTopology | None:
+    """Read ``Topology#describe()`` texts as one application; None if there is no file.
 
     Raises:
-        UpgradeError: It cannot be read, or is no such text.
+        UpgradeError: One cannot be read, or is no such text.
     """
-    if path is None:
-        return None
-    try:
-        text = read_text(path)
-    except (OSError, UpgradeError) as error:
-        raise UpgradeError(f"cannot read {path}: {error}") from error
-    return described_topology(str(path), text)
+    topologies: list[ApplicationTopology] = []
+    for path in paths:
+        try:
+            text = read_text(path)
+        except (OSError, UpgradeError) as error:
+            raise UpgradeError(f"cannot read {path}: {error}") from error
+        topologies.append(described_topology(str(path), text))
+    return joined_topologies(topologies) if topologies else None
 
 
 _WORDS: Final = {Answer.YES: "yes", Answer.NO: "no"}

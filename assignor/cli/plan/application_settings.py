@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from attrs import frozen
 
 from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
 from upgrade import UpgradeError
-from upgrade.application.setting_files import UTF_8_SUFFIXES, Settings, parse_settings
+from upgrade.application.setting_files import Settings, combined_settings
+from upgrade.application.setting_forms import PROPERTIES, form_of
 from upgrade.application.settings import Effect, SettingsReport
 from upgrade.input_values import read_text
 
@@ -44,17 +46,47 @@ class ConfigurationResult:
             yield f"- {self.settings.left_out} further keys of the file are not read"
 
 
-def read_settings(path: Path) -> Settings:
-    """Read properties, or JSON or YAML if the name says so; values are in no error.
+def read_settings(*paths: Path) -> Settings:
+    """Read files of settings, and all of a folder; their names say their forms. Values are in no error.
 
     Raises:
-        UpgradeError: The file cannot be read, or is of another form.
+        UpgradeError: A file cannot be read, or is of another form; a folder has none.
     """
-    suffix = path.suffix.lower()
+    files: list[tuple[str, str]] = []
     try:
-        text = read_text(path, "utf-8-sig" if suffix in UTF_8_SUFFIXES else "latin-1")
-        if "\0" in text:
-            raise UpgradeError("expected text, got NUL bytes: is it UTF-16?")
-        return parse_settings(text, suffix)
-    except (OSError, UpgradeError) as error:
+        for path in paths:
+            given = _files_of(path) if path.is_dir() else [path]
+            files += ((str(file), _text_of(file)) for file in given)
+    except OSError as error:
+        raise UpgradeError(f"cannot read {error.filename or paths[0]}: {error.strerror or error}") from error
+    try:
+        return combined_settings(files, of_folder=any(path.is_dir() for path in paths))
+    except UpgradeError as error:
+        raise UpgradeError(f"cannot read {error if len(files) > 1 else f'{paths[0]}: {error}'}") from error
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files of settings in a folder; those of properties come last, as Spring Boot prefers them."""
+    files = [file for file in folder.iterdir() if file.is_file() and form_of(file.name).words in _FORMS_OF_FOLDERS]
+    named = [file for file in files if form_of(file.name) is not PROPERTIES or file.suffix in {".properties", ".env"}]
+    if not named:
+        raise UpgradeError(f"expected files of settings in {folder}, got none")
+    return sorted(named, key=lambda file: (_FORMS_OF_FOLDERS.index(form_of(file.name).words), file.name))
+
+
+_FORMS_OF_FOLDERS: Final = ("JSON", "TOML", "HOCON", "YAML", "properties")
+
+
+def _text_of(path: Path) -> str:
+    try:
+        text = read_text(path, "utf-8-sig" if form_of(path.name).is_utf_8 else "latin-1")
+    except UpgradeError as error:
         raise UpgradeError(f"cannot read {path}: {error}") from error
+    if "\0" in text:
+        raise UpgradeError(f"cannot read {path}: expected text, got NUL bytes: is it UTF-16?")
+    return text
+
+
+def source_of(paths: Sequence[Path]) -> str:
+    """Return the names of files in one text."""
+    return ", ".join(map(str, paths)) or "the settings"

@@ -28,7 +28,7 @@ from assignor.cli.plan._hazards import (
 from assignor.cli.plan._markdown import runbook
 from assignor.cli.plan._sarif import sarif
 from assignor.cli.plan.application import application_parts
-from assignor.cli.plan.application_settings import read_settings
+from assignor.cli.plan.application_settings import read_settings, source_of
 from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
 from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
@@ -108,9 +108,11 @@ _MAX_COLUMNS: Final = 120
 )
 @click.option(
     "--topology",
+    "topology",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
     metavar="FILE",
-    help="The text of Topology#describe(), which shows all of these but second-thread.",
+    help="The text of Topology#describe(), which shows all of these but second-thread. For several, several times.",
 )
 @click.option(
     "--app",
@@ -149,7 +151,7 @@ def plan(
     level: str | None,
     persistent: bool,
     without: str | None,
-    topology: Path | None,
+    topology: tuple[Path, ...],
     code: tuple[Path, ...],
     own: tuple[str, ...],
     assume: str | None,
@@ -225,7 +227,7 @@ def plan(
         raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
     if persistent and (mode or level):
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
-    if brokers and (without or topology or code or libraries or protocol.settings_file):
+    if brokers and (without or topology or code or libraries or protocol.settings_files):
         raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
     if own and not code:
         raise click.UsageError("--own needs --app")
@@ -247,11 +249,11 @@ def plan(
         else:
             target = resolve_release(to_release, assume)
             origin = resolve_release(from_release, assume) if from_release else None
-            settings = read_settings(protocol.settings_file) if protocol.settings_file else None
+            settings = read_settings(*protocol.settings_files) if protocol.settings_files else None
             reliances, features = _absent(without, protocol)
             application = PlannedApplication(
                 settings=settings,
-                settings_source=str(protocol.settings_file),
+                settings_source=source_of(protocol.settings_files),
                 topology=read_topology(topology),
                 group=None if protocol.to_protocol else _live_group(protocol, settings, assume),
                 libraries=named_libraries(libraries),

@@ -31,11 +31,13 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--config",
-        "settings_file",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        "settings_files",
+        type=click.Path(exists=True, path_type=Path),
+        multiple=True,
         metavar="FILE",
-        help="The settings of the members, a file of properties, YAML or JSON: what becomes of each. With "
-        "--to-protocol the printed commands have its values.",
+        help="The settings of the members, a file of properties, YAML or JSON, a manifest, or a folder of them: what "
+        "becomes of each. For several, several times: later ones win, and application-PROFILE is a profile. With "
+        "--to-protocol the printed commands have the values.",
     ),
     click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest release of the brokers."),
     click.option(
@@ -66,7 +68,7 @@ class ProtocolOptions:
     """Their values."""
 
     to_protocol: str | None
-    settings_file: Path | None
+    settings_files: tuple[Path, ...]
     broker_release: str | None
     group_name: str | None
     client: str | None

@@ -6,6 +6,7 @@ wrapped, and a fact that ``-v`` has in full is cut.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -175,7 +176,10 @@ def _with_reason(judged: JudgedHazard, label: str, reason: str, view: DisplayOpt
 def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str]) -> Iterator[str]:
     if view.verbose:
         for judged_hazard in unknown:
-            yield from _with_reason(judged_hazard, "decided by", "; ".join(judged_hazard.concern.decided_by), view)
+            concern = judged_hazard.concern
+            yield from _with_reason(
+                judged_hazard, "decided by", "; ".join((*concern.evidence, *concern.decided_by)), view
+            )
         return
     room = view.room_beside(others)
     fit = len(unknown) if room is None or len(unknown) <= room else max(room - 1, 1)
@@ -191,11 +195,11 @@ def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others
 
 def _options(judged: JudgedHazard) -> list[str]:
     """Return the options that would decide a hazard."""
-    texts = (text for text in judged.concern.decided_by if text.startswith("--"))
-    return list(dict.fromkeys(_WITH_LIBRARIES if _WITH_LIBRARIES in text else text.partition(" ")[0] for text in texts))
+    found = (_OPTION.search(text) for text in judged.concern.decided_by)
+    return list(dict.fromkeys(match[0] for match in found if match))
 
 
-_WITH_LIBRARIES: Final = "--app with your libraries"
+_OPTION: Final = re.compile(r"--(?:app with your libraries|app|config|topology|group)")
 
 
 def _asked_for(unknown: Iterable[JudgedHazard]) -> str:

@@ -62,7 +62,9 @@ def test_the_same_as_json_and_as_a_runbook(run):
 
     assert "unsafe" == found["verdict"]
     assert (False, 0) == (found["configuration"]["framework"], found["configuration"]["left_out"])
-    assert {"key", "config", "status", "text", "line", "conditions"} == set(found["configuration"]["settings"][0])
+    assert {"key", "config", "status", "text", "line", "file", "conditions"} == set(
+        found["configuration"]["settings"][0]
+    )
     assert "refused" == found["configuration"]["settings"][0]["status"]
     assert found["notes"][0].startswith("members of 4.3.1 do not start")
     assert "## Configuration" in markdown

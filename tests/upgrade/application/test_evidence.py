@@ -35,7 +35,7 @@ def facts(tmp_path, entries, origin="2.8", target="4.3"):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("kafka:\n  streams:\n    default:\n      processing.guarantee: exactly_once", 4),
+        ("orders:\n  streams:\n    default:\n      processing.guarantee: exactly_once", 4),
         ("spring.kafka.client-id: a\nbilling:\n  processing-guarantee: exactly_once", 3),
     ],
 )

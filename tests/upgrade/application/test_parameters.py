@@ -3,7 +3,8 @@
 import pytest
 
 from upgrade.application.parameters import PlanParameters, plan_parameters
-from upgrade.application.setting_files import Entry, Settings, kafka_settings
+from upgrade.application.setting_files import Settings, kafka_settings
+from upgrade.application.setting_forms import Entry
 from upgrade.releases import release_named
 
 

@@ -17,7 +17,8 @@ from upgrade.application.code import JAVA, code_of, is_public
 from upgrade.application.configuration import configuration_of
 from upgrade.application.linkage import check_references
 from upgrade.application.pinned import mixed_artifacts
-from upgrade.application.setting_files import Entry, kafka_settings
+from upgrade.application.setting_files import kafka_settings
+from upgrade.application.setting_forms import Entry
 from upgrade.application.settings import Effect, judge_settings
 from upgrade.releases import RELEASES
 

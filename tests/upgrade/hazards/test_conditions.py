@@ -11,6 +11,7 @@ from upgrade.hazards import (
     Application,
     ApplicationTopology,
     CodeFacts,
+    CodeSettings,
     Concern,
     GroupFacts,
     Lacking,
@@ -62,19 +63,21 @@ class Known(Condition):
     def __init__(self, answer, name="it"):
         self.answer, self.name = answer, name
 
-    def concern(self, _application):
+    def look(self, _application):
         unknown = self.answer is UNKNOWN
         return Concern(self.answer, *((), (self.name,)) if unknown else ((self.name,),))
 
 
 def settings(**values):
+    """Return an application whose classes, which are read, set nothing."""
     lines = enumerate(values.items(), start=1)
     found = {key.replace("_", "."): Setting(value, f"app.properties line {line}") for line, (key, value) in lines}
-    return Application(settings=SettingFacts("app.properties", found))
+    return evolve(code(), settings=SettingFacts("app.properties", found))
 
 
 def code(**facts):
-    return Application(code=CodeFacts("app.jar", **{"has_libraries": True, **facts}))
+    known = {"has_libraries": True, "has_own_classes": True, "settings": CodeSettings()}
+    return Application(code=CodeFacts("app.jar", **known | facts))
 
 
 def topology(text):
@@ -130,7 +133,13 @@ def test_what_is_unknown_names_all_that_would_decide_it_once():
 
     assert ("a", "c") == found.decided_by
     assert () == found.evidence
-    assert {"concerns": "unknown", "because": [], "decided_by": ["a", "c"]} == found.as_json()
+    assert {
+        "concerns": "unknown",
+        "because": [],
+        "decided_by": ["a", "c"],
+        "read": [],
+        "contradicted_by": [],
+    } == found.as_json()
     assert ("a", "c") == Known(UNKNOWN, "a").or_else(Known(UNKNOWN, "c")).concern(NOBODY).decided_by
 
 
@@ -158,7 +167,7 @@ def test_some_conditions_need_no_file():
             "x",
             (NO, "app.properties line 1 does not set a in capitals"),
         ),
-        (Sets("b"), "1", (NO, "app.properties does not set b")),
+        (Sets("b"), "1", (NO, "b is not set in app.properties")),
         (number_setting("a", (5).__lt__, "above 5"), "6", (YES, "app.properties line 1 sets a above 5")),
         (number_setting("a", (5).__lt__, "above 5"), "many", (NO, "app.properties line 1 does not set a above 5")),
     ],
@@ -189,14 +198,14 @@ def test_a_key_of_a_client_has_several_names():
 def test_without_a_file_a_setting_is_unknown_unless_a_wrapper_sets_it():
     wrapped = Application(wrapped={"a": Setting("1", "spring-kafka 2.6.5")})
 
-    assert Concern(UNKNOWN, decided_by=("--config (a)",)) == Sets("a").concern(NOBODY)
+    assert ("--config (a)",) == Sets("a").concern(NOBODY).decided_by
     assert "spring-kafka 2.6.5 sets a" == Sets("a").concern(wrapped).evidence[0]
 
 
 def test_keys_that_a_file_does_not_set_are_one_text():
     found = (Sets("a") | Known(NO, "it") | Sets("b") | Sets("c")).concern(settings())
 
-    assert ("app.properties does not set a or b or c", "it") == found.evidence
+    assert ("a or b or c is not set in app.properties", "it") == found.evidence
 
 
 def test_a_file_wins_over_a_wrapper():
@@ -227,7 +236,8 @@ def test_what_only_a_library_uses_does_not_show_that_the_application_asks_for_it
 def test_what_nothing_refers_to_is_not_used_if_the_libraries_were_seen():
     condition = Uses("suppress", "KTable#suppress")
 
-    assert Concern(NO, ("nothing in app.jar refers to KTable#suppress",)) == condition.concern(code())
+    proven = Concern(NO, ("nothing in app.jar refers to KTable#suppress",), read=("app.jar as class files",))
+    assert proven == condition.concern(code())
     assert "--app with your libraries" in condition.concern(code(has_libraries=False)).decided_by[0]
     assert ("--app (KTable#suppress)",) == condition.concern(NOBODY).decided_by
 
@@ -452,7 +462,7 @@ def test_code_shows_stores_only_if_they_are_certain():
 
 def test_threads_are_set_or_added():
     assert YES is answer(SEVERAL_THREADS, settings(num_stream_threads="4"))
-    assert UNKNOWN is answer(SEVERAL_THREADS, settings(num_stream_threads="1"))
+    assert UNKNOWN is answer(SEVERAL_THREADS, Application(settings=settings(num_stream_threads="1").settings))
     assert NO is answer(SEVERAL_THREADS, Application(settings=settings().settings, code=code().code))
 
 
@@ -493,7 +503,7 @@ def test_most_rows_are_decided_by_files():
     ("name", "application", "expected"),
     [
         ("optimization-needs-build", settings(topology_optimization="none"), NO),
-        ("optimization-needs-build", settings(topology_optimization="all"), UNKNOWN),
+        ("optimization-needs-build", settings(topology_optimization="all"), NO),
         ("optimization-needs-build", Application(
             settings=settings(topology_optimization="all").settings,
             code=code(shown={"build-without-properties": ("A",)}).code), YES),
@@ -530,7 +540,8 @@ def test_most_rows_are_decided_by_files():
         ("streams-members-leave", settings(group_protocol="streams", group_instance_id="a"), NO),
         ("tls-1.0", settings(security_protocol="SSL", ssl_enabled_protocols="TLSv1"), NO),
         ("kafka-8204", Application(
-            settings=settings(statestore_cache_max_bytes="0").settings, topology=STATEFUL.topology), NO),
+            settings=settings(statestore_cache_max_bytes="0").settings, topology=STATEFUL.topology), UNKNOWN),
+        ("kafka-8204", evolve(settings(statestore_cache_max_bytes="0"), topology=STATEFUL.topology), NO),
         ("session-timeout-45-s", settings(consumer_session_timeout_ms="1"), NO),
     ],
 )  # fmt: skip

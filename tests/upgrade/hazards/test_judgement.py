@@ -85,7 +85,7 @@ def test_code_alone_decides_joins_and_repartitioned_tables():
     found = judge_features([code(shown={"repartitioned-tables": ("your class A refers to KTable#groupBy",)})]).facts
 
     assert {TopologyFeature.REPARTITIONED_TABLES} == found.present
-    assert {TopologyFeature.FOREIGN_KEY_JOINS} == found.absent
+    assert {TopologyFeature.FOREIGN_KEY_JOINS, TopologyFeature.SECOND_THREAD} == found.absent
 
 
 def test_an_application_without_any_part_is_unknown():

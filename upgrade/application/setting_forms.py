@@ -1,0 +1,292 @@
+"""The forms of files in which settings are written, as entries: properties, JSON, YAML, TOML, Dockerfiles and others.
+
+No error has a value: it may be a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from bisect import bisect
+from collections.abc import Callable, Iterator
+from html import unescape
+from itertools import accumulate, pairwise, repeat
+from typing import Any, Final, NoReturn
+
+from attrs import evolve, field, frozen
+
+from upgrade.errors import UpgradeError
+from upgrade.hazards import UNKNOWN_VALUE
+from upgrade.input_values import parse_property_lines, require_shallow
+
+_SPRING_DOCUMENT: Final = re.compile(r"[#!]---[ \t\f]*")
+"""The line between two documents of a properties file: Spring Boot 2.4 and later."""
+_MAX_DEPTH: Final = 50
+_MAX_VALUES: Final = 100_000
+"""Values, names and lists in a document: aliases of YAML may stand for any number of them."""
+MAX_YAML_BYTES: Final = 1 << 20
+"""PyYAML reads some 600 kB in a second."""
+_JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"(?P<is_key>\s*+:)?', re.DOTALL)
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+"""A variable in a list, as in compose files."""
+_INSTRUCTION: Final = re.compile(r"\s*(ENV|CMD|ENTRYPOINT)\s+(.*)", re.IGNORECASE | re.DOTALL)
+_VARIABLES: Final = re.compile(r"""([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
+_XML_ENTRY: Final = re.compile(r"""<entry\s+key\s*=\s*(["'])(.*?)\1\s*>(.*?)</entry>""", re.DOTALL)
+
+
+@frozen
+class Entry:
+    """A key of a file."""
+
+    key: str
+    value: str | None = field(repr=False)
+    """None: null."""
+    line: int
+    document: int = 0
+    """The place of its document in a file of several."""
+    conditions: tuple[str, ...] = ()
+    """When it is read: ``profile prod``; none: always."""
+    file: str = ""
+    """Empty: the only one."""
+    is_name: bool = False
+    """Whether a parser of documents says that the key is one: a line of properties that has gone wrong may be a
+    password."""
+    is_variable: bool = False
+    """Whether it is from the environment or a command line, which a framework reads and Kafka does not."""
+
+
+def parse_properties_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of Java properties; Spring Boot divides a file into documents by comments."""
+    ends = [number for number, line in enumerate(_LINE_END.split(text), 1) if _SPRING_DOCUMENT.fullmatch(line)]
+    for line, key, value in parse_property_lines(text):
+        yield Entry(key, value, line, bisect(ends, line))
+
+
+Object = tuple[tuple[str, int, Any], ...]
+"""Names, their lines, and values: an ``Object``, a list, a text, or None."""
+
+
+def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 1, depth: int = 0) -> Iterator[Entry]:
+    """Yield the entries of a document: nested names with dots, lists with commas, or with numbers if they have objects.
+
+    Raises:
+        UpgradeError: It is not an object, or is nested too deeply.
+
+    >>> [(each.key, each.value) for each in flatten((("a", 1, (("b", 2, ["1", "2"]),)), ("c.d", 3, "true")))]
+    [('a.b', '1,2'), ('c.d', 'true')]
+    """
+    if depth > _MAX_DEPTH:
+        raise UpgradeError(f"expected at most {_MAX_DEPTH} levels of settings, got more")
+    if isinstance(value, tuple):
+        for name, at, part in value:
+            joint = "." if path and not name.startswith("[") else ""
+            yield from flatten(part, f"{path}{joint}{name}", at, depth + 1)
+    elif not path:
+        raise UpgradeError(f"expected an object of settings, got {'a list' if isinstance(value, list) else 'a value'}")
+    elif isinstance(value, list):
+        if all(isinstance(item, str) for item in value):
+            variables = [_ASSIGNMENT.fullmatch(item) for item in value]
+            if value and all(variables):
+                yield from (Entry(f"{path}.{match[1]}", match[2], line, is_name=True) for match in variables if match)
+            else:
+                yield Entry(path, ",".join(value), line, is_name=True)
+            return
+        for place, item in enumerate(value):
+            name, named = _named_value(item)
+            yield from flatten(named, f"{path}.{name}" if name else f"{path}[{place}]", line, depth + 1)
+    else:
+        yield Entry(path, value, line, is_name=True)
+
+
+def _named_value(value: Object | list[Any] | str | None) -> tuple[str, Object | list[Any] | str | None]:
+    """Return name and value of an object such as Kubernetes' ``{name: ACKS, value: all}``; else no name."""
+    if isinstance(value, tuple):
+        fields = {name: part for name, _, part in value}
+        if fields.keys() in ({"name", "value"}, {"name", "valueFrom"}) and isinstance(fields["name"], str):
+            return fields["name"], fields.get("value", UNKNOWN_VALUE)
+    return "", value
+
+
+def parse_json_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of a JSON document; its numbers stay as they are written."""
+    try:
+        require_shallow(text)
+        parsed = json.loads(
+            text, object_pairs_hook=tuple, parse_int=str, parse_float=str, parse_constant=_refuse_constant
+        )
+        document = _with_lines(parsed, iter(_key_lines(text)))
+    except json.JSONDecodeError as error:
+        raise UpgradeError(f"expected JSON ({error.msg}) at line {error.lineno} column {error.colno}") from None
+    yield from flatten(document)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise UpgradeError(f"expected JSON, got {name}, which is no number of JSON")
+
+
+def _key_lines(text: str) -> list[int]:
+    """List the line of each name in a JSON document, in the order of the text."""
+    starts = [match.start() for match in _JSON_STRING.finditer(text) if match["is_key"]]
+    return list(accumulate((text.count("\n", *pair) for pair in pairwise([0, *starts])), initial=1))[1:]
+
+
+def _with_lines(value: Any, lines: Iterator[int]) -> Any:
+    if isinstance(value, tuple):
+        return tuple((name, next(lines), _with_lines(part, lines)) for name, part in value)
+    if isinstance(value, list):
+        return [_with_lines(part, lines) for part in value]
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def parse_yaml_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of the documents of a YAML file."""
+    if len(text) > MAX_YAML_BYTES:
+        raise UpgradeError(f"expected at most {MAX_YAML_BYTES:,} characters of YAML, got more")
+    try:
+        import yaml
+    except ImportError:
+        raise UpgradeError("YAML needs PyYAML: pip install 'streams-assignor[yaml]'") from None
+    visits = repeat(None, _MAX_VALUES)
+    try:
+        for place, node in enumerate(yaml.compose_all(text, yaml.SafeLoader)):
+            document = _yaml_value(node, visits)
+            if document not in (None, ""):  # an empty document
+                yield from (evolve(entry, document=place) for entry in flatten(document))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""
+        what = str(error.problem or "").partition("'")[0].strip()  # what is quoted is from the file
+        raise UpgradeError(f"expected YAML ({what}){where}") from None
+    except yaml.YAMLError:
+        raise UpgradeError("expected YAML, got characters that it does not allow") from None
+    except RecursionError:
+        raise UpgradeError("expected YAML, got values that are nested too deeply") from None
+
+
+def _yaml_value(node: Any, visits: Iterator[None]) -> Any:
+    """Return a node as a value of ``flatten``; a node that an alias names is returned each time."""
+    if next(visits, visits) is visits:
+        raise UpgradeError(f"expected at most {_MAX_VALUES:,} values in YAML, got more: are there aliases in a circle?")
+    if node.id == "sequence":
+        return [_yaml_value(item, visits) for item in node.value]
+    if node.id == "scalar":
+        return _yaml_scalar(node.tag, node.value)
+    merged: list[tuple[str, int, Any]] = []
+    own: list[tuple[str, int, Any]] = []
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if key.id != "scalar":
+            raise UpgradeError(f"expected a name in line {line} of YAML, got a list or an object")
+        if key.tag.endswith(":merge"):
+            for mapping in value.value if value.id == "sequence" else [value]:
+                if mapping.id != "mapping":
+                    raise UpgradeError(f"expected an object to merge in line {line} of YAML, got a value or a list")
+                merged += _yaml_value(mapping, visits)
+        else:
+            own.append((key.value, line, _yaml_value(value, visits)))
+    names = {name for name, _, _ in own}
+    return (*(item for item in merged if item[0] not in names), *own)
+
+
+def _yaml_scalar(tag: str, text: str) -> str | None:
+    """Return the text that a Java program gets of a value of YAML 1.1; a tag of one's own stands for an unknown value.
+
+    >>> [_yaml_scalar(f"{_YAML_TAG}{name}", text) for name, text in (("bool", "Yes"), ("int", "0x10"), ("null", "~"))]
+    ['true', '16', None]
+    """
+    kind = tag.removeprefix(_YAML_TAG)
+    if kind == tag and tag != "!":
+        return UNKNOWN_VALUE
+    if kind == "bool":
+        return str(text.lower() in {"true", "yes", "on"}).lower()
+    if kind == "int" and (match := _OTHER_BASE.fullmatch(text.replace("_", ""))):
+        return f"{match['sign']}{int(match[match.lastgroup or 0], _BASES[match.lastgroup or ''])}"
+    return None if kind == "null" else text
+
+
+_YAML_TAG: Final = "tag:yaml.org,2002:"
+_OTHER_BASE: Final = re.compile(r"(?P<sign>[+-]?)0(?:x(?P<x>[0-9A-Fa-f]{1,30})|b(?P<b>[01]{1,90})|(?P<o>[0-7]{1,40}))")
+_BASES: Final = {"x": 16, "b": 2, "o": 8}
+
+
+def parse_toml_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of a TOML document, without lines."""
+    try:
+        yield from flatten(_toml_value(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError:
+        raise UpgradeError("expected TOML") from None
+
+
+def _toml_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((name, 0, _toml_value(part)) for name, part in value.items())
+    if isinstance(value, list):
+        return [_toml_value(part) for part in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parse_xml_file(text: str) -> Iterator[Entry]:
+    """Yield the entries of Java's properties as XML. Java: ``Properties.loadFromXML``."""
+    for match in _XML_ENTRY.finditer(text):
+        yield Entry(unescape(match[2]), unescape(match[3]), text.count("\n", 0, match.start()) + 1, is_name=True)
+
+
+def parse_dockerfile(text: str) -> Iterator[Entry]:
+    """Yield the variables and the command line of a Dockerfile."""
+    lines = enumerate(text.splitlines(), 1)
+    for number, line in lines:
+        whole = line
+        while whole.rstrip().endswith("\\") and (following := next(lines, None)):
+            whole = f"{whole.rstrip()[:-1]} {following[1]}"
+        if not (match := _INSTRUCTION.fullmatch(whole)):
+            continue
+        name, rest = match[1].upper(), match[2].strip()
+        if name != "ENV":
+            yield Entry(name, rest, number, is_name=True)
+        elif variables := _VARIABLES.findall(rest):
+            yield from (Entry(key, value.strip("\"'"), number, is_name=True) for key, value in variables)
+        else:
+            name, _, value = rest.partition(" ")
+            yield Entry(name, value.strip(), number, is_name=True)
+
+
+def _parse_nothing(_text: str) -> Iterator[Entry]:
+    """Yield no entry: the form is not read, so that any key may be set in it."""
+    return iter(())
+
+
+@frozen
+class Form:
+    """A form of files."""
+
+    words: str
+    pattern: str
+    """What the name of the file, in lower case, or its suffix matches."""
+    parse: Callable[[str], Iterator[Entry]]
+    is_utf_8: bool = True
+
+
+PROPERTIES: Final = Form("properties", r".*", parse_properties_file, is_utf_8=False)
+_XML: Final = Form("XML", r".*\.xml", parse_xml_file)
+_FORMS: Final = (
+    Form("JSON", r".*\.json", parse_json_file),
+    Form("YAML", r".*\.ya?ml", parse_yaml_file),
+    Form("TOML", r".*\.toml", parse_toml_file),
+    Form("HOCON", r".*\.(conf|hocon)", _parse_nothing),
+    _XML,
+    Form("a Dockerfile", r"(docker|container)file.*|.*\.(docker|container)file", parse_dockerfile),
+    PROPERTIES,
+)
+
+
+def form_of(name: str, text: str = "") -> Form:
+    """Return the form of a file by its name, or by the beginning of its text.
+
+    >>> [form_of(name).words for name in ("application.yml", "Dockerfile", "streams.properties")]
+    ['YAML', 'a Dockerfile', 'properties']
+    """
+    base = name.replace("\\", "/").rpartition("/")[2].lower()
+    form = next(form for form in _FORMS if re.fullmatch(form.pattern, base, re.DOTALL))
+    return _XML if form is PROPERTIES and text.lstrip().startswith("<") else form

@@ -1,0 +1,130 @@
+"""The witnesses of an answer: what was read of an application, and what could still contradict a "no".
+
+A "no" is only possible where no row of ``CONTRADICTIONS`` is open. All conditions ask this one table.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from attrs import field, frozen
+
+from upgrade.hazards._application import Application, CodeSettings, SettingFacts
+
+ENVIRONMENT: Final = "environment"
+COMMAND_LINE: Final = "command line"
+FOLDER: Final = "folder"
+_FRAMEWORKS: Final = frozenset({"spring-boot", "quarkus-core", "micronaut-core"})
+"""Libraries that read profiles, the environment and the command line by themselves."""
+
+
+class Subject(enum.Enum):
+    """What an answer is about."""
+
+    SETTINGS = "settings"
+    """The value of a key, or whether it is set."""
+    CODE = "code"
+    """What class files refer to."""
+
+
+@frozen
+class Contradiction:
+    """Something that could still contradict a "no"."""
+
+    name: str
+    subject: Subject
+    open_in: Callable[[Application], Iterator[str]] = field(eq=False)
+    """Yields in words what could, with the option that would show it; nothing if it cannot."""
+
+
+def contradictions(application: Application, subject: Subject) -> tuple[str, ...]:
+    """Return what could still contradict a "no" about an application, in words."""
+    rows = (row for row in CONTRADICTIONS if row.subject is subject)
+    return tuple(dict.fromkeys(text for row in rows for text in row.open_in(application)))
+
+
+def witnesses(application: Application, subject: Subject) -> tuple[str, ...]:
+    """Return what was read of an application, and how."""
+    if subject is Subject.SETTINGS and application.settings:
+        return application.settings.read or (application.settings.source,)
+    return (f"{application.code.source} as class files",) if application.code else ()
+
+
+def _settings(application: Application) -> SettingFacts:
+    return application.settings or SettingFacts("", {})
+
+
+def _settings_in_code(application: Application) -> CodeSettings | None:
+    code = application.code
+    return code.settings if code and code.has_own_classes else None
+
+
+def _has_framework(application: Application) -> bool:
+    return _settings(application).is_of_framework or not _FRAMEWORKS.isdisjoint(application.all_libraries)
+
+
+def _files_that_were_not_read(application: Application) -> Iterator[str]:
+    yield from _settings(application).elsewhere
+
+
+def _code_could_set(application: Application) -> Iterator[str]:
+    made = _settings_in_code(application)
+    if application.code is None or not application.code.has_own_classes:
+        yield "your code could set it (--app)"
+    elif made is None:
+        yield f"your code could set it: no settings were looked for in {application.code.source}"
+    else:
+        yield from (f"your code could set it: {reason}" for reason in made.not_followed)
+        yield from (f"your code could set it: {part} was not read" for part in application.code.unread)
+
+
+def _files_that_code_loads(application: Application) -> Iterator[str]:
+    """Yield the files that own classes load and that are not given; as many as they load may have any names."""
+    made, settings = _settings_in_code(application), application.settings
+    given = len(settings.read) if settings else 0
+    if made and len(made.loads) > given:
+        for loaded in made.loads if not given else made.loads[given:]:
+            yield f"{loaded.where} loads {loaded.name or 'a file'} (--config)"
+
+
+def _no_settings(application: Application) -> Iterator[str]:
+    if application.settings is None and (_settings_in_code(application) is None or _has_framework(application)):
+        yield "a file of settings could set it (--config)"
+
+
+def _profiles(application: Application) -> Iterator[str]:
+    if _has_framework(application) and FOLDER not in _settings(application).shows:
+        yield "another profile or file could set it (--config with their folder)"
+
+
+def _environment(application: Application) -> Iterator[str]:
+    if _has_framework(application):
+        missing = {ENVIRONMENT, COMMAND_LINE} - _settings(application).shows
+        if missing:
+            yield f"the {' or the '.join(sorted(missing, reverse=True))} could set it (--config with the manifest)"
+
+
+def _no_code(application: Application) -> Iterator[str]:
+    code = application.code
+    if code and not code.has_own_classes:
+        yield f"--app with your classes, which {code.source} does not have"
+
+
+def _parts_that_were_not_read(application: Application) -> Iterator[str]:
+    for part in application.code.unread if application.code else ():
+        yield f"{part} was not read"
+
+
+CONTRADICTIONS: Final = (
+    Contradiction("unread-files", Subject.SETTINGS, _files_that_were_not_read),
+    Contradiction("code", Subject.SETTINGS, _code_could_set),
+    Contradiction("loaded-files", Subject.SETTINGS, _files_that_code_loads),
+    Contradiction("files", Subject.SETTINGS, _no_settings),
+    Contradiction("profiles", Subject.SETTINGS, _profiles),
+    Contradiction("environment", Subject.SETTINGS, _environment),
+    Contradiction("own-classes", Subject.CODE, _no_code),
+    Contradiction("unread-parts", Subject.CODE, _parts_that_were_not_read),
+)
+"""Everything that could: one table for all hazards."""
