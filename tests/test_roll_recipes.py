@@ -39,7 +39,7 @@ def test_the_command_line_of_a_recipe_has_todays_options_placeholders_and_files(
     words = CommandTemplate.parse(parameters["restart"]).words
 
     assert {"{instance}", "{release}", "{upgrade_from}"} == set(re.findall(r"\{\w+\}", " ".join(words)))
-    CommandTemplate(words).check(list(read_instances(parameters["instances_file"]).shown))
+    CommandTemplate(words).check("instance", list(read_instances(parameters["instances_file"]).shown))
     assert all(Path(word).exists() for word in words if "/" in word and not word.startswith("/"))
 
 

@@ -20,6 +20,17 @@ _SECRET_NAMES: Final = re.compile(rf"(?i){_WORD}|jaas|(?:^|_)pass(?:$|_)")
 """Names of variables of the environment whose values are hidden wherever they are printed. ``PWD`` is a folder."""
 _NO_SECRETS: Final = frozenset({"PWD", "OLDPWD"})
 _VALUE: Final = r"""(?P<value>\\+"(?:(?!\\+").)*\\+"|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:bearer|basic)\s+\S+|\S+)"""
+_TOKENS: Final = (
+    *(r"(?:AKIA|ASIA)[A-Z0-9]{16}", r"AIza[\w-]{35}", r"ya29\.[\w-]{20,}"),  # AWS, Google
+    *(r"gh[pousr]_[A-Za-z0-9]{30,}", r"github_pat_\w{30,}", r"gl[a-z]{1,6}-[\w.-]{20,}"),  # GitHub, GitLab
+    *(r"xox[a-z]-[\w-]{10,}", r"xapp-[\w-]{10,}", r"hooks\.slack\.com/services/\S+"),
+    *(r"[srp]k_(?:live|test)_\w{16,}", r"sk-[\w-]{20,}", r"whsec_[\w+/=]{20,}"),  # Stripe, OpenAI, Anthropic
+    *(r"npm_[A-Za-z0-9]{30,}", r"pypi-[\w-]{20,}", r"rubygems_[0-9a-f]{40,}", r"dckr_[a-z]{3}_[\w-]{20,}"),
+    *(r"hv[sbr]\.[\w-]{20,}", r"[\w-]{14}\.atlasv1\.[\w-]{20,}", r"gls?[ac]_[\w+/=]{20,}"),  # Vault, Terraform, Grafana
+    *(r"do[opr]_v1_[0-9a-f]{30,}", r"dapi[0-9a-f]{32}", r"hf_[A-Za-z0-9]{30,}", r"SG\.[\w-]{16,}\.[\w-]{16,}"),
+    *(r"AGE-SECRET-KEY-1[A-Z0-9]{20,}", r"shp[a-z]{2}_[0-9a-fA-F]{32}", r"SK[0-9a-f]{32}"),
+)
+"""Tokens that are known by their form."""
 _TEXTS: Final = tuple(
     re.compile(rf"(?is){pattern}")
     for pattern in (
@@ -34,7 +45,8 @@ _TEXTS: Final = tuple(
         rf"""(?P<before><[\w.:-]*{_WORD}[\w.:-]*>)(?P<value>[^<]*)""",
         r"""(?P<before>\bbearer[ \t]+)(?P<value>[\w.~+/=-]{16,})""",
         r"""(?P<before>)(?P<value>\beyJ[\w-]{10,}\.[\w-]+\.[\w-]*)""",  # a JSON web token
-        r"""(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY-----)(?P<value>.*?)(?=-----END|\Z)""",
+        r"""(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)(?P<value>.*?)(?=-----END|\Z)""",
+        rf"""(?-i:(?P<before>)(?P<value>(?<![A-Za-z0-9])(?:{"|".join(_TOKENS)})))""",
     )
 )
 _IN_URI: Final = re.compile(r"://[^\s/?#@:]*:([^\s@/]+)@")

@@ -28,7 +28,7 @@ from assignor.cli.params import (
 )
 from assignor.cli.roll._answers import RollAnswers, by_option
 from assignor.cli.roll._brokers import brokers_subject, finalize_command, refuse_group_options
-from assignor.cli.roll._commands import CommandTemplate
+from assignor.cli.roll._commands import CommandTemplate, check_values
 from assignor.cli.roll._driver import Interrupts, LastingView, RollSettings, RollView, drive
 from assignor.cli.roll._group import group_subject
 from assignor.cli.roll._instances import names_of, read_instances
@@ -287,11 +287,11 @@ def _roll(
         planned = None if exists else subject.plan(view)
         if not exists and planned is None:
             return 0
-        for template in (*commands.values(), *filter(None, [options.probe()])):
-            template.check(planned.names if planned else ())
+        templates = (*commands.values(), *filter(None, [options.probe()]))
         interrupts = Interrupts()
         view = LastingView(view, partial(_closed, interrupts))
         with open_journal(options.journal) as journal, report_file(options.report_path) as report, interrupts.caught():
+            check_values(templates, planned or replay(journal.records, str(journal.path)).plan)
             try:
                 options, state = _state(options, journal, planned, verbs, view, subject)
                 state = drive(

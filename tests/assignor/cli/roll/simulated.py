@@ -75,6 +75,6 @@ class SimulatedCluster:
     def roll(self, *arguments, to="4.3.1", command=None, forecast=False, **given):
         given_words = [*map(str, arguments)]
         words = self.words(command, to) + ([] if forecast else ["--no-forecast"])
-        for option in {"--journal", "--report", "--from"}.intersection(given_words):
+        for option in {"--journal", "--report", "--from", "--soak"}.intersection(given_words):
             del words[(place := words.index(option)) : place + 2]
         return CliRunner().invoke(roll, [*words, *given_words], **given)

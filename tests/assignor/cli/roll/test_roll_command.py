@@ -295,10 +295,11 @@ def test_a_line_that_was_not_written_completely_is_dropped_and_said(cluster):
         (["--stop", "x"], FIRST),
         ([], FIRST),
         (["--restart", "x {host}"], "unknown placeholder {host}"),
+        (["--restart", "x ${instance}"], "unknown placeholder ${instance}"),
         (["--restart", "x 'y"], "expected a command, got"),
         (["--restart", " "], "expected a command, got nothing"),
         (["--restart", "x", "--ready", "x {host}"], "unknown placeholder {host}"),
-        (["--restart", "x", "--to", "99"], "unknown release '99'"),
+        (["--restart", "x", "--from", "99"], "unknown release '99'"),
     ],
 )
 def test_what_does_not_fit_together_is_wrong_usage(cluster, arguments, message):
@@ -517,6 +518,18 @@ def test_a_name_that_a_program_could_read_as_more_is_refused(cluster):
 
     assert (1, []) == (done.exit_code, cluster.lines)
     assert "for {instance}, got 'A;rm'" in done.output
+
+
+@pytest.mark.parametrize("name", ["A;touch${IFS}x", "--delete=all"])
+def test_names_of_a_journal_are_checked_as_those_of_a_new_plan(cluster, name):
+    """The command of the first call had no name in its words, or the file was changed."""
+    names = cluster.folder / "instances"
+    names.write_text(f"{name} A\nB\nC\n")
+    first = cluster.roll("--yes", "--instances", names, command="false")
+    again = cluster.roll("--instances", names, "--answer", "again")
+
+    assert (3, 1, []) == (first.exit_code, again.exit_code, cluster.lines)
+    assert f"for {{instance}}, got '{name}'" in again.output
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,30 @@ PRINTED = {
 }
 
 
+OF_KNOWN_FORMS = [
+    *("AKIA" + "Q8" * 8, "ASIA" + "Q8" * 8, "AIza" + "Zq8" * 11 + "Zq", "ya29." + "Zq8_" * 8),
+    *("ghp_" + "Zq8" * 12, "ghs_" + "Zq8" * 12, "github_pat_" + "Zq8" * 12, "glpat-" + "Zq8" * 7),
+    *("xoxb-" + "Zq8-" * 5, "https://hooks.slack.com/services/T0/Zq8", "sk_live_" + "Zq8" * 8, "sk-proj-" + "Zq8" * 8),
+    *("npm_" + "Zq8" * 12, "pypi-" + "Zq8" * 8, "hvs." + "Zq8" * 8, "dckr_pat_" + "Zq8" * 8, "dapi" + "0a" * 16),
+    *("hf_" + "Zq8" * 11, "SG." + "Zq8" * 7 + "." + "Zq8" * 7, "AGE-SECRET-KEY-1" + "Q8" * 20, "dop_v1_" + "0a" * 32),
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nZq8\n-----END PGP PRIVATE KEY BLOCK-----",
+]
+
+
+@pytest.mark.parametrize("token", OF_KNOWN_FORMS)
+@pytest.mark.parametrize("around", ["{}", "the key is {}, ok", '["{}"]', "x={};y"])
+def test_a_token_of_a_known_form_is_hidden_without_a_name(token, around):
+    hidden = without_secrets(around.format(token))
+
+    assert "[hidden]" in hidden
+    assert not any(part in hidden for part in ("Zq8", "Q8Q8", "0a0a")), hidden
+
+
+@pytest.mark.parametrize("text", ["pod-1 has restarted", "task-12 sk-1", "sha256:0a0a0a", "glob-x", "npm_config_x"])
+def test_a_word_that_only_begins_like_a_token_stays(text):
+    assert text == without_secrets(text)
+
+
 @pytest.mark.parametrize("name", PRINTED)
 def test_what_is_probably_a_secret_is_hidden(monkeypatch, name):
     monkeypatch.setenv("DEPLOY_TOKEN", SECRET if name.startswith("the environment") else "x")
