@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -58,16 +59,16 @@ def resolve_member(code: Code, owner: str, member: MemberId) -> Resolution:
 
 def supertypes(code: Code, name: str) -> Iterator[str]:
     """Yield a class, its superclasses, then its interfaces, each once; an interface has the methods of Object too."""
-    chain, interfaces, current = list[str](), list[str](), name
+    chain, interfaces, current = dict[str, None](), deque[str](), name
     while current and current not in chain:
-        chain.append(current)
+        chain[current] = None
         kafka_class = code.get(current)
         interfaces += kafka_class.interfaces if kafka_class else ()
         current = kafka_class.superclass if kafka_class else ""
     yield from chain
     seen = {*chain}
     while interfaces:
-        interface = interfaces.pop(0)
+        interface = interfaces.popleft()
         if interface not in seen:
             seen.add(interface)
             yield interface

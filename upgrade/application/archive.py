@@ -19,8 +19,9 @@ from attrs import evolve, field, frozen
 from upgrade.application._containers import Container, open_container, open_folder
 from upgrade.application._entry import Entry, Unreadable, file_entry
 from upgrade.application._ownership import SCRIPT, Jar, Ownership, root_of
+from upgrade.application._relocation import Copy, Relocation, find_copies
 from upgrade.application.class_file import ClassFile, ClassHeader, InvalidClass, read_class, read_header
-from upgrade.application.code import classes_of_any_release
+from upgrade.application.code import classes_of_any_release, release_of_classes
 from upgrade.application.libraries import (
     MANIFEST,
     POM,
@@ -64,11 +65,6 @@ _SCALA_PROPERTIES: Final = "library.properties"
 """Scala's library has its version there."""
 _DESCRIPTIONS: Final = ("META-INF/", "kafka/")
 """Where a jar says what it is."""
-_COPIES: Final = {
-    "kafka-clients": ("common/TopicPartition", "clients/CommonClientConfigs"),
-    "kafka-streams": ("streams/StreamsBuilder", "streams/Topology"),
-}
-"""Classes by which a copy of Kafka under another package is found."""
 _APPLICATION_FOLDER: Final = "app"
 """Quarkus has the classes of the application there, and its libraries in other folders."""
 _MAX_SCRIPT_BYTES: Final = 1 << 16
@@ -90,6 +86,18 @@ class KafkaArtifact:
     version: str
     entries: tuple[Entry, ...] = field(default=(), repr=False, eq=False)
     """Empty if a shaded jar bundles it."""
+
+
+@frozen
+class RelocatedCopy:
+    """A copy of Kafka under another package."""
+
+    folder: str
+    artifact: str
+    library: Library
+    """The library, or the application, that has it."""
+    is_read: bool
+    """The application's own classes have or use it, so it is their Kafka; else it stays as it is."""
 
 
 @frozen
@@ -167,8 +175,9 @@ class Archives:
         self.java: dict[Library, int] = {}
         """The Java that the newest class of each library needs."""
         self.artifacts: list[KafkaArtifact] = []
-        self.relocated: dict[str, tuple[str, Library]] = {}
-        """The folders of copies of Kafka under another package, with the artifact and the library that has it."""
+        self._copies: list[tuple[Copy, Jar]] = []
+        self._relocation = Relocation()
+        self.relocated: list[RelocatedCopy] = []
         self.class_path: set[str] = set()
         """Further jars that manifests of the application name and that are not among the files."""
         self.damaged: list[str] = []
@@ -181,6 +190,7 @@ class Archives:
             for path in self._paths:
                 self._read_path(path, stack)
             self._decide_own()
+            self._decide_copies()
             self.classes = tuple(self._relevant())
             self._stack = stack.pop_all()
         return self
@@ -217,7 +227,7 @@ class Archives:
         """Return a class of the application or its libraries; None if it is not among them, or damaged."""
         if name not in self._found:
             variants = self._all.get(name)
-            self._found[name] = None if variants is None else _read(variants[0].place, with_references=False)
+            self._found[name] = None if variants is None else self._read(variants[0].place, with_references=False)
         return self._found[name]
 
     def own_contents(self) -> dict[str, bytes]:
@@ -298,20 +308,21 @@ class Archives:
         if container.is_jar and origin.is_kafka:
             self.artifacts.append(KafkaArtifact(origin.library.name, origin.library.version, container.entries))
             return
-        self.artifacts += (KafkaArtifact(*artifact) for artifact in origin.kafka)
         has_roots = any(_OWN_ROOTS.match(entry.name) for entry in container.entries)
         is_own = not origin.library.is_agent and (has_roots or parent.owns(name, origin.library))
         jar = Jar(file_name, origin, is_own=is_own, has_roots=has_roots)
         self._jars.append(jar)
         self._ownership.add_command(container.command)
-        copies = tuple(self._copies([entry.name for entry in container.entries], jar))
+        copies = find_copies(_class_names(container)) if container.is_jar else []
+        self._copies += ((copy, jar) for copy in copies)
+        copied = Relocation(copies)
         file_names = frozenset(entry.name.rpartition("/")[2] for entry in container.entries)
         jar.has_jars = any(entry.name.endswith(_ARCHIVES) for entry in container.entries)
         inside = _Parent(jar, parent.depth + (container.is_jar or parent is not _TOP), file_names)
         for entry in container.entries:
             below = f"{path}{'!' if container.is_jar else ''}/{entry.name}"
             if entry.name.endswith(_CLASSES):
-                self._add_entry(entry, below, jar, copies if container.is_jar else None, inside)
+                self._add_entry(entry, below, jar, copied if container.is_jar else None, inside)
             elif entry.name.endswith(_ARCHIVES):
                 self._read_nested(entry, below, stack, inside)
             elif entry.name.endswith((*_UNREAD, "/")):
@@ -339,30 +350,19 @@ class Archives:
         bundled = {**described.bundled, "scala/": Library("scala-library", scala)} if scala else described.bundled
         return evolve(described, kafka=tuple(dict.fromkeys((*described.kafka, *kafka))), bundled=bundled)
 
-    def _copies(self, names: list[str], jar: Jar) -> Iterator[str]:
-        """Yield the folders that have Kafka's classes under another package (maven-shade, Gradle's shadow)."""
-        present = {*names}
-        for artifact, (first, *others) in _COPIES.items():
-            for name in names:
-                folder = name.removesuffix(f"{first}.class")
-                if folder not in {name, _KAFKA} and all(f"{folder}{other}.class" in present for other in others):
-                    self.relocated.setdefault(_CLASS_ROOTS.sub("", folder), (artifact, jar.origin.library))
-                    yield folder
-
-    def _add_entry(self, entry: Entry, path: str, jar: Jar, copies: tuple[str, ...] | None, parent: _Parent) -> None:
-        """Add a class; ``copies`` is None for loose files, whose paths do not begin with the package."""
+    def _add_entry(self, entry: Entry, path: str, jar: Jar, copied: Relocation | None, parent: _Parent) -> None:
+        """Add a class; ``copied`` is None for loose files, whose paths do not begin with the package."""
         name, version, in_root = entry.name, 0, False
-        if copies is not None:
+        if copied is not None:
             if variant := _VERSIONS.match(name):
                 if not jar.origin.has_versions:
                     return  # Java does not look there
                 version, name = int(variant[1]), name[variant.end() :]
             in_root = _OWN_ROOTS.match(name) is not None
             name = _CLASS_ROOTS.sub("", name, count=1)
-            is_copy = any(entry.name.startswith(folder) for folder in copies)
             class_name = name.rpartition(".")[0]
             is_bundled = bool(jar.origin.kafka) and name.startswith(_KAFKA)
-            if _is_kafkas(class_name) or is_bundled or is_copy:
+            if _is_kafkas(class_name) or is_bundled or copied.original(class_name) != class_name:
                 return
         if name.rpartition("/")[2].partition(".")[0] in _NO_CLASSES:
             return
@@ -439,6 +439,41 @@ class Archives:
             patterns = ", ".join(sorted(self._ownership.unmatched))
             raise InvalidInput(f"--own: expected the name of a jar, a package or a class in the files, got {patterns}")
 
+    def _decide_copies(self) -> None:
+        """Read as Kafka the copies that the application's own classes have or name; others stay as they are."""
+        copies = Relocation(copy for copy, _ in self._copies)
+        folders = {
+            copies.folder_of(named)
+            for name, variants in (self._all.items() if copies else ())
+            for variant in variants
+            if self._library(variant.place, name).is_own
+            for named in variant.header.named
+        }
+        used = {jar for copy, jar in self._copies if jar.is_own or copy.folder in folders}
+        unused = {jar for _, jar in self._copies} - used
+        for jar in self._jars:
+            if jar not in unused:
+                self.artifacts += (KafkaArtifact(*artifact) for artifact in jar.origin.kafka)
+        for copy, jar in self._copies:
+            is_read = jar in used
+            self.relocated.append(RelocatedCopy(copy.folder, copy.artifact, jar.library, is_read))
+            if is_read and copy.artifact not in {artifact for artifact, _ in jar.origin.kafka}:
+                self.artifacts.append(KafkaArtifact(copy.artifact, release_of_classes(copy.classes)))
+        self._relocation = Relocation(copy for copy, jar in self._copies if jar in used)
+        if self._relocation:
+            for variants in self._all.values():
+                variants[:] = [self._with_original_names(variant) for variant in variants]
+
+    def _with_original_names(self, seen: _Seen) -> _Seen:
+        header = self._relocation.header(seen.header)
+        is_about_kafka = seen.is_about_kafka or any(name.startswith(_REFERRED) for name in header.named)
+        return evolve(seen, header=header, is_about_kafka=is_about_kafka)
+
+    def _read(self, place: _Place, *, with_references: bool = True) -> ClassFile | None:
+        """Read a class again, with the names that Kafka gives; None if it is damaged."""
+        found = _read_class(place.entry, with_references=with_references)
+        return self._relocation.class_file(found) if found and self._relocation else found
+
     def _library(self, place: _Place, name: str) -> Library:
         return self._ownership.library_of(place.jar, name, in_root=place.in_root)
 
@@ -455,7 +490,7 @@ class Archives:
                 if variant.place.version < newest:
                     continue
                 if variant.is_about_kafka or not derived.isdisjoint(variant.header.named):
-                    class_file = _read(variant.place)
+                    class_file = self._read(variant.place)
                     if class_file is None:
                         self.damaged.append(variant.place.path)
                         continue
@@ -484,8 +519,10 @@ class Archives:
         return derived
 
 
-def _read(place: _Place, *, with_references: bool = True) -> ClassFile | None:
-    return _read_class(place.entry, with_references=with_references)
+def _class_names(container: Container) -> Iterator[str]:
+    for entry in container.entries:
+        if entry.name.endswith(".class"):
+            yield _CLASS_ROOTS.sub("", entry.name, count=1).removesuffix(".class")
 
 
 def _read_class(entry: Entry, *, with_references: bool = True) -> ClassFile | None:

@@ -22,6 +22,8 @@ PUBLIC, PRIVATE, PROTECTED, STATIC, FINAL = 0x1, 0x2, 0x4, 0x8, 0x10
 INTERFACE, ABSTRACT, SYNTHETIC = 0x200, 0x400, 0x1000
 DEPRECATED: Final = 0x20000
 """No flag of a class file: it has the attribute ``Deprecated``."""
+THROWS: Final = 0x40000
+"""No flag of a class file: the only way out of the method is an exception; with references only."""
 MAGIC: Final = b"\xca\xfe\xba\xbe"
 
 
@@ -158,6 +160,9 @@ _LDC, _TABLESWITCH, _LOOKUPSWITCH, _WIDE, _IINC = 0x12, 0xAA, 0xAB, 0xC4, 0x84
 _WITH_CONSTANT: Final = frozenset((0x12, 0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
 _STATIC_OPCODES: Final = (0xB2, 0xB3, 0xB8)
 _NEW: Final = 0xBB
+_ATHROW: Final = 0xBF
+_EXITS: Final = frozenset((*range(0xAC, 0xB2), _ATHROW))
+"""All ways to return, and the one to throw."""
 DAMAGE: Final = (IndexError, KeyError, OverflowError, TypeError, ValueError, error)
 """What damaged bytes raise; OverflowError where a place has 32 bits, as in a browser."""
 
@@ -341,7 +346,7 @@ class _Reader:
                 yield ClassMember(name, descriptor, flags)
 
     def _attributes(self, *, with_code: bool) -> int:
-        """Pass over attributes, and read those that matter; return ``DEPRECATED`` or 0."""
+        """Pass over attributes, and read those that matter; return ``DEPRECATED`` and ``THROWS``, or 0."""
         flags = 0
         for _ in range(self._u2()):
             name = self._text(self._u2())
@@ -350,9 +355,9 @@ class _Reader:
             if end > len(self._content):
                 raise ValueError("too short")
             if name == "Deprecated":
-                flags = DEPRECATED
+                flags |= DEPRECATED
             elif with_code and name == "Code":
-                self._read_code(end)
+                flags |= self._read_code(end)
             elif with_code and name == "BootstrapMethods":
                 self._read_bootstraps(end)
             self._at = end
@@ -365,8 +370,9 @@ class _Reader:
                 raise ValueError("longer than its attribute")
             self._bootstraps.append((handle, tuple(self._u2() for _ in range(count))))
 
-    def _read_code(self, limit: int) -> None:
-        content = self._content
+    def _read_code(self, limit: int) -> int:
+        """Find what instructions refer to; return ``THROWS`` or 0."""
+        content, exits = self._content, set[int]()
         at = self._at + 8
         (size,) = _U4(content, self._at + 4)
         start, end = at, at + size
@@ -379,13 +385,16 @@ class _Reader:
                 _, step, kinds = guards.popleft()
                 guarded.update(dict.fromkeys(kinds, step))
             opcode = content[at]
-            if opcode in _WITH_CONSTANT:
+            if opcode in _EXITS:
+                exits.add(opcode)
+            elif opcode in _WITH_CONSTANT:
                 index = content[at + 1] if opcode == _LDC else _U2(content, at + 1)[0]
                 if not guarded[_MEMBER_KINDS.get(self._constant(index)[0], Kind.CLASS)]:
                     self._use(index, is_static=opcode in _STATIC_OPCODES, is_new=opcode == _NEW)
             at += _LENGTHS[opcode] or instruction_length(content, at, start)
         if at != end:
             raise ValueError("an instruction without its end")
+        return THROWS if exits == {_ATHROW} else 0
 
     def _handlers(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[Kind, ...]]]:
         """Add the exceptions that are caught; yield where guards of linkage errors begin (1) and end (-1)."""

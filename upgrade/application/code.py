@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.application._stored import CODE, SCALA_CODE, expand, place_of, stored_text, table_name
+from upgrade.application._stored import (
+    CODE,
+    SCALA_CODE,
+    expand,
+    place_of,
+    stored_configuration,
+    stored_text,
+    table_name,
+)
 from upgrade.application.class_file import (
     ABSTRACT,
     DEPRECATED,
@@ -25,12 +34,14 @@ from upgrade.application.class_file import (
     PUBLIC,
     STATIC,
     SYNTHETIC,
+    THROWS,
 )
 from upgrade.application.scala import scala_jar, scala_places
 from upgrade.releases import Release
 
 CLASS_FLAGS: Final = PUBLIC | FINAL | INTERFACE | ABSTRACT | DEPRECATED
-MEMBER_FLAGS: Final = PUBLIC | PRIVATE | PROTECTED | STATIC | FINAL | ABSTRACT | SYNTHETIC | DEPRECATED
+MEMBER_FLAGS: Final = PUBLIC | PRIVATE | PROTECTED | STATIC | FINAL | ABSTRACT | SYNTHETIC | DEPRECATED | THROWS
+"""``THROWS`` is there for the default methods that Kafka's own classes call."""
 JAVA: Final = "java"
 """The place of Java's classes, where those of Kafka have an artifact."""
 _ROOT: Final = "org/apache/kafka/"
@@ -104,6 +115,31 @@ def classes_of_any_release() -> frozenset[str]:
     True
     """
     return _all_names()
+
+
+def release_of_classes(names: Collection[str]) -> str:
+    """Return the releases that have the most of some classes, if possible no others: ``2.8.0`` or ``2.8.0 to 2.8.2``.
+
+    >>> release_of_classes(["org/apache/kafka/streams/kstream/KStreamBuilder"])
+    '0.10.0.0 to 1.1.1'
+    """
+    header, *lines = stored_text(CODE).split("\n")
+    places = [set(expand(ranges)) for ranges in json.loads(header)]
+    sizes: Counter[int] = Counter()
+    having: Counter[int] = Counter()
+    for line in lines:
+        if not line.startswith((" ", "#")):
+            name, *_, number = line.split(" ")
+            sizes.update(places[int(number)])
+            having.update(places[int(number)] if name in names else ())
+    best = max(having.values(), default=0)
+    if not best:
+        return ""
+    most = [place for place, number in having.items() if number == best]
+    fitting = [place for place in most if sizes[place] == best] or most
+    releases: list[str] = stored_configuration()["releases"]
+    first, last = releases[min(fitting)], releases[max(fitting)]
+    return first if first == last else f"{first} to {last}"
 
 
 @cache

@@ -33,15 +33,18 @@ _MOST_OVERLOADS: Final = 3
 
 @frozen
 class RelocatedKafka:
-    """A copy of Kafka under another package: it stays as it is, whatever release the application takes."""
+    """A copy of Kafka under another package."""
 
     package: str
     artifact: str
     library: Library
+    is_read: bool
+    """It is the application's Kafka; else it stays as it is, whatever release the application takes."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"package": self.package, "artifact": self.artifact, "library": str(self.library)}
+        plain = {"package": self.package, "artifact": self.artifact, "library": str(self.library)}
+        return {**plain, "read_as_kafka": self.is_read}
 
 
 @frozen
@@ -94,6 +97,8 @@ class CodeReport:
     def not_seen(self) -> tuple[str, ...]:
         """What class files do not show."""
         parts = [_INVISIBLE]
+        if not self.facts.has_own_classes:
+            parts.append("your own classes: nothing says which are yours (--own)")
         if not self.known_classes.has_libraries:
             parts.append("its libraries: there are none in the files")
         if self.scala_jar not in {"", self.target}:
@@ -131,6 +136,10 @@ class CodeReport:
                 "internal": _by_class(self.linkage.internal),
                 "unknown": _by_class(self.linkage.unknown),
                 "signatures": _by_class(self.linkage.signatures),
+                "overrides_nothing": [
+                    {**element.as_json(), "referred_by": [referrer.as_json() for referrer in referrers]}
+                    for element, referrers in self.linkage.overrides_nothing.items()
+                ],
                 "uses": {name: list(uses) for name, uses in sorted(self.facts.shown.items()) if uses},
                 "damaged": list(self.damaged),
                 "not_seen": list(self.not_seen),
@@ -184,8 +193,8 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
         linkage,
         facts,
         tuple(
-            RelocatedKafka(java_name(folder.rstrip("/")), artifact, library)
-            for folder, (artifact, library) in sorted(archives.relocated.items())
+            RelocatedKafka(java_name(copy.folder.rstrip("/")), copy.artifact, copy.library, copy.is_read)
+            for copy in sorted(archives.relocated, key=lambda copy: copy.folder)
         ),
         mixed,
         _needs(archives, origin, target, has_new_kafka=target.name in kafka.get(STREAMS, ())),

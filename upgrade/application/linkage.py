@@ -23,6 +23,7 @@ from upgrade.application.class_file import (
     PROTECTED,
     PUBLIC,
     STATIC,
+    THROWS,
     ClassFile,
     Kind,
     Reference,
@@ -95,6 +96,8 @@ class LinkageReport:
     signatures: Mapping[str, tuple[Referrer, ...]] = field(hash=False)
     """The classes that the release lacks and that only signatures name: nothing fails until a framework looks at the
     members of the class by reflection."""
+    overrides_nothing: Mapping[ApiElement, tuple[Referrer, ...]] = field(hash=False)
+    """The methods of Kafka's that classes override and that the release lacks: nothing calls these any more."""
     references: int
     """How many different classes and members of Kafka are referred to."""
 
@@ -122,6 +125,7 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
     internal: defaultdict[str, list[Referrer]] = defaultdict(list)
     unknown: defaultdict[str, list[Referrer]] = defaultdict(list)
     signatures: defaultdict[str, list[Referrer]] = defaultdict(list)
+    overrides_nothing: defaultdict[ApiElement, list[Referrer]] = defaultdict(list)
     references: set[tuple[str, str, str]] = set()
     for application_class in classes:
         is_build_time = not _BUILD_TIME.isdisjoint(supertypes(after, application_class.file.name))
@@ -139,6 +143,8 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
         lost = tuple(_problems(application_class.file, after, before))
         for problem in lost:
             problems[evolve(problem, is_new=problem not in known_problems)].append(referrer)
+        for element in _overrides_nothing(application_class.file, before, after):
+            overrides_nothing[element].append(referrer)
         for name in _named_in_signatures(application_class.file) - {problem.owner for problem in lost}:
             if name not in after and name in classes_of_any_release():
                 signatures[name].append(referrer)
@@ -148,6 +154,7 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
         _by_name(internal),
         _by_name(unknown),
         _by_name(signatures),
+        {element: _sorted(overrides_nothing[element]) for element in sorted(overrides_nothing)},
         len(references),
     )
 
@@ -327,10 +334,33 @@ def _inheritance_problems(class_file: ClassFile, classes: _Classes) -> Iterator[
             classes, class_file.name, [kafka_class.name for kafka_class in kafka]
         ).items():
             yield Problem(owner, *method, "AbstractMethodError", "the class does not implement it")
+        for kafka_class in kafka:
+            for method, flags in kafka_class.members.items():
+                if flags & THROWS and (_selected(classes, class_file.name, method) or 0) & THROWS:
+                    reason = "its default only throws, and Kafka calls it"
+                    yield Problem(kafka_class.name, *method, "UnsupportedOperationException", reason)
 
 
-def _has_code(classes: _Classes, name: str, member: MemberId) -> bool:
-    """Whether a method of a class has code, as Java selects it (§5.4.6): a class goes before an interface."""
+def _overrides_nothing(class_file: ClassFile, before: _Classes, after: _Classes) -> Iterator[ApiElement]:
+    """Yield the methods of Kafka's that a class overrides in the release that it leaves, and in the other one not."""
+    old = [name for name in supertypes(before, class_file.name) if name in before and _is_of_kafka(before[name])]
+    new = [after.get(name) for name in supertypes(after, class_file.name)][1:]
+    if None in new or any(name not in after for name in old):
+        return
+    overridden = {member for kafka_class in new if kafka_class for member in kafka_class.members}
+    own = {
+        (member.name, member.descriptor)
+        for member in class_file.members
+        if not member.flags & (PRIVATE | STATIC) and member.descriptor[0] == "(" and member.name != CONSTRUCTOR
+    }
+    for name in old:
+        for method in sorted((own & before[name].members.keys()) - overridden):
+            if not before[name].members[method] & (PRIVATE | STATIC):
+                yield ApiElement(name, *method)
+
+
+def _selected(classes: _Classes, name: str, member: MemberId) -> int | None:
+    """Return the flags of the method with code that Java selects (§5.4.6), a class before an interface."""
     interfaces = dict[str, int]()
     for supertype in supertypes(classes, name):
         kafka_class = classes.get(supertype)
@@ -338,13 +368,11 @@ def _has_code(classes: _Classes, name: str, member: MemberId) -> bool:
         if kafka_class is None or flags is None or flags & (STATIC | PRIVATE):
             continue
         if not kafka_class.flags & INTERFACE:
-            return not flags & ABSTRACT
+            return None if flags & ABSTRACT else flags
         interfaces[supertype] = flags
-    return any(
-        not flags & ABSTRACT
-        and not any(interface != other and interface in supertypes(classes, other) for other in interfaces)
-        for interface, flags in interfaces.items()
-    )
+    overridden = {parent for other in interfaces for parent in supertypes(classes, other) if parent != other}
+    selected = (flags for name, flags in interfaces.items() if not flags & ABSTRACT and name not in overridden)
+    return next(selected, None)
 
 
 def _without_code(classes: _Classes, name: str, types: Iterable[str]) -> dict[MemberId, str]:
@@ -355,7 +383,7 @@ def _without_code(classes: _Classes, name: str, types: Iterable[str]) -> dict[Me
             for member, flags in classes[supertype].members.items() if supertype in classes else ():
                 if flags & ABSTRACT:
                     owners.setdefault(member, supertype)
-    return {member: owner for member, owner in owners.items() if not _has_code(classes, name, member)}
+    return {member: owner for member, owner in owners.items() if _selected(classes, name, member) is None}
 
 
 def _package(name: str) -> str:

@@ -33,6 +33,9 @@ class CodeResult:
         for name, referrers in linkage.signatures.items():
             text = f"{java_name(name)}: only in a signature, so it fails when a framework looks at the members"
             yield sanitize(f"- missing: {text}; {_referrers(referrers, view)}")
+        for element, referrers in linkage.overrides_nothing.items():
+            text = f"{element.text}: {report.target} does not have it, so nothing calls it"
+            yield view.fact(sanitize(f"- overrides nothing: {text}; {_referrers(referrers, view)}"))
         for name, referrers in linkage.internal.items() if view.verbose else ():
             yield sanitize(f"- internal, and still there: {java_name(name)}; {_referrers(referrers, view)}")
         if linkage.internal and not view.verbose:
@@ -48,7 +51,10 @@ class CodeResult:
             yield from _mixed_lines(report.mixed, view)
         for copy in report.relocated:
             yield view.fact(
-                sanitize(f"- a copy of {copy.artifact} as {copy.package}, which stays as it is: {copy.library}")
+                sanitize(
+                    f"- a copy of {copy.artifact} as {copy.package}, which "
+                    f"{'is read as Kafka' if copy.is_read else 'stays as it is'}: {copy.library}"
+                )
             )
         for need in report.needs:
             yield view.fact(sanitize(f"- {need.status.value}: {need.text}"))

@@ -9,9 +9,13 @@ import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 from zipfile import ZipFile
+
+from attrs import evolve
 
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, java, jvm, program
@@ -35,7 +39,7 @@ from upgrade.application._stored import (
     SCALA_CODE,
     TEST_UTILS_CODE,
 )
-from upgrade.application.class_file import INTERFACE, PRIVATE, ClassFile, read_class
+from upgrade.application.class_file import INTERFACE, PRIVATE, THROWS, ClassFile, read_class
 from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
 from upgrade.application.configuration import CONFIGS
 from upgrade.application.dependencies import Dependency
@@ -151,13 +155,14 @@ def _validator(found: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def derive_code(
-    jars: Iterable[tuple[str, str, Path]], folder: str = "org/apache/kafka/"
+    jars: Iterable[tuple[str, str, Path]], folder: str = "org/apache/kafka/", *, with_references: bool = False
 ) -> Iterator[tuple[str, str, ClassFile]]:
     """Yield release, artifact and class for each class of Kafka in some jars, without the libraries that they contain.
 
     Args:
         jars: Release, artifact and path of each.
         folder: Where the classes are.
+        with_references: Also read the code of methods.
     """
     read: dict[tuple[str, int, int], ClassFile] = {}  # most classes are the same in the next release
     for release, artifact, path in jars:
@@ -169,7 +174,7 @@ def derive_code(
                     continue
                 key = entry.filename, entry.CRC, entry.file_size
                 if key not in read:
-                    read[key] = _without_generated(read_class(jar.read(entry)))
+                    read[key] = _without_generated(read_class(jar.read(entry), with_references=with_references))
                 yield release, artifact, read[key]
 
 
@@ -215,7 +220,43 @@ def _is_rocksdb(library: Dependency) -> bool:
 def _without_generated(found: ClassFile) -> ClassFile:
     """Leave out what the compiler adds for a class and its nested ones."""
     members = [each for each in found.members if not each.name.startswith(_GENERATED)]
-    return ClassFile(found.name, found.flags, found.superclass, found.interfaces, tuple(members), found.java)
+    return evolve(found, members=tuple(members))
+
+
+def with_throwing(found: Iterable[tuple[str, str, ClassFile]]) -> Iterator[tuple[str, str, ClassFile]]:
+    """Yield classes whose ``THROWS`` says: a default method that only throws, and that Kafka's own code calls.
+
+    A call of a decorator, which has the same type, is none: it only passes on that somebody else calls.
+    """
+    for _, of_release in groupby(found, key=itemgetter(0)):
+        rows = list(of_release)
+        classes = {each.name: each for _, _, each in rows}
+        called = {
+            (declaring, reference.name, reference.descriptor)
+            for each in classes.values()
+            for reference in each.references
+            for declaring in supertypes_of(classes, reference.owner)
+            if declaring not in supertypes_of(classes, each.name)
+        }
+        for release, artifact, each in rows:
+            members = [
+                member
+                if each.flags & INTERFACE and (each.name, member.name, member.descriptor) in called
+                else evolve(member, flags=member.flags & ~THROWS)
+                for member in each.members
+            ]
+            yield release, artifact, evolve(each, members=tuple(members))
+
+
+def supertypes_of(classes: Mapping[str, ClassFile], name: str) -> frozenset[str]:
+    """Return a class and its supertypes among some classes."""
+    types, waiting = set[str](), [name]
+    while waiting:
+        each = waiting.pop()
+        if each in classes and each not in types:
+            types.add(each)
+            waiting += [classes[each].superclass, *classes[each].interfaces]
+    return frozenset(types)
 
 
 def java_supertypes(names: Iterable[str]) -> Iterator[ClassFile]:
@@ -303,7 +344,9 @@ def write_tables(releases: Sequence[str] = PUBLISHED) -> dict[str, int]:
     jars = scala_jars(((version, name) for version, names in scala.items() for name in names), folder)
     texts = {
         CONFIGURATION: configuration_text(derive_configurations(releases, folder), releases),
-        CODE: code_text(code_rows(derive_code(java_jars(releases, folder)), releases)),
+        CODE: code_text(
+            code_rows(with_throwing(derive_code(java_jars(releases, folder), with_references=True)), releases)
+        ),
         SCALA_CODE: code_text(code_rows(derive_code(jars), [place for place, _, _ in jars])),
         ENVIRONMENT: environment_text(derive_environment(java_jars(releases, folder)), releases),
         ROCKSDB_CODE: rocksdb_text(artifacts, folder),

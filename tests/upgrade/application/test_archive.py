@@ -11,7 +11,7 @@ import pytest
 
 from tests.upgrade.application.class_bytes import ClassBytes
 from upgrade.application import _containers, _zip_files, archive
-from upgrade.application.archive import Archives
+from upgrade.application.archive import Archives, RelocatedCopy
 from upgrade.application.libraries import Library
 from upgrade.input_values import InvalidInput
 
@@ -194,10 +194,10 @@ def test_a_copy_of_kafka_under_another_package_is_named_and_not_read(path, folde
     copies = {f"{folder}{each}.class": using(folder + each) for each in classes}
     jars = {"BOOT-INF/lib/x-1.jar": jar({**copies, "com/x/X.class": using("com/x/X")})}
     with Archives([path(jars)]) as found:
-        assert {folder: (artifact, Library("x", "1"))} == found.relocated
+        assert [RelocatedCopy(folder, artifact, Library("x", "1"), is_read=False)] == found.relocated
         assert ["com/x/X"] == names(found)
     with Archives([path({f"{folder}{classes[0]}.class": PLAIN})]) as found:
-        assert {} == found.relocated
+        assert [] == found.relocated
 
 
 def test_a_module_of_the_same_application_is_its_own(path):

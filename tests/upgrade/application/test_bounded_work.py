@@ -125,6 +125,11 @@ def merged(count):
     return zipped({**poms, **{f"p{number}/A.class": CLASS for number in range(count)}})
 
 
+def copies(count):
+    names = ("common/TopicPartition", "clients/CommonClientConfigs", "Own")
+    return zipped({f"p{number}/{name}.class": CLASS for number in range(count) for name in names})
+
+
 def scripts(count):
     jars = {f"lib/{number}.jar": zipped({f"p{number}/A.class": CLASS}) for number in range(count)}
     return tarred({**jars, **{f"bin/{number}": b"java -jar x.jar com.example.Main" for number in range(count)}})
@@ -149,7 +154,7 @@ def spread(count):
 
 @pytest.mark.parametrize(
     ("make", "size"),
-    [(merged, 40), (scripts, 20), (dashes, 20), (deep, 50), (whiteouts, 10), (spread, 20)],
+    [(merged, 40), (copies, 40), (scripts, 20), (dashes, 20), (deep, 50), (whiteouts, 10), (spread, 20)],
 )
 def test_the_work_for_an_archive_grows_with_its_bytes(make, size, tmp_path):
     def read(content):

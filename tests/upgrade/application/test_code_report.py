@@ -99,7 +99,12 @@ def test_a_copy_of_kafka_is_in_the_report(judged):
     copy = {f"x/kafka/{name}.class": b"" for name in ("common/TopicPartition", "clients/CommonClientConfigs")}
     (found,) = judged({"lib/x-1.jar": jar(copy)}).relocated
 
-    assert {"package": "x.kafka", "artifact": "kafka-clients", "library": "library x 1"} == found.as_json()
+    assert {
+        "package": "x.kafka",
+        "artifact": "kafka-clients",
+        "library": "library x 1",
+        "read_as_kafka": False,
+    } == found.as_json()
 
 
 def test_a_release_without_streams_needs_nothing(judged):

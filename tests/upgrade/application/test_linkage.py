@@ -4,7 +4,17 @@ import pytest
 
 from tests.upgrade.application.class_bytes import GETFIELD, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
 from upgrade.application.archive import ApplicationClass
-from upgrade.application.class_file import ABSTRACT, FINAL, INTERFACE, PRIVATE, PROTECTED, PUBLIC, STATIC, read_class
+from upgrade.application.class_file import (
+    ABSTRACT,
+    FINAL,
+    INTERFACE,
+    PRIVATE,
+    PROTECTED,
+    PUBLIC,
+    STATIC,
+    THROWS,
+    read_class,
+)
 from upgrade.application.code import KafkaClass, code_of
 from upgrade.application.libraries import Library
 from upgrade.application.linkage import check_references
@@ -331,3 +341,88 @@ def test_a_field_of_kafka_that_became_private_is_known_to_be_there():
     (found,) = report([written], new, old).new_problems
 
     assert ("IllegalAccessError", "partition") == (found.error, found.member)
+
+
+SUPPLIER = STREAMS + "KafkaClientSupplier"
+DECORATOR = STREAMS + "Decorator"
+ONLY_THROWS = ("UnsupportedOperationException", "KafkaClientSupplier#close()")
+
+
+@pytest.mark.parametrize(
+    ("written", "others", "new", "expected"),
+    [
+        (ClassBytes("A", interfaces=[SUPPLIER]), [], [], {ONLY_THROWS}),
+        (ClassBytes("A", interfaces=[SUPPLIER]).method("close"), [], [], set()),
+        (ClassBytes("A", "B"), [ClassBytes("B", interfaces=[SUPPLIER]).method("close")], [], set()),
+        (ClassBytes("A", "B"), [ClassBytes("B", interfaces=[SUPPLIER])], [], {ONLY_THROWS}),
+        (ClassBytes("A", interfaces=[SUPPLIER], flags=PUBLIC | ABSTRACT), [], [], set()),
+        (ClassBytes("A", "Unknown", interfaces=[SUPPLIER]), [], [], set()),
+        (ClassBytes("A", interfaces=[DECORATOR]), [], [interface(DECORATOR, SUPPLIER, close=PUBLIC)], set()),
+        (
+            ClassBytes("A", interfaces=[SUPPLIER, DECORATOR]),
+            [],
+            [interface(DECORATOR, SUPPLIER, close=PUBLIC)],
+            set(),
+        ),
+    ],
+)
+def test_a_default_that_only_throws_is_a_problem_unless_the_class_has_its_own(written, others, new, expected):
+    assert expected == problems(written, interface(SUPPLIER, close=PUBLIC | THROWS), *new, others=others)
+
+
+def test_a_default_that_threw_before_is_not_new():
+    written, new = ClassBytes("A", interfaces=[SUPPLIER]), code(interface(SUPPLIER, close=PUBLIC | THROWS))
+
+    assert [True] == [each.is_new for each in report([written], new, code(interface(SUPPLIER, close=PUBLIC))).problems]
+    assert [False] == [each.is_new for each in report([written], new).problems]
+
+
+@pytest.mark.parametrize(
+    ("written", "new", "expected"),
+    [
+        (ClassBytes("A", interfaces=[SUPPLIER]).method("close"), [interface(SUPPLIER)], ["close"]),
+        (ClassBytes("A", interfaces=[SUPPLIER]).method("close"), [interface(SUPPLIER, close=PUBLIC)], []),
+        (ClassBytes("A", interfaces=[SUPPLIER]).method("open"), [interface(SUPPLIER)], []),
+        (ClassBytes("A", interfaces=[SUPPLIER]).method("close", flags=STATIC), [interface(SUPPLIER)], []),
+        (ClassBytes("A", interfaces=[SUPPLIER]).method("close"), [], []),
+        (ClassBytes("A", "Unknown", interfaces=[SUPPLIER]).method("close"), [interface(SUPPLIER)], []),
+        (ClassBytes("A", interfaces=[SUPPLIER]).method("secret"), [interface(SUPPLIER)], []),
+    ],
+)
+def test_a_method_that_overrides_nothing_any_more_is_named(written, new, expected):
+    old = code(interface(SUPPLIER, close=PUBLIC, secret=PRIVATE))
+    found = report([written], code(*new), old).overrides_nothing
+
+    assert expected == [each.member for each in found]
+    assert all(("A",) == tuple(each.name for each in referrers) for referrers in found.values())
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "error"),
+    [
+        ("2.3.1", "2.8.2", set()),
+        ("2.8.2", "3.0.0", {("UnsupportedOperationException", "getAdmin")}),
+        ("2.8.2", "4.3.1", {("UnsupportedOperationException", "getAdmin")}),
+        ("3.9.2", "4.3.1", set()),
+    ],
+)
+def test_a_supplier_without_get_admin_fails_since_3_0(origin, target, error):
+    """Seen with the jars: ``new KafkaStreams`` is made on 2.3.1 and 2.8.2, and throws on 3.9.2 and 4.3.1."""
+    supplier = ClassBytes("A", interfaces=[SUPPLIER])
+    for name in ("Producer", "Consumer", "RestoreConsumer", "GlobalConsumer"):
+        kind = "producer/Producer" if name == "Producer" else "consumer/Consumer"
+        supplier.method(f"get{name}", f"(Ljava/util/Map;)Lorg/apache/kafka/clients/{kind};")
+    supplier.method("getAdminClient", "(Ljava/util/Map;)Lorg/apache/kafka/clients/admin/AdminClient;")
+    found = report([supplier], code_of(RELEASES[target]), code_of(RELEASES[origin]))
+
+    assert error == {(each.error, each.member) for each in found.new_problems}
+    gone = ["getAdminClient"] if target >= "3.0" > origin else []
+    assert gone == [each.member for each in found.overrides_nothing]
+
+
+def test_a_partitioner_is_not_told_of_new_batches_since_4_0():
+    name, descriptor = "onNewBatch", "(Ljava/lang/String;Lorg/apache/kafka/common/Cluster;I)V"
+    partitioner = ClassBytes("A", interfaces=["org/apache/kafka/clients/producer/Partitioner"]).method(name, descriptor)
+    found = report([partitioner], code_of(RELEASES["4.0.0"]), code_of(RELEASES["3.9.2"]))
+
+    assert [name] == [each.member for each in found.overrides_nothing]
