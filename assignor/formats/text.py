@@ -9,6 +9,12 @@ from typing import IO, Any, Final
 
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What terminals obey: control characters except tab and newline, and those that change the direction of text."""
+_BACKTICKS: Final = re.compile("`+")
+_MARKS: Final = re.compile(
+    r"[\\`*\[\]<>|]|^[-+](?=\s|$)|^(?:={2,}|-{3,})$|(?<=^\d)[.)](?=\s|$)|(?<![\w/])#|(?<!/)~"
+    r"|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)"
+)
+"""What Markdown reads as mark-up."""
 _MAX_MESSAGE_LENGTH: Final = 2_000
 """Characters. A message may repeat user input, and that may be a whole file by mistake."""
 _COMMAND: Final = "streams-assignor "
@@ -66,6 +72,30 @@ def sanitize(message: str) -> str:
         character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
         for character in truncate(message)
     )
+
+
+def as_markdown(text: str) -> str:
+    r"""Return a line of Markdown that shows a text; underscores inside a word and marks in an address are none.
+
+    >>> print(as_markdown("a|b_c <d>\n[x](y) _e_"))
+    a\|b_c \<d\>\\n\[x\](y) \_e\_
+    >>> print(as_markdown("# https://kafka.apache.org/#upgrade_4"), as_markdown("1. &lt;"), as_markdown("- *"))
+    \# https://kafka.apache.org/#upgrade_4 1\. \&lt; \- \*
+    """
+    return _MARKS.sub(r"\\\g<0>", "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text))
+
+
+def as_markdown_code(text: str) -> str:
+    r"""Return a text as code in Markdown, between as many backticks as it needs.
+
+    >>> print(as_markdown_code("a *b*"), as_markdown_code("echo `id`"))
+    `a *b*` `` echo `id` ``
+    """
+    shown = " ".join(text.splitlines())
+    if "`" not in shown:
+        return f"`{shown}`"
+    fence = "`" * (1 + max(map(len, _BACKTICKS.findall(shown))))
+    return f"{fence} {shown} {fence}"
 
 
 def join_names(things: Iterable[object], limit: int = 5) -> str:

@@ -14,7 +14,7 @@ import click
 from assignor.cli.group._watch import ChangeTracker, Look, ProblemClock, error_text
 from assignor.formats.block_yaml import to_yaml
 from assignor.formats.openmetrics import exposition
-from assignor.formats.text import join_names, printable
+from assignor.formats.text import as_markdown, join_names
 from assignor.groups import FindingSeverity, InspectedGroup, finding_text, group_progress, progress_text
 from assignor.groups.offsets import group_gauges, lag_json, lag_summary
 
@@ -151,15 +151,15 @@ def _overview_markdown(groups: Sequence[InspectedGroup]) -> str:
 
 
 def _group_markdown(group: InspectedGroup) -> str:
-    lines = [f"## {_escape(group.described.name)}", "", _escape(summary(group)), ""]
+    lines = [f"## {as_markdown(group.described.name)}", "", as_markdown(summary(group)), ""]
     if group.members:
         rows = [_member_row(group, shown) for shown in group.as_json()["members"]]
         lines += [_table([*rows[0]], [[*row.values()] for row in rows]), ""]
     if lags := lag_summary(group):
-        lines += [f"Lag: {_escape(lags.text)}", ""]
+        lines += [f"Lag: {as_markdown(lags.text)}", ""]
     lines += [
         f"- {'**problem**' if finding.severity is FindingSeverity.PROBLEM else 'notice'} `{finding.code}`: "
-        f"{_escape(finding_text(finding))}"
+        f"{as_markdown(finding_text(finding))}"
         for finding in group.findings
     ]
     return "\n".join(lines).rstrip()
@@ -190,17 +190,8 @@ def _awaited_text(awaited: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *([_escape(cell) for cell in row] for row in rows)]
+    lines = [columns, ["---"] * len(columns), *([as_markdown(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _escape(text: str) -> str:
-    r"""Escape what Markdown reads as mark-up; task ids contain underscores, which it leaves alone inside a word.
-
-    >>> print(_escape("a|b_c <d>"))
-    a\|b_c \<d\>
-    """
-    return "".join(f"\\{character}" if character in "\\`*[]<>|#" else character for character in printable(text))
 
 
 # -- for Prometheus --------------------------------------------------------------------------------------------------

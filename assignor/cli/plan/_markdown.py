@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from assignor.cli.plan.text import rest_text, split_text
-from assignor.formats.text import count, sanitize
+from assignor.formats.text import as_markdown, as_markdown_code, count, sanitize
 
+_CODE: Final = "commands"
 _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}
 
 
@@ -18,7 +19,16 @@ def runbook(plain: Mapping[str, Any]) -> str:
     >>> runbook({"from": "2.8.2", "to": "3.0.2", "verdict": "safe", "steps": [step]}).splitlines()[4]
     '- [ ] **1.** bounce it'
     """
-    return "\n".join(_lines(plain)).rstrip()
+    return "\n".join(_lines(_escaped(plain))).rstrip()
+
+
+def _escaped(value: Any, key: str = "") -> Any:
+    """Return plain values whose texts are Markdown: names of files, settings and members are anybody's."""
+    if isinstance(value, str):
+        return as_markdown_code(value) if key == _CODE else as_markdown(value)
+    if isinstance(value, Mapping):
+        return {name: _escaped(inner, name) for name, inner in value.items()}
+    return [_escaped(inner, key) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
@@ -35,7 +45,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield from _before(plain)
     for number, step in enumerate(plain["steps"], 1):
         yield f"- [ ] **{number}.** {step['do']}"
-        yield from (f"  - run: `{command}`" for command in step.get("commands", ()))
+        yield from (f"  - run: {command}" for command in step.get(_CODE, ()))
         yield from (f"  - {label}: {step[key]}" for key, label in _STEP_FACTS.items() if step.get(key))
         if back := step.get("way_back"):
             yield f"  - way back: {back['verdict']}: {back['how']}"

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from assignor.cli.main import cli
+from assignor.cli.plan._markdown import runbook
 
 
 def run(*arguments):
@@ -35,6 +36,37 @@ def test_hazards_and_what_was_not_checked_are_boxes():
 
     assert "- [ ] processing.guarantee=exactly_once or exactly_once_beta: members do not start" in text
     assert "## Not checked\n\n- [ ] " in text
+
+
+HOSTILE = "a|b`c`<script>alert(1)</script>[x](http://evil)*d*\n# e"
+SHOWN = r"a\|b\`c\`\<script\>alert(1)\</script\>\[x\](http://evil)\*d\*\\n# e"
+
+
+def test_names_are_no_mark_up():
+    """Names of files, members and settings are anybody's: an owner of one wrote into the runbook of another."""
+    step = {"do": HOSTILE, "why": HOSTILE, "if_skipped": None, "commands": [f"run {HOSTILE}"]}
+    member = {"group_instance_id": HOSTILE, "releases": HOSTILE, "label": HOSTILE}
+    plain = {
+        "from": "2.8.2",
+        "to": "3.0.2",
+        "verdict": "safe",
+        "steps": [step],
+        "blocked": [HOSTILE],
+        "notes": [HOSTILE],
+        "live_group": {"group": HOSTILE, "type": "classic", "state": "Stable", "members": [member], "brokers": []},
+    }
+
+    lines = runbook(plain).splitlines()
+
+    assert {
+        f"- [ ] {SHOWN}",
+        f"- [ ] **1.** {SHOWN}",
+        f"- group {SHOWN}: classic, Stable; 1 member",
+        f"- member {SHOWN}: {SHOWN}, static {SHOWN}",
+        f"- {SHOWN}",
+        "  - run: `` run " + HOSTILE.replace("\n", " ") + " ``",
+    } <= {*lines}
+    assert not [line for line in lines if line.startswith("# e")]
 
 
 def test_a_release_needs_no_steps_to_itself():

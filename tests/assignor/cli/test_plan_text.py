@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from assignor.cli.plan.command import plan
 from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
+from assignor.formats.text import as_markdown
 from upgrade.cluster.brokers.planner import advise_brokers
 from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
 from upgrade.hazards import HAZARDS, Severity
@@ -66,7 +67,8 @@ def test_a_runbook_has_the_severity_and_the_remedy_of_every_hazard():
     text, hazards = run("2.8", "4.4", "-o", "markdown"), json.loads(run("2.8", "4.4", "--json"))["hazards"]
 
     for each in hazards:
-        assert f"  - severity: {each['severity']}\n  - remedy: {each['remedy']}\n  - source: {each['source']}; " in text
+        shown = {key: as_markdown(each[key]) for key in ("severity", "remedy", "source")}
+        assert "  - severity: {severity}\n  - remedy: {remedy}\n  - source: {source}; ".format_map(shown) in text
 
 
 def test_the_verdict_is_about_the_metadata_if_hazards_decide_the_rest():

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pytest
 from aiokafka import AIOKafkaConsumer
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from kafka import KafkaConsumer
 
 import subscription_codec
@@ -171,7 +171,9 @@ class Confluent:
 
     def poll(self) -> list[int]:
         message = self._consumer.poll(0.2)
-        return [] if message is None or message.error() else [message.offset()]
+        if message is not None and message.error():
+            raise KafkaException(message.error())
+        return [] if message is None else [message.offset()]
 
     def commit(self) -> None:
         self._consumer.commit(asynchronous=False)
