@@ -24,8 +24,10 @@ from upgrade.roll.journal import (
 from upgrade.roll.plan import BY_HAND, RollRound, back_rounds
 from upgrade.roll.state import (
     ABOUT_DEVIATION,
+    ABOUT_DONE,
     ABOUT_FORECAST,
     ABOUT_NEEDS,
+    ABOUT_ORIGIN,
     ABOUT_OUTCOME,
     ABOUT_PLAN,
     ABOUT_WAY_BACK,
@@ -123,6 +125,11 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
         return _going_back(state)
     if state.outcome or state.is_paused:
         return RollFinished(state.outcome)
+    if state.plan.may_be_done and ABOUT_DONE not in state.agreed:
+        text = (
+            f"all members may run {state.plan.target} already, which shows the same: --from RELEASE says what they run"
+        )
+        return AskOperator(ABOUT_DONE, text, (SafeOption.CONTINUE, SafeOption.STOP))
     if not state.confirmed:
         return AskOperator(ABOUT_PLAN, "execute the plan (--yes answers)", (SafeOption.CONTINUE, SafeOption.STOP))
     if state.deviation:
@@ -165,7 +172,20 @@ def _going_back(state: RollState) -> RollDecision:
     if not state.can_return:
         return WriteRecord(RollEnded(outcome=NO_WAY_BACK))
     rounds = () if state.is_going_back else back_rounds(state.begun_rounds, state.configs)
+    if rounds and (origins := state.plan.origins):
+        text = f"what ran before is not known, {origins[0]} to {origins[-1]} show the same: --from RELEASE says it"
+        return AskOperator(ABOUT_ORIGIN, text, (SafeOption.STOP,))
     return WriteRecord(BackPlanned(rounds=rounds)) if rounds else WriteRecord(RollEnded(outcome=ROLLED_BACK))
+
+
+def unlike_its_end(state: RollState, seen: O, rules: RollRules[O]) -> tuple[str, ...]:
+    """Return how what is rolled differs now from what a roll has left that is finished, or rolled back."""
+    if not state.is_finished:
+        return ()
+    last = evolve(state, at=len(state.rounds) - 1, done=frozenset(state.plan.names))
+    results = rules.results(GatePhase.ROUND, last, watching(last, RollWatch(), seen, rules), seen)
+    differs = (result for result in results if result.status is not GateStatus.PASSED and result.kind)
+    return tuple(dict.fromkeys(result.text for result in differs))
 
 
 # -- the next step ---------------------------------------------------------------------------------------------------

@@ -137,6 +137,14 @@ class QuestionAnswered:
 
 
 @frozen(kw_only=True)
+class OriginNamed:
+    """An operator has said what ran before: the plan with that release."""
+
+    plan: RollPlan
+    by: str = ""
+
+
+@frozen(kw_only=True)
 class BackPlanned:
     """From here on the instances return."""
 
@@ -160,6 +168,7 @@ RollRecord = (
     | RoundVerified
     | DeviationFound
     | QuestionAnswered
+    | OriginNamed
     | BackPlanned
     | RollEnded
 )
@@ -173,6 +182,7 @@ KINDS: Final[Mapping[str, type[Any]]] = {
     "verified": RoundVerified,
     "deviation": DeviationFound,
     "answer": QuestionAnswered,
+    "origin": OriginNamed,
     "back": BackPlanned,
     "ended": RollEnded,
 }

@@ -122,6 +122,7 @@ class RollPlan:
     name: str
     """The group."""
     origin: str
+    """The release from which the rounds are derived: the least of ``origins``, if it is not known."""
     target: str
     rounds: tuple[RollRound, ...]
     instances: tuple[RollInstance, ...]
@@ -140,6 +141,11 @@ class RollPlan:
     """The instances that an interrupted upgrade has bounced: how is not known, and they are restarted first."""
     begun: int = 0
     """How many of the rounds it may have begun."""
+
+    origins: tuple[str, ...] = ()
+    """The releases that can have run before, if neither the group nor an operator says which: none is ever started."""
+    may_be_done: bool = False
+    """Whether all members may run the target already, and no operator says what they run."""
 
     @property
     def has_leader_last(self) -> bool:
@@ -274,3 +280,31 @@ def back_rounds(rounds: Sequence[RollRound], configs: Mapping[str, InstanceConfi
             [evolve(start, needs=needs)] if last.action is RoundAction.STOP else [evolve(stop, needs=needs), start]
         )
     return tuple(planned)
+
+
+def with_origin(plan: RollPlan, advice: Advice) -> RollPlan:
+    """Return a plan whose origin was not known, after an operator has named it: the rounds and their ways back.
+
+    Args:
+        plan: The plan. Its rounds stay what they were, also if fewer would have done.
+        advice: What is advised from that origin to the same target.
+    """
+    words = {each.config.release: each for each in group_rounds(advice)}
+
+    def named(config: InstanceConfig) -> InstanceConfig:
+        return evolve(config, release=advice.origin) if config.release == plan.origin else config
+
+    def renamed(each: RollRound) -> RollRound:
+        known = words.get(each.config.release, each)
+        return evolve(
+            each,
+            config=named(each.config),
+            before=named(each.before),
+            hop_origin=named(InstanceConfig(each.hop_origin)).release,
+            way_back=known.way_back,
+            back=known.back,
+            back_needs_operator=known.back_needs_operator,
+        )
+
+    rounds = tuple(map(renamed, plan.rounds))
+    return evolve(plan, origin=advice.origin, origins=(), rounds=rounds)

@@ -16,6 +16,7 @@ from upgrade.roll.journal import (
     CommandIntended,
     DeviationFound,
     JournalError,
+    OriginNamed,
     PlanRecorded,
     QuestionAnswered,
     RollEnded,
@@ -27,10 +28,14 @@ from upgrade.roll.journal import (
 )
 from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
 
+ABOUT_DONE: Final = "may-be-done"
+"""Whether a group is to be restarted that may run the release already."""
 ABOUT_PLAN: Final = "plan"
 ABOUT_WAY_BACK: Final = "no-way-back"
 ABOUT_NEEDS: Final = "needs"
 """Whether what a round needs, and no broker shows, holds."""
+ABOUT_ORIGIN: Final = "origin"
+"""What ran before, as the way back leads there."""
 ABOUT_FORECAST: Final = "unsafe-forecast"
 ABOUT_OUTCOME: Final = "unknown-outcome"
 ABOUT_DEVIATION: Final = "deviation"
@@ -85,7 +90,8 @@ class RollState:
     steps: int = 0
     """The number of the last step."""
     step: StepInProgress | None = None
-    confirmed: bool = False
+    agreed: frozenset[str] = frozenset()
+    """The questions about the whole plan to which an operator has agreed."""
     consents: frozenset[int] = frozenset()
     """The rounds that an operator has agreed to: without a way back, or with needs that no broker shows."""
     deviation: DeviationFound | None = None
@@ -110,6 +116,16 @@ class RollState:
     def round(self) -> RollRound | None:
         """The round that is under way; None after the last one."""
         return self.rounds[self.at] if self.at < len(self.rounds) else None
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether an operator has agreed to the plan."""
+        return ABOUT_PLAN in self.agreed
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all rounds are done, forward or back."""
+        return bool(self.outcome) and self.round is None
 
     @property
     def is_stopping(self) -> bool:
@@ -346,8 +362,8 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
 
 
 def _consented(about: str, state: RollState) -> RollState:
-    if about == ABOUT_PLAN:
-        return evolve(state, confirmed=True)
+    if about in (ABOUT_DONE, ABOUT_PLAN):
+        return evolve(state, agreed=state.agreed | {about})
     if about in (ABOUT_WAY_BACK, ABOUT_NEEDS):
         return evolve(state, consents=state.consents.union(state.asked_together))
     if about == ABOUT_FORECAST and state.step:
@@ -367,6 +383,17 @@ def _taken_as_ended(step: StepInProgress) -> StepInProgress:
         for (instance, verb), end in step.ended.items()
     }
     return evolve(step, ended=ended)
+
+
+@_after.register
+def _origin(record: OriginNamed, state: RollState) -> RollState:
+    named, rounds = record.plan, record.plan.rounds
+
+    def renamed(config: InstanceConfig) -> InstanceConfig:
+        return evolve(config, release=named.origin) if config.release == state.plan.origin else config
+
+    configs = {name: renamed(config) for name, config in state.configs.items()}
+    return evolve(state, plan=named, rounds=rounds, configs=configs)
 
 
 @_after.register

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
+
+from attrs import evolve
 
 from assignor.cli._exit_status import CommandFailed
 from assignor.cli.group._what_if import read_config
@@ -25,18 +28,30 @@ from assignor.groups.described_group import WITHOUT_METADATA
 from upgrade.application.live_group import LiveGroup
 from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 from upgrade.patch_levels import is_same_release
-from upgrade.planner import Advice
+from upgrade.planner import Advice, advise
 from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.roll.engine import BeginStep, next_instances
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.group_observation import MemberSeen
+from upgrade.roll.group_observation import REBALANCING, MemberSeen
 from upgrade.roll.interrupted import interrupted
-from upgrade.roll.plan import GROUP, RollInstance, RollPlan, check_plan, group_rounds
+from upgrade.roll.plan import GROUP, RollInstance, RollPlan, check_plan, group_rounds, with_origin
 from upgrade.roll.state import RollState, begin
 from upgrade.roll.static_members import keeps_unreadable_assignment
 from upgrade.streams_config import StreamsConfig
 from upgrade.verdict.conditions import features_named
+
+
+def _named(options: RollOptions, plan: RollPlan) -> RollPlan:
+    """Return a plan with the release of ``--from``; ``CommandFailed`` if it is none of those that can have run."""
+    assert options.origin
+    resolved = resolve_release(options.origin, options.assume)
+    if not {release.name for release in resolved.candidates}.intersection(plan.origins):
+        raise CommandFailed(
+            f"expected a release from {plan.origins[0]} to {plan.origins[-1]}, as members of {plan.name} have shown, "
+            f"got --from {options.origin}"
+        )
+    return with_origin(plan, advise(resolved.release, resolve_release(plan.target).release, offline=options.offline))
 
 
 def group_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...]) -> RollSubject:
@@ -50,6 +65,7 @@ def group_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, ..
         GROUP_RULES,
         lambda state: _GroupLooks(options, target, names_of(state.plan.instances)).as_looks(),
         partial(lock_of, options, target),
+        partial(_named, options),
     )
 
 
@@ -101,7 +117,7 @@ class _GroupLooks:
 
 def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view: RollView) -> RollPlan | None:
     """Derive the plan from what the group is, and show it; None: it runs the release already."""
-    found = _look(options, target, InstanceNames({}))
+    found = _stable_look(options, target, view)
     group = _streams_group(options, found)
     live = read_group(options.group, target.servers, target.config, options.client, target.assume)
     wanted = resolve_release(options.target, options.assume)
@@ -114,6 +130,9 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     names = read_instances(options.instances_file) if options.instances_file else seen_instances(group)
     seen = _look(options, target, names)
     roll_plan = _roll_plan(options, planned.advice, names.instances(group), seen.seen.members, verbs)
+    if not options.origin:
+        may_be_done = any(release in live.common_releases for release in wanted.candidates)
+        roll_plan = evolve(roll_plan, origins=_origins(origin), may_be_done=may_be_done)
     if not options.as_json:
         for line in plan_lines(roll_plan):
             view.note(line)
@@ -127,6 +146,29 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     expected = _expectation(options, first, state, seen, names, ephemeral=options.state == EPHEMERAL)
     view.note(f"first step, {', '.join(first.instances)}: {expectation_text(expected)}")
     return roll_plan
+
+
+def _origins(origin: ResolvedRelease) -> tuple[str, ...]:
+    """Return the releases that can run, if they are several."""
+    names = tuple(release.name for release in origin.candidates)
+    return names if len(names) > 1 else ()
+
+
+def _stable_look(options: RollOptions, target: LiveTarget, view: RollView) -> LiveLook:
+    """Look until the group does not rebalance: who is missing meanwhile is no instance of a plan."""
+    until, shown = time.monotonic() + options.timeout, ""
+    while True:
+        found = _look(options, target, InstanceNames({}))
+        rejoining = any(member.rejoins for member in found.seen.members)
+        if found.seen.state not in REBALANCING and not (found.seen.is_stable and rejoining):
+            return found
+        state = found.seen.state if found.seen.state in REBALANCING else "a member is about to rejoin"
+        if time.monotonic() > until:
+            raise CommandFailed(f"group {printable(options.group)}: expected a stable group, got {state}")
+        if state != shown:
+            shown = state
+            view.note(f"before the plan: waiting for a stable group: {state}")
+        time.sleep(options.interval)
 
 
 def _streams_group(options: RollOptions, found: LiveLook) -> InspectedGroup:

@@ -47,6 +47,8 @@ class RollSubject:
     looking: Callable[[RollState], RollLooks]
     """Return how to look."""
     lock: Callable[[RollView], AbstractContextManager[Callable[[], None]]]
+    named: Callable[[RollPlan], RollPlan] = lambda plan: plan
+    """Return a plan whose origin was not known with that of ``--from``."""
 
 
 def lock_of(options: RollOptions, target: LiveTarget, view: RollView) -> AbstractContextManager[Callable[[], None]]:

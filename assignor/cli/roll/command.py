@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -45,8 +46,8 @@ from assignor.groups import LOOKUP_TIMEOUT_SECONDS
 from subscription_codec import StreamsAssignorError
 from upgrade.releases import resolve_release
 from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK
-from upgrade.roll.journal import PlanRecorded, QuestionAnswered, RollResumed
+from upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, unlike_its_end
+from upgrade.roll.journal import OriginNamed, PlanRecorded, QuestionAnswered, RollEnded, RollResumed
 from upgrade.roll.plan import (
     BROKERS,
     DEFAULT_MAX_LAG,
@@ -213,9 +214,10 @@ def roll(
     active controller last, each when no partition is under-replicated and every controller has the committed metadata.
     At last `features upgrade` raises the levels, once, and only with consent.
 
-    Exit status 0 if the group runs the release (with --back: what it ran before); 3 if somebody has to decide, or has
-    stopped it: the same command continues; 4 if it was rolled back instead; 5 if another roll of the group is under
-    way; 1 if the plan is unsafe or something fails; 2 wrong usage; 130 interrupted.
+    Exit status 0 if the group runs the release, as far as it shows (with --back: what it ran before); 3 if somebody
+    has to decide, or has stopped it (the same command continues), or the group has changed since it was finished; 4 if
+    it was rolled back instead; 5 if another roll of the group is under way; 1 if the plan is unsafe or something fails;
+    2 wrong usage; 130 interrupted.
 
     \b
     Examples:
@@ -224,8 +226,8 @@ def roll(
       streams-assignor roll billing --to 4.3 --by-hand
       streams-assignor roll billing --to 4.3 --restart "./restart.sh {instance} {release} {upgrade_from}"
       streams-assignor roll billing --to 4.3 --stop "./stop.sh {instance}" --start "./start.sh {instance} {release}"
-      streams-assignor roll billing --to 4.3 --restart "./restart.sh" --canary pod-0 --yes --report roll.md
-      streams-assignor roll billing --to 4.3 --restart "./restart.sh" --back
+      streams-assignor roll billing --from 3.9 --to 4.3 --restart "./restart.sh" --canary pod-0 --yes
+      streams-assignor roll billing --from 3.9 --to 4.3 --restart "./restart.sh" --back
       streams-assignor roll --brokers --to 4.3.1 --restart "./restart-broker.sh {instance} {release}"
     """  # noqa: D301 - click reads the backspace character
     if brokers == bool(group):
@@ -294,6 +296,7 @@ def _roll(
             check_values(templates, planned or replay(journal.records, str(journal.path)).plan)
             try:
                 options, state = _state(options, journal, planned, verbs, view, subject)
+                was_over = bool(state.outcome) and not state.wants_back
                 state = drive(
                     journal, state, _settings(options, subject, state, commands, check_lock, view, interrupts)
                 )
@@ -304,7 +307,20 @@ def _roll(
             finally:
                 if journal.lines:
                     report(journal.lines)
+        if was_over and (differs := _differs(options, state, subject)):
+            view.note(f"{state.plan.name}: {state.outcome} then; now {'; '.join(differs)}")
+            return NEEDS_DECISION
     return _status(options, state, interrupts, view)
+
+
+def _differs(options: RollOptions, state: RollState, subject: RollSubject) -> tuple[str, ...]:
+    """Look, for at most a session, how what was rolled differs from what the roll has left."""
+    look, until = subject.looking(state).look, time.monotonic() + state.plan.limits.session_timeout_s
+    while differs := unlike_its_end(state, look(), subject.rules):
+        if time.monotonic() > until:
+            break
+        time.sleep(options.interval)
+    return differs
 
 
 def _closed(interrupts: Interrupts) -> None:
@@ -314,7 +330,7 @@ def _closed(interrupts: Interrupts) -> None:
 
 
 def _status(options: RollOptions, state: RollState, interrupts: Interrupts, view: RollView) -> int:
-    if state.outcome:
+    if state.outcome and not state.wants_back:
         if options.back or state.outcome == NO_WAY_BACK:
             return 0 if state.outcome == ROLLED_BACK else 1
         return 0 if state.outcome == FINISHED else ROLLED_BACK_INSTEAD
@@ -387,10 +403,14 @@ def _state(
             )
         )
         options = evolve(options, answer=None)
+    if options.origin and state.plan.origins:
+        write(OriginNamed(plan=subject.named(state.plan), by=by_option("--from")))
     if not state.outcome or options.back:
         write(RollResumed(torn=journal.is_torn))
     else:
-        ended = f"{state.plan.name}: {state.outcome} at {journal.lines[-1].at}, says {journal.path}"
+        # A record after the end has changed nothing.
+        ended_at = next(line.at for line in reversed(journal.lines) if isinstance(line.record, RollEnded))
+        ended = f"{state.plan.name}: {state.outcome} at {ended_at}, says {journal.path}"
         view.note(f"{ended}; --journal names another file for another roll")
     if options.back and not state.is_going_back and not state.wants_back:
         write(QuestionAnswered(about="back", option=SafeOption.BACK, by=by_option("--back")))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -32,6 +32,7 @@ OFFSETS = "__consumer_offsets"
 THREE_NODES = {**REPLICATED, "min.insync.replicas": "1"}  # the topics of the group have one replica
 PODS = ("pod-1", "pod-2", "pod-3")
 PYTHON = "python-1"
+STATIC = {"group.instance.id": "{}"}
 EXACTLY_ONCE = {"processing.guarantee": "exactly_once_v2"}
 
 
@@ -274,3 +275,63 @@ def test_a_crash_loop_is_reported_and_the_roll_goes_on_when_it_is_over(scene: Sc
         assert 0 == done.wait(), done.lines
     made.check_records()
     assert sorted(PODS) == sorted(made.restarted())
+
+
+def let_the_new_release_fail(made: Scene, supervised: bool) -> Callable[[], None]:
+    """Each instance that is restarted as the new release fails as soon as it has tasks; return what ends that."""
+    ended, threads = Event(), list[Thread]()
+
+    def restart(name: str, release: str, upgrade_from: str) -> None:
+        made.operator.restart_as_told(name, release, upgrade_from)
+        if not ended.is_set():
+            threads.append(Thread(target=fail, args=(name, release, upgrade_from), daemon=True))
+            threads[-1].start()
+
+    def fail(name: str, release: str, upgrade_from: str) -> None:
+        while not ended.is_set():
+            member = made.group.members[name]
+            wait_until(lambda: any("owns" in line for line in member.lines) or ended.is_set())  # noqa: B023
+            made.group.kill(name)
+            if not supervised:
+                return
+            made.operator.start(name, release, upgrade_from)
+
+    def end() -> None:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+    made.operator.restart = restart
+    return end
+
+
+@pytest.mark.parametrize("settings", [{}, STATIC], ids=["dynamic", "static"])
+def test_a_release_that_dies_after_it_has_joined_stops_at_its_first_instance(
+    scene: SceneMaker, settings: Mapping[str, str]
+) -> None:
+    """Of static members all three were dead 14 s after the first command, and each step had passed."""
+    made = scene("3.9.2", **settings)
+    end = let_the_new_release_fail(made, supervised=False)
+    with Load(made.group):
+        stopped = made.roll("4.3.1", "--timeout", "40s")
+        assert 3 == stopped.wait(), stopped.lines
+        end()
+        (found,) = made.deviations()
+        assert ("failed-after-join", made.restarted()) == (found["kind"], found["instances"]), found
+        done = made.roll("4.3.1", "--answer", "again")
+        assert 0 == done.wait(), done.lines
+    made.check_records()
+    assert sorted([*made.restarted()[:1], *PODS]) == sorted(made.restarted())
+
+
+def test_a_release_that_crashes_again_and_again_is_not_rolled_out(scene: SceneMaker) -> None:
+    """A crash with its session took as long as a step: each step passed, and the release was verified."""
+    made = scene("3.9.2")
+    end = let_the_new_release_fail(made, supervised=True)
+    with Load(made.group):
+        stopped = made.roll("4.3.1", "--timeout", "2m")
+        assert 3 == stopped.wait(), stopped.lines
+        end()
+    (found,) = made.deviations()
+    assert found["kind"] in ("crash-loop", "failed-after-join", "still-running"), found
+    assert 1 == len(made.restarted())

@@ -3,6 +3,7 @@
 import sys
 from functools import cache
 
+from attrs import evolve
 from click.testing import CliRunner
 
 from assignor.cli.roll.command import roll
@@ -31,6 +32,7 @@ class SimulatedCluster:
         self.done = str  # what the group does with a line of the file: a step of a scenario
         self.ends = None
         self.failures = ()
+        self.states = []  # those of the next looks; then what it is
 
     @property
     def lines(self):
@@ -48,7 +50,9 @@ class SimulatedCluster:
 
     def group(self, name):
         steps = [f"bounce fast {line}" for line in map(self.done, self.lines) if line]
-        return described(name, members_after(" | ".join([self.start, *steps])))
+        state = self.states.pop(0) if self.states else "Stable"
+        members = members_after(" | ".join([self.start, *steps])) if state != "Empty" else ()
+        return evolve(described(name, members), state=state)
 
     def offsets(self, requests, _report):
         committed = dict.fromkeys(requests[0].partitions, 5)
@@ -75,6 +79,6 @@ class SimulatedCluster:
     def roll(self, *arguments, to="4.3.1", command=None, forecast=False, **given):
         given_words = [*map(str, arguments)]
         words = self.words(command, to) + ([] if forecast else ["--no-forecast"])
-        for option in {"--journal", "--report", "--from", "--soak"}.intersection(given_words):
+        for option in [word for word in words if word.startswith("--") and word in given_words]:
             del words[(place := words.index(option)) : place + 2]
         return CliRunner().invoke(roll, [*words, *given_words], **given)

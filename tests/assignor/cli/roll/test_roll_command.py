@@ -207,6 +207,87 @@ def test_a_finished_roll_is_not_done_again(cluster):
     assert re.fullmatch(r"app: finished at \S+, says \S+journal; --journal names another file .*\n", again.stdout)
 
 
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ("A>3.9.2\nB>3.9.2\n", None),  # which shows the same
+        ("A>2.8.2\n", "A: it runs 2.8.0 to 2.8.2; A runs 2.8.0 to 2.8.2"),
+        (None, "A has 0 of 1 member; B has 0 of 1 member; C has 0 of 1 member"),
+    ],
+)
+def test_a_finished_journal_is_compared_with_the_group_of_now(cluster, changed, text):
+    """It was status 0 for ever, also with an empty group and old releases that were started by hand."""
+    cluster.roll("--yes")
+    with cluster.called.open("a") as called:
+        called.write(changed or "")
+    if changed is None:
+        cluster.states = 1000 * ["Empty"]
+    again = cluster.roll("--yes", "--session-timeout", 1)
+
+    assert (3 if text else 0) == again.exit_code, again.output
+    if text:
+        assert f"app: finished then; now {text}" == again.stdout.splitlines()[-1]
+
+
+def without_from(cluster, *arguments):
+    words = ["app", "--to", "4.3.1", "--bootstrap-servers", "127.0.0.1:1", "--no-lock", "--no-forecast"]
+    files = ["--journal", str(cluster.journal), "--restart", cluster.template(), "--soak", "0"]
+    return CliRunner().invoke(roll, [*words, *files, *arguments])
+
+
+def test_a_group_that_may_run_the_release_is_not_restarted_because_of_yes(cluster):
+    """The same command in another folder bounced the group again."""
+    cluster.start = "A@4.3.1 B@4.3.1"
+    asked = without_from(cluster, "--yes")
+
+    assert (3, []) == (asked.exit_code, cluster.lines), asked.output
+    assert "all members may run 4.3.1 already, which shows the same: --from RELEASE says what they run" in asked.output
+    done = without_from(cluster, "--yes", "--answer", "continue")
+    assert 0 == done.exit_code, done.output
+    assert 4 == len(cluster.lines)
+
+
+def test_a_group_that_shows_another_release_is_not_asked_about(cluster):
+    cluster.start = "A@2.8.2"
+
+    assert 0 == without_from(cluster, "--yes").exit_code
+
+
+def test_the_way_back_leads_to_a_release_that_the_operator_has_named(cluster):
+    """It led to 3.4.0, the least that shows the same, which no member had ever run."""
+    without_from(cluster, "--yes", "--answer", "continue")
+    asked = without_from(cluster, "--back")
+
+    assert 3 == asked.exit_code, asked.output
+    assert "what ran before is not known, 3.4.0 to 4.3.0 show the same: --from RELEASE says it" in asked.output
+    refused = without_from(cluster, "--back", "--from", "2.8")
+    assert 1 == refused.exit_code
+    assert "expected a release from 3.4.0 to 4.3.0, as members of app have shown, got --from 2.8" in refused.output
+    done = without_from(cluster, "--back", "--from", "3.9", "--answer", "continue")
+    assert 0 == done.exit_code, done.output
+    assert ["A>3.9.2", "B>3.9.2", "C>3.9.2"] == cluster.lines[-3:]
+    assert not any("3.4.0" in line for line in cluster.lines)
+
+
+def test_a_plan_is_made_of_a_group_that_is_stable(cluster):
+    """One of three instances was in the plan, as the others had just dropped out."""
+    cluster.states = ["PreparingRebalance", "PreparingRebalance", "CompletingRebalance"]
+    done = cluster.roll("--yes")
+
+    assert 0 == done.exit_code, done.output
+    waited = [line for line in done.stdout.splitlines() if line.startswith("before the plan")]
+    text = "before the plan: waiting for a stable group: {}Rebalance"
+    assert [text.format(state) for state in ("Preparing", "Completing")] == waited
+
+
+def test_a_group_that_is_not_stable_in_time_has_no_plan(cluster):
+    cluster.states = 1000 * ["PreparingRebalance"]
+    done = cluster.roll("--yes", "--timeout", 1)
+
+    assert (1, []) == (done.exit_code, cluster.lines)
+    assert "group app: expected a stable group, got PreparingRebalance" in done.output
+
+
 def test_a_plan_that_is_unsafe_is_not_executed(cluster):
     cluster.start = "A@2.3.1 B@3.9.2"
     done = cluster.roll("--yes", to="2.8.2")
