@@ -108,6 +108,19 @@ class ApplicationPlan:
         """Whether no step stops members, or leads to what the plan calls unsafe."""
         return self.advice.guidance.verdict in {Verdict.SAFE, Verdict.SAFE_IF}
 
+    @property
+    def undecided(self) -> tuple[JudgedHazard, ...]:
+        """The hazards of settings and code that would stop members for certain, and that the files do not rule out.
+
+        None without files of the application: the plan is then for any.
+        """
+        has_files = self.application.settings is not None or self.application.code is not None
+        return tuple(
+            judged
+            for judged in (self.judged or ()) * has_files
+            if judged.concern.answer is Answer.UNKNOWN and judged.hazard.is_certain_stop_by_files
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the plan, and keys for each part of the application that is known."""
         application, notes = self.application, [*self.reasons[:1], *self.advice.notes]
@@ -135,6 +148,7 @@ class ApplicationPlan:
                 "hazards": [judged.as_json() for judged in self.judged],
                 "beyond_metadata": count_by_severity(concerning),
                 "concerns": {answer.value: counted[answer] for answer in Answer},
+                "undecided": [judged.hazard.name for judged in self.undecided],
                 "features": {feature.value: concern.as_json() for feature, concern in self.features.concerns.items()},
             }
         return plain

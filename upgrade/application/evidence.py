@@ -34,6 +34,7 @@ from upgrade.hazards import (
 from upgrade.releases import RELEASES, Release
 from upgrade.topology_description import DescribedNode, parse_topology_description
 
+_KAFKA_STREAMS: Final = "org/apache/kafka/streams/KafkaStreams"
 _SETTER: Final = "org/apache/kafka/streams/state/RocksDBConfigSetter"
 
 
@@ -138,6 +139,12 @@ def code_facts(
         ),
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
+        makes_streams=any(
+            reference.owner == _KAFKA_STREAMS and reference.name == "<init>"
+            for application_class in archives.classes
+            if application_class.library.is_own
+            for reference in application_class.file.references
+        ),
         has_own_classes=archives.own_classes > 0,
         unread=archives.unread,
         settings=settings_in_code(archives.own_contents()),

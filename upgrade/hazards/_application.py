@@ -115,6 +115,8 @@ class CodeFacts:
     """None: nothing looked for settings in the classes."""
     has_own_classes: bool = False
     """Whether a class of the application itself was read; without one the files say nothing about it."""
+    makes_streams: bool = False
+    """Whether an own class calls the constructor of ``KafkaStreams``: its settings go through there."""
     unread: tuple[str, ...] = ()
     """Which parts of the files were not read, with the reason: they may have anything."""
 

@@ -76,6 +76,8 @@ def _code_could_set(application: Application) -> Iterator[str]:
     elif made is None:
         yield f"your code could set it: no settings were looked for in {application.code.source}"
     else:
+        if not application.code.makes_streams and not _has_framework(application):
+            yield f"your code could set it: no class of yours in {application.code.source} makes a KafkaStreams"
         yield from (f"your code could set it: {reason}" for reason in made.not_followed)
         yield from (f"your code could set it: {part} was not read" for part in application.code.unread)
 

@@ -129,6 +129,12 @@ class Hazard:
         return origin in self.origins and target in self.targets and not (self.new_only and origin in self.targets)
 
     @property
+    def is_certain_stop_by_files(self) -> bool:
+        """Whether settings or code stop members for certain: what files of the application should rule out."""
+        is_of_files = self.about in {HazardSubject.CONFIGURATION, HazardSubject.CODE}
+        return self.severity is Severity.STOPS and self.is_certain and is_of_files
+
+    @property
     def rows(self) -> tuple[Hazard, ...]:
         """The rows of the table that are this row of a plan."""
         return (evolve(self, others=()), *self.others)

@@ -33,7 +33,7 @@ from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
 from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
 from assignor.cli.single_values import Command
-from assignor.formats.text import sanitize
+from assignor.formats.text import count, sanitize
 from upgrade import Release, UpgradeError
 from upgrade.application.code_report import judge_code
 from upgrade.application.live_group import LiveGroup
@@ -52,6 +52,8 @@ from upgrade.verdict import (
     features_named,
 )
 
+CANNOT_BE_TOLD: Final = 3
+"""The exit status if no step is known to stop members, and the files do not rule out what would for certain."""
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
 
@@ -173,7 +175,8 @@ def plan(
 
     With --config, --app, --topology or --group the hazards are split: those that concern the application, with the
     line, class or node that shows it; those of which files cannot tell, with what would; and the rest. They answer
-    "safe-if", too. Exit status 1 if a setting, a reference or a hazard stops members for certain.
+    "safe-if", too. Exit status 1 if a setting, a reference or a hazard stops members for certain; 3 if --config or
+    --app is given and they do not rule that out: a "no" needs the settings and all that could set others.
 
     With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
     up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
@@ -346,7 +349,7 @@ def _print_group_plan(
     planned: ApplicationPlan, options: GroupOptions, *, offline: bool, output: str, verbose: bool
 ) -> None:
     """Print the plan, and what a group of this size sees of it if its size is given."""
-    advice = evolve(planned.advice, notes=(*planned.advice.notes, *options.contradicted))
+    advice = evolve(planned.advice, notes=(*planned.advice.notes, *options.contradicted, *_undecided_note(planned)))
     impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
         advice = evolve(
@@ -374,6 +377,15 @@ def _print_group_plan(
         )
     if not planned.is_safe:
         sys.exit(1)
+    if planned.undecided:
+        sys.exit(CANNOT_BE_TOLD)
+
+
+def _undecided_note(planned: ApplicationPlan) -> tuple[str, ...]:
+    if not (planned.is_safe and planned.undecided):
+        return ()
+    number = count(len(planned.undecided), "hazard")
+    return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} that would stop members, see below",)
 
 
 def _view(*, verbose: bool) -> DisplayOptions:

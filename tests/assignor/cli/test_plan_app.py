@@ -84,7 +84,7 @@ def test_the_same_as_json_and_as_a_runbook(run):
 def test_what_was_missing_before_leaves_the_verdict(run):
     result = run("3.9", "4.3", entries={"com/example/Orders.class": ORDERS})
 
-    assert 0 == result.exit_code
+    assert 3 == result.exit_code
     assert "there is no such class; missing in FROM, too; your class com.example.Orders" in result.output
     assert "; its libraries: there are none in the files" in result.output
 
@@ -128,7 +128,7 @@ def test_what_only_the_making_of_a_native_image_uses_leaves_the_verdict(run):
     hints = ClassBytes("A", interfaces=["org/springframework/aot/hint/RuntimeHintsRegistrar"]).makes(GONE)
     result = run("2.8", "4.3", entries={"A.class": hints.bytes()})
 
-    assert 0 == result.exit_code
+    assert 3 == result.exit_code
     assert "there is no such class; only while a native image is made; your class A" in result.output
 
 
@@ -161,7 +161,7 @@ def test_of_an_assumed_release_nothing_is_checked(run):
 def test_code_without_kafka_loses_nothing(run):
     result = run("3.9", "4.3", entries={"A.class": ClassBytes("A").bytes()})
 
-    assert 0 == result.exit_code
+    assert 3 == result.exit_code
     assert ": 1 classes, 0 classes and members of Kafka, 0 that 4.3.1 lacks" in result.output
 
 

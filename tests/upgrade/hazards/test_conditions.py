@@ -76,7 +76,7 @@ def settings(**values):
 
 
 def code(**facts):
-    known = {"has_libraries": True, "has_own_classes": True, "settings": CodeSettings()}
+    known = {"has_libraries": True, "has_own_classes": True, "makes_streams": True, "settings": CodeSettings()}
     return Application(code=CodeFacts("app.jar", **known | facts))
 
 
