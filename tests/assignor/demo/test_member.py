@@ -154,8 +154,11 @@ def a_member(
         session_timeout_ms=1800,
         api_version="2.3",
     )
+    given = settings.command_line_arguments()
+    for option in {*arguments}.intersection(given):
+        del given[(place := given.index(option)) : place + 2]
     process = subprocess.Popen(
-        [sys.executable, "-m", "assignor.cli.member", *settings.command_line_arguments(), *arguments],
+        [sys.executable, "-m", "assignor.cli.member", *given, *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
