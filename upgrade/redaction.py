@@ -23,7 +23,8 @@ _PAYLOAD_LOGGERS: Final = (
 _LIBRARIES: Final = ("kafka.", "aiokafka")
 _HIDDEN: Final = "[hidden]"
 _IN_ADDRESS: Final = re.compile(
-    r"""(?ix) (?P<name> (?: :// | = ) [^\s/?\#@:=]* : ) (?! \d+ (?: [/?\#;,\s'"] | $ ) ) [^@\n]+ (?P<end> @ )
+    r"""(?ix) (?P<name> (?: :// | = (?! [^\s@]* \s ) ) [^\s/?\#@:=]* : ) (?! \d+ (?: [/?\#;,\s'"] | $ ) ) [^@\n]+
+    (?P<end> @ )
     | (?P<parameter> [?&;] [^\s=&;]* (?: key | secret | token | password | signature ) [^\s=&;]* = ) [^\s&;'"]+"""
 )
 """A password behind a user's name, which is no port, and the value of a parameter."""
@@ -95,6 +96,8 @@ def hide_credentials(text: str) -> str:
     's3://AKIA:[hidden]@bucket/x cannot be read'
     >>> hide_credentials("no server answers at sc://h:15002/;user_id=me;token=hunter2")
     'no server answers at sc://h:15002/;user_id=me;token=[hidden]'
+    >>> hide_credentials("expected NAME=RELEASE: the member B@2.8 is there")  # our own words behind = and :
+    'expected NAME=RELEASE: the member B@2.8 is there'
     """
     return _IN_ADDRESS.sub(lambda match: f"{match['name'] or match['parameter']}{_HIDDEN}{match['end'] or ''}", text)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
+import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -13,7 +17,7 @@ from attrs import frozen
 
 from assignor.groups.history.log_segment import LogRecord, SegmentReader, known_time
 from spark_sim.audit.sources._source import WITHOUT_CHECKSUMS, OffsetOrder, Source, SourceError, file_inputs
-from upgrade.input_values import parse_json
+from upgrade.input_values import open_input, parse_json
 
 _MAX_LINE: Final = 1 << 26
 """Bytes of a line: a record of a broker is far smaller."""
@@ -86,9 +90,12 @@ def read_dump(file: Path) -> Iterator[tuple[int, LogRecord]]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[BinaryIO]:
-    """Open a file, or a pipe; its first bytes say whether it is compressed."""
-    with file.open("rb") as opened:
-        if opened.peek(len(_GZIP_MAGIC))[: len(_GZIP_MAGIC)] != _GZIP_MAGIC:
+    """Open a file, or a pipe that has a writer; its first bytes say whether it is compressed."""
+    with open_input(file) as opened:
+        beginning = cast("BufferedReader", opened).peek(len(_GZIP_MAGIC))[: len(_GZIP_MAGIC)]
+        if not beginning and stat.S_ISFIFO(os.fstat(opened.fileno()).st_mode):
+            raise OSError(errno.EPIPE, "it is a pipe without a writer: start the writer before")
+        if beginning != _GZIP_MAGIC:
             yield opened
             return
         with gzip.GzipFile(fileobj=opened) as unpacked:

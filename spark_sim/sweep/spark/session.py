@@ -29,6 +29,7 @@ from urllib.request import getproxies
 from assignor.formats.text import join_names
 from spark_sim.engine import NO_SETTINGS, Log, error_line
 from spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
+from spark_sim.sweep.spark.master import wait_for_master
 from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def spark_session(master: str, log: Log, settings: Mapping[str, str] = NO_SETTIN
         require_private_names()
         java = find_java()
         log(describe(java, master))
+        wait_for_master(master, log)
         with _environment(_variables(master, java)):
             session, stack = _start(master, folder, settings)
         with stack:

@@ -412,14 +412,26 @@ def test_a_dump_may_be_a_pipe(tmp_path, name):
     """It was read twice: a pipe had no line the second time, no group was found, and the status was 0."""
     write_dump(tmp_path / name)
     os.mkfifo(tmp_path / "pipe")
-    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes((tmp_path / name).read_bytes()))
-    writer.start()
-    result = run("--dump", tmp_path / "pipe", "--out", tmp_path / "out", "--json")
-    writer.join()
+    kept = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)  # so that the writer is there before the audit
+    with (tmp_path / "pipe").open("wb") as pipe:
+        writer = threading.Thread(target=lambda: [pipe.write((tmp_path / name).read_bytes()), pipe.close()])
+        writer.start()
+        result = run("--dump", tmp_path / "pipe", "--out", tmp_path / "out", "--json")
+        writer.join()
+    os.close(kept)
     found = json.loads(result.stdout)
 
     assert (result.exit_code, len(found["groups"])) == (0, 4)
     assert found["checksums"] == "not verified"
+
+
+def test_a_pipe_without_a_writer_is_not_waited_for(tmp_path):
+    """It was, for ever and without a word."""
+    os.mkfifo(tmp_path / "pipe")
+    result = run("--dump", tmp_path / "pipe", "--out", tmp_path / "out")
+
+    assert 2 == result.exit_code
+    assert "pipe cannot be read: it is a pipe without a writer: start the writer before" in result.stderr
 
 
 def test_each_line_of_a_dump_is_decoded_once(tmp_path, monkeypatch):
