@@ -85,6 +85,7 @@ class StreamsPartitionAssignor(ClientAdapter):
         consumer.start = self._raising_failure(consumer.start, self._before_start)
         consumer.getone = self._getone(consumer.getone)
         consumer.getmany = self._raising_failure(self._getmany(consumer.getmany))
+        consumer.commit = self._unless_failed(consumer.commit)
         consumer.stop = run_before(self._before_stop, consumer.stop)
 
     # -- called by aiokafka -------------------------------------------------------------------------------------------
@@ -270,6 +271,17 @@ class StreamsPartitionAssignor(ClientAdapter):
             except KafkaError:
                 self._raise_failure()
                 raise
+
+        return wrapper
+
+    def _unless_failed(self, original: AsyncCall) -> AsyncCall:
+        """Wrap a method: unless the group has just confirmed the member, it raises its failure, and asks no broker."""
+
+        @wraps(original)
+        async def wrapper(*arguments: Any, **settings: Any) -> Any:
+            if self.failure is not None and not self.session.is_certain():
+                raise self.failure
+            return await original(*arguments, **settings)
 
         return wrapper
 

@@ -87,6 +87,7 @@ class Membership(ABC):
             self.failure = failure
             self.callbacks.append(self._raise_failure)
             self._on_failure(failure)
+            self.committer.finish(0, failure)  # a thread may wait for an answer that does not come any more
 
     def commit(self, offsets: Offsets, seconds: float) -> None:
         """Commit as this member in this generation; ``kafka.errors.KafkaError`` if the broker refuses."""

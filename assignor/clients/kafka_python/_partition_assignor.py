@@ -19,6 +19,7 @@ never get an assignment. Poll with ``poll_timeout_ms``, without pauses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any, ClassVar, Final
 
 import kafka
@@ -93,6 +94,8 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         forbid_after_fork(consumer, name)
         self._note_closed = warn_unless_closed(consumer, name)
         self._commit_connection = CommitConnection(consumer)
+        for method in ("commit", "commit_async"):
+            setattr(consumer, method, self._unless_failed(getattr(consumer, method)))
         self.session.timeout_seconds = _private_api.session_seconds(consumer)
         _private_api.hook_session(
             consumer,
@@ -112,6 +115,17 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
             on_unsubscribed_topics=self._on_unsubscribed_topics,
             on_close=lambda: self.on_close(lost=self.is_generation_lost),
         )
+
+    def _unless_failed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a method: unless the group has just confirmed the member, it raises its failure, and asks no broker."""
+
+        @wraps(original)
+        def wrapper(*arguments: Any, **settings: Any) -> Any:
+            if self.failure is not None and not self.session.is_certain():
+                raise self.failure
+            return original(*arguments, **settings)
+
+        return wrapper
 
     async def on_close(self, *, lost: bool = False) -> None:
         """The consumer is closed; see ``ClientAdapter``."""

@@ -771,6 +771,25 @@ def test_a_call_that_was_suspended_delivers_nothing_while_ownership_is_in_doubt(
     run(scenario())
 
 
+def test_a_commit_after_a_failure_asks_no_broker(cluster: MockCluster) -> None:
+    """It looked for its coordinator for ever."""
+
+    async def scenario() -> None:
+        async with a_reader(cluster) as (consumer, doubt, send):
+            await send()
+            await consumer.getone()
+            doubt.begin()
+            with pytest.raises(FatalError, match="TimeoutException"):
+                await consumer.getone()
+            consumer._coordinator.coordinator_dead()
+            consumer._client.coordinator_lookup = asyncio.Future  # never answered
+            with pytest.raises(FatalError, match="TimeoutException"):
+                await consumer.commit()
+            del consumer._client.coordinator_lookup
+
+    run(scenario())
+
+
 def test_a_call_that_waits_raises_when_doubt_lasts_too_long(cluster: MockCluster) -> None:
     async def scenario() -> None:
         async with a_reader(cluster) as (consumer, doubt, _):

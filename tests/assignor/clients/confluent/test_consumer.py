@@ -527,6 +527,32 @@ def test_every_poll_raises_the_fatal_error(make: Make) -> None:
     follower.close()
 
 
+def test_a_commit_that_waits_for_its_answer_ends_with_the_failure(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waited for as long as a request may take."""
+    consumer = make()
+    while consumer.poll(SECONDS) is None:
+        pass
+    sent, failure = threading.Event(), FatalError("the group has gone", "TimeoutException")
+    monkeypatch.setattr(consumer._committer, "_send_now", lambda *_: False)
+    monkeypatch.setattr(consumer._committer, "_send", lambda *_: sent.set())
+    monkeypatch.setattr(consumer, "_request_seconds", 10 * SECONDS)
+    errors: list[BaseException] = []
+
+    def commit() -> None:
+        try:
+            consumer.commit(asynchronous=False)
+        except FatalError as error:
+            errors.append(error)
+
+    committing = threading.Thread(target=commit)
+    committing.start()
+    assert sent.wait(SECONDS)
+    consumer._membership.fail(failure)
+    committing.join(SECONDS)
+
+    assert [failure] == errors
+
+
 def test_the_rules_of_the_kip_are_chosen_by_the_name_of_a_release(make: Make) -> None:
     """The leader answers the newer member with an empty assignment, and that one leaves and joins."""
     events: list[Event] = []
