@@ -145,6 +145,10 @@ PARTS: Final[Mapping[str, Part]] = {
             (*_BOUNDS_CHECKED, sys.executable, "-m", "tests.spark_sim.audit.segment_mutants", "--mutants", "100000"),
         ),
     ),
+    "fuzz": Part(
+        "an hour of mutated class files, archives, settings, topologies and journals: read or refused, in bounded work",
+        ((sys.executable, "-m", "tests.lab.fuzz.files", "--seconds", "3600"),),
+    ),
     "lowest": Part("the command lines and tables with the lowest dependencies", _with_dependencies("lowest-direct")),
     "pyodide": Part(
         "the pure packages on Python 3.14, compiled to WebAssembly, under Node",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Final
@@ -123,15 +123,9 @@ def release_of_classes(names: Collection[str]) -> str:
     >>> release_of_classes(["org/apache/kafka/streams/kstream/KStreamBuilder"])
     '0.10.0.0 to 1.1.1'
     """
-    header, *lines = stored_text(CODE).split("\n")
-    places = [set(expand(ranges)) for ranges in json.loads(header)]
-    sizes: Counter[int] = Counter()
-    having: Counter[int] = Counter()
-    for line in lines:
-        if not line.startswith((" ", "#")):
-            name, *_, number = line.split(" ")
-            sizes.update(places[int(number)])
-            having.update(places[int(number)] if name in names else ())
+    places = _places_of_classes()
+    having = Counter(place for name in names for place in places.get(name, ()))
+    sizes = _class_counts()
     best = max(having.values(), default=0)
     if not best:
         return ""
@@ -140,6 +134,24 @@ def release_of_classes(names: Collection[str]) -> str:
     releases: list[str] = stored_configuration()["releases"]
     first, last = releases[min(fitting)], releases[max(fitting)]
     return first if first == last else f"{first} to {last}"
+
+
+@cache
+def _places_of_classes() -> Mapping[str, tuple[int, ...]]:
+    """Return the places of the releases that have each class of Kafka for Java."""
+    header, *lines = stored_text(CODE).split("\n")
+    sets = [tuple(expand(ranges)) for ranges in json.loads(header)]
+    places: defaultdict[str, tuple[int, ...]] = defaultdict(tuple)
+    for line in lines:
+        if not line.startswith((" ", "#")):
+            name, *_, number = line.split(" ")
+            places[name] += sets[int(number)]
+    return places
+
+
+@cache
+def _class_counts() -> Counter[int]:
+    return Counter(place for places in _places_of_classes().values() for place in places)
 
 
 @cache

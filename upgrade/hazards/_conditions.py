@@ -335,6 +335,8 @@ class Uses(Condition):
             return _yes(f"{by_wrapper}: {self.words}")
         if code is None:
             return _unknown(f"{_APP} ({self.words})")
+        if self.own_only and (unclear := code.by_libraries.get(self.fact)):
+            return _unknown(f"whether it is yours (--own): {unclear[0]}")
         if self.own_only:
             none = _no(f"none of your classes in {code.source} refers to {self.words}")
             return _with_witnesses(none, application, Subject.CODE)
