@@ -75,6 +75,8 @@ def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], 
     for name in running:
         if name not in unsure and len(seen.of(name)) < roll.plan.members_of(name):
             yield _NEVER_STOPPED, f"{name} has too few members"
+        if len(seen.of(name)) > roll.plan.members_of(name):
+            yield (DeviationKind.SECOND_PROCESS, DeviationKind.STILL_RUNNING), f"{name} has too many members"
     for name in touched or running:
         for member in seen.of(name):
             if step and member.member_id in step.before.get(name, ()):

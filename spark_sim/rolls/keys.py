@@ -81,6 +81,7 @@ def watch_key(state: RollModelState) -> Hashable:
         frozenset((task, state.seconds - since) for task, since in memory.unowned.items()),
         life_key(state),
         memory.touched,
+        frozenset(memory.held),
         memory.eager,
         frozenset((task, first.offsets) for task, first in memory.state_lags.items()),
         _offsets_key(state, memory),

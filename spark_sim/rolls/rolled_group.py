@@ -216,6 +216,7 @@ def _member_seen(member_id: str, process: str, subscription: bytes, assignment: 
     return MemberSeen(
         member_id=member_id,
         instance=process,
+        process=str(sent.process_id or ""),
         label=process,
         unpinned=candidates.unpinned,
         pinned=candidates.pinned,

@@ -46,6 +46,7 @@ class DeviationKind(enum.Enum):
     CRASH_LOOP = "crash-loop"
     MEMBER_REPLACED = "member-replaced"
     MEMBER_GONE = "member-gone"
+    SECOND_PROCESS = "second-process"
     FOREIGN_MEMBER = "foreign-member"
     TWO_OWNERS = "two-owners"
     UNOWNED = "unowned"
@@ -114,6 +115,10 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         "an instance that this roll has restarted has failed since and was started again: the new release does not "
         "live on; or it was away for longer than its session",
         (SafeOption.BACK, SafeOption.WAIT, SafeOption.CONTINUE, SafeOption.STOP),
+    ),
+    DeviationKind.SECOND_PROCESS: DeviationMeaning(
+        "two processes have the name of one instance: a command has started a copy, or somebody else has; or it has "
+        "more threads than before"
     ),
     DeviationKind.MEMBER_GONE: DeviationMeaning(
         "an instance that was not touched has failed: a leader that could not read what a new member sends, a known "

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
+from attrs import evolve
+
 from upgrade.releases import Release, resolve_release
 from upgrade.roll.deviations import DeviationKind
 from upgrade.roll.gates import (
@@ -64,7 +66,7 @@ def _returned(state: RollState, watch: RollWatch, seen: GroupObservation) -> Gat
         ids, before = seen.incarnations(instance), frozenset(step.before.get(instance, ()))
         expected = state.plan.members_of(instance)
         if ids <= before and len(ids) >= expected:
-            text = f"{instance} has not joined again: its members are those of before"
+            text = f"{instance} has not joined again: its members are those of before{_instead(state, watch, seen)}"
             kind = DeviationKind.STILL_RUNNING
         elif len(ids - before) < expected:
             text = f"{instance} has {len(ids - before)} of {_members(expected)}"
@@ -74,14 +76,54 @@ def _returned(state: RollState, watch: RollWatch, seen: GroupObservation) -> Gat
         elif still := ids & before:
             text = f"{instance} has joined; {_members(len(still))} of before still counted"
             kind = DeviationKind.STILL_RUNNING
+        elif second := _second_process(state, watch, seen, instance):
+            return evolve(second, gate="returned")
         else:
             continue
-        more = {"instances": (instance,), "is_patient": by_hand}
-        return waiting("returned", kind, text, f"{instance} joins with {_members(expected)}", **more)
+        wanted = f"{instance} joins with {_members(expected)}"
+        if kind is DeviationKind.STILL_RUNNING and not by_hand and _lives(watch, ids & before):
+            return failed("returned", kind, f"{text}, and live", wanted, instance)
+        return waiting("returned", kind, text, wanted, instances=(instance,), is_patient=by_hand)
     return passed("returned", f"{shortened(step.instances)} joined")
 
 
-def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+def _instead(state: RollState, watch: RollWatch, seen: GroupObservation) -> str:
+    """Name the instances that have joined anew instead of those of the step."""
+    others = replaced_instances(state, watch, seen)
+    return f"; {shortened(others)}, which no command was to touch, joined anew" if others else ""
+
+
+def _lives(watch: RollWatch, member_ids: Iterable[str]) -> bool:
+    return any(watch.lasting.lives_after(watch, member_id) for member_id in member_ids)
+
+
+def _second_process(state: RollState, watch: RollWatch, seen: GroupObservation, instance: str) -> GateResult | None:
+    """Return what is said of an instance with more members than it has threads, or in several processes.
+
+    One that has failed is counted until its session times out. So it is certain when all of them live.
+    """
+    expected = state.plan.members_of(instance)
+    before = state.step.before.get(instance, ()) if state.step else ()
+    members = [member for member in seen.of(instance) if member.member_id not in before]
+    text = _of_processes(instance, members, expected)
+    if text is None:
+        return None
+    alive = [member for member in members if _lives(watch, [member.member_id])]
+    kind, wanted = DeviationKind.SECOND_PROCESS, f"{instance} is one process with {_members(expected)}"
+    if _of_processes(instance, alive, expected):
+        return failed("others", kind, text, wanted, instance)
+    return waiting("others", kind, text, wanted, instances=(instance,))
+
+
+def _of_processes(instance: str, members: Sequence[MemberSeen], expected: int) -> str | None:
+    processes = {member.process for member in members}.difference({""})
+    if len(members) <= expected and len(processes) <= 1:
+        return None
+    of = f" of {len(processes)} processes" if len(processes) > 1 else ""
+    return f"{instance} has {_members(len(members))}{of} instead of {expected}"
+
+
+def _gone_gate(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether the instances that were stopped are not counted any more; after a round, every instance."""
     if not _is_stopping(state):
         return None
@@ -91,7 +133,10 @@ def _gone_gate(state: RollState, _watch: RollWatch, seen: GroupObservation) -> G
     there = [instance for instance in instances if seen.of(instance)]
     if there:
         text = f"{shortened(there)} still counted"
-        more = {"instances": tuple(there), "is_patient": state.plan.verbs == (BY_HAND,)}
+        by_hand = state.plan.verbs == (BY_HAND,)
+        if state.step and not by_hand and _lives(watch, (one for name in there for one in seen.incarnations(name))):
+            return failed("gone", DeviationKind.STILL_RUNNING, f"{text}, and live", "no members", *there)
+        more = {"instances": tuple(there), "is_patient": by_hand}
         return waiting("gone", DeviationKind.STILL_RUNNING, text, "no members", **more)
     return passed("gone", f"{shortened(instances)} stopped" if state.step else "every instance is stopped")
 
@@ -169,7 +214,7 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> 
         yield "its metadata does not show that upgrade.from is gone"
 
 
-def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> GateResult:
+def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult:
     """Whether the instances that are not touched are there as they were."""
     if not seen.state:
         return waiting("others", None, AT_REST)
@@ -190,6 +235,9 @@ def _others(state: RollState, _watch: RollWatch, seen: GroupObservation) -> Gate
     if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
         text = f"{shortened(strangers)} is no instance of the plan"
         return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
+    seconds = (_second_process(state, watch, seen, name) for name in wanted)
+    if second := next((found for found in seconds if found), None):
+        return second
     text = "one other instance is there" if len(wanted) == 1 else f"{len(wanted)} other instances are there"
     return passed("others", text)
 
@@ -293,7 +341,8 @@ GROUP_GATES: Final = (
     RollGate(
         "returned",
         "member ids of the instance, with those before its command",
-        "a stopped member is counted until its session times out, so that a stable group shows nothing",
+        "a stopped member is counted until its session times out, so that a stable group shows nothing; after that it "
+        "lives",
         "--timeout",
         _AFTER,
         _returned,
@@ -317,8 +366,8 @@ GROUP_GATES: Final = (
     ),
     RollGate(
         "others",
-        "the other instances, with what they were",
-        "a leader that failed, an instance that somebody else has changed",
+        "the other instances, with what they were, and with one process each",
+        "a leader that failed, an instance that somebody else has changed, a second copy, a stranger",
         "--timeout",
         EVERY_PHASE,
         _others,

@@ -57,6 +57,11 @@ class GroupLife:
     was_hidden: bool = False
     """Whether a look has not shown the group since the last step has passed."""
 
+    def lives_after(self, watch: RollWatch, member_id: str) -> bool:
+        """Whether a member has certainly lived since the phase began: for one of before, since the commands ended."""
+        life = self.lives.get(member_id)
+        return life is not None and life.until > watch.began
+
     def replaced(self, seen: GroupObservation, instance: str) -> bool:
         """Whether an instance has members that it did not have when it was known first."""
         return instance in self.known and not seen.incarnations(instance) <= self.known[instance]

@@ -26,6 +26,8 @@ class MemberSeen:
     member_id: str
     instance: str
     """The instance of the plan that it belongs to; empty: none."""
+    process: str = ""
+    """The process id; empty: it is not shown."""
     label: str = ""
     unpinned: tuple[Release, ...] = ()
     """The releases that can have sent its metadata without ``upgrade.from``."""
@@ -157,6 +159,8 @@ class GroupMemory:
     """The tasks of eager members when the group was stable last: nobody processes them while it rebalances."""
     unowned: Mapping[str, float] = field(factory=dict, hash=False)
     """The tasks that nobody processes, since when."""
+    held: Mapping[str, str] = field(factory=dict, hash=False)
+    """The member of before that has a task, if it lives: a stopped one is counted until its session times out."""
     longest_unowned_s: float = 0.0
     longest_gap_s: float = 0.0
     """The longest time between two looks: so exact are times."""
@@ -176,7 +180,9 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     # What is touched between two looks is without owner since the first of them.
     unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last)
     unowned = dict.fromkeys(suspended, seen.seconds) | unowned | dict(memory.unowned)
-    longest = max([memory.longest_unowned_s, *(seen.seconds - since for since in unowned.values())])
+    held = _held_tasks(state, seen) if seen.is_stable else memory.held
+    times = (seen.seconds - since for task, since in unowned.items() if task not in held)
+    longest = max([memory.longest_unowned_s, *times])
     eager = memory.eager
     if seen.is_stable:
         owned = _live_tasks(state, seen)
@@ -194,6 +200,7 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
         touched=_touched_tasks(state),
         eager=eager,
         unowned=unowned,
+        held=held,
         longest_unowned_s=longest,
         offsets=offsets,
         state_lags=state_lags,
@@ -228,6 +235,12 @@ def _live_tasks(state: RollState, seen: GroupObservation) -> frozenset[str]:
     """Return the tasks of members that live: a stopped one is counted until its session times out."""
     gone = _gone(state)
     return frozenset(task for member in seen.members if member.member_id not in gone for task in member.active)
+
+
+def _held_tasks(state: RollState, seen: GroupObservation) -> Mapping[str, str]:
+    """Return the tasks of members that a command is to have stopped, and that are counted."""
+    gone = _gone(state)
+    return {task: member.member_id for member in seen.members if member.member_id in gone for task in member.active}
 
 
 def _gone(state: RollState) -> frozenset[str]:

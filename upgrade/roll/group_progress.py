@@ -18,15 +18,21 @@ def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     """Whether each task has an owner; how long one had none, at most, is said, and no reason to stop afterwards."""
     if state.is_stopping or not seen.state:
         return None
-    limit, missing = state.plan.limits.max_unowned_s, watch.memory.unowned
+    limit, held = state.plan.limits.max_unowned_s, watch.memory.held
+    unheld = {task: since for task, since in watch.memory.unowned.items() if task not in held}
+    # A member that lives has its tasks, whatever a command was to do.
+    missing = unheld or {
+        task: since for task, since in watch.memory.unowned.items() if not watch.lasting.lives_after(watch, held[task])
+    }
     if not missing:
         longest = watch.memory.longest_unowned_s
         above = f", above {limit:g} s" if longest > limit else ""
         return passed("unowned", f"longest time without owner: {longest:.0f} s{above}")
     longest = max(seen.seconds - since for since in missing.values())
-    text = f"{shortened(sorted(missing))} without owner for {longest:.0f} s"
+    up_to = "" if unheld else "up to "
+    text = f"{shortened(sorted(missing))} without owner for {up_to}{longest:.0f} s"
     expected = f"an owner within {limit:g} s"
-    if longest > limit:
+    if unheld and longest > limit:
         return failed("unowned", DeviationKind.UNOWNED, text, expected)
     return waiting("unowned", DeviationKind.UNOWNED, text, expected)
 

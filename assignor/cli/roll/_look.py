@@ -95,6 +95,7 @@ def _member(member: InspectedMember, names: InstanceNames) -> MemberSeen:
     return MemberSeen(
         member_id=member.described.member_id,
         instance=names.of(member.described),
+        process=str(sent.process_id or ""),
         label=member.label,
         unpinned=candidates.unpinned,
         pinned=candidates.pinned,

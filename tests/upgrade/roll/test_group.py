@@ -12,7 +12,7 @@ from upgrade.roll.gates import GatePhase, GateStatus
 from upgrade.roll.group import GROUP_GATES, GROUP_RULES, judge_member
 from upgrade.roll.group_observation import PartitionOffsets, StateBehind
 from upgrade.roll.journal import RoundVerified, StepPassed
-from upgrade.roll.plan import InstanceConfig
+from upgrade.roll.plan import InstanceConfig, RollInstance
 
 
 def in_step(**further):
@@ -498,3 +498,154 @@ def test_each_gate_says_what_it_compares_and_why():
 
 def test_the_order_of_the_plan_is_that_of_the_file():
     assert ("a", "b", "c") == plan().names
+
+
+def after_sessions(operator, number=1):
+    """Look again and again, for so many sessions; return what comes then."""
+    for _ in range(9 * number):
+        left = operator.go()
+        if not isinstance(left, KeepWaiting):
+            return left
+        operator.seconds += 6
+    return operator.go()
+
+
+def said(operator):
+    """What a gate says of the last look that is not passed, or the deviation."""
+    left = operator.go()
+    if isinstance(left, KeepWaiting):
+        return "; ".join(each.text for each in left.results if each.status is GateStatus.WAITING)
+    return left.text
+
+
+def with_old(operator):
+    """The command has done nothing: the member of before goes on."""
+    operator.broken["a"] = operator.members["a"]
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    return operator
+
+
+@pytest.mark.parametrize("verbs", [("restart",), ("stop", "start")])
+def test_that_the_old_member_lives_is_certain_after_one_session_and_its_tasks_had_an_owner(verbs):
+    """It waited for --timeout, and said that nobody owned them meanwhile."""
+    operator = Operator(verbs=verbs)
+    if "stop" in verbs:
+        operator.run = lambda *_given: None
+    with_old(operator)
+    waiting = operator.go()
+    assert "0_0 without owner for up to 0 s" in [each.text for each in waiting.results]
+    operator.seconds += 10
+    assert isinstance(operator.go(), KeepWaiting)
+    after_sessions(operator)
+    found = operator.state.deviation
+
+    assert (DeviationKind.STILL_RUNNING, ("a",)) == (found.kind, found.instances)
+    assert operator.seconds < 100
+    assert "a has not joined again: its members are those of before, and live" == found.observed
+
+
+def test_a_member_of_before_that_commits_lives():
+    operator = with_old(Operator())
+    operator.offsets = read(5, owner="a-1")
+    operator.go()
+    for committed in (6, 7):
+        operator.offsets = read(committed, owner="a-1")
+        operator.seconds += 1
+        operator.go()
+
+    assert DeviationKind.STILL_RUNNING is operator.state.deviation.kind
+
+
+def test_by_hand_the_old_member_may_live_as_long_as_it_does():
+    operator = with_old(Operator(verbs=("by-hand",)))
+
+    assert isinstance(after_sessions(operator, 3), KeepWaiting)
+
+
+def test_a_task_of_a_member_that_has_stopped_is_without_owner_since_its_command():
+    """As long as it is counted it may live; when it is not any more, it has not."""
+    operator = with_old(Operator())
+    operator.go()
+    operator.seconds += 30
+    operator.go()
+    assert 0 == operator.watch.memory.longest_unowned_s
+    operator.members["a"] = member("a", operator.state.configs["a"], 9)
+
+    assert "longest time without owner: 30 s" == passed_text(operator, "unowned")
+
+
+def test_the_instance_that_was_restarted_instead_is_named():
+    operator = Operator()
+    operator.until(RunCommand)
+    operator.broken["a"] = operator.members["a"]
+    operator.act(operator.decide())
+    operator.members["c"] = member("c", operator.state.configs["c"], 9)
+
+    assert (
+        "a has not joined again: its members are those of before; c, which no command was to touch, joined anew"
+        in said(operator)
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ({}, {}, "a has 2 members instead of 1"),
+        ({"process": "x"}, {"process": "y"}, "a has 2 members of 2 processes instead of 1"),
+        ({"process": "x"}, {"process": "x"}, "a has 2 members instead of 1"),
+    ],
+)
+@pytest.mark.parametrize("step", ["before", "in it", "elsewhere"])
+def test_two_processes_of_one_name_are_a_deviation(first, second, text, step):
+    operator = Operator()
+    if step != "before":
+        operator.until(RunCommand)
+        operator.act(operator.decide())
+    name = "b" if step == "elsewhere" else "a"
+    operator.members[name] = evolve(operator.members[name], **first)
+    operator.more = (evolve(operator.members[name], member_id="copy", active=frozenset(), **second),)
+    waiting = operator.go()
+
+    assert isinstance(waiting, KeepWaiting)
+    assert text.replace("a has", f"{name} has") in said(operator)
+    after_sessions(operator)
+    assert (DeviationKind.SECOND_PROCESS, (name,)) == (
+        operator.state.deviation.kind,
+        operator.state.deviation.instances,
+    )
+
+
+def test_two_processes_with_half_of_the_threads_each_are_not_one_instance():
+    operator = Operator(instances=(RollInstance("a", 2), RollInstance("b")))
+    operator.members["a"] = evolve(operator.members["a"], process="x")
+    operator.more = (evolve(operator.members["a"], member_id="copy", process="y", active=frozenset()),)
+
+    assert "a has 2 members of 2 processes instead of 2" in said(operator)
+
+
+def test_a_process_that_has_failed_and_was_started_again_is_two_until_its_session_ends():
+    operator = Operator()
+    operator.more = (evolve(operator.members["b"], member_id="dead", active=frozenset()),)
+    for _ in range(3):
+        assert "b has 2 members instead of 1" in said(operator)
+        operator.seconds += 10
+    operator.more = ()
+
+    operator.until(RunCommand)
+
+
+def test_that_a_group_was_not_stopped_is_certain_after_one_session():
+    operator = Operator(offline=True, verbs=("stop", "start"))
+    operator.run = lambda *_given: None
+    operator.until(RunCommand)
+    while not isinstance(operator.decide(), KeepWaiting):
+        operator.act(operator.decide())
+    after_sessions(operator)
+    found = operator.state.deviation
+
+    assert (DeviationKind.STILL_RUNNING, "a, b, c still counted, and live") == (
+        found.kind,
+        found.observed.partition(";")[0],
+    )
+    assert operator.seconds < 100
