@@ -62,6 +62,7 @@ CASES = [
 TRUE = {
     ("DescribeGroups", "group", "GROUP_ID_NOT_FOUND"),
     ("ListGroups", "group", MISSING),
+    ("OffsetFetch", "partition", MISSING),  # all committed offsets are asked for
     ("Metadata", "topic", "UNKNOWN_TOPIC_OR_PARTITION"),
     ("Metadata", "topic", "INVALID_TOPIC_EXCEPTION"),
     ("Metadata", "topic", "TOPIC_AUTHORIZATION_FAILED"),
@@ -247,12 +248,18 @@ def course(library: str, servers: str, name: str, reset: str) -> tuple[str, list
     return ("" if stored(servers, name) == RECORDS else f"committed {stored(servers, name)}"), errors
 
 
+UNSEEN = {("confluent-kafka", "OffsetFetch", "partition", MISSING)}
+"""librdkafka has the same result for a partition that is not in the answer and for one without a committed offset."""
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_member_reads_on_at_its_committed_offset_or_raises(broker: Kfake, library: str) -> None:
     wrong, raised, unused = [], 0, []
     # The name of a topic stays invalid: kafka-python does not ask again.
     cases = [case for case in CASES if case[0] in OF_MEMBERS and case[2] != "INVALID_TOPIC_EXCEPTION"]
     for request, level, code in cases:
+        if (library, request, level, code) in UNSEEN:
+            continue
         for reset in ("earliest", "latest") if request == "OffsetFetch" else ("earliest",):
             name = prepare(broker.address)
             broker.fault(request, level, code, FAULTS)
