@@ -6,8 +6,9 @@ from collections.abc import Hashable
 
 from spark_sim.rolls.state import RollModelState
 from upgrade.roll.group_life import GroupLife
-from upgrade.roll.group_observation import GroupMemory
+from upgrade.roll.group_memory import GroupMemory
 from upgrade.roll.state import RollState
+from upgrade.roll.unowned_times import UnownedTimes
 
 
 def model_key(state: RollModelState) -> Hashable:
@@ -78,13 +79,22 @@ def watch_key(state: RollModelState) -> Hashable:
         phase,
         state.seconds - watch.began,
         frozenset(joined.items()),
-        frozenset((task, state.seconds - since) for task, since in memory.unowned.items()),
+        _times_key(state, memory.times),
         life_key(state),
-        memory.touched,
-        frozenset(memory.held),
-        memory.eager,
         frozenset((task, first.offsets) for task, first in memory.state_lags.items()),
         _offsets_key(state, memory),
+    )
+
+
+def _times_key(state: RollModelState, times: UnownedTimes) -> Hashable:
+    now, surely = state.seconds, 2 * state.roll.plan.limits.session_timeout_s
+    return (
+        frozenset((task, now - since) for task, since in times.since.items()),
+        frozenset(times.touched),
+        frozenset((name, min(now - ended, surely)) for name, ended in times.ended_at.items()),
+        frozenset(times.owners.items()),
+        frozenset(times.held),
+        times.eager,
     )
 
 

@@ -38,6 +38,8 @@ from upgrade.roll.state import (
 FINISHED = "finished"
 ROLLED_BACK = "rolled back"
 NO_WAY_BACK = "no way back"
+_STEP = 4
+"""How many parts of a phase say which step it is."""
 
 
 @frozen
@@ -106,7 +108,10 @@ def watching(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -
     step = state.step
     scope = (state.is_going_back, state.at, state.steps, step is None, state.waits)
     ended = tuple(sorted(key for key, end in step.ended.items() if end)) if step else ()
-    memory = watch.memory if watch.phase[: len(scope)] == scope else None
+    memory = watch.memory
+    if watch.phase[: len(scope)] != scope:
+        in_same_step = bool(step and step.touched) and watch.phase[:_STEP] == scope[:_STEP]
+        memory = rules.renew(memory) if in_same_step and memory is not None else None
     began_at = watch.began if watch.phase == (*scope, ended) else seen.seconds
     lasting = rules.follow(state, watch.lasting, seen)
     return RollWatch((*scope, ended), began_at, rules.remember(state, memory, seen), lasting)

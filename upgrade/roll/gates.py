@@ -115,7 +115,7 @@ class RollRules(Generic[O]):
 
     gates: tuple[RollGate[O], ...]
     remember: Callable[[RollState, Any, O], Any]
-    """Take the memory and a look, and return the memory; it is None when a step begins, or looking begins anew."""
+    """Take the memory and a look, and return the memory; it is None when a step begins, or as ``renew`` says."""
     follow: Callable[[RollState, Any, O], Any]
     """Take what is remembered of the whole roll and a look, and return it; it is None at the first look."""
     happened: Callable[[RollState, str, str, O], bool | None]
@@ -126,6 +126,8 @@ class RollRules(Generic[O]):
     """The instances that are to be there, and are not whole."""
     observed: Callable[[RollState, RollWatch, O], Mapping[str, Any]]
     """What came of a step, as plain values for its record."""
+    renew: Callable[[Any], Any] = lambda _memory: None
+    """Return what is still remembered of a step when looking begins anew, as after an answer; None: nothing."""
 
     def results(self, phase: GatePhase, state: RollState, watch: RollWatch, seen: O) -> tuple[GateResult, ...]:
         """Return what the gates of a phase say."""

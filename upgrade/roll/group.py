@@ -29,7 +29,8 @@ from upgrade.roll.gates import (
     waiting,
 )
 from upgrade.roll.group_life import follow, is_ready, lives_on, no_crash_loop, not_replaced, replaced_instances
-from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation, MemberSeen, remember
+from upgrade.roll.group_memory import remember, renew
+from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation, MemberSeen
 from upgrade.roll.group_progress import commits, lag, unowned
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
 from upgrade.roll.state import RollState
@@ -462,9 +463,10 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     before, now = state.step.owners, seen.owners()
     moved = {task: now.get(task, "") for task, owner in sorted(before.items()) if now.get(task, "") != owner}
     outcomes = state.step.expectation.outcomes
-    longest = watch.memory.longest_unowned_s
+    times = watch.memory.times
+    longest = times.longest_s(seen.seconds)
     # An owner stops after the look at which the time begins, and another one has the task before that of its end.
-    at_least = max(0.0, longest - 2 * watch.memory.longest_gap_s)
+    at_least = max(0.0, longest - 2 * times.longest_gap_s)
     return {
         "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
         "moved": moved,
@@ -482,7 +484,7 @@ def _leader(seen: GroupObservation) -> str | None:
     return seen.leader
 
 
-GROUP_RULES: Final = RollRules(GROUP_GATES, remember, follow, happened, _leader, absent, observed)
+GROUP_RULES: Final = RollRules(GROUP_GATES, remember, follow, happened, _leader, absent, observed, renew)
 """The rules of a roll of a group of Kafka Streams."""
 
 

@@ -1,15 +1,13 @@
-"""One look at a group of Kafka Streams, and what is remembered between looks at one step."""
+"""One look at a group of Kafka Streams."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Final
 
 from attrs import field, frozen
 
 from upgrade.releases import Release
-from upgrade.roll.plan import BY_HAND, RoundAction
-from upgrade.roll.state import RollState, StepInProgress
 
 STABLE: Final = "Stable"
 REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
@@ -103,9 +101,6 @@ class StateBehind:
     """As ``acceptable.recovery.lag`` counts; 0: it ran already; None: not shown."""
 
 
-_Owned = TypeVar("_Owned", PartitionOffsets, StateBehind)
-
-
 @frozen(kw_only=True)
 class GroupObservation:
     """One look at a group."""
@@ -143,109 +138,3 @@ class GroupObservation:
     def owners(self) -> dict[str, str]:
         """Return the instance of each active task."""
         return {task: member.instance for member in self.members for task in member.active}
-
-
-@frozen(kw_only=True)
-class GroupMemory:
-    """What is remembered of the looks at a step."""
-
-    last: float
-    """The time of the last look."""
-    joined: Mapping[str, frozenset[str]] = field(factory=dict, hash=False)
-    """The member ids that each instance had."""
-    touched: frozenset[str] = frozenset()
-    """The tasks of instances that commands have touched."""
-    eager: frozenset[str] = frozenset()
-    """The tasks of eager members when the group was stable last: nobody processes them while it rebalances."""
-    unowned: Mapping[str, float] = field(factory=dict, hash=False)
-    """The tasks that nobody processes, since when."""
-    held: Mapping[str, str] = field(factory=dict, hash=False)
-    """The member of before that has a task, if it lives: a stopped one is counted until its session times out."""
-    longest_unowned_s: float = 0.0
-    longest_gap_s: float = 0.0
-    """The longest time between two looks: so exact are times."""
-    offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
-    """The first ones of each partition with its present owner, after the commands or before a step; None: not read."""
-    state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
-    """The first ones that are known of each task with its present owner: what is written later is no lag of before."""
-
-
-def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservation) -> GroupMemory:
-    """Return what is remembered after a look."""
-    memory = memory or GroupMemory(last=seen.seconds)
-    joined = dict(memory.joined)
-    for member in seen.members:
-        joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
-    suspended = memory.eager if seen.state in REBALANCING else frozenset()
-    # What is touched between two looks is without owner since the first of them.
-    unowned = dict.fromkeys(_touched_tasks(state) - memory.touched, memory.last)
-    unowned = dict.fromkeys(suspended, seen.seconds) | unowned | dict(memory.unowned)
-    held = _held_tasks(state, seen) if seen.is_stable else memory.held
-    times = (seen.seconds - since for task, since in unowned.items() if task not in held)
-    longest = max([memory.longest_unowned_s, *times])
-    eager = memory.eager
-    if seen.is_stable:
-        owned = _live_tasks(state, seen)
-        known = {*unowned, *(state.step.owners if state.step else ()), *seen.owners()}
-        unowned = {task: unowned.get(task, seen.seconds) for task in known if task not in owned}
-        eager = frozenset(task for member in seen.members if member.protocol == "eager" for task in member.active)
-    offsets, state_lags = memory.offsets, memory.state_lags
-    if (state.step is None or state.commands_ended) and seen.offsets is not None:
-        offsets = _first_of_owner(offsets or {}, seen.offsets)
-        shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
-        state_lags = _first_of_owner(shown, seen.state_lags)
-    return GroupMemory(
-        last=seen.seconds,
-        joined=joined,
-        touched=_touched_tasks(state),
-        eager=eager,
-        unowned=unowned,
-        held=held,
-        longest_unowned_s=longest,
-        offsets=offsets,
-        state_lags=state_lags,
-        longest_gap_s=max(memory.longest_gap_s, seen.seconds - memory.last),
-    )
-
-
-def _first_of_owner(before: Mapping[str, _Owned], now: Mapping[str, _Owned]) -> dict[str, _Owned]:
-    """Return what there is now as it was first seen, with the same owner."""
-    return {
-        name: first if (first := before.get(name)) and first.owner == seen.owner else seen for name, seen in now.items()
-    }
-
-
-def _touched_tasks(state: RollState) -> frozenset[str]:
-    """Return the tasks of the instances that a command has touched; of a stopped group nobody has any."""
-    if state.step is None:
-        return frozenset()
-    starts = state.round is not None and state.round.action is RoundAction.START
-    if starts and state.plan.verbs != (BY_HAND,):
-        return frozenset(state.step.owners)
-    touched = _touched(state.step)
-    return frozenset(task for task, owner in state.step.owners.items() if owner in touched)
-
-
-def _touched(step: StepInProgress) -> frozenset[str]:
-    """Return the instances that a command has touched; when an operator does is not known."""
-    return frozenset(instance for instance, verb in step.ended if verb != BY_HAND)
-
-
-def _live_tasks(state: RollState, seen: GroupObservation) -> frozenset[str]:
-    """Return the tasks of members that live: a stopped one is counted until its session times out."""
-    gone = _gone(state)
-    return frozenset(task for member in seen.members if member.member_id not in gone for task in member.active)
-
-
-def _held_tasks(state: RollState, seen: GroupObservation) -> Mapping[str, str]:
-    """Return the tasks of members that a command is to have stopped, and that are counted."""
-    gone = _gone(state)
-    return {task: member.member_id for member in seen.members if member.member_id in gone for task in member.active}
-
-
-def _gone(state: RollState) -> frozenset[str]:
-    """Return the member ids of before of instances that a command has touched."""
-    if state.step is None:
-        return frozenset()
-    touched = _touched(state.step)
-    return frozenset(one for name, ids in state.step.before.items() if name in touched for one in ids)

@@ -18,14 +18,14 @@ def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     """Whether each task has an owner; how long one had none, at most, is said, and no reason to stop afterwards."""
     if state.is_stopping or not seen.state:
         return None
-    limit, held = state.plan.limits.max_unowned_s, watch.memory.held
-    unheld = {task: since for task, since in watch.memory.unowned.items() if task not in held}
+    limit, times = state.plan.limits.max_unowned_s, watch.memory.times
+    unheld = {task: since for task, since in times.since.items() if task not in times.held}
     # A member that lives has its tasks, whatever a command was to do.
     missing = unheld or {
-        task: since for task, since in watch.memory.unowned.items() if not watch.lasting.lives_after(watch, held[task])
+        task: since for task, since in times.since.items() if not watch.lasting.lives_after(watch, times.held[task])
     }
     if not missing:
-        longest = watch.memory.longest_unowned_s
+        longest = times.longest_s(seen.seconds)
         above = f", above {limit:g} s" if longest > limit else ""
         return passed("unowned", f"longest time without owner: {longest:.0f} s{above}")
     longest = max(seen.seconds - since for since in missing.values())

@@ -11,6 +11,7 @@ import json
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, Union, get_args, get_origin
 from zlib import crc32
 
@@ -49,6 +50,8 @@ class RollResumed:
 
     torn: bool = False
     """Whether the last line was incomplete, and is dropped: it may have been the intent of the next command."""
+    seconds: float = 0.0
+    """How long ago the first command of the step under way was intended, by the clock of the host; 0: there is none."""
 
 
 @frozen(kw_only=True)
@@ -218,6 +221,24 @@ class ReadJournal:
     is_torn: bool = False
     is_open: bool = False
     """Whether the last line counts, and lacks its end."""
+
+
+def seconds_in_step(lines: Iterable[JournalLine], now: str) -> float:
+    """Return how long ago the first command of the step under way was intended; 0 if there is none.
+
+    Raises:
+        JournalError: A line has no time.
+    """
+    began = ""
+    for line in lines:
+        if isinstance(line.record, (StepBegan, StepPassed, BackPlanned)):
+            began = ""
+        elif isinstance(line.record, CommandIntended):
+            began = began or line.at
+    try:
+        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(began or now)).total_seconds())
+    except (ValueError, TypeError) as error:
+        raise JournalError(f"expected the time of the intent of a command, got {began!r}") from error
 
 
 def read_journal(content: bytes, source: str = "the journal") -> ReadJournal:

@@ -59,6 +59,8 @@ class StepInProgress:
     """Whether an operator goes on though the forecast is unsafe."""
     touched: frozenset[str] = frozenset()
     """The instances for which a command was intended, also those whose commands are run again."""
+    seconds_before: float = 0.0
+    """How long before roll was called again its first command was intended."""
 
     def counted(self, member_ids: Iterable[str]) -> frozenset[str]:
         """Return which of these members are of before."""
@@ -242,6 +244,9 @@ def _resumed(record: RollResumed, state: RollState) -> RollState:
         instance, verb = state.next_command
         state = state.after(CommandIntended(step=state.step.number, instance=instance, verb=verb))
     step = None if state.step and state.step.is_untouched else state.step
+    if step:
+        step = evolve(step, seconds_before=record.seconds)
+        state = evolve(state, step=step)
     # The number of a step that was not touched is free again.
     return evolve(
         state,

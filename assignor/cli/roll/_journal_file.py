@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from upgrade.input_values import MAX_CAPTURE_BYTES
-from upgrade.roll.journal import JournalError, JournalLine, RollRecord, read_journal
+from upgrade.roll.journal import JournalError, JournalLine, RollRecord, read_journal, seconds_in_step
 from upgrade.roll.state import replay
 
 
@@ -43,6 +43,11 @@ class JournalFile:
     def records(self) -> list[RollRecord]:
         """The records so far."""
         return [line.record for line in self.lines]
+
+    @property
+    def seconds_in_step(self) -> float:
+        """How long ago the first command of the step under way was intended."""
+        return seconds_in_step(self.lines, self._now())
 
     def append(self, record: RollRecord) -> JournalLine:
         """Write a record, and return when it is on disk.

@@ -406,7 +406,7 @@ def _state(
     if options.origin and state.plan.origins:
         write(OriginNamed(plan=subject.named(state.plan), by=by_option("--from")))
     if not state.outcome or options.back:
-        write(RollResumed(torn=journal.is_torn))
+        write(RollResumed(torn=journal.is_torn, seconds=journal.seconds_in_step))
     else:
         # A record after the end has changed nothing.
         ended_at = next(line.at for line in reversed(journal.lines) if isinstance(line.record, RollEnded))

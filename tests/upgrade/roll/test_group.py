@@ -569,7 +569,7 @@ def test_a_task_of_a_member_that_has_stopped_is_without_owner_since_its_command(
     operator.go()
     operator.seconds += 30
     operator.go()
-    assert 0 == operator.watch.memory.longest_unowned_s
+    assert 0 == operator.watch.memory.times.longest_s(operator.seconds)
     operator.members["a"] = member("a", operator.state.configs["a"], 9)
 
     assert "longest time without owner: 30 s" == passed_text(operator, "unowned")

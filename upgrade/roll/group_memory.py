@@ -1,0 +1,55 @@
+"""What is remembered between looks at one step of a roll of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from attrs import field, frozen
+
+from upgrade.roll.group_observation import GroupObservation, PartitionOffsets, StateBehind
+from upgrade.roll.state import RollState
+from upgrade.roll.unowned_times import UnownedTimes, track
+
+_Owned = TypeVar("_Owned", PartitionOffsets, StateBehind)
+
+
+@frozen(kw_only=True)
+class GroupMemory:
+    """What is remembered of the looks at a step."""
+
+    times: UnownedTimes
+    """Since the step began."""
+    joined: Mapping[str, frozenset[str]] = field(factory=dict, hash=False)
+    """The member ids that each instance had, since looking began."""
+    offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
+    """The first ones of each partition with its present owner, after the commands or before a step; None: not read."""
+    state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
+    """The first ones that are known of each task with its present owner: what is written later is no lag of before."""
+
+
+def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservation) -> GroupMemory:
+    """Return what is remembered after a look."""
+    times = track(state, memory.times if memory else None, seen)
+    memory = memory or GroupMemory(times=times)
+    joined = dict(memory.joined)
+    for member in seen.members:
+        joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
+    offsets, state_lags = memory.offsets, memory.state_lags
+    if (state.step is None or state.commands_ended) and seen.offsets is not None:
+        offsets = _first_of_owner(offsets or {}, seen.offsets)
+        shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
+        state_lags = _first_of_owner(shown, seen.state_lags)
+    return GroupMemory(times=times, joined=joined, offsets=offsets, state_lags=state_lags)
+
+
+def renew(memory: GroupMemory) -> GroupMemory:
+    """Return what is still remembered of a step when looking begins anew, as after an answer."""
+    return GroupMemory(times=memory.times)
+
+
+def _first_of_owner(before: Mapping[str, _Owned], now: Mapping[str, _Owned]) -> dict[str, _Owned]:
+    """Return what there is now as it was first seen, with the same owner."""
+    return {
+        name: first if (first := before.get(name)) and first.owner == seen.owner else seen for name, seen in now.items()
+    }
