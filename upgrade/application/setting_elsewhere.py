@@ -23,7 +23,7 @@ _JSON_OF_SPRING: Final = frozenset({"SPRING_APPLICATION_JSON", "spring.applicati
 _OPTION: Final = re.compile(r"""(?:^|[\s,"'\[])(?:-D|--)([A-Za-z][\w.\[\]-]*)=("[^"]*"|'[^']*'|[^\s,"'\]]*)""")
 _HAS_OPTIONS: Final = re.compile(r".*(?:OPTS|OPTIONS|ARGS|args|command|CMD|ENTRYPOINT|entrypoint)", re.DOTALL)
 _KEPT: Final = tuple(
-    (re.compile(pattern), words)
+    (re.compile(pattern, re.IGNORECASE), words)
     for pattern, words in (
         (r"spring\.config\.(import|location|additional-?location|name)(\[\d+\])?", "imports"),
         (r"(quarkus|smallrye)\.config\.(locations|sources.*)", "imports"),

@@ -1,0 +1,171 @@
+"""Where settings are besides plain files: forms, manifests, variables, options, several files; and what stays open."""
+
+import pytest
+
+from upgrade.application.evidence import setting_facts
+from upgrade.application.setting_files import FOLDER, combined_settings, parse_settings
+from upgrade.application.setting_forms import form_of
+from upgrade.errors import UpgradeError
+from upgrade.hazards import Answer, Application, CodeFacts, CodeSettings
+from upgrade.hazards._conditions import Sets
+
+KEY, OLD = "processing.guarantee", "exactly_once"
+SPRING = f"spring.kafka.streams.properties.{KEY}"
+VARIABLE = "SPRING_KAFKA_STREAMS_PROPERTIES_PROCESSING_GUARANTEE"
+READ = CodeFacts("app.jar", has_libraries=True, has_own_classes=True, makes_streams=True, settings=CodeSettings())
+CONFIG_MAP = f"""\
+kind: ConfigMap
+data:
+  application.yml: |
+    spring:
+      kafka.streams.properties:
+        {KEY}: {OLD}
+"""
+DEPLOYMENT = """\
+kind: Deployment
+spec:
+  containers:
+  - args: ["--server.port=80", "--{key}={value}"]
+    env:
+    - {{name: {name}, value: {text}}}
+"""
+
+
+def concern(files, code=READ, *, of_folder=False):
+    facts = setting_facts("the file", combined_settings(files, of_folder=of_folder))
+    return [Sets(KEY, (OLD,)).concern(Application(settings=found, code=code)) for found in facts]
+
+
+def answers(*files, code=READ):
+    return {found.answer for found in concern(files, code)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.properties", f"{KEY}={OLD}"),
+        ("a.toml", f'[processing]\nguarantee = "{OLD}"\nlist = [1, true]'),
+        ("a.xml", f'<properties>\n<entry key="{KEY}">{OLD}</entry></properties>'),
+        ("a.properties", f'<?xml version="1.0"?><properties><entry key="{KEY}">{OLD}</entry></properties>'),
+        ("a.yml", CONFIG_MAP),
+        ("a.yml", CONFIG_MAP.replace("application.yml", "application-prod.yml")),
+        ("a.yml", f"kind: Secret\nstringData:\n  kafka.properties: |\n    a=b\n    {KEY}={OLD}\n"),
+        ("a.yml", DEPLOYMENT.format(key="x", value="y", name=VARIABLE, text=OLD)),
+        ("a.yml", DEPLOYMENT.format(key=SPRING, value=OLD, name="A_B", text="c")),
+        ("a.yml", DEPLOYMENT.format(key="x", value="y", name="JAVA_TOOL_OPTIONS", text=f"'-Xmx1g -D{SPRING}={OLD}'")),
+        (
+            "a.yml",
+            DEPLOYMENT.format(
+                key="x", value="y", name="SPRING_APPLICATION_JSON", text=f"""'{{"{SPRING}": "{OLD}"}}'"""
+            ),
+        ),
+        ("compose.yml", f"services:\n  app:\n    environment:\n    - {VARIABLE}={OLD}\n    - A_B=c\n"),
+        ("compose.yml", f"services: {{app: {{environment: {{{VARIABLE}: {OLD}}}}}}}"),
+        ("Dockerfile", f"FROM x\nENV A=b \\\n  {VARIABLE}={OLD}\nRUN make"),
+        ("Dockerfile", f"ENV {VARIABLE} {OLD}"),
+        ("Dockerfile", f'ENTRYPOINT ["java", "-D{SPRING}={OLD}", "-jar"]'),
+        ("app.env", f"{VARIABLE}={OLD}"),
+        ("app.env", f"KAFKA_STREAMS_PROCESSING_GUARANTEE={OLD}"),
+        ("a.yml", f"kafka.streams.default.{KEY}: {OLD}"),
+        ("a.yml", f"kafka.streams.counts.{KEY}: {OLD}"),
+        (
+            "a.yml",
+            "spring.cloud.stream.binders.one.environment.spring.cloud.stream.kafka.streams.binder.configuration."
+            f"{KEY}: {OLD}",
+        ),
+        ("a.properties", f"{KEY}=${{GUARANTEE:{OLD}}}"),
+        ("a.properties", f"{KEY}=${{A:${{B:-{OLD}}}}}"),
+        ("a.properties", f"{KEY}=${{app.guarantee:x}}\napp.guarantee={OLD}"),
+    ],
+)
+def test_a_setting_is_read_where_its_text_is(name, text):
+    assert Answer.YES in answers((name, text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.properties", ""),
+        ("a.properties", "a: 1"),
+        ("a.yml", "a: 1"),
+        ("a.yml", ""),
+        ("a.json", "{}"),
+        ("a.conf", f'kafka {{ {KEY} = "{OLD}" }}'),
+        ("logback.xml", "<configuration/>"),
+        ("Dockerfile", "FROM x\nCMD java"),
+        ("a.properties", f"{KEY}=${{GUARANTEE:at_least_once}}"),
+        ("a.properties", f"{KEY}=at_least_once\nour.{KEY}={OLD}"),
+        ("a.properties", f"acks=all\n{KEY}=${{}}"),
+        ("a.yml", f"spring.config.import: file:/etc/kafka.yml\n{SPRING}2: x\nspring.kafka.client-id: a"),
+        ("a.yml", "spring.kafka.client-id: a\nspring.cloud.config.uri: http://c"),
+        ("a.yml", "acks: all\nspec: {envFrom: [{configMapRef: {name: a}}]}"),
+        ("a.yml", f"spring.kafka.client-id: a\nspring.kafka.consumer.properties.{KEY}: {OLD}"),
+        ("a.properties", "spring.kafka.client-id=a"),
+    ],
+)
+def test_what_is_not_known_of_a_file_leaves_the_key_open(name, text):
+    assert {Answer.UNKNOWN} == answers((name, text))
+
+
+def test_a_no_needs_the_file_and_the_classes():
+    (proven,) = concern([("a.properties", "acks=all")])
+
+    assert (Answer.NO, (f"{KEY} is not set in the file",), ()) == (
+        proven.answer,
+        proven.evidence,
+        proven.contradicted_by,
+    )
+    assert ("the file as properties",) == proven.read
+    (open_one,) = concern([("a.properties", "acks=all")], code=None)
+    assert (Answer.UNKNOWN, ("your code could set it (--app)",)) == (open_one.answer, open_one.decided_by)
+
+
+def test_a_framework_needs_all_profiles_the_environment_and_the_command_line():
+    manifest = DEPLOYMENT.format(key="x", value="y", name=VARIABLE, text="at_least_once")
+    files = [("application.yml", "spring.kafka.client-id: a"), ("deployment.yml", manifest)]
+
+    assert {Answer.NO} == {found.answer for found in concern(files, of_folder=True)}
+    (open_one,) = concern(files)
+    assert ("another profile or file could set it (--config with their folder)",) == open_one.decided_by
+    (further,) = concern(files[:1], of_folder=True)
+    assert ("the environment or the command line could set it (--config with the manifest)",) == further.decided_by
+
+
+def test_files_are_combined_as_a_framework_combines_them():
+    base, prod = (
+        ("application.properties", "spring.kafka.client-id=a"),
+        ("application-prod.properties", f"{SPRING}={OLD}"),
+    )
+
+    for pair in ([base, prod], [prod, base]):
+        first, second = combined_settings(pair).variants
+        assert ((), ("profile prod",)) == (first.conditions, second.conditions)
+        assert (None, OLD) == (first.values.get(KEY), second.values[KEY])
+        assert Answer.YES in answers(*pair)
+    later = combined_settings([("a.properties", "acks=1\nretries=2"), ("b.properties", "acks=all")])
+    assert ({"acks": "all", "retries": "2"}, {"acks": "b.properties", "retries": "a.properties"}) == (
+        later.values,
+        later.variants[0].files,
+    )
+    variable = ("app.env", f"{VARIABLE}=at_least_once")
+    assert "at_least_once" == combined_settings([variable, ("a.yml", f"{SPRING}: {OLD}")]).values[KEY]
+    with pytest.raises(UpgradeError, match=r"^b\.json: expected JSON"):
+        combined_settings([("a.properties", ""), ("b.json", "{")])
+
+
+def test_what_a_file_imports_is_closed_by_that_file():
+    text = "spring.config.import: 'optional:file:/etc/orders/kafka.yml'\nspring.kafka.client-id: a"
+    reasons = dict(parse_settings(text, "application.yml").elsewhere)
+
+    assert {"": "line 1 imports: spring.config.import"} == reasons
+    assert () == combined_settings([("application.yml", text), ("x/kafka.yml", "acks: all")]).elsewhere
+    off = "spring.cloud.consul.enabled: false\nspring.kafka.client-id: a"
+    assert () == parse_settings(off, "a.yml").elsewhere
+
+
+def test_forms_are_told_by_names():
+    assert "YAML" == form_of("C:\\x\\APPLICATION.YML").words
+    assert "XML" == form_of("a.properties", " <a/>").words
+    with pytest.raises(UpgradeError, match="expected TOML"):
+        parse_settings("a b", "a.toml")
+    assert FOLDER in combined_settings([("a.properties", "acks=all")], of_folder=True).shows
