@@ -19,7 +19,8 @@ from upgrade.hazards._application import (
     version_number,
 )
 from upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
-from upgrade.hazards._conditions import Answer, Ask, Brokers, Concern, Condition
+from upgrade.hazards._conditions import UNSET, Answer, Ask, Brokers, Concern, Condition
+from upgrade.hazards._evidence import CONTRADICTIONS, COULD_SET, Contradiction, Subject
 from upgrade.hazards._guide_entries import Guide, GuideEntry, PassedEntries, Rule, entries_between, guide_entries
 from upgrade.hazards._hazard import (
     NOT_RUN,
@@ -57,6 +58,8 @@ __all__ = [
     "CLEAN_UP",
     "CLEAN_UP_CLASSES",
     "CLIENT_SUPPLIER",
+    "CONTRADICTIONS",
+    "COULD_SET",
     "HAZARDS",
     "KNOWN_BUGS",
     "MISSING_LIBRARY",
@@ -69,6 +72,7 @@ __all__ = [
     "STORES",
     "STORE_FORMATS",
     "UNKNOWN_VALUE",
+    "UNSET",
     "Answer",
     "Application",
     "ApplicationTopology",
@@ -79,6 +83,7 @@ __all__ = [
     "CodeSettings",
     "Concern",
     "Condition",
+    "Contradiction",
     "GroupFacts",
     "Guide",
     "GuideEntry",
@@ -98,6 +103,7 @@ __all__ = [
     "Severity",
     "StepKind",
     "StoreFormat",
+    "Subject",
     "TopologyChange",
     "WayBack",
     "WayBackVerdict",

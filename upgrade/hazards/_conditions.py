@@ -16,7 +16,8 @@ from upgrade.hazards._application import Application, GroupFacts, Number, Settin
 from upgrade.hazards._evidence import Subject, contradictions, witnesses
 from upgrade.topology_description import DescribedNode
 
-_UNSET: Final = " is not set in "
+UNSET: Final = " is not set in "
+"""Between a key and the files."""
 _PLACEHOLDER: Final = "${"
 _CONFIG: Final = "--config"
 _APP: Final = "--app"
@@ -124,7 +125,7 @@ def _without_repeats(evidence: Iterable[str]) -> tuple[str, ...]:
     """Return what shows something, with the keys that a file does not set in one text."""
     keys_by_text: dict[str, list[str]] = {}
     for text in evidence:
-        key, unset, source = text.partition(_UNSET)
+        key, unset, source = text.partition(UNSET)
         keys_by_text.setdefault(f"{unset}{source}" if unset else text, []).append(key if unset else "")
     return tuple(f"{' or '.join(keys)}{text}" if any(keys) else text for text, keys in keys_by_text.items())
 
@@ -284,7 +285,7 @@ class Sets(Condition):
         if could and application.settings is None:
             return _unknown(f"{_CONFIG} ({self.key})")
         source = application.settings or application.code
-        unset = _no(f"{self.key}{_UNSET}{source.source if source else 'any file'}")
+        unset = _no(f"{self.key}{UNSET}{source.source if source else 'any file'}")
         if application.settings and application.settings.elsewhere:
             return evolve(unset, answer=Answer.UNKNOWN, decided_by=could)
         return unset

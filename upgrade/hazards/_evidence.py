@@ -16,6 +16,8 @@ from upgrade.hazards._application import Application, CodeSettings, SettingFacts
 ENVIRONMENT: Final = "environment"
 COMMAND_LINE: Final = "command line"
 FOLDER: Final = "folder"
+COULD_SET: Final = "could set it"
+"""In each text about a key that no file sets."""
 _FRAMEWORKS: Final = frozenset({"spring-boot", "quarkus-core", "micronaut-core"})
 """Libraries that read profiles, the environment and the command line by themselves."""
 

@@ -17,7 +17,17 @@ from assignor.formats.text import count, sanitize, wrap_lines
 from upgrade import Advice, Plan, Upgrade
 from upgrade.cluster.brokers.protocol_versions import MetadataMode
 from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
-from upgrade.hazards import Answer, CheckedScope, Hazard, JudgedHazard, Severity, WayBack, count_by_severity
+from upgrade.hazards import (
+    COULD_SET,
+    UNSET,
+    Answer,
+    CheckedScope,
+    Hazard,
+    JudgedHazard,
+    Severity,
+    WayBack,
+    count_by_severity,
+)
 from upgrade.planner import PlanStep
 from upgrade.streams_protocol.planner import MigrationStep
 from upgrade.verdict import TopologyFeature, Verdict
@@ -162,6 +172,7 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
     yield from first
     if unknown:
         yield f"cannot be told: {len(unknown)}; {_asked_for(unknown)}"
+        yield from map(sanitize, _open_settings(unknown))
         yield from _unknown_lines(unknown, view, [*others, *first, *last, ""])
     yield from last
 
@@ -191,6 +202,15 @@ def _unknown_lines(unknown: Sequence[JudgedHazard], view: DisplayOptions, others
         yield view.fact(sanitize(f"- {hazard.severity.value} {way}: {hazard.applies_to}: {hazard.words}{looks}"))
     if fit < len(unknown):
         yield f"- and {len(unknown) - fit} more: -v"
+
+
+def _open_settings(unknown: Sequence[JudgedHazard]) -> Iterator[str]:
+    """Say once, for all keys that no file sets, what could set them."""
+    concerns = [judged.concern for judged in unknown]
+    files = {text.partition(UNSET)[2] for concern in concerns for text in concern.evidence if UNSET in text}
+    could = (text for concern in concerns if concern.evidence for text in concern.contradicted_by if COULD_SET in text)
+    if files and (texts := list(dict.fromkeys(could))):
+        yield f"    settings: not set in {', '.join(sorted(files))}; {'; '.join(texts)}"
 
 
 def _options(judged: JudgedHazard) -> list[str]:
