@@ -125,7 +125,8 @@ class JudgedRequirement:
         row, because = self.requirement, "; ".join(self.concern.evidence)
         if self.status is RequirementStatus.MET:
             return (f"- met: {row.condition}{because and f' ({because})'}",)
-        shown = f"shown by: {because}" if because else f"decided by: {'; '.join(self.concern.decided_by)}"
+        open_by = "; ".join(filter(None, (because, *self.concern.decided_by)))
+        shown = f"shown by: {because}" if self.status is RequirementStatus.BLOCKED else f"decided by: {open_by}"
         return (
             f"- {self.status.value}: {row.condition}; else {row.symptom}",
             f"    {shown}",

@@ -143,7 +143,8 @@ def _need(requirement: Mapping[str, Any]) -> str:
     because = "; ".join(requirement["because"])
     if requirement["status"] == "met":
         return sanitize(f"- [x] {requirement['condition']}{because and f' ({because})'}")
-    shown = f"shown by: {because}" if because else f"decided by: {'; '.join(requirement['decided_by'])}"
+    open_by = "; ".join(filter(None, (because, *requirement["decided_by"])))
+    shown = f"shown by: {because}" if requirement["status"] == "blocked" else f"decided by: {open_by}"
     first = f"- [ ] {requirement['status']}: {requirement['condition']}; else {requirement['symptom']}"
     return "\n".join(map(sanitize, (first, f"  - {shown}", f"  - remedy: {requirement['remedy']}")))
 
