@@ -162,7 +162,7 @@ def run_command(
                 break
             wait(_POLL_SECONDS)
         status = KILLED if note else process.returncode
-        return CommandResult(status, printed() + note, round(time.monotonic() - started, 1))
+        return CommandResult(status, (printed() + note).strip(), round(time.monotonic() - started, 1))
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
 from upgrade.roll.state import RollState
 
 _OUTCOMES_SHOWN: Final = 3
+_PRINTED_LINES: Final = 5
 _UNKNOWN_LEADER: Final = (
     "leader: not known, so it may be any of them: a description shows it only beside a scheduled probing rebalance, "
     "which versions below 7 do not have; --leader names it (the generations of audit have it)"
@@ -197,8 +198,9 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
         case DeviationFound() as found:
             yield f"step {found.step}: DEVIATION {found.kind.value}"
             yield f"  expected: {found.expected}"
-            yield f"  observed: {found.observed}"
+            yield f"  observed: {' '.join(found.observed.split())}"
             yield f"  likely: {found.likely}"
+            yield from _printed_lines(found, state)
         case QuestionAnswered(option=option, by=by, about=about):
             yield f"{about}: {option.value} ({by})"
         case BackPlanned(rounds=rounds):
@@ -231,6 +233,15 @@ def _end_lines(step: int, instance: str, verb: str, end: CommandEnded) -> Iterat
         yield f"step {step}: {verb} {instance}: status {end.status} after {end.seconds:g} s"
         if end.status:
             yield from (f"  | {text}" for text in end.output.splitlines())
+
+
+def _printed_lines(found: DeviationFound, state: RollState) -> Iterator[str]:
+    """Write the last lines that the commands of a step have printed, if the step went wrong and not they."""
+    ends = state.step.ended.values() if state.step and state.step.number == found.step else ()
+    for end in ends:
+        if end and end.output and not end.status:
+            yield f"  printed by {end.verb} {end.instance}:"
+            yield from (f"  | {text}" for text in end.output.splitlines()[-_PRINTED_LINES:])
 
 
 def versions_text(observed: Any) -> str:

@@ -37,12 +37,16 @@ ROLL_FAULT_KINDS: Final = {
     "roll-freeze": "SIGSTOP of `roll` past the session of its lock, then SIGCONT",
     "roll-cut": "the network of `roll` is gone for longer than the session of its lock",
     "roll-clock": "the wall clock of `roll` jumps, and back again",
+    "torn-journal": "SIGKILL of `roll`, and the last record of its journal is incomplete",
+    "stranger": "a process whose name begins like that of a member joins, and leaves later",
+    "second-process": "a second process of a member joins, and leaves later",
     "lost": "the command of a restart only stops the instance",
+    "endless": "the command of a restart does its work, and does not end",
     "failed-command": "the command of a restart does nothing, and fails",
     "old-release": "the command of a restart starts the old release again",
 }
 """What else happens while `roll` upgrades the group."""
-MISTAKES: Final = ("lost", "failed-command", "old-release")
+MISTAKES: Final = ("lost", "failed-command", "old-release", "endless")
 """What a command does instead of its work."""
 NODES: Final = 3
 _JUMPS: Final = (3600.0, -3600.0, 30.0, -30.0, 86400.0)  # seconds
@@ -209,8 +213,10 @@ def _fault(kind: str, chance: random.Random, members: list[str]) -> Fault:
             return Fault(kind, member, short / 2)
         case "freeze" | "cut":
             return Fault(kind, member, SESSION_EXPIRED_SECONDS)
-        case "roll-kill" | "lost" | "failed-command" | "old-release":
+        case "roll-kill" | "torn-journal" | "lost" | "failed-command" | "old-release" | "endless":
             return Fault(kind)
+        case "stranger" | "second-process":
+            return Fault(kind, member, 2 * SESSION_EXPIRED_SECONDS)
         case "roll-freeze" | "roll-cut":
             return Fault(kind, "", LOCK_EXPIRED_SECONDS)
         case "roll-clock":

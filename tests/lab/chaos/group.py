@@ -25,6 +25,8 @@ from tests.lab.chaos.worker_events import EventLine, WorkerSettings
 from tests.lab.integration.group_log import generations
 
 _FENCED: Final = "FencedInstanceIdException"
+_BESIDE: Final = 1000
+"""The first life of what runs beside a member."""
 
 
 class Group:
@@ -80,6 +82,12 @@ class Group:
         self._launch(name, first.life + 1)
         return first
 
+    def start_beside(self, name: str, client_id: str) -> Worker:
+        """Start another process that runs what a member runs, under a name; return it."""
+        life = _BESIDE + sum(1 for of, _ in self._replaced if of == name)
+        self._replaced[name, life] = worker = self._launched(name, life, beside=client_id)
+        return worker
+
     def note_fenced(self, first: Worker) -> None:
         """Check how a member ended that was replaced."""
         self.listen()
@@ -92,6 +100,9 @@ class Group:
         self.owners.claim(time.monotonic(), f"{name} {life}", ())
 
     def _launch(self, name: str, life: int) -> None:
+        self.workers[name] = self._launched(name, life)
+
+    def _launched(self, name: str, life: int, beside: str = "") -> Worker:
         speaks, java = self._speaks[name], name in self._settings.java_members
         if java and self._settings.java:
             speaks = java_version(speaks, self._settings.java, exactly_once=self._settings.exactly_once)
@@ -106,9 +117,10 @@ class Group:
             release=speaks.release,
             upgrade_from=speaks.upgrade_from,
             instance_id=f"instance-{name}" if name in self._settings.static_members else None,
-            state=str(self._folder / f"{name}-state") if java else None,
+            state=str(self._folder / f"{name}-state{life if beside else ''}") if java else None,
+            beside=beside,
         )
-        self.workers[name] = (JavaWorker if java else Worker)(
+        worker = (JavaWorker if java else Worker)(
             settings,
             life=life,
             received=self._received,
@@ -116,7 +128,8 @@ class Group:
             prefix=self._network.inside(name) if self._network else (),
             environment=self._clocks[name].environment if self._clocks else {},
         )
-        self.workers[name].send_command(f"slow {self._slow}")
+        worker.send_command(f"slow {self._slow}")
+        return worker
 
     def set_version(self, name: str, speaks: MemberVersion) -> None:
         """From its next start on."""

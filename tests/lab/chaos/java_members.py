@@ -39,7 +39,7 @@ def configuration(settings: WorkerSettings) -> Mapping[str, str | int | None]:
     reported: dict[str, str | int | None] = {
         "bootstrap.servers": settings.bootstrap_servers,
         "application.id": settings.group,
-        "client.id": settings.name,
+        "client.id": settings.client_id,
         "state.dir": settings.state,
         "shape": "stateless",
         "session.timeout.ms": settings.session_ms,

@@ -22,6 +22,7 @@ from upgrade.roll.journal import (
     QuestionAnswered,
     RollEnded,
     RollRecord,
+    RollResumed,
     RoundVerified,
     StepPassed,
 )
@@ -29,7 +30,9 @@ from upgrade.roll.journal import (
 _OF_MEMBERS: Final = frozenset(
     {
         DeviationKind.MEMBER_GONE,
+        DeviationKind.MEMBER_REPLACED,
         DeviationKind.NOT_RETURNED,
+        DeviationKind.FAILED_AFTER_JOIN,
         DeviationKind.CRASH_LOOP,
         DeviationKind.NOT_STABLE,
         DeviationKind.UNOWNED,
@@ -39,7 +42,7 @@ _OF_MEMBERS: Final = frozenset(
 )
 _OF_BROKERS: Final = frozenset(
     {DeviationKind.NOT_VISIBLE, DeviationKind.NOT_STABLE, DeviationKind.UNOWNED, DeviationKind.LAG}
-) | {DeviationKind.NO_COMMITS}
+) | {DeviationKind.NO_COMMITS, DeviationKind.MEMBER_REPLACED}
 _OF_A_STOP: Final = frozenset({DeviationKind.NOT_RETURNED, DeviationKind.UNOWNED})
 CAUSED: Final[Mapping[str, frozenset[DeviationKind]]] = MappingProxyType(
     {
@@ -50,6 +53,9 @@ CAUSED: Final[Mapping[str, frozenset[DeviationKind]]] = MappingProxyType(
         "lost": _OF_A_STOP,
         "failed-command": frozenset({DeviationKind.COMMAND_FAILED}),
         "old-release": frozenset({DeviationKind.OLD_RELEASE}),
+        "endless": frozenset({DeviationKind.COMMAND_FAILED}),
+        "stranger": frozenset({DeviationKind.FOREIGN_MEMBER}),
+        "second-process": frozenset({DeviationKind.SECOND_PROCESS, DeviationKind.MEMBER_REPLACED}),
     }
 )
 """What `roll` may report after each kind of fault."""
@@ -94,10 +100,15 @@ def journal_problems(records: Sequence[RollRecord], calls: Sequence[str], deviat
     intents = Counter(record.instance for record in records if isinstance(record, CommandIntended))
     ran = Counter(record.instance for record in records if isinstance(record, CommandEnded) and record.how == RAN)
     called = Counter(calls)
+    torn = sum(isinstance(record, RollResumed) and record.torn for record in records)
+    unintended = called - intents if (called - intents).total() > torn else Counter[str]()
     last = records[-1] if records else None
     return [
         *repeated_restarts(records),
-        *(f"{name} was restarted without an intent" for name in sorted(called - intents)),
+        *(
+            f"{name} was restarted without an intent"
+            for name in sorted(unintended if unintended.total() > torn else ())
+        ),
         *(f"the journal has a restart of {name} that was not called" for name in sorted(ran - called)),
         *([] if isinstance(last, RollEnded) and last.outcome == FINISHED else [f"the journal ends with {last}"]),
         *([] if kinds[DeviationFound] == deviations else [f"{kinds[DeviationFound]} deviations, {deviations} stops"]),

@@ -25,8 +25,8 @@ from tests.lab.chaos.fault_schedule import (
 from tests.lab.chaos.faults import inject_fault
 from tests.lab.chaos.roll_outcome import RollOutcome, is_explained, journal_problems, planned_restarts, words
 from tests.lab.chaos.run import Chaos
-from tests.lab.integration.rolls import CommandServer, RollProcess
-from upgrade.roll.deviations import SafeOption
+from tests.lab.integration.rolls import CommandServer, NoAnswer, RollProcess
+from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.journal import RollRecord, read_journal
 from upgrade.roll.plan import InstanceConfig
 from upgrade.roll.state import RollState, replay
@@ -150,7 +150,7 @@ class Rolling:
             return
         try:
             self._restart(name, wanted)
-        except CommandError as error:
+        except (CommandError, NoAnswer) as error:
             done.set_exception(error)
         else:
             done.set_result(None)
@@ -192,6 +192,8 @@ class Rolling:
         self._chaos.end(name)
         if mistake != "lost":
             group.start(name)
+        if mistake == "endless":
+            raise NoAnswer
 
     # -- faults ----------------------------------------------------------------------------------------------------
 
@@ -210,6 +212,17 @@ class Rolling:
     def kill(self, _fault: Fault) -> None:
         if self._process and not self._process.ended:
             self._process.kill()
+
+    def tear(self, fault: Fault) -> None:
+        self.kill(fault)
+        *whole, last = self._journal.read_bytes().splitlines(keepends=True)
+        if whole:
+            self._journal.write_bytes(b"".join([*whole, last[: len(last) // 2]]))
+
+    def beside(self, fault: Fault) -> None:
+        name = fault.target if fault.kind == "second-process" else f"{fault.target}-stranger"
+        worker = self._chaos.group.start_beside(fault.target, name)
+        self._chaos.schedule(fault.seconds, worker.stop)
 
     def freeze(self, fault: Fault) -> None:
         if (process := self._process) and not process.ended:
@@ -242,6 +255,8 @@ class Rolling:
         wrong = [name for name in names if not self._is(name, state)]
         if wrong and (found is None or SafeOption.AGAIN in found.options):
             return ("--answer", SafeOption.AGAIN.value)
+        if found and found.kind is DeviationKind.COMMAND_FAILED:
+            return ("--answer", SafeOption.CONTINUE.value)  # it has done its work, and did not end
         return ()
 
     def _settle(self) -> None:
@@ -279,6 +294,10 @@ def _thaw(process: RollProcess) -> None:
 
 
 ROLL_FAULTS: Final[Mapping[str, Callable[[Rolling, Fault], None]]] = MappingProxyType(
-    {"roll-kill": Rolling.kill, "roll-freeze": Rolling.freeze, "roll-cut": Rolling.cut, "roll-clock": Rolling.clock}
+    {
+        "torn-journal": Rolling.tear,
+        **dict.fromkeys(["stranger", "second-process"], Rolling.beside),
+    }
+    | {"roll-kill": Rolling.kill, "roll-freeze": Rolling.freeze, "roll-cut": Rolling.cut, "roll-clock": Rolling.clock}
 )
 """Those of `roll` itself; what a command does wrong is no fault of a moment."""

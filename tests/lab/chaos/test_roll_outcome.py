@@ -92,6 +92,29 @@ def test_a_restart_of_which_only_the_outcome_was_found_needs_no_call_that_is_kno
     assert [] == journal_problems(records, CALLS, deviations=0)
 
 
+@pytest.mark.parametrize(("torn", "problems"), [(True, []), (False, ["a was restarted without an intent"])])
+def test_a_restart_whose_intent_was_torn_has_none_in_the_journal(torn, problems):
+    first, _, done, passed = restarted(1, "a")
+    records = journal(of_a=[first, RollResumed(torn=torn), evolve(done, how="found"), passed])
+
+    assert problems == journal_problems(records, CALLS, deviations=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        (DeviationKind.FOREIGN_MEMBER, Fault("stranger", "b", 5.0)),
+        (DeviationKind.SECOND_PROCESS, Fault("second-process", "b", 5.0)),
+        (DeviationKind.COMMAND_FAILED, Fault("endless", "b")),
+    ],
+)
+def test_what_a_stranger_a_copy_and_a_command_without_end_cause(kind, fault):
+    instances = () if kind is DeviationKind.FOREIGN_MEMBER else ("b",)
+
+    assert is_explained(evolve(GONE, kind=kind, instances=instances), [fault])
+    assert not is_explained(evolve(GONE, kind=kind, instances=instances), [Fault("kill", "b", 1.0)])
+
+
 def test_a_stop_that_the_journal_does_not_have_is_a_problem():
     assert ["0 deviations, 1 stops"] == journal_problems(journal(), CALLS, deviations=1)
 
@@ -113,6 +136,8 @@ def test_a_roll_that_has_not_finished_is_a_problem():
         ([Fault("roll-kill")], False),
         ([Fault("lost", "b")], False),
         ([Fault("roll-kill"), Fault("freeze", "b", 5.0)], True),
+        ([Fault("torn-journal")], False),
+        ([Fault("second-process", "b", 5.0)], False),
     ],
 )
 def test_a_deviation_is_explained_by_a_fault_of_such_an_instance(faults, explained):

@@ -83,3 +83,10 @@ class WorkerSettings:
     instance_id: str | None = None
     batch_seconds: float = 0.5
     state: str | None = None
+    beside: str = ""
+    """The client id of a process beside the member; empty: it is the member."""
+
+    @property
+    def client_id(self) -> str:
+        """What the group shows."""
+        return self.beside or self.name

@@ -51,6 +51,10 @@ def no_settings(_release: str) -> Mapping[str, str]:
     return {}
 
 
+class NoAnswer(Exception):
+    """A command that has done its work, and does not end by itself."""
+
+
 class CommandServer:
     """What the templates of an operator call: each request is one line, which is answered when it is done.
 
@@ -64,6 +68,7 @@ class CommandServer:
         self._do = do
         self._server = socket.create_server((host, 0))
         self._thread = Thread(target=self._serve, daemon=True)
+        self._unanswered: list[socket.socket] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -71,6 +76,8 @@ class CommandServer:
 
     def __exit__(self, *_: object) -> None:
         self._server.close()
+        for connection in self._unanswered:
+            connection.close()
 
     @property
     def template(self) -> str:
@@ -103,6 +110,9 @@ class CommandServer:
                 try:
                     self._do(verb, *words)
                     answer = "done"
+                except NoAnswer:
+                    self._unanswered.append(connection.dup())
+                    continue
                 except Exception as error:
                     answer = f"{type(error).__name__}: {error}"
                 with suppress(OSError):  # a command that was killed does not hear it

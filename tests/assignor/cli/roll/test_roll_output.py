@@ -60,6 +60,29 @@ def test_the_tasks_of_a_stopped_group_have_no_owner_until_their_instances_are_st
     assert text.endswith(": version 11, every task where it was, longest time without owner 10 to 30 s")
 
 
+@pytest.mark.parametrize(
+    ("status", "lines"),
+    [
+        (0, ["  printed by restart a:", *(f"  | line {number}" for number in range(4, 9))]),
+        (7, []),  # the lines of its end have all of it
+    ],
+)
+def test_what_differs_stands_beside_the_last_lines_of_the_command(status, lines):
+    operator = Operator()
+    operator.broken["a"] = None
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    printed = "\n".join(f"line {number}" for number in range(9))
+    operator.records[-1] = evolve(operator.records[-1], output=printed, status=status)
+    operator.patience = 100
+    operator.found()
+    shown = written(operator)
+    place = next(number for number, line in enumerate(shown) if "DEVIATION" in line)
+
+    assert lines == [line for line in shown[place:] if line.startswith(("  printed", "  | "))]
+    assert not any("\n" in line for line in shown[place:])
+
+
 def test_by_hand_the_time_without_owner_is_not_known():
     operator = Operator(verbs=("by-hand",))
     operator.go()

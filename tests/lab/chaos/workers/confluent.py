@@ -20,7 +20,7 @@ def configuration(settings: WorkerSettings) -> dict[str, Any]:
     optional = {"upgrade.from": settings.upgrade_from, "group.instance.id": settings.instance_id}
     return {
         "bootstrap.servers": settings.bootstrap_servers,
-        "client.id": settings.name,
+        "client.id": settings.client_id,
         "group.id": settings.group,
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",

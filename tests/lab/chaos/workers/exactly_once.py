@@ -48,7 +48,7 @@ def _producer(settings: WorkerSettings) -> Producer:
     producer = Producer(
         {
             "bootstrap.servers": settings.bootstrap_servers,
-            "transactional.id": f"{settings.group}-{settings.name}",
+            "transactional.id": f"{settings.group}-{settings.name}{'-beside' * bool(settings.beside)}",
             "transaction.timeout.ms": _TRANSACTION_MS,
             "linger.ms": 0,
             "log_level": 0,

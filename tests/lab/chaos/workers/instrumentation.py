@@ -39,7 +39,7 @@ def consumer_settings(settings: WorkerSettings, streams: ClientAdapter | None) -
     return {
         **({"partition_assignment_strategy": [streams]} if streams else {}),
         "bootstrap_servers": settings.bootstrap_servers.split(","),
-        "client_id": settings.name,
+        "client_id": settings.client_id,
         "group_id": settings.group,
         "group_instance_id": settings.instance_id,
         "enable_auto_commit": False,
