@@ -1,4 +1,4 @@
-"""The classes of every release, from its jars: kafka-clients, kafka-streams and kafka-streams-scala.
+"""The classes of every release, from its jars: kafka-clients, kafka-streams, its test utilities and that for Scala.
 
 Private members are left out, unless another release has them for others, and so are the libraries inside kafka-clients
 (``org.apache.kafka.shaded``). What Kafka's classes inherit from Java is there, as Java 17 has it.
@@ -18,6 +18,7 @@ from attrs import field, frozen
 from upgrade.application._stored import (
     CODE,
     SCALA_CODE,
+    TEST_UTILS_CODE,
     expand,
     place_of,
     stored_configuration,
@@ -87,11 +88,12 @@ def is_public(name: str) -> bool:
     return _PUBLIC.fullmatch(name) is not None
 
 
-def code_of(release: Release, scala: str = "") -> Code:
+def code_of(release: Release, scala: str = "", *, with_tests: bool = False) -> Code:
     """Return the classes of a release; those of an unknown one are those of the release it is assumed to be.
 
     Args:
         release: One that Kafka has published.
+        with_tests: With those of kafka-streams-test-utils, if it has them.
         scala: A version of Scala (``2.13``), if the classes of kafka-streams-scala are wanted too; ``scala_jar`` says
             of which release they are.
 
@@ -105,7 +107,9 @@ def code_of(release: Release, scala: str = "") -> Code:
     'kafka-streams-scala'
     """
     name = table_name(release)
-    return {**_code(name), **_scala_code(scala, scala_jar(release, scala))} if scala else _code(name)
+    tests = _tests_code(name) if with_tests else {}
+    of_scala = _scala_code(scala, scala_jar(release, scala)) if scala else {}
+    return {**_code(name), **of_scala, **tests} if of_scala or tests else _code(name)
 
 
 def classes_of_any_release() -> frozenset[str]:
@@ -156,13 +160,18 @@ def _class_counts() -> Counter[int]:
 
 @cache
 def _all_names() -> frozenset[str]:
-    lines = (line for name in (CODE, SCALA_CODE) for line in stored_text(name).split("\n")[1:])
+    lines = (line for name in (CODE, SCALA_CODE, TEST_UTILS_CODE) for line in stored_text(name).split("\n")[1:])
     return frozenset(line.partition(" ")[0] for line in lines if not line.startswith((" ", "#")))
 
 
 @cache
 def _code(name: str) -> Code:
     return classes_at(CODE, place_of(name))
+
+
+@cache
+def _tests_code(name: str) -> Code:
+    return classes_at(TEST_UTILS_CODE, place_of(name))
 
 
 @cache

@@ -210,7 +210,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
 
 def _code(release: Release, scala: str) -> Code:
     """Return the classes of a release, with those for Scala if it has them for this version."""
-    return code_of(release, scala if scala in scala_versions(release) else "")
+    return code_of(release, scala if scala in scala_versions(release) else "", with_tests=True)
 
 
 def _scala(archives: Archives) -> str:

@@ -55,6 +55,45 @@ _KIP_418: Final = f"{NUMBERS_KEPT}, with as many branches"
 _PUNCTUATE: Final = "ProcessorContext#schedule(Duration, PunctuationType, Punctuator)"
 _ROWS: Final[tuple[tuple[str, Replacement], ...]] = (
     (
+        r"streams\.scala\.Serdes[$]?(#.*)?",
+        Replacement(
+            "streams.scala.serialization.Serdes",
+            "KIP-616",
+            also="its implicit values have names such as stringSerde and longSerde, and hide no types of Scala",
+        ),
+    ),
+    (
+        r"streams\.scala\.FunctionConversions[.$]?.*",
+        Replacement("a function of Scala, which is one of Java's interfaces", _JAVADOC),
+    ),
+    (r"streams\.scala\.kstream\.Suppressed[.$]?.*", Replacement("streams.kstream.Suppressed", _JAVADOC)),
+    (
+        r"streams\.scala\.kstream\.KTable#(join|leftJoin)\(KTable, Function1, ValueJoiner, Named.*",
+        Replacement("TableJoined.as(name)", "KIP-775", NUMBERS_KEPT),
+    ),
+    (
+        r"streams\.TopologyTestDriver#pipeInput\(.*",
+        Replacement("createInputTopic(...) and TestInputTopic#pipeInput", "KIP-470"),
+    ),
+    (
+        r"streams\.TopologyTestDriver#readOutput\(.*",
+        Replacement("createOutputTopic(...) and TestOutputTopic#readRecord", "KIP-470"),
+    ),
+    (
+        r"streams\.TopologyTestDriver#TopologyTestDriver\(Topology, Properties, long\)",
+        Replacement("the constructor with Instant", "KIP-470"),
+    ),
+    (r"streams\.TopologyTestDriver#advanceWallClockTime\(long\)", Replacement("the method with Duration", "KIP-470")),
+    (
+        r"streams\.test\.ConsumerRecordFactory(#.*)?",
+        Replacement("TopologyTestDriver#createInputTopic(...) and TestInputTopic", "KIP-470"),
+    ),
+    (
+        r"streams\.test\.OutputVerifier(#.*)?",
+        Replacement("TopologyTestDriver#createOutputTopic(...), TestOutputTopic and assertions", "KIP-470"),
+    ),
+    (r"streams\.processor\.MockProcessorContext#setTimestamp\(.*", Replacement("setRecordTimestamp", _JAVADOC)),
+    (
         r"streams\.kstream\.KStream#through\(.*",
         Replacement(
             "to(topic) and StreamsBuilder#stream(topic), or repartition()",
@@ -396,6 +435,8 @@ _ROWS: Final[tuple[tuple[str, Replacement], ...]] = (
 )
 _PATTERNS: Final = tuple((re.compile(pattern), row) for pattern, row in _ROWS)
 _ROOT: Final = "org.apache.kafka."
+_AS_IN_JAVA: Final = re.compile(r"(streams\.)scala\.|(streams\.processor\.)Mock(?=ProcessorContext#)")
+"""Classes whose methods have the replacements of those with the same names."""
 
 
 def replacement(text: str) -> Replacement | None:
@@ -405,7 +446,13 @@ def replacement(text: str) -> Replacement | None:
     'use close(Duration)'
     """
     plain = text.removeprefix(_ROOT)
-    return next((row for pattern, row in _PATTERNS if pattern.fullmatch(plain)), None)
+    rows = (
+        row
+        for name in (plain, _AS_IN_JAVA.sub(r"\1\2", plain))
+        for pattern, row in _PATTERNS
+        if pattern.fullmatch(name)
+    )
+    return next(rows, None)
 
 
 def overloads(code: Code, owner: str, name: str) -> Iterator[str]:

@@ -8,17 +8,22 @@ from upgrade.application.api_diff import compare_api
 from upgrade.application.class_file import DEPRECATED
 from upgrade.application.code import code_of
 from upgrade.application.replacements import _PATTERNS, NUMBERS_KEPT, overloads, replacement
+from upgrade.application.scala import scala_versions
 from upgrade.releases import RELEASES
 
 STREAMS = "org.apache.kafka.streams."
 RELEASES_WITH_REMOVALS = ["1.1.1", "2.4.1", "2.8.2", "3.9.2", "4.4.0"]
 
 
+def everything(release):
+    return code_of(release, "2.13" if "2.13" in scala_versions(release) else "", with_tests=True)
+
+
 def test_every_deprecated_member_that_a_release_removed_has_a_row():
     without, used = [], set()
     for before, after in pairwise(RELEASES_WITH_REMOVALS):
-        old = code_of(RELEASES[before])
-        for each in compare_api(old, code_of(RELEASES[after])):
+        old, new = (everything(RELEASES[name]) for name in (before, after))
+        for each in compare_api(old, new):
             if each.change == "removed":
                 known = old[each.owner]
                 flags = known.members[each.member, each.descriptor] if each.member else 0
@@ -40,6 +45,15 @@ def test_every_deprecated_member_that_a_release_removed_has_a_row():
         ("kstream.KGroupedStream#count(Windows, String)", "Materialized"),
         ("processor.ProcessorSupplier", "the types of streams.processor.api"),
         ("KafkaStreams#close(long, TimeUnit)", "close(Duration)"),
+        ("scala.Serdes", "streams.scala.serialization.Serdes"),
+        ("scala.Serdes$#String()", "streams.scala.serialization.Serdes"),
+        ("scala.kstream.KStream#branch(Seq)", "split().branch(...)"),
+        ("scala.kstream.KStream#through(String, Produced)", "to(topic) and StreamsBuilder#stream(topic)"),
+        ("scala.kstream.KStream#transform(TransformerSupplier, Seq)", "process(api.ProcessorSupplier)"),
+        ("scala.kstream.KStream#transformValues(ValueTransformerSupplier, Named, Seq)", "processValues"),
+        ("TopologyTestDriver#pipeInput(ConsumerRecord)", "createInputTopic(...) and TestInputTopic#pipeInput"),
+        ("test.ConsumerRecordFactory#create(Object, Object)", "TopologyTestDriver#createInputTopic(...)"),
+        ("processor.MockProcessorContext#forward(Object, Object, int)", "forward(key, value, To.child(name))"),
     ],
 )
 def test_a_removed_member_has_its_replacement(member, instead):
