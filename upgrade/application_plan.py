@@ -18,13 +18,14 @@ from upgrade.application.evidence import setting_facts
 from upgrade.application.live_group import LiveGroup, listed
 from upgrade.application.parameters import PlanParameters, plan_parameters
 from upgrade.application.setting_files import Settings
-from upgrade.application.settings import SettingsReport, judge_settings
+from upgrade.application.settings import SettingsReport, judge_settings, values_in_code, variants_of, with_code
 from upgrade.errors import UpgradeError
 from upgrade.hazards import (
     Answer,
     Application,
     ApplicationTopology,
     CheckedScope,
+    CodeSettings,
     JudgedFeatures,
     JudgedHazard,
     TopologyChange,
@@ -67,6 +68,11 @@ class PlannedApplication:
     def known_topology(self) -> ApplicationTopology | None:
         """Its topology, by a text that the user gives or else by its group."""
         return self.topology or (self.group.topology if self.group else None)
+
+    @property
+    def settings_in_code(self) -> CodeSettings | None:
+        """The settings that its classes make."""
+        return self.code.facts.settings if self.code else None
 
     def facts(self) -> tuple[Application, ...]:
         """Return what conditions are compared with: once, or for each of the conditions that the settings have."""
@@ -129,11 +135,12 @@ class ApplicationPlan:
             plain["blocked"] = list(self.reasons)
         if application.change:
             plain["topologies"] = application.change.as_json()
-        if application.settings and self.settings:
+        if self.settings:
+            settings = application.settings
             plain["configuration"] = {
-                "file": application.settings_source,
-                "framework": application.settings.framework,
-                "left_out": application.settings.left_out,
+                "file": application.settings_source if settings else None,
+                "framework": settings is not None and settings.framework,
+                "left_out": settings.left_out if settings else 0,
                 "parameters": self.parameters.as_json(),
                 "settings": [finding.as_json() for finding in self.settings.findings],
             }
@@ -215,12 +222,20 @@ def plan_for(
 def _judged_settings(
     application: PlannedApplication, origin: Release, target: Release
 ) -> tuple[SettingsReport | None, PlanParameters]:
-    if application.settings is None:
+    made = application.settings_in_code
+    if application.settings is None and not (made and made.values):
         return None, PlanParameters()
     classes = application.code.known_classes if application.code else None
     ends = configuration_of(origin), configuration_of(target)
-    report = judge_settings(application.settings, *ends, code_of(target), classes)
-    return report, plan_parameters(application.settings)
+    code = code_of(target)
+    settings = application.settings or Settings()
+    report = judge_settings(settings, *ends, code, classes) if application.settings else None
+    if made:
+        of_code = [judge_settings(variant, *ends, code, classes) for variant in variants_of(made, application.settings)]
+        report = with_code(report, of_code, made)
+        first, *others = settings.variants
+        settings = evolve(settings, variants=(evolve(first, values={**values_in_code(made), **first.values}), *others))
+    return report, plan_parameters(settings)
 
 
 def _features(facts: Sequence[Application], application: PlannedApplication) -> JudgedFeatures:

@@ -14,14 +14,25 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.application.class_file import DAMAGE, MAGIC, InvalidClass, constant_places
+from upgrade.application.class_file import (
+    DAMAGE,
+    MAGIC,
+    WITH_CONSTANT,
+    InvalidClass,
+    constant_places,
+    instruction_length,
+)
+from upgrade.application.source_names import source_class, source_method
 from upgrade.errors import quote_input
 
 _U2, _U4 = Struct(">H").unpack_from, Struct(">I").unpack_from
 _NUMBERS: Final[Mapping[int, Struct]] = {3: Struct(">i"), 4: Struct(">f"), 5: Struct(">q"), 6: Struct(">d")}
+_LDC: Final = 0x12
+_FIELD: Final = 6
+"""Bytes of a field before its attributes."""
 _UTF8, _CLASS, _STRING = 1, 7, 8
 _MEMBERS: Final = (9, 10, 11)
-_METHOD_HANDLE, _METHOD_TYPE, _DYNAMIC, _INVOKE_DYNAMIC = 15, 16, 17, 18
+_METHOD_HANDLE, _DYNAMIC, _INVOKE_DYNAMIC = 15, 17, 18
 _KOTLIN: Final = re.compile(r"^\*S Kotlin\n\*F\n(?P<files>.*?)^\*L\n(?P<lines>.*?)^\*(?:E|S)", re.DOTALL | re.MULTILINE)
 _SMAP_LINE: Final = re.compile(r"(\d+)(?:#\d+)?(?:,(\d+))?:(\d+)(?:,(\d+))?")
 _DEBUG: Final = re.compile(r"^\*S KotlinDebug\n\*F\n.*?^\*L\n(?P<lines>.*?)^\*E", re.DOTALL | re.MULTILINE)
@@ -34,9 +45,6 @@ class MemberRef:
     owner: str
     name: str
     descriptor: str
-
-    def __str__(self) -> str:
-        return f"{self.owner}#{self.name}{self.descriptor}"
 
 
 @frozen
@@ -90,6 +98,27 @@ class Method:
 
 
 @frozen
+class Place:
+    """A line of a source file."""
+
+    class_name: str
+    """As its source has it."""
+    method: str
+    file: str
+    """Empty if the compiler left it out."""
+    line: int | None
+
+    def __str__(self) -> str:
+        where = " ".join(filter(None, (self.file, f"line {self.line}" if self.line else "")))
+        name = f"{self.class_name}, {self.method}"
+        return f"{name} ({where})" if where else name
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"class": self.class_name, "method": self.method, "file": self.file or None, "line": self.line}
+
+
+@frozen
 class CodeFile:
     """A class with its code."""
 
@@ -100,12 +129,41 @@ class CodeFile:
     """The name of its source file; empty if the compiler left it out."""
     enclosing: tuple[str, str]
     """The class and the method that a local class or a lambda is in; empty if there are none."""
-    constants: Mapping[str, Any] = field(hash=False)
-    """The values of its static final fields that are constants."""
     methods: tuple[Method, ...]
     declared: frozenset[tuple[str, str]]
     """Name and descriptor of all its methods, also of those without code."""
     pool: ConstantPool = field(eq=False, repr=False)
+
+    def place(self, method: Method, at: int) -> Place:
+        """Return the line of an instruction; a lambda is part of what is around it."""
+        owner, around = self.enclosing
+        return Place(
+            source_class(owner or self.name), source_method(around or method.name), self.source, method.line(at)
+        )
+
+    def references(self) -> Iterator[tuple[MemberRef, Place]]:
+        """Yield the classes, whose members are empty, and the members that instructions name."""
+        for method in self.methods:
+            at, code = 0, method.code
+            while at < len(code):
+                if code[at] in WITH_CONSTANT:
+                    index = code[at + 1] if code[at] == _LDC else code[at + 1] << 8 | code[at + 2]
+                    for ref in _named(self.pool.value(index)):
+                        yield ref, self.place(method, at)
+                at += instruction_length(code, at, 0)
+
+
+def _named(value: Any) -> Iterator[MemberRef]:
+    if isinstance(value, MemberRef):
+        yield value
+    elif isinstance(value, ClassConstant):
+        yield MemberRef(value.name.strip("[").removeprefix("L").removesuffix(";"), "", "")
+    elif isinstance(value, Handle):
+        yield value.member
+    elif isinstance(value, Dynamic):
+        yield MemberRef(value.descriptor.rpartition(")")[2][1:-1], value.name, "")
+        for argument in value.arguments:
+            yield from _named(argument)
 
 
 class ConstantPool:
@@ -155,9 +213,7 @@ class ConstantPool:
             handle, arguments = self.bootstraps[self._u2(index)]
             name, descriptor = self.name_and_type(self._u2(index, 3))
             return Dynamic(name, descriptor, handle.member, tuple(self.value(each) for each in arguments))
-        if tag == _METHOD_TYPE:
-            return None
-        raise ValueError("no value")
+        return None
 
     def name_and_type(self, index: int) -> tuple[str, str]:
         """Return the name and the descriptor of a member."""
@@ -191,20 +247,17 @@ class _Reader:
         self._u2()
         name, superclass = pool.class_name(self._u2()), pool.class_name(self._u2())
         interfaces = tuple(pool.class_name(self._u2()) for _ in range(self._u2()))
-        constants: dict[str, Any] = {}
         for _ in range(self._u2()):
-            self._u2()
-            field_name, _ = pool.text(self._u2()), self._u2()
-            for attribute, at, _ in self._attributes():
-                if attribute == "ConstantValue":
-                    constants[field_name] = pool.value(_U2(self._content, at)[0])
+            self._at += _FIELD
+            for _ in self._attributes():
+                pass
         methods, declared = list[Method](), set[tuple[str, str]]()
         for _ in range(self._u2()):
             flags, method, descriptor = self._u2(), pool.text(self._u2()), pool.text(self._u2())
             declared.add((method, descriptor))
-            for attribute, at, _ in self._attributes():
+            for attribute, at, end in self._attributes():
                 if attribute == "Code":
-                    methods.append(self._method(name, flags, method, descriptor, at))
+                    methods.append(self._method(name, flags, method, descriptor, at, end))
         source, smap, enclosing = "", "", ("", "")
         for attribute, at, end in self._attributes():
             if attribute == "SourceFile":
@@ -218,32 +271,32 @@ class _Reader:
                 pool.bootstraps = tuple(self._bootstraps(at))
         of_caller = callers_lines(smap)
         with_lines = tuple(_with_lines(method, of_caller) for method in methods)
-        return CodeFile(
-            name, superclass, interfaces, source, enclosing, constants, with_lines, frozenset(declared), pool
-        )
+        return CodeFile(name, superclass, interfaces, source, enclosing, with_lines, frozenset(declared), pool)
 
     def _u2(self) -> int:
         self._at += 2
         return int(_U2(self._content, self._at - 2)[0])
 
-    def _attributes(self) -> Iterator[tuple[str, int, int]]:
-        """Yield name, first byte and end of each attribute, and pass over them."""
+    def _attributes(self, limit: int = 0) -> Iterator[tuple[str, int, int]]:
+        """Yield name, first byte and end of each attribute, none longer than what it is in, and pass over them."""
         for _ in range(self._u2()):
             name = self._pool.text(self._u2())
             (size,) = _U4(self._content, self._at)
             start = self._at + 4
             self._at = start + int(size)
-            if self._at > len(self._content):
+            if self._at > (limit or len(self._content)):
                 raise ValueError("too short")
             end = self._at
             yield name, start, end
             self._at = end
 
-    def _method(self, owner: str, flags: int, name: str, descriptor: str, at: int) -> Method:
+    def _method(self, owner: str, flags: int, name: str, descriptor: str, at: int, limit: int) -> Method:
         (size,) = _U4(self._content, at + 4)
         start = at + 8
         end = start + int(size)
         (count,) = _U2(self._content, end)
+        if end + 2 + 8 * count > limit:
+            raise ValueError("longer than its attribute")
         handlers = tuple(
             (first, last, handler, self._pool.class_name(caught))
             for first, last, handler, caught in (
@@ -252,9 +305,10 @@ class _Reader:
         )
         self._at = end + 2 + 8 * count
         lines = list[tuple[int, int]]()
-        for attribute, place, _ in self._attributes():
+        for attribute, place, table_end in self._attributes(limit):
             if attribute == "LineNumberTable":
                 (rows,) = _U2(self._content, place)
+                rows = min(rows, (table_end - place) // 4)
                 lines += (Struct(">HH").unpack_from(self._content, place + 2 + 4 * number) for number in range(rows))
         return Method(owner, name, descriptor, flags, self._content[start:end], handlers, tuple(sorted(lines)))
 

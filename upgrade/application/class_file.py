@@ -157,7 +157,8 @@ def _lengths() -> bytes:
 
 _LENGTHS: Final = _lengths()
 _LDC, _TABLESWITCH, _LOOKUPSWITCH, _WIDE, _IINC = 0x12, 0xAA, 0xAB, 0xC4, 0x84
-_WITH_CONSTANT: Final = frozenset((0x12, 0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
+WITH_CONSTANT: Final = frozenset((0x12, 0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
+"""The instructions that name a constant."""
 _STATIC_OPCODES: Final = (0xB2, 0xB3, 0xB8)
 _NEW: Final = 0xBB
 _ATHROW: Final = 0xBF
@@ -387,7 +388,7 @@ class _Reader:
             opcode = content[at]
             if opcode in _EXITS:
                 exits.add(opcode)
-            elif opcode in _WITH_CONSTANT:
+            elif opcode in WITH_CONSTANT:
                 index = content[at + 1] if opcode == _LDC else _U2(content, at + 1)[0]
                 if not guarded[_MEMBER_KINDS.get(self._constant(index)[0], Kind.CLASS)]:
                     self._use(index, is_static=opcode in _STATIC_OPCODES, is_new=opcode == _NEW)

@@ -12,17 +12,18 @@ from attrs import frozen
 from upgrade.application.api_diff import java_name
 from upgrade.application.archive import Archives
 from upgrade.application.code import Code, code_of
+from upgrade.application.compilation import refused_by_compilers
 from upgrade.application.dependencies import STREAMS, java_level, needed_by
 from upgrade.application.evidence import code_facts
 from upgrade.application.libraries import Library
-from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references
+from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references, with_places
 from upgrade.application.needs import Need, check_needs
 from upgrade.application.pinned import MixedArtifacts, mixed_artifacts
 from upgrade.application.replacements import Replacement, overloads, replacement
 from upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
 from upgrade.application.settings import KnownClasses
 from upgrade.errors import UpgradeError
-from upgrade.hazards import CodeFacts
+from upgrade.hazards import CodeFacts, CodeSettings
 from upgrade.releases import Release
 
 _INVISIBLE: Final = "reflection, native images, names of metrics, and whether a line ever runs"
@@ -79,6 +80,8 @@ class CodeReport:
     """The release whose kafka-streams-scala was read; empty if the application does not use it, or TO has none."""
     is_downgrade: bool
     """Whether the release is older than the one that the application leaves."""
+    refused_by_compilers: tuple[str, ...]
+    """What is known of the errors of a compiler that linkage does not show: there may be more."""
 
     @property
     def blocked(self) -> str:
@@ -143,6 +146,7 @@ class CodeReport:
                 "uses": {name: list(uses) for name, uses in sorted(self.facts.shown.items()) if uses},
                 "damaged": list(self.damaged),
                 "not_seen": list(self.not_seen),
+                "refused_by_compilers": list(self.refused_by_compilers),
             },
         }
 
@@ -176,6 +180,15 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
                 ", ".join(map(str, paths)), archives, linkage, origin, target, partial(_code, scala=scala)
             )
             mixed = mixed_artifacts(archives)
+            linkage = with_places(linkage, archives.own_contents())
+            compiler = refused_by_compilers(
+                archives.classes,
+                (old, new),
+                (needed_by(origin), needed_by(target)),
+                facts.settings or CodeSettings(),
+                archives.own_classes_naming,
+            )
+            refused = tuple(dict.fromkeys(compiler))
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
     if not (archives.seen or archives.artifacts or archives.relocated or archives.damaged):
@@ -205,6 +218,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
         dict(_suggestions(linkage, new, with_replaced=target.number < origin.number)),
         scala_jar(target, scala) if scala in scala_versions(target) else "",
         target.number < origin.number,
+        refused,
     )
 
 

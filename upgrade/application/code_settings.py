@@ -11,22 +11,24 @@ Not followed: reflection, arithmetic and text methods, what is kept in collectio
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from attrs import field, frozen
 
 from upgrade.application.bytecode import CodeFile, MemberRef, Method, read_code
-from upgrade.application.class_file import STATIC, InvalidClass
+from upgrade.application.class_file import DAMAGE, STATIC, InvalidClass
 from upgrade.application.configuration import CONFIGS, keys_of_any_release
 from upgrade.application.known_calls import known_call
 from upgrade.application.setting_names import OPEN_PREFIXES, WITHOUT_DEFINITION, scope
-from upgrade.application.source_names import source_class, source_method, source_place
+from upgrade.application.source_names import source_class, source_method
 from upgrade.application.value_flow import (
     LOST,
+    MAX_WORK,
     Applied,
     Atom,
+    Budget,
     Builder,
     Const,
     Event,
@@ -64,6 +66,7 @@ MAX_BYTES: Final = 1 << 25
 """Of class files: most applications have far less than a tenth of it."""
 MAX_CALLERS: Final = 100
 """Calls of one method whose arguments are told apart."""
+_T = TypeVar("_T")
 _PROPERTIES: Final = b"java/util/Properties"
 _KAFKA: Final = b"org/apache/kafka/"
 _FILE: Final = re.compile(r"(?:.*[/\\:])?([^/\\:]+\.(?:properties|props|xml|conf|config|cfg|ya?ml|json|txt|env|ini))")
@@ -87,10 +90,7 @@ class _Place:
     at: int
 
     def __str__(self) -> str:
-        line = self.method.line(self.at)
-        where = " ".join(filter(None, (self.code.source, f"line {line}" if line else "")))
-        name = f"your class {source_place(self.code, self.method.name)}"
-        return f"{name} ({where})" if where else name
+        return f"your class {self.code.place(self.method, self.at)}"
 
 
 def settings_in_code(classes: Mapping[str, bytes]) -> CodeSettings:
@@ -143,6 +143,7 @@ class _Application:
         self._known: dict[Atom, frozenset[Atom]] = {}
         self._not_followed: dict[str, None] = {}
         self._unsure: set[_Place] = set()
+        self._work = Budget(MAX_WORK)
 
     def settings(self) -> CodeSettings:
         """Look at all classes."""
@@ -157,8 +158,11 @@ class _Application:
                 self._not_followed["your classes are too many to look at all of them"] = None
                 break
             self._run_methods(name)
-        self._apply_functions()
-        return _Judge(self).settings()
+        try:
+            self._apply_functions()
+            return _Judge(self).settings()
+        except NotFollowed:
+            return CodeSettings(not_followed=("your classes need too much work to be followed",))
 
     def _apply_functions(self) -> None:
         """Note the calls of lambdas by what they are passed to."""
@@ -187,10 +191,10 @@ class _Application:
         code = self._file(name)
         for method in code.methods if code else ():
             assert code is not None
-            run = Run(method, code.pool, self._classes.__contains__, self._call)
+            run = Run(method, code.pool, self._classes.__contains__, self._call, self._work)
             try:
                 events = run.run()
-            except (NotFollowed, IndexError, KeyError, ValueError):
+            except (NotFollowed, AttributeError, *DAMAGE):
                 self._not_followed[f"{_Place(method, code, 0)} cannot be followed"] = None
                 continue
             for event in events:
@@ -252,24 +256,17 @@ class _Application:
 
     def _types_above(self, name: str) -> list[str]:
         """Return a type and its supertypes, as far as they are known."""
-        found, waiting = dict[str, None](), [name]
-        while waiting:
-            name = waiting.pop(0)
-            if name and name not in found:
-                found[name] = None
-                if name in self._classes and (code := self._file(name)):
-                    waiting += [code.superclass, *code.interfaces]
-        return list(found)
+
+        def above(name: str) -> Iterable[str]:
+            code = self._file(name) if name in self._classes else None
+            return filter(None, (code.superclass, *code.interfaces)) if code else ()
+
+        return list(_closure([name], above))
 
     def _implementations(self, ref: MemberRef) -> list[MemberRef]:
         """Return the methods of own classes that a call may reach."""
-        found, waiting = dict[str, None](), [ref.owner]
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found[name] = None
-                waiting += self._subtypes[name]
-        refs = [MemberRef(name, ref.name, ref.descriptor) for name in found]
+        types = _closure([ref.owner], self._subtypes.__getitem__)
+        refs = [MemberRef(name, ref.name, ref.descriptor) for name in types]
         return [each for each in refs if self._method(each)]
 
     def _method(self, ref: MemberRef) -> Method | None:
@@ -299,6 +296,7 @@ class _Application:
     def _leaf(self, atom: Atom, frame: _Frame | None, depth: int) -> frozenset[Atom]:
         if isinstance(atom, (Const, Made, Foreign, OfFramework, Unknown, Function)):
             return frozenset({atom})
+        self._work.spend()
         if depth > MAX_DEPTH:
             return LOST
         if frame is not None:
@@ -358,9 +356,6 @@ class _Application:
 
     def _static_field(self, atom: StaticField, depth: int) -> frozenset[Atom]:
         for owner in self._types_above(atom.owner):
-            code = self._file(owner) if owner in self._classes else None
-            if code and atom.name in code.constants:
-                return frozenset({Const(str(code.constants[atom.name]))})
             if values := self._static[owner, atom.name]:
                 return _NO_LEAVES.union(*(self.leaves(value, None, depth) for value in values))
         return _foreign(MemberRef(atom.owner, atom.name, ""), f"the field {source_class(atom.owner)}.{atom.name}")
@@ -394,24 +389,23 @@ class _Application:
         for store in self._stores_in[made.ref]:
             if store.name == name and store.owner in owners:
                 yield self.leaves(store.value, frame, depth + 1)
-        for inner in self._constructed_in[made.ref]:
-            if inner.arguments[0] == frozenset({Param(made.ref, 0)}):
-                yield from self._constructed(inner, owners, name, frame, depth + 1)
+        itself = frozenset({Param(made.ref, 0)})
+        for inner in (inner for inner in self._constructed_in[made.ref] if inner.arguments[0] == itself):
+            yield from self._constructed(inner, owners, name, frame, depth + 1)
 
     def _text(self, parts: Iterable[Value], frame: _Frame | None, depth: int) -> frozenset[Atom]:
         texts = [""]
         for part in parts:
             ends = self.leaves(part, frame, depth)
-            if not ends or not all(isinstance(end, Const) for end in ends):
+            are_known = all(isinstance(end, Const) for end in ends)
+            if not ends or not are_known or len(texts) * len(ends) > MAX_LEAVES:
                 return LOST
             texts = [text + end.text for text in texts for end in ends if isinstance(end, Const)]
-            if len(texts) > MAX_LEAVES:
-                return LOST
         return frozenset(map(Const, texts))
 
     def frames(self, method: MemberRef, values: tuple[Value, ...], depth: int = 0) -> Iterator[_Frame | None]:
         """Yield the calls of a method on which values depend; None if they depend on none."""
-        callers = self.callers(method) if depth < MAX_CALLS_ABOVE and _depends(values, method) else []
+        callers = self.callers(method) if depth < MAX_CALLS_ABOVE and _depends(values) else []
         if not callers or len(callers) > MAX_CALLERS:
             yield None
         for call in callers if len(callers) <= MAX_CALLERS else ():
@@ -429,25 +423,20 @@ def _foreign(ref: MemberRef, text: str, at: int = 0) -> frozenset[Atom]:
     return frozenset({Foreign(ref, at, text)})
 
 
-def _depends(values: Iterable[Value], method: MemberRef) -> bool:
-    """Whether values are made of parameters of a method."""
-    for value in values:
-        for atom in value:
-            if isinstance(atom, Param):
-                if atom.method == method:
-                    return True
-            elif isinstance(atom, FieldOf):
-                if _depends((atom.base,), method):
-                    return True
-            elif isinstance(atom, Result):
-                if _depends(atom.arguments, method):
-                    return True
-            elif isinstance(atom, ResultOf):
-                if _depends((atom.function, *atom.arguments), method):
-                    return True
-            elif isinstance(atom, (Joined, Builder)) and _depends(atom.parts, method):
-                return True
-    return False
+def _depends(values: Iterable[Value]) -> bool:
+    """Whether values are made of parameters of their method."""
+    return any(isinstance(atom, Param) or _depends(atom.parts_of_names) for value in values for atom in value)
+
+
+def _closure(start: Iterable[_T], following: Callable[[_T], Iterable[_T]]) -> dict[_T, None]:
+    """Return things and all that follows them, each once, the nearest first."""
+    found, waiting = dict[_T, None](), deque(start)
+    while waiting:
+        thing = waiting.popleft()
+        if thing not in found:
+            found[thing] = None
+            waiting.extend(following(thing))
+    return found
 
 
 class _Judge:
@@ -483,12 +472,12 @@ class _Judge:
                 given |= {atom for atom in receivers if isinstance(atom, Foreign)}
             reached |= {atom: place for atom in receivers if isinstance(atom, OfFramework)}
         self._close(reached)
-        other_clients = self._content_of(others)
-        for receivers, keys, values, place, _is_sure in puts:
+        other_clients = _closure(others, self._content.__getitem__)
+        for receivers, keys, values, place, is_sure in puts:
             is_reached = not receivers.isdisjoint(reached) or not receivers.isdisjoint(given)
             is_other = not is_reached and bool(receivers) and all(atom in other_clients for atom in receivers)
             if not is_other:
-                self._set(keys, values, place, is_reached=is_reached)
+                self._set(keys, values, place, is_reached=is_reached, is_sure=is_sure)
         for event, place in facts:
             if isinstance(event, Load) and not leaves(event.receiver).isdisjoint(reached):
                 self._load(event, place)
@@ -520,16 +509,6 @@ class _Judge:
                     reached[atom] = place
                     waiting.append(atom)
 
-    def _content_of(self, atoms: Iterable[Atom]) -> set[Atom]:
-        """Return atoms, and all that they have."""
-        found, waiting = set[Atom](), list(atoms)
-        while waiting:
-            atom = waiting.pop()
-            if atom not in found:
-                found.add(atom)
-                waiting += self._content[atom]
-        return found
-
     def _put(
         self, event: Put, place: _Place
     ) -> Iterator[tuple[frozenset[Atom], frozenset[Atom], frozenset[Atom], _Place, bool]]:
@@ -539,13 +518,18 @@ class _Judge:
             is_sure = place not in application._unsure
             yield parts[0], parts[1], parts[2], (frame and frame.at) or place, is_sure
 
-    def _set(self, keys: frozenset[Atom], values: frozenset[Atom], place: _Place, *, is_reached: bool) -> None:
+    def _set(
+        self, keys: frozenset[Atom], values: frozenset[Atom], place: _Place, *, is_reached: bool, is_sure: bool
+    ) -> None:
         names = [key.text for key in keys if isinstance(key, Const) and is_key(key.text)]
         known = len(keys) == 1 and values and all(isinstance(value, Const) for value in values)
         texts = [value.text for value in values if isinstance(value, Const)] if known else [UNKNOWN_VALUE]
         for name in names:
             for text in sorted(texts):
-                self._values[name][Setting(text, str(place), reaches_kafka=is_reached)] = None
+                setting = Setting(
+                    text, str(place), reaches_kafka=is_reached, is_conditional=not is_sure or len(names) > 1
+                )
+                self._values[name][setting] = None
 
     def _load(self, event: Load, place: _Place) -> None:
         sources = dict.fromkeys(self._application.leaves(event.source), place)

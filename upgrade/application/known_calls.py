@@ -132,8 +132,7 @@ def known_call(run: Run, ref: MemberRef, is_static: bool, arguments: tuple[Value
         for value, type_name in zip(others, signature(ref.descriptor).parameters, strict=True):
             if _SETTINGS.search(type_name):
                 record(Passed(value, is_streams=_TO_STREAMS.fullmatch(text) is not None, at=at))
-                if not is_static:
-                    record(Into(receiver, value, at))
+                record(Into(receiver, value, at))
         return frozenset({Foreign(run.ref, at, text)})
     if _OF_FRAMEWORK.fullmatch(text):
         return frozenset({OfFramework(run.ref, at)})
@@ -165,8 +164,6 @@ def _pair(run: Run, ref: MemberRef, arguments: tuple[Value, ...], at: int) -> Va
         receiver, key, value, *_ = arguments
         run.events.append(Put(receiver, key, value, at))
         return NULL
-    if len(arguments) < 2:
-        return LOST
     pair = run.made("pair", at)
     key, value = arguments[-2:]
     run.events.append(Put(pair, key, value, at))

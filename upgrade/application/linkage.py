@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
 from upgrade.application.api_diff import CONSTRUCTOR, ApiElement, Resolution, java_name, resolve_member, supertypes
 from upgrade.application.archive import ApplicationClass
+from upgrade.application.bytecode import MemberRef, Place, read_code
 from upgrade.application.class_file import (
     ABSTRACT,
     FINAL,
@@ -49,6 +50,8 @@ class Referrer:
     library: Library
     is_build_time: bool = False
     """It runs while a native image is made, not in a member."""
+    places: tuple[Place, ...] = field(default=(), eq=False)
+    """The lines, of a class of the application itself with debug information."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -58,6 +61,7 @@ class Referrer:
             "library": library and library.name,
             "version": (library and library.version) or None,
             **({"build_time": True} if self.is_build_time else {}),
+            **({"places": [place.as_json() for place in self.places]} if self.places else {}),
         }
 
 
@@ -157,6 +161,38 @@ def check_references(classes: Iterable[ApplicationClass], old: Code, new: Code, 
         {element: _sorted(overrides_nothing[element]) for element in sorted(overrides_nothing)},
         len(references),
     )
+
+
+def with_places(report: LinkageReport, contents: Mapping[str, bytes]) -> LinkageReport:
+    """Return a report with the lines of what cannot be linked.
+
+    Args:
+        report: Of the references.
+        contents: The class files of the application itself, by the names of their classes.
+    """
+    files = dict[str, list[tuple[MemberRef, Place]]]()
+    for problem in report.problems:
+        for referrer in problem.referred_by:
+            if referrer.name in contents and referrer.name not in files:
+                files[referrer.name] = [*read_code(contents[referrer.name]).references()]
+
+    def placed(problem: Problem, referrer: Referrer) -> Referrer:
+        places = (place for ref, place in files.get(referrer.name, ()) if _is_about(problem, ref, contents))
+        return evolve(referrer, places=tuple(place for place in dict.fromkeys(places) if place.line))
+
+    problems = (
+        evolve(problem, referred_by=tuple(placed(problem, referrer) for referrer in problem.referred_by))
+        for problem in report.problems
+    )
+    return evolve(report, problems=tuple(problems))
+
+
+def _is_about(problem: Problem, ref: MemberRef, contents: Container[str]) -> bool:
+    """Whether an instruction refers to what is missing: a class, or a member that a subclass may have inherited."""
+    if not problem.member or problem.error == "AbstractMethodError":
+        return ref.owner == problem.owner
+    is_member = (ref.name, ref.descriptor) == (problem.member, problem.descriptor)
+    return is_member and (ref.owner == problem.owner or ref.owner in contents)
 
 
 def check_artifacts(classes: Iterable[ApplicationClass], code: Code) -> tuple[Problem, ...]:

@@ -13,7 +13,7 @@ from upgrade.application.dependencies import KAFKA_GROUP, Dependency
 from upgrade.application.libraries import Library
 
 _CONNECT: Final = "org/apache/kafka/connect/"
-_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "connect-api": tuple(
         f"{_CONNECT}{name}/"
         for name in (
@@ -22,15 +22,19 @@ _PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
         )
     ),
     "connect-json": (f"{_CONNECT}json/",),
+    "jackson-databind": ("com/fasterxml/jackson/databind/",),
     "jackson-datatype-jdk8": ("com/fasterxml/jackson/datatype/jdk8/",),
     "javax.ws.rs-api": ("javax/ws/rs/",),
     "log4j": ("org/apache/log4j/",),
     "lz4": ("net/jpountz/",),
     "lz4-java": ("net/jpountz/",),
+    "slf4j-api": ("org/slf4j/",),
     "slf4j-log4j12": ("org/slf4j/impl/",),
+    "snappy-java": ("org/xerial/snappy/",),
     "zkclient": ("org/I0Itec/zkclient/",),
+    "zstd-jni": ("com/github/luben/zstd/",),
 }
-"""Where the classes of libraries are that some release brings and a later one does not."""
+"""Where the classes of libraries are that some release brings and a later one does not, or not to compile with."""
 _NUMBERS: Final = re.compile(r"\d+")
 
 
@@ -104,9 +108,9 @@ def left_out(old: Iterable[Dependency], new: Iterable[Dependency]) -> Iterator[t
 
     One that has other coordinates and the same classes is not among them.
     """
-    still = [_PACKAGES.get(dependency.artifact, dependency.artifact) for dependency in new]
+    still = [PACKAGES.get(dependency.artifact, dependency.artifact) for dependency in new]
     for dependency in sorted(old):
-        packages = _PACKAGES.get(dependency.artifact)
+        packages = PACKAGES.get(dependency.artifact)
         if packages and packages not in still:
             yield dependency.artifact, packages
 

@@ -33,6 +33,7 @@ from upgrade.application.setting_names import (
 from upgrade.application.values import is_judged, refusal, refusal_beside
 from upgrade.config_types import parse_end_point
 from upgrade.errors import ConfigException
+from upgrade.hazards import CodeSettings
 from upgrade.redaction import hide_credentials
 from upgrade.releases import RELEASES, Release
 
@@ -195,6 +196,53 @@ def judge_settings(
     return SettingsReport(
         tuple(sorted(findings.values(), key=lambda finding: (_ORDER[finding.status], finding.key, finding.conditions)))
     )
+
+
+_SAID_OF_CODE: Final = frozenset((Effect.REFUSED, Effect.NEEDS, Effect.REMOVED, Effect.NO_EFFECT, Effect.DEPRECATED))
+
+
+def with_code(report: SettingsReport | None, judged: Iterable[SettingsReport], made: CodeSettings) -> SettingsReport:
+    """Return the report of a file with what is said of settings that classes make, each with its place.
+
+    Args:
+        report: That of the file; None if there is none.
+        judged: What ``judge_settings`` says of each variant of ``variants_of``, in their order.
+        made: The settings of the classes.
+    """
+    of_file = tuple(
+        finding
+        for finding in (report.findings if report else ())
+        if finding.status is not Effect.DEFAULT or finding.key not in made.values
+    )
+    of_code = (
+        evolve(finding, line=None, conditions=(place,))
+        for (key, _, place), found in zip(_variants(made), judged, strict=True)
+        for finding in found.findings
+        if finding.key == key and finding.status in _SAID_OF_CODE
+    )
+    findings = dict.fromkeys((*of_file, *of_code))
+    return SettingsReport(
+        tuple(sorted(findings, key=lambda finding: (_ORDER[finding.status], finding.key, finding.conditions)))
+    )
+
+
+def variants_of(made: CodeSettings, settings: Settings | None) -> Iterator[Settings]:
+    """Yield the settings of a file with those of classes: once for each value that a key may have there."""
+    values = {**(settings.values if settings else {}), **values_in_code(made)}
+    for key, value, _ in _variants(made):
+        yield Settings.of({**values, key: value})
+
+
+def values_in_code(made: CodeSettings) -> dict[str, str]:
+    """Return the keys of which the classes have one value."""
+    values = {key: {setting.value for setting in found if setting.reaches_kafka} for key, found in made.values.items()}
+    return {key: min(found) for key, found in values.items() if len(found) == 1}
+
+
+def _variants(made: CodeSettings) -> Iterator[tuple[str, str, str]]:
+    """Yield key, value and place of each setting that is for Kafka Streams."""
+    for key, found in made.values.items():
+        yield from ((key, setting.value, setting.where) for setting in found if setting.reaches_kafka)
 
 
 class _Judge:

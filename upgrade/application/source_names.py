@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from upgrade.application.bytecode import CodeFile
-
 _LAMBDA_METHOD: Final = re.compile(
     r"lambda\$(?P<java>[^$]+)\$.*|\$anonfun\$(?P<scala>[^$]+)\$.*|(?P<kotlin>[^$]+)\$lambda[$-].*"
     r"|(?P<default>[^$]+)\$default|(?P<adapted>.+)\$adapted"
@@ -45,12 +43,6 @@ def source_class(name: str) -> str:
     parts = [part for part in simple.split("$") if part and not part.isdigit()]
     kept = [part for part in parts if part not in {"anonfun", "lambda", "sam", "inlined", "special"}]
     return f"{package}.{'.'.join(kept or [simple])}".lstrip(".")
-
-
-def source_place(code: CodeFile, method: str) -> str:
-    """Return the class and the method of some code as the source has them; a lambda is part of what is around it."""
-    owner, around = code.enclosing
-    return f"{source_class(owner or code.name)}, {source_method(around or method)}"
 
 
 def source_method(name: str) -> str:

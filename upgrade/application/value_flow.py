@@ -22,8 +22,10 @@ MAX_ATOMS: Final = 8
 """More possible values of one place are not told apart."""
 MAX_DEPTH: Final = 4
 """Of names inside names: the field of the result of a method of a parameter ..."""
-MAX_STEPS: Final = 100_000
+MAX_STEPS: Final = 200_000
 """Instructions of one method that are looked at, with repetitions."""
+MAX_WORK: Final = 20_000_000
+"""Instructions and names of one application that are looked at, with repetitions."""
 _MAX_PARTS: Final = 8
 
 
@@ -32,16 +34,17 @@ class Atom:
     """One thing that a value may be."""
 
     @property
+    def parts_of_names(self) -> tuple[Value, ...]:
+        """The values of which it is made, if it is a name."""
+        return ()
+
+    @property
     def depth(self) -> int:
         """How many names are inside each other."""
-        return 1
+        return 1 + max((atom.depth for value in self.parts_of_names for atom in value), default=0)
 
 
 Value = frozenset[Atom]
-
-
-def _depth(*values: Value) -> int:
-    return 1 + max((atom.depth for value in values for atom in value), default=0)
 
 
 @frozen(cache_hash=True)
@@ -85,8 +88,8 @@ class FieldOf(Atom):
     name: str
 
     @property
-    def depth(self) -> int:
-        return _depth(self.base)
+    def parts_of_names(self) -> tuple[Value, ...]:
+        return (self.base,)
 
 
 @frozen(cache_hash=True)
@@ -97,8 +100,8 @@ class Result(Atom):
     arguments: tuple[Value, ...]
 
     @property
-    def depth(self) -> int:
-        return _depth(*self.arguments)
+    def parts_of_names(self) -> tuple[Value, ...]:
+        return self.arguments
 
 
 @frozen(cache_hash=True)
@@ -109,8 +112,8 @@ class ResultOf(Atom):
     arguments: tuple[Value, ...]
 
     @property
-    def depth(self) -> int:
-        return _depth(self.function, *self.arguments)
+    def parts_of_names(self) -> tuple[Value, ...]:
+        return (self.function, *self.arguments)
 
 
 @frozen(cache_hash=True)
@@ -120,8 +123,8 @@ class Joined(Atom):
     parts: tuple[Value, ...]
 
     @property
-    def depth(self) -> int:
-        return _depth(*self.parts)
+    def parts_of_names(self) -> tuple[Value, ...]:
+        return self.parts
 
 
 @frozen(cache_hash=True)
@@ -133,8 +136,8 @@ class Builder(Atom):
     parts: tuple[Value, ...]
 
     @property
-    def depth(self) -> int:
-        return _depth(*self.parts)
+    def parts_of_names(self) -> tuple[Value, ...]:
+        return self.parts
 
 
 @frozen(cache_hash=True)
@@ -146,8 +149,8 @@ class Function(Atom):
     """What it has of the method that makes it, the object itself first."""
 
     @property
-    def depth(self) -> int:
-        return _depth(*self.captured)
+    def parts_of_names(self) -> tuple[Value, ...]:
+        return self.captured
 
 
 @frozen(cache_hash=True)
@@ -275,6 +278,23 @@ class NotFollowed(UpgradeError):
     """A method that cannot be followed."""
 
 
+class Budget:
+    """How much work is left."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def spend(self) -> None:
+        """Take one step.
+
+        Raises:
+            NotFollowed: There is none left.
+        """
+        if self._left <= 0:
+            raise NotFollowed
+        self._left -= 1
+
+
 @frozen
 class Signature:
     """A descriptor in parts."""
@@ -355,6 +375,7 @@ _BOXES: Final = frozenset(
     f"java/lang/{name}"
     for name in ("Integer", "Long", "Short", "Byte", "Character", "Double", "Float", "Boolean", "String")
 )
+_CONCATENATIONS: Final = {("java/lang/String", "concat"), ("kotlin/jvm/internal/Intrinsics", "stringPlus")}
 _SAME_TEXT: Final = frozenset(
     {
         "valueOf",
@@ -415,10 +436,14 @@ class Run:
         pool: The constants of its class.
         is_own: Whether a class is one of the application.
         call: What the table of calls says.
+        work: What is left for all methods.
     """
 
-    def __init__(self, method: Method, pool: ConstantPool, is_own: Callable[[str], bool], call: Call) -> None:
+    def __init__(
+        self, method: Method, pool: ConstantPool, is_own: Callable[[str], bool], call: Call, work: Budget
+    ) -> None:
         self.method, self._pool, self.is_own, self._call = method, pool, is_own, call
+        self._work, self._steps = work, Budget(MAX_STEPS)
         self.ref = method.ref
         self.events: list[Event] = []
         self.exits = set[int]()
@@ -456,19 +481,16 @@ class Run:
     def _fixpoint(self) -> dict[int, State]:
         leaders = self._leaders()
         states = {0: State((), self._parameters())}
-        waiting, steps = [0], 0
+        waiting = [0]
         while waiting:
             start = waiting.pop()
             for target, state in self._block(start, states[start], leaders):
-                steps += 1
                 before = states.get(target)
                 after = state if before is None else _join(before, state)
                 if after != before:
                     states[target] = after
                     if target not in waiting:
                         waiting.append(target)
-            if steps > MAX_STEPS:
-                raise NotFollowed
         return states
 
     def _parameters(self) -> dict[int, Value]:
@@ -554,6 +576,8 @@ class Run:
                 if opcode in _CONDITIONS:
                     yield at + 3, self._state()
                 return
+            self._work.spend()
+            self._steps.spend()
             self._step(opcode, at)
             at += instruction_length(code, at, 0)
 
@@ -708,13 +732,10 @@ class Run:
             self._push(frozenset({Foreign(self.ref, at, call.bootstrap.name)}))
 
     def _concatenated(self, call: Dynamic, arguments: tuple[Value, ...]) -> Value:
-        recipe, *constants = call.arguments
-        parts, waiting, further = list[Value](), list(arguments), list(constants)
+        parts, waiting, recipe = list[Value](), list(arguments), call.arguments[0]
         for text in re.split("([\x01\x02])", recipe):
-            if text == "\x01":
-                parts.append(waiting.pop(0))
-            elif text == "\x02":
-                parts.append(_constant(further.pop(0)))
+            if text in {"\x01", "\x02"}:
+                parts.append(waiting.pop(0) if text == "\x01" else LOST)
             elif text:
                 parts.append(const(text))
         return joined(parts)
@@ -723,9 +744,7 @@ class Run:
         """Return the result of what is done with texts and boxes; None for other calls."""
         if ref.owner in {"java/lang/StringBuilder", "java/lang/StringBuffer", "scala/collection/mutable/StringBuilder"}:
             return self._build(ref, arguments, at)
-        if ref.owner == "java/lang/String" and ref.name == "concat":
-            return joined(arguments)
-        if ref.name == "stringPlus" and ref.owner == "kotlin/jvm/internal/Intrinsics":
+        if (ref.owner, ref.name) in _CONCATENATIONS:
             return joined(arguments)
         is_text = ref.owner in _BOXES or ref.owner in {
             "java/lang/Object",
@@ -794,9 +813,7 @@ def joined(parts: list[Value] | tuple[Value, ...]) -> Value:
 def _constant(value: object) -> Value:
     if isinstance(value, ClassConstant):
         return const(value.name.replace("/", "."))
-    if isinstance(value, (str, int, float)):
-        return const(value)
-    return LOST
+    return const(value) if isinstance(value, (str, int, float)) else LOST
 
 
 def _known_field(ref: MemberRef) -> Value | None:

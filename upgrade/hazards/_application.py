@@ -34,6 +34,8 @@ class Setting:
     """False: nobody knows, as the file has the key at the end of another name."""
     is_default: bool = False
     """Whether it is what a placeholder stands for unless something else sets it."""
+    is_conditional: bool = False
+    """Whether there are ways through the code on which nothing sets it."""
 
 
 @frozen

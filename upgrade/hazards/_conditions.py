@@ -310,7 +310,9 @@ class Sets(Condition):
             expected = self.what or f"to {' or '.join(self.values)}"
             return placeholder if default else _no(f"{setting.where} does not set {self.key} {expected}")
         text = f"{setting.where} sets {self.key}{self.what and f' {self.what}'}{default}"
-        return Concern(Answer.YES, (text,), contradicted_by=could if self._looks_at_value else ())
+        if not self._looks_at_value:
+            could = (f"whether {setting.where} is reached",) if setting.is_conditional else ()
+        return Concern(Answer.YES, (text,), contradicted_by=could)
 
 
 def _names(prefixes: Iterable[str], key: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from assignor.cli.plan.application_code import CodeResult
 from assignor.cli.plan.application_settings import ConfigurationResult
 from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
+from upgrade.application.setting_files import Settings
 from upgrade.application.settings import SettingsReport
 from upgrade.application_plan import ApplicationPlan, PlannedApplication
 
@@ -32,7 +33,8 @@ def application_files(
     application: PlannedApplication, report: SettingsReport | None, view: DisplayOptions
 ) -> Iterator[Iterable[str]]:
     """Yield what its settings and its code are to the release that the plan leads to."""
-    if application.settings and report:
-        yield ConfigurationResult(application.settings_source, application.settings, report).lines(view)
+    if report:
+        source = application.settings_source if application.settings else ""
+        yield ConfigurationResult(source, application.settings or Settings(), report).lines(view)
     if application.code:
         yield CodeResult(application.code).lines(view)

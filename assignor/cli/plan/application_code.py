@@ -68,6 +68,11 @@ class CodeResult:
             )
         if report.damaged:
             yield sanitize(f"- {len(report.damaged)} files cannot be read: {', '.join(report.damaged[:_MOST_SHOWN])}")
+        known = report.refused_by_compilers
+        yield "- linkage only: the compiler may refuse more" + (", such as" if known else "")
+        yield from (view.fact(sanitize(f"    {text}")) for text in (known if view.verbose else known[:_MOST_SHOWN]))
+        if len(known) > _MOST_SHOWN and not view.verbose:
+            yield f"    and {len(known) - _MOST_SHOWN} more (-v)"
         yield sanitize(f"- not seen: {'; '.join(report.not_seen)}")
 
     def _problem_lines(self, problem: Problem, view: DisplayOptions) -> Iterator[str]:
@@ -105,5 +110,15 @@ def _mixed_lines(mixed: MixedArtifacts, view: DisplayOptions) -> Iterator[str]:
 def _referrers(referrers: Sequence[Referrer], view: DisplayOptions) -> str:
     """Name the first class that refers to something, or with ``-v`` all."""
     shown = referrers if view.verbose else referrers[:1]
-    names = ", ".join(f"{referrer.library} {java_name(referrer.name)}" for referrer in shown)
+    names = ", ".join(f"{referrer.library} {_name(referrer, view)}" for referrer in shown)
     return f"{names} and {len(referrers) - 1} more" if len(referrers) > len(shown) else names
+
+
+def _name(referrer: Referrer, view: DisplayOptions) -> str:
+    """Name a class, and the first line where it refers to something, or with ``-v`` all."""
+    if not referrer.places:
+        return java_name(referrer.name)
+    first, *others = referrer.places
+    if view.verbose:
+        return "; ".join(map(str, referrer.places))
+    return f"{first}{f' and {len(others)} more lines' if others else ''}"

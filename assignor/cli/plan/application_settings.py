@@ -23,6 +23,7 @@ class ConfigurationResult:
     """The settings of a file, and what the release that the plan leads to makes of them."""
 
     file: str
+    """Empty if only classes make settings."""
     settings: Settings
     report: SettingsReport
 
@@ -30,8 +31,11 @@ class ConfigurationResult:
         """Write what is not fine, one line each."""
         counted = Counter(finding.status for finding in self.report.findings)
         counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
-        yield f"configuration {self.file}: {counts or 'no settings'}"
-        if not any(finding.place and finding.status is not Effect.UNKNOWN for finding in self.report.findings):
+        nothing = "no settings" if self.file else "nothing to change"
+        yield f"configuration {self.file or 'in your classes'}: {counts or nothing}"
+        if self.file and not any(
+            finding.place and finding.status is not Effect.UNKNOWN for finding in self.report.findings
+        ):
             yield sanitize(f"- {self.file} sets no key of Kafka Streams or its clients: is it the application's?")
         clients_by_text: dict[tuple[str, str, str, str], list[str]] = {}
         for finding in self.report.notable:

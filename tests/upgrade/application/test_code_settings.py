@@ -6,9 +6,13 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.upgrade.application.class_bytes import ClassBytes
+from upgrade.application import code_settings
+from upgrade.application.bytecode import Method
 from upgrade.application.class_file import read_header
 from upgrade.application.code_settings import settings_in_code
-from upgrade.hazards import UNKNOWN_VALUE
+from upgrade.application.value_flow import LOST, Budget, Const, NotFollowed, Run, joined
+from upgrade.hazards import UNKNOWN_VALUE, CodeSettings
 
 FOLDER = Path(__file__).parent / "in_code"
 EXACTLY_ONCE = ("exactly_once",)
@@ -17,6 +21,7 @@ SCALA = ("scala2.12", "scala2.13", "scala3")
 SHARED = {
     **{key: {"Styles", "Keys"} for key in JAVA},
     "kotlin": {"StylesKt"},
+    "frameworks": {"Frameworks"},
     **{key: {"Common"} for key in SCALA},
     "Dsl": {"Settings"},
     "Classes": {"Config"},
@@ -130,12 +135,12 @@ def test_settings_of_kotlin_and_scala_are_followed_to_kafka_streams(jar, name, e
 @pytest.mark.parametrize(
     ("jar", "name", "place"),
     [
-        ("java8", "Constants", "your class styles.Constants, main (Styles.java line 42)"),
-        ("java17", "Lambdas", "your class styles.Lambdas, main (Styles.java line 175)"),
-        ("java17", "Helper", "your class styles.Helper, main (Styles.java line 124)"),
-        ("java8", "MapOf", "your class styles.MapOf, static initializer (Styles.java line 87)"),
-        ("kotlin", "Applied", "your class styles.Applied, settings (Styles.kt line 17)"),
-        ("kotlin", "Dsl", "your class styles.Dsl, main (Styles.kt line 72)"),
+        ("java8", "Constants", "your class styles.Constants, main (Styles.java line 45)"),
+        ("java17", "Lambdas", "your class styles.Lambdas, main (Styles.java line 178)"),
+        ("java17", "Helper", "your class styles.Helper, main (Styles.java line 127)"),
+        ("java8", "MapOf", "your class styles.MapOf, static initializer (Styles.java line 90)"),
+        ("kotlin", "Applied", "your class styles.Applied, settings (Styles.kt line 19)"),
+        ("kotlin", "Dsl", "your class styles.Dsl, main (Styles.kt line 73)"),
         ("scala2.13", "Foreach", "your class styles.Foreach, main (Styles.scala line 27)"),
         ("scala2.12", "AsJava", "your class styles.AsJava, constructor (Styles.scala line 15)"),
     ],
@@ -149,12 +154,12 @@ def test_the_place_of_a_setting_has_the_names_of_the_source(jar, name, place):
     [
         (
             "Environment",
-            "your class styles.Environment, main (Styles.java line 202) takes settings from "
+            "your class styles.Environment, main (Styles.java line 205) takes settings from "
             "java.lang.String#toLowerCase",
         ),
         (
             "Parameter",
-            "your class styles.Parameter, streams (Styles.java line 242) takes settings from a parameter of "
+            "your class styles.Parameter, streams (Styles.java line 245) takes settings from a parameter of "
             "styles.Parameter, streams",
         ),
     ],
@@ -163,7 +168,7 @@ def test_settings_from_elsewhere_leave_every_key_open(name, why):
     assert (why,) == found("java17", name).not_followed
 
 
-@pytest.mark.parametrize(("name", "file", "line"), [("Loaded", "streams.properties", 220), ("Argument", "", 235)])
+@pytest.mark.parametrize(("name", "file", "line"), [("Loaded", "streams.properties", 223), ("Argument", "", 238)])
 def test_a_file_that_is_loaded_has_its_name_if_a_constant_is_one(name, file, line):
     code = found("java17", name)
 
@@ -177,6 +182,147 @@ def test_a_setting_that_other_clients_have_may_be_for_them():
 
     assert {"acks": (UNKNOWN_VALUE,), "retries": ("3",)} == values(code)
     assert not any(setting.reaches_kafka for key in ("acks", "retries") for setting in code.values[key])
+
+
+def test_values_reach_settings_by_fields_functions_and_parameters():
+    code = found("java17", "More")
+
+    assert {
+        "client.id": (UNKNOWN_VALUE,),
+        "client.tag.zone": ("a",),
+        "consumer.fetch.min.bytes": ("1",),
+        "consumer.max.poll.records": (UNKNOWN_VALUE,),
+        "enable.metrics.push": ("true",),
+        "max.warmup.replicas": ("1",),
+        "num.standby.replicas": (UNKNOWN_VALUE,),
+        "num.stream.threads": ("2",),
+        "processing.guarantee": EXACTLY_ONCE,
+        "producer.acks": ("all",),
+        "producer.linger.ms": ("5",),
+        "state.dir": (UNKNOWN_VALUE,),
+    } == values(code)
+    assert ("your class styles.More, of (Styles.java line 335) makes settings in a way that is not followed",) == (
+        code.not_followed
+    )
+
+
+def test_a_setting_that_some_runs_do_not_make_is_conditional():
+    code = found("java17", "Ternary")
+
+    assert [True] == [setting.is_conditional for setting in code.values["num.standby.replicas"]]
+    assert [False, False] == [setting.is_conditional for setting in code.values["processing.guarantee"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "why"),
+    [
+        ("Bean", {"num.stream.threads": (UNKNOWN_VALUE,), "processing.guarantee": EXACTLY_ONCE}, ()),
+        ("Boot", {"num.standby.replicas": ("1",), "processing.guarantee": ("exactly_once_beta",)}, ()),
+        (
+            "Injected",
+            {},
+            (
+                "your class styles.Injected, configuration (Frameworks.java line 56) takes settings from "
+                "a parameter of styles.Injected, setSettings",
+            ),
+        ),
+        (
+            "Merged",
+            {},
+            (
+                "your class styles.Merged, streams (Frameworks.java line 64) passes settings to "
+                "org.springframework.util.CollectionUtils#mergePropertiesIntoMap",
+            ),
+        ),
+    ],
+)
+def test_settings_of_frameworks(name, expected, why):
+    code = found("frameworks", name)
+
+    assert (expected, why) == (values(code), code.not_followed)
+
+
+def test_files_that_a_framework_loads_have_names():
+    assert ["first.properties", "second.properties"] == [file.name for file in found("frameworks", "Merged").loads]
+
+
+def test_a_damaged_class_makes_no_settings():
+    content = classes("java17")["styles/Constants"]
+
+    short = ClassBytes("a/A").attribute("Some", b"abc").bytes()[:-1]
+
+    assert CodeSettings() == settings_in_code({"a": b"", "b": content[:-40], "c": content[:10] + b"\xff", "d": short})
+
+
+@pytest.mark.parametrize("name", ["Helper", "Ternary", "More", "Enums"])
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        *(("MAX_WORK", work) for work in range(0, 1000, 100)),
+        *(("MAX_DEPTH", depth) for depth in range(4)),
+        ("MAX_BYTES", 0),
+        ("MAX_LEAVES", 1),
+        ("MAX_CALLERS", 0),
+    ],
+)
+def test_beyond_a_limit_nothing_is_denied(monkeypatch, limit, value, name):
+    expected = values(found("java17", name))
+    monkeypatch.setattr(code_settings, limit, value)
+    code = found("java17", name)
+
+    assert code.not_followed or all(
+        {*values(code).get(key, ())} in ({*texts}, {UNKNOWN_VALUE}) for key, texts in expected.items()
+    )
+
+
+def test_a_class_that_is_changed_anywhere_is_read_or_refused():
+    content = classes("java17")["styles/Lambdas"]
+    for place in range(0, len(content), 11):
+        changed = content[:place] + bytes([content[place] ^ 0x15]) + content[place + 1 :]
+        assert settings_in_code({"styles/Lambdas": changed}).loads == ()
+
+
+def method(code, *, descriptor="()V", handlers=()):
+    return Method("a/A", "run", descriptor, 0x8, bytes(code), handlers)
+
+
+def run(code, **options):
+    return Run(method(code, **options), None, lambda _: False, None, Budget(1_000)).run()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        [0xA8, 0, 3],  # jsr
+        [0x57, 0xB1],  # pop of nothing
+        [0x03, 0x99, 0, 4, 0x03, 0xB1],  # two heights of the stack in one place
+        [0x03, 0xAA, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0],  # a table that is longer than the method
+        [0x00] * 9,  # more than there is time for
+    ],
+)
+def test_a_method_that_cannot_be_followed_is_refused(code):
+    with pytest.raises(NotFollowed):
+        Run(method(code), None, lambda _: False, None, Budget(3)).run()
+
+
+def test_long_jumps_and_wide_variables_are_followed():
+    code = [0x04, 0xC4, 0x36, 1, 0, 0xC8, 0, 0, 0, 5, 0xC4, 0x84, 1, 0, 0, 1, 0xC4, 0x15, 1, 0, 0xAC]
+    (returned,) = run(code, descriptor="()I")
+
+    assert LOST == returned.value  # it was counted up
+    (returned,) = run([*code[:10], 0xC4, 0x15, 1, 0, 0xAC], descriptor="()I")
+    assert frozenset({Const("1")}) == returned.value
+
+
+def test_a_method_without_its_end_does_nothing():
+    assert [] == run([0x00])
+
+
+def test_many_possible_texts_are_not_told_apart():
+    eight = frozenset(Const(str(number)) for number in range(8))
+
+    assert LOST == joined([eight, eight])
+    assert eight == joined([eight])
 
 
 def test_what_scala_3_keeps_in_a_lazy_value_is_not_followed():

@@ -2,7 +2,7 @@
 
 from upgrade.application.dependencies import Dependency, needed_by
 from upgrade.application.libraries import Library
-from upgrade.application.needs import _PACKAGES, NeedStatus, check_needs, left_out
+from upgrade.application.needs import PACKAGES, NeedStatus, check_needs, left_out
 from upgrade.releases import RELEASES
 
 KAFKA = Dependency("org.apache.kafka", "kafka-clients", "4.4.0", "compile")
@@ -61,7 +61,7 @@ def test_the_classes_of_each_library_that_a_release_leaves_out_are_known():
     brought = [{each.artifact for each in needed_by(release)} for release in releases]
     gone = {name for place, old in enumerate(brought) for new in brought[place:] for name in old - new}
 
-    assert gone <= _PACKAGES.keys()
+    assert gone <= PACKAGES.keys()
 
 
 def test_a_library_under_other_coordinates_is_not_left_out():

@@ -12,11 +12,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 
@@ -278,6 +281,84 @@ class Switched {
     public static void main(String[] args) {
         Properties settings = Styles.base("switched");
         settings.put(Styles.GUARANTEE, guarantee(args.length == 0 ? "prod" : args[0]));
+        new KafkaStreams(Styles.topology(), settings).close();
+    }
+}
+
+class More {
+    static String unset;
+    final String name;
+    final Properties settings;
+
+    interface Change {
+        void apply(Properties settings);
+    }
+
+    interface Source {
+        Properties settings();
+    }
+
+    More(String name, Properties settings) {
+        this.name = name;
+        this.settings = settings;
+    }
+
+    More(Properties settings) {
+        this("processing.guarantee", settings);
+    }
+
+    static String ofProducer(String name) {
+        return "producer." + name;
+    }
+
+    static void prefixed(Properties settings, String name, String value) {
+        settings.put(ofProducer(name), value);
+    }
+
+    static void direct(Properties settings, String name, String value) {
+        settings.put("consumer." + name, value);
+    }
+
+    static void supplied(Properties settings, Supplier<String> name) {
+        settings.put(name.get(), "1");
+    }
+
+    static void change(Properties settings, Change change) {
+        change.apply(settings);
+    }
+
+    static Properties made(Supplier<Properties> supplier) {
+        return supplier.get();
+    }
+
+    KafkaStreams of(Source source) {
+        return new KafkaStreams(Styles.topology(), source.settings());
+    }
+
+    public static void main(String[] args) {
+        More more = new More(made(() -> Styles.base("more")));
+        Properties settings = more.settings;
+        settings.put(more.name, StreamsConfig.EXACTLY_ONCE);
+        settings.put("enable.metrics.push", Boolean.TRUE);
+        settings.put(StreamsConfig.STATE_DIR_CONFIG, unset);
+        prefixed(settings, "acks", "all");
+        prefixed(settings, "linger.ms", "5");
+        change(settings, each -> each.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2));
+        for (int number = 0; number < args.length; number++) {
+            settings.put(StreamsConfig.consumerPrefix("max.poll.records"), number);
+        }
+        StringBuilder text = new StringBuilder("x");
+        text.insert(0, "a");
+        settings.put("client.id", text.toString());
+        settings.put("client.tag.zone", "a");
+        new ConfigDef().define("num.standby.replicas", ConfigDef.Type.INT, ConfigDef.Importance.LOW, "");
+        Collections.addAll(new ArrayList<Object>(), settings);
+        Collections.fill(new ArrayList<Object>(), settings);
+        settings.getProperty("acks");
+        new StreamsBuilder().<String, String>stream("in").filter((key, value) -> true);
+        direct(settings, "fetch.min.bytes", "1");
+        supplied(settings, () -> "max.warmup.replicas");
+        new java.io.StreamTokenizer(new java.io.StringReader("")).sval = "";
         new KafkaStreams(Styles.topology(), settings).close();
     }
 }

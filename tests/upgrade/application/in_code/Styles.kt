@@ -9,6 +9,8 @@ import org.apache.kafka.streams.Topology
 // Each object makes settings in one way of Kotlin, and passes them to Kafka Streams.
 val common = mapOf(StreamsConfig.APPLICATION_ID_CONFIG to "kotlin", StreamsConfig.BOOTSTRAP_SERVERS_CONFIG to "localhost:9")
 
+val guaranteeKey = "processing.guarantee"
+
 fun topology(): Topology = Topology().addSource("source", "in")
 
 object Applied {
@@ -23,8 +25,7 @@ object Applied {
 }
 
 object Maps {
-    private const val GUARANTEE = "processing.guarantee"
-    val fixed: Map<String, String> = common + mapOf(GUARANTEE to "exactly_once", "num.standby.replicas" to "1")
+    val fixed: Map<String, String> = common + mapOf(guaranteeKey to "exactly_once", "num.standby.replicas" to "1")
 
     @JvmStatic fun main(args: Array<String>) = KafkaStreams(topology(), fixed.toProperties()).close()
 }
