@@ -7,7 +7,7 @@ is no forecast.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from random import Random
 from typing import Final
 from uuid import UUID
@@ -91,16 +91,17 @@ def possible_groups(
         ForecastError: There is none.
     """
     tried: list[str | None] = []
-    for leader in _possible_leaders(observed, stepped):
-        leading = process_of(observed, leader)
-        for instances in _known_instances(leader, leading, known) if known else _shown_instances(observed, leader):
-            instance = instances[leading]
-            for name in BUILT_IN if instance.release == OURS else (None,):
-                tried.append(difference(observed, leader, instance, name, now_ms))
-                if tried[-1] is None:
-                    yield PossibleGroup(observed=observed, leader=leader, instances=instances, task_assignor=name)
-    if None in tried:
-        return
+    for by_process in (False, True):
+        for leader in _possible_leaders(observed, stepped):
+            leading = process_of(observed, leader)
+            for instances in _known_instances(leader, leading, known) if known else _shown_instances(observed, leader):
+                instance = instances[leading]
+                for name in BUILT_IN if instance.release == OURS else (None,):
+                    tried.append(difference(observed, leader, instance, name, now_ms, by_process=by_process))
+                    if tried[-1] is None:
+                        yield PossibleGroup(observed=observed, leader=leader, instances=instances, task_assignor=name)
+        if None in tried:
+            return
     if known:
         yield from possible_groups(observed, stepped, now_ms)
         return
@@ -213,7 +214,13 @@ def _instance(member: InspectedMember, behaviour: ReleaseBehaviour, *, eager: bo
 
 
 def difference(
-    observed: ObservedGroup, leader: InspectedMember, instance: Instance, task_assignor: str | None, now_ms: int
+    observed: ObservedGroup,
+    leader: InspectedMember,
+    instance: Instance,
+    task_assignor: str | None,
+    now_ms: int,
+    *,
+    by_process: bool = False,
 ) -> str | None:
     """Return how a leader's assignment differs from the last one of the group; None if the tasks are equal.
 
@@ -223,6 +230,8 @@ def difference(
         instance: What it runs.
         task_assignor: What a leader of our own uses; None if it is Kafka's.
         now_ms: The time, in milliseconds since 1970.
+        by_process: Whether threads are not compared where nothing shows how they are given their tasks: a leader since
+            2.6 goes by lags, and nobody reports the ends of changelogs of running tasks.
     """
     config = evolve(observed.config, upgrade_from=instance.upgrade_from)
     name = f"{instance} ({task_assignor})" if task_assignor else str(instance)
@@ -239,14 +248,37 @@ def difference(
         assignments = assignor.assign(observed.cluster(now_ms), subscriptions)
     except FatalError as error:
         return f"{name} fails: {error}"
+    is_by_lag = by_process and instance.release.behaviour.lag_based
     differing = sum(
-        _shown(assignment_seen(assignments[member.described.member_id], streams=True)) != _shown(member.assignment)
-        for member in members
+        _differing(process, assignments, together=is_by_lag and _reports_lags(process))
+        for process in observed.processes
     )
     return f"{name} gives {differing} of {len(members)} members other tasks" if differing else None
 
 
-def _shown(assignment: AssignmentSeen) -> tuple[object, ...]:
+def _reports_lags(process: ObservedProcess) -> bool:
+    """Whether a thread has reported how far a store is that it does not run: one reports it for all threads."""
+    sums = (thread.subscription.offset_sums or {} for thread in process.threads)
+    return len(process.threads) > 1 and any(each >= 0 for of_thread in sums for each in of_thread.values())
+
+
+def _differing(process: ObservedProcess, assignments: Mapping[str, bytes], *, together: bool) -> int:
+    """Return how many threads of a process have other tasks; ``together``: all, if the process has."""
+    threads = process.threads
+    computed = [assignment_seen(assignments[thread.described.member_id], streams=True) for thread in threads]
+    decided = [thread.assignment for thread in threads]
+    if together:
+        return len(threads) * (_together(computed) != _together(decided))
+    return sum(_shown(one) != _shown(other) for one, other in zip(computed, decided, strict=True))
+
+
+def _together(assignments: Iterable[AssignmentSeen]) -> tuple[object, ...]:
+    """Return what has to be equal of a process."""
+    active, standbys, versions, are_last = zip(*map(_shown, assignments), strict=True)
+    return sorted(chain(*active)), sorted(chain(*standbys)), {*versions}, all(are_last)
+
+
+def _shown(assignment: AssignmentSeen) -> tuple[tuple[TaskId, ...], tuple[TaskId, ...], int | None, bool]:
     """Return what has to be equal; the time of a scheduled rebalance depends on that of the decision."""
     is_last = assignment.next_rebalance_ms is None
     return assignment.active, assignment.standbys, assignment.used_version, is_last

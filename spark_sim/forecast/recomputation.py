@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from assignor.groups import InspectedGroup
 from assignor.task_assignor import BUILT_IN
@@ -29,6 +29,8 @@ class Recomputation:
     """How the decision differs from that of every possible leader; empty if one decides so, or it is not known."""
     unknown: str = ""
     """Why it cannot be computed; empty if it can."""
+    by_process: bool = False
+    """Whether threads were not compared: how their process's tasks are given to them depends on what is not shown."""
 
 
 def recompute(observed: ObservedGroup, instances: Mapping[str, Instance]) -> Recomputation:
@@ -39,6 +41,14 @@ def recompute(observed: ObservedGroup, instances: Mapping[str, Instance]) -> Rec
         instances: What each of its processes runs, by name, up to the patch level.
     """
     observed = with_standbys(observed)
+    exact = _recompute(observed, instances, by_process=False)
+    if not exact.difference:
+        return exact
+    by_process = _recompute(observed, instances, by_process=True)
+    return exact if by_process.difference else evolve(by_process, by_process=True)
+
+
+def _recompute(observed: ObservedGroup, instances: Mapping[str, Instance], *, by_process: bool) -> Recomputation:
     leaders: list[str] = []
     differences: list[str] = []
     blind: list[str] = []
@@ -47,7 +57,7 @@ def recompute(observed: ObservedGroup, instances: Mapping[str, Instance]) -> Rec
         instance = instances[process.name]
         leader = process.threads[0]
         found = [
-            difference(observed, leader, of_patch_level, name, now_ms=0)
+            difference(observed, leader, of_patch_level, name, now_ms=0, by_process=by_process)
             for of_patch_level in with_patch_levels(leader, instance)
             for name in (BUILT_IN if instance.release == OURS else (None,))
         ]

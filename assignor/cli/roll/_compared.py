@@ -114,6 +114,7 @@ class ComputedAgain:
     """The instances that decide so if they lead."""
     difference: str = ""
     unknown: str = ""
+    by_process: bool = False
 
     @property
     def is_same(self) -> bool | None:
@@ -155,6 +156,7 @@ class StepComparison:
             "superseded_as_computed": [each.is_same for each in compared[:-1]],
             "leaders": list(last.leaders),
             "difference": last.difference,
+            "threads_compared": not last.by_process,
             "unknown": last.unknown,
             "drift": self._drift(),
             "assumptions_broken": [*self._broken_assumptions()],
@@ -188,7 +190,7 @@ class StepComparison:
                 yield ComputedAgain(unknown=str(error))
             else:
                 leaders = dict.fromkeys(instances[leader] for leader in found.leaders)
-                yield ComputedAgain(tuple(leaders), found.difference, found.unknown)
+                yield ComputedAgain(tuple(leaders), found.difference, found.unknown, found.by_process)
 
     @property
     def _stateful(self) -> frozenset[int]:

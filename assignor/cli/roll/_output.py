@@ -37,6 +37,7 @@ _UNKNOWN_LEADER: Final = (
     "leader: not known, so it may be any of them: a description shows it only beside a scheduled probing rebalance, "
     "which versions below 7 do not have; --leader names it (the generations of audit have it)"
 )
+_THREADS: Final = ", by process: how they go to its threads depends on ends of changelogs that nobody reports"
 _SECONDS: Final = re.compile(r"\d+ s\b")
 """What grows from look to look."""
 
@@ -306,7 +307,9 @@ def computed_again_lines(observed: Mapping[str, Any]) -> Iterator[str]:
         yield f"not computed again: {observed['unknown']}"
     elif observed["as_computed"]:
         leaders = " or ".join(observed["leaders"])
-        yield f"tasks as computed again from what members have sent ({leaders} leads); {_drift_text(observed)}"
+        of_threads = "" if observed.get("threads_compared", True) else _THREADS
+        how = f"from what members have sent ({leaders} leads){of_threads}"
+        yield f"tasks as computed again {how}; {_drift_text(observed)}"
     else:
         differs = "TASKS DIFFER from those computed again from what members have sent"
         yield f"{differs}: {observed['difference']}; {_drift_text(observed)}"

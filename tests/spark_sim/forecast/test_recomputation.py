@@ -5,10 +5,13 @@ from attrs import evolve
 
 from assignor.groups import inspect_group
 from spark_sim.forecast import ForecastError, observe
+from spark_sim.forecast.possibilities import possible_groups, with_standbys
 from spark_sim.forecast.recomputation import offset_drift, recompute
 from spark_sim.model.scenario import Instance, Scenario
 from spark_sim.model.simulation import Simulation
 from spark_sim.model.workload import LONG_CHANGELOG_END
+from subscription_codec import decode_assignment, encode_assignment
+from subscription_codec.consumer_protocol import decode_consumer_assignment, encode_consumer_assignment
 from tests.spark_sim.forecast.live import seen
 from upgrade.releases import release_named
 from upgrade.streams_config import StreamsConfig
@@ -37,6 +40,46 @@ def test_other_tasks_than_any_leader_gives_are_a_difference():
     found = recomputed(inspect_group(evolve(group.described, members=swapped)), A="3.9.2", B="3.9.2", C="3.9.2")
 
     assert ((), "3.9.2 gives 2 of 3 members other tasks") == (found.leaders, found.difference)
+
+
+THREADS = "A@{0} B@{0} C@{0} | with threads=2 standbys=1 partitions=12 lag | bounce fast A>{0}"
+
+
+def with_standbys_swapped(group, one, other):
+    """The group, as if the standbys of two members were dealt the other way round."""
+    members = {member.described.client_id: member.described for member in group.members}
+    decoded = {name: decode_consumer_assignment(members[name].assignment) for name in (one, other)}
+    standbys = {name: decode_assignment(each.user_data).standby_tasks for name, each in decoded.items()}
+    for name, given in ((one, standbys[other]), (other, standbys[one])):
+        userdata = decode_assignment(decoded[name].user_data)._replace(standby_tasks=given)
+        changed = decoded[name]._replace(user_data=encode_assignment(userdata))
+        members[name] = evolve(members[name], assignment=encode_consumer_assignment(changed))
+    return inspect_group(evolve(group.described, members=tuple(members.values())))
+
+
+@pytest.mark.parametrize(
+    ("release", "swapped", "by_process", "difference"),
+    [
+        # One thread of the restarted process has reported all its stores. Leaders deal by that, and by ends not shown.
+        ("3.9.2", "A1 A2", True, ""),
+        ("2.8.2", "A1 A2", True, ""),
+        ("3.9.2", "B1 B2", True, ""),  # its threads have reported how far their standbys are
+        ("3.9.2", "A1 B1", False, "3.9.2 gives 2 of 6 members other tasks"),
+        ("2.5.1", "A1 A2", False, "2.5.1 gives 2 of 6 members other tasks"),
+    ],
+)
+def test_threads_are_compared_where_it_is_shown_how_they_get_tasks(release, swapped, by_process, difference):
+    """TASKS DIFFER was said of the first ordinary roll with two threads and a standby."""
+    group = group_after(THREADS.format(release))
+    names = [f"{name[0]}-StreamThread-{name[1]}-consumer" for name in swapped.split()]
+    found = with_standbys_swapped(group, *names)
+    again = recomputed(found, **dict.fromkeys("ABC", release))
+
+    assert not recomputed(group, **dict.fromkeys("ABC", release)).by_process
+    assert (by_process, difference) == (again.by_process, again.difference)
+    if by_process:
+        observed, known = with_standbys(observe(found, StreamsConfig())), Instance(release_named(release))
+        assert [*possible_groups(observed, [], 0, {process.name: known for process in observed.processes})]
 
 
 def test_a_leader_that_cannot_read_a_member_draws_its_process_id():
