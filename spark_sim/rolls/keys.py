@@ -60,7 +60,7 @@ def roll_key(roll: RollState) -> Hashable:
         None if roll.deviation is None else (roll.deviation.kind, roll.deviation.instances, roll.deviation.options),
         frozenset((place - number, kind) for place, kind in roll.accepted),
         frozenset((place - number, kind) for place, kind in roll.patient),
-        roll.wants_back,
+        roll.wants,
         roll.is_going_back,
         roll.is_paused,
         roll.outcome,

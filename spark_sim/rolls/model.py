@@ -271,6 +271,8 @@ def _transition(text: str, state: RollModelState, label: int = 0) -> Transition[
 def _answers(state: RollModelState, question: engine.AskOperator) -> Iterator[Transition[RollModelState, RollAction]]:
     is_planned = question.about in _PLANNED
     for option in question.options:
+        if option is SafeOption.REPLAN:  # nobody scales the group of a model
+            continue
         goes_on = option not in (SafeOption.BACK, SafeOption.STOP)
         if (question.about == ABOUT_PLAN and not goes_on) or (goes_on and not is_planned and not state.budget.answers):
             continue

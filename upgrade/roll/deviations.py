@@ -20,6 +20,8 @@ class SafeOption(enum.Enum):
     """Run the command of the instance again."""
     BACK = "back"
     """Roll back."""
+    REPLAN = "replan"
+    """Go on with the instances of now, or those of ``--instances``."""
     STOP = "stop"
     """Stop here; the same command continues later."""
 
@@ -27,6 +29,7 @@ class SafeOption(enum.Enum):
 _ANY: Final = (SafeOption.WAIT, SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP)
 _WITH_AGAIN: Final = (SafeOption.WAIT, SafeOption.AGAIN, SafeOption.BACK, SafeOption.STOP)
 _AGAIN_OR_BACK: Final = (SafeOption.AGAIN, SafeOption.BACK, SafeOption.WAIT, SafeOption.STOP)
+_SCALED: Final = (SafeOption.WAIT, SafeOption.REPLAN, SafeOption.BACK, SafeOption.STOP)
 _UNSAFE: Final = (SafeOption.BACK, SafeOption.WAIT, SafeOption.STOP)
 
 
@@ -121,12 +124,13 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         "more threads than before"
     ),
     DeviationKind.MEMBER_GONE: DeviationMeaning(
-        "an instance that was not touched has failed: a leader that could not read what a new member sends, a known "
-        "bug of its release, or a failure of its own; its log says which",
-        _UNSAFE,
+        "an instance beside those of the step has failed: a leader that could not read what a new member sends, a "
+        "known bug of its release, or a failure of its own, as its log says; or it was stopped for good (replan)",
+        _SCALED,
     ),
     DeviationKind.FOREIGN_MEMBER: DeviationMeaning(
-        "a member joined that the plan does not know: the application was scaled, or an instance has another name now"
+        "a member joined that the plan does not know: the application was scaled, or an instance has another name now",
+        _SCALED,
     ),
     DeviationKind.TWO_OWNERS: DeviationMeaning(
         "two members process the same records: eager and cooperative members are mixed, usually because upgrade.from "

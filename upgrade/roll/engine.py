@@ -21,7 +21,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, RollRound, back_rounds
+from upgrade.roll.plan import BY_HAND, GROUP, RollRound, back_rounds
 from upgrade.roll.state import (
     ABOUT_DEVIATION,
     ABOUT_DONE,
@@ -100,7 +100,12 @@ class RollFinished:
     """Empty: it is not finished."""
 
 
-RollDecision = WriteRecord | BeginStep | RunCommand | KeepWaiting | AskOperator | RollFinished
+@frozen
+class ReplanInstances:
+    """The instances of now are the plan, as soon as the group is stable; what they are is written."""
+
+
+RollDecision = ReplanInstances | WriteRecord | BeginStep | RunCommand | KeepWaiting | AskOperator | RollFinished
 
 
 def watching(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> RollWatch:
@@ -128,6 +133,8 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
     """
     if state.wants_back:
         return _going_back(state)
+    if state.wants is SafeOption.REPLAN:
+        return ReplanInstances()
     if state.outcome or state.is_paused:
         return RollFinished(state.outcome)
     if state.plan.may_be_done and ABOUT_DONE not in state.agreed:
@@ -374,7 +381,8 @@ def _deviation(
 def _options(state: RollState, options: tuple[SafeOption, ...]) -> tuple[SafeOption, ...]:
     """Return the options that there are: back only if something was done and it is not the way back already."""
     can_return = not state.is_going_back and bool(state.begun_rounds) and state.can_return
-    return tuple(option for option in options if option is not SafeOption.BACK or can_return)
+    possible = {SafeOption.BACK: can_return, SafeOption.REPLAN: state.plan.kind == GROUP}
+    return tuple(option for option in options if possible.get(option, True))
 
 
 def _texts(results: tuple[GateResult, ...]) -> dict[str, str]:

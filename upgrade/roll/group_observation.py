@@ -136,5 +136,6 @@ class GroupObservation:
         return frozenset(member.member_id for member in self.of(instance))
 
     def owners(self) -> dict[str, str]:
-        """Return the instance of each active task."""
-        return {task: member.instance for member in self.members for task in member.active}
+        """Return the instance of each active task; of a member that belongs to none, how it is shown."""
+        names = ((member.instance or member.label or member.member_id, member.active) for member in self.members)
+        return {task: name for name, tasks in names for task in tasks}

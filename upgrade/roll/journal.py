@@ -21,7 +21,7 @@ from upgrade.errors import UpgradeError
 from upgrade.input_values import InvalidInput, parse_json
 from upgrade.roll.deviations import DeviationKind, SafeOption
 from upgrade.roll.expectation import NO_FORECAST, Expectation
-from upgrade.roll.plan import RollPlan, RollRound
+from upgrade.roll.plan import InstanceConfig, RollInstance, RollPlan, RollRound
 
 FORMAT: Final = 2
 """Of the journal; a later one is refused."""
@@ -148,6 +148,15 @@ class OriginNamed:
 
 
 @frozen(kw_only=True)
+class InstancesPlanned:
+    """An operator has asked for a plan of the instances of now."""
+
+    instances: tuple[RollInstance, ...]
+    configs: Mapping[str, InstanceConfig] = field(factory=dict, hash=False)
+    """What those run that are new."""
+
+
+@frozen(kw_only=True)
 class BackPlanned:
     """From here on the instances return."""
 
@@ -172,6 +181,7 @@ RollRecord = (
     | DeviationFound
     | QuestionAnswered
     | OriginNamed
+    | InstancesPlanned
     | BackPlanned
     | RollEnded
 )
@@ -186,6 +196,7 @@ KINDS: Final[Mapping[str, type[Any]]] = {
     "deviation": DeviationFound,
     "answer": QuestionAnswered,
     "origin": OriginNamed,
+    "instances": InstancesPlanned,
     "back": BackPlanned,
     "ended": RollEnded,
 }

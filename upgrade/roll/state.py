@@ -15,6 +15,7 @@ from upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     DeviationFound,
+    InstancesPlanned,
     JournalError,
     OriginNamed,
     PlanRecorded,
@@ -108,7 +109,8 @@ class RollState:
     """How often looking began anew."""
     suspects: frozenset[str] = frozenset()
     """The instances of a step that was given up: they may run anything, or nothing, and return first."""
-    wants_back: bool = False
+    wants: SafeOption | None = None
+    """What an operator has asked for and is not planned yet: back, or other instances."""
     is_going_back: bool = False
     is_paused: bool = False
     """Whether an operator has stopped here, until the command is called again."""
@@ -123,6 +125,11 @@ class RollState:
     def confirmed(self) -> bool:
         """Whether an operator has agreed to the plan."""
         return ABOUT_PLAN in self.agreed
+
+    @property
+    def wants_back(self) -> bool:
+        """Whether the way back is to be planned."""
+        return self.wants is SafeOption.BACK
 
     @property
     def is_finished(self) -> bool:
@@ -350,7 +357,9 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
     if record.option is SafeOption.STOP:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:
-        return evolve(state, wants_back=not state.is_going_back)
+        return evolve(state, wants=None if state.is_going_back else SafeOption.BACK)
+    if record.option is SafeOption.REPLAN:
+        return evolve(state, wants=SafeOption.REPLAN)
     if record.option is SafeOption.AGAIN:
         if state.step:
             return evolve(state, step=_again(state.step, record.instances))
@@ -402,6 +411,38 @@ def _origin(record: OriginNamed, state: RollState) -> RollState:
 
 
 @_after.register
+def _replanned(record: InstancesPlanned, state: RollState) -> RollState:
+    """Return the state with other instances: those that are new are restarted, those that are gone are forgotten."""
+    names = {instance.name for instance in record.instances}
+
+    def there(name: str | None) -> str | None:
+        return name if name in names else None
+
+    plan = evolve(
+        state.plan,
+        instances=record.instances,
+        canary=there(state.plan.canary),
+        leader=there(state.plan.leader),
+        bounced=tuple(filter(there, state.plan.bounced)),
+    )
+    step = state.step
+    if step and step.instances != (ALL_INSTANCES,):
+        left = tuple(filter(there, step.instances))
+        step = evolve(step, instances=left) if left else None
+    return evolve(
+        state,
+        plan=plan,
+        step=step,
+        configs={name: config for name, config in {**state.configs, **record.configs}.items() if name in names},
+        done=state.done & names,
+        stopped=state.stopped & names,
+        suspects=state.suspects & names,
+        wants=None,
+        waits=state.waits + 1,
+    )
+
+
+@_after.register
 def _back(record: BackPlanned, state: RollState) -> RollState:
     touched = state.step.touched if state.step else frozenset[str]()
     stopping = state.round is not None and state.round.action is not RoundAction.RESTART
@@ -414,7 +455,7 @@ def _back(record: BackPlanned, state: RollState) -> RollState:
         step=None,
         stopped=stopped,
         suspects=touched,
-        wants_back=False,
+        wants=None,
         is_going_back=True,
         consents=frozenset(),
         outcome="",
@@ -424,4 +465,4 @@ def _back(record: BackPlanned, state: RollState) -> RollState:
 
 @_after.register
 def _ended(record: RollEnded, state: RollState) -> RollState:
-    return evolve(state, outcome=record.outcome, wants_back=False)
+    return evolve(state, outcome=record.outcome, wants=None)

@@ -12,7 +12,7 @@ from assignor.cli.roll._options import RollOptions
 from assignor.cli.roll._output import question_lines
 from upgrade.roll.deviations import SafeOption
 from upgrade.roll.engine import AskOperator
-from upgrade.roll.state import ABOUT_PLAN, ABOUT_WAY_BACK, RollState
+from upgrade.roll.state import ABOUT_ORIGIN, ABOUT_PLAN, ABOUT_WAY_BACK, RollState
 
 
 def by_option(option: str) -> str:
@@ -39,6 +39,9 @@ class RollAnswers:
         if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK) and self._answer in question.options:
             answer, self._answer = self._answer, None
             return Decided(answer, by_option("--answer"))
+        if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK, ABOUT_ORIGIN) and self._answer:
+            offered = ", ".join(option.value for option in question.options)
+            raise click.BadParameter(f"expected one of {offered}, got {self._answer.value}", param_hint="--answer")
         for line in question_lines(question, state):
             self._view.note(line)
         if not sys.stdin.isatty() or options.as_json:

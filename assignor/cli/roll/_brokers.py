@@ -65,7 +65,9 @@ def brokers_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, 
     def looking(state: RollState) -> RollLooks:
         ids = ids_of(state.plan.instances)
         return RollLooks(
-            lambda: look_at_cluster(client, ids), lambda _step, _state: Expectation(why_none=NO_FORECAST_OF_NODES)
+            lambda: look_at_cluster(client, ids),
+            lambda _step, _state: Expectation(why_none=NO_FORECAST_OF_NODES),
+            lambda _state: None,
         )
 
     def plan(view: RollView) -> RollPlan | None:

@@ -18,6 +18,7 @@ from upgrade.roll.engine import (
     AskOperator,
     BeginStep,
     KeepWaiting,
+    ReplanInstances,
     RollFinished,
     RunCommand,
     WriteRecord,
@@ -31,6 +32,7 @@ from upgrade.roll.gates import RollObservation, RollRules, RollWatch
 from upgrade.roll.journal import (
     BY_OPERATOR,
     CommandEnded,
+    InstancesPlanned,
     JournalLine,
     QuestionAnswered,
     RollRecord,
@@ -169,6 +171,8 @@ class RollSettings:
     """Return what came of a step that has passed, beside its forecast; with what the rules have observed."""
     commands: Mapping[str, CommandTemplate] = field(hash=False)
     """By verb."""
+    replan: Callable[[RollState], InstancesPlanned | None] = lambda _state: None
+    """Return the plan of the instances of now; None: the group is not stable."""
     probe: CommandTemplate | None = None
     """Says by its status whether an instance is ready."""
     ask: Callable[[AskOperator, RollState], Decided | None]
@@ -204,6 +208,13 @@ class _Drive:
                 case WriteRecord(record):
                     self._write(self._compared(record))  # it follows from this look, and takes no time
                     continue
+                case ReplanInstances():
+                    if self._with.interrupts.is_asked:
+                        return self._state
+                    if planned := self._with.replan(self._state):
+                        self._write(planned)
+                    else:
+                        self._pause()
                 case BeginStep() as step:
                     if self._with.interrupts.is_asked:
                         return self._state

@@ -17,7 +17,7 @@ from assignor.cli.plan.text import DisplayOptions, group_plan_lines
 from assignor.cli.roll._compared import SeenGenerations, StepComparison
 from assignor.cli.roll._driver import RollView
 from assignor.cli.roll._forecast import expectation_of
-from assignor.cli.roll._instances import InstanceNames, names_of, read_instances, seen_instances
+from assignor.cli.roll._instances import InstanceNames, names_of, names_of_now, read_instances, seen_instances
 from assignor.cli.roll._look import LiveLook, look_at
 from assignor.cli.roll._options import EPHEMERAL, LiveTarget, RollOptions
 from assignor.cli.roll._output import expectation_text, plan_lines
@@ -33,9 +33,10 @@ from upgrade.releases import ResolvedRelease, resolve_release
 from upgrade.roll.engine import BeginStep, next_instances
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.group_observation import REBALANCING, MemberSeen
+from upgrade.roll.group_observation import REBALANCING, GroupObservation, MemberSeen
 from upgrade.roll.interrupted import interrupted
-from upgrade.roll.plan import GROUP, RollInstance, RollPlan, check_plan, group_rounds, with_origin
+from upgrade.roll.journal import InstancesPlanned
+from upgrade.roll.plan import GROUP, InstanceConfig, RollInstance, RollPlan, check_plan, group_rounds, with_origin
 from upgrade.roll.state import RollState, begin
 from upgrade.roll.static_members import keeps_unreadable_assignment
 from upgrade.streams_config import StreamsConfig
@@ -79,7 +80,7 @@ class _GroupLooks:
         self._ephemeral = options.state == EPHEMERAL
 
     def as_looks(self) -> RollLooks:
-        return RollLooks(self._look, self._expect, self._compare)
+        return RollLooks(self._look, self._expect, self._replan, self._compare)
 
     def _look(self) -> Any:
         self._last = _look(self._options, self._target, self._names)
@@ -90,6 +91,22 @@ class _GroupLooks:
         assert self._last
         self._seen.begin(self._last.group)
         return _expectation(self._options, first, state, self._last, self._names, ephemeral=self._ephemeral)
+
+    def _replan(self, state: RollState) -> InstancesPlanned | None:
+        """Take the instances of now, or those of ``--instances``; those of the step and those that are stopped stay."""
+        assert self._last
+        group, seen = self._last.group, self._last.seen
+        if group is None or not seen.is_stable or any(member.rejoins for member in seen.members):
+            return None
+        touched = state.step.instances if state.step else ()
+        away = {each.name: each for each in state.plan.instances if each.name in {*touched, *state.stopped}}
+        file = self._options.instances_file
+        self._names = read_instances(file) if file else names_of_now(state.plan, group, away)
+        instances = self._names.instances(group, away)
+        self._seen = SeenGenerations(self._names)
+        seen = self._look()
+        new = [each.name for each in instances if each.name not in state.configs]
+        return InstancesPlanned(instances=instances, configs={name: _runs(state, seen, name) for name in new})
 
     def _compare(self, state: RollState, observed: Mapping[str, Any]) -> Mapping[str, Any]:
         assert state.step
@@ -146,6 +163,19 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     expected = _expectation(options, first, state, seen, names, ephemeral=options.state == EPHEMERAL)
     view.note(f"first step, {', '.join(first.instances)}: {expectation_text(expected)}")
     return roll_plan
+
+
+def _runs(state: RollState, seen: GroupObservation, name: str) -> InstanceConfig:
+    """Return what a new instance runs: what the round makes of it, if it cannot be what it begins with."""
+    assert state.round
+    for config in (state.round.before, state.round.config):
+        if all(member.can_be(resolve_release(config.release).release) for member in seen.of(name)):
+            return config
+    shown = seen.of(name)[0].releases
+    raise CommandFailed(
+        f"{printable(name)} runs {shown}, and the round makes {state.round.config} of {state.round.before}: start it "
+        "as one of them, and call roll again"
+    )
 
 
 def _origins(origin: ResolvedRelease) -> tuple[str, ...]:

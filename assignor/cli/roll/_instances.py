@@ -8,16 +8,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from assignor.formats.text import join_names
 from assignor.groups import DescribedGroupMember, InspectedGroup, InspectedMember, matches, member_label
 from assignor.groups.member_names import kept_name
 from upgrade.errors import UpgradeError
 from upgrade.input_values import InvalidInput, read_text
-from upgrade.roll.plan import RollInstance
+from upgrade.roll.plan import RollInstance, RollPlan
 
 _MOST: Final = 10_000
+NOBODY: Final[Mapping[str, RollInstance]] = {}
 
 
 class InstancesError(UpgradeError):
@@ -35,8 +36,8 @@ class InstanceNames:
         fitting = [name for name, shown in self.shown.items() if matches(shown, member)]
         return max(fitting, key=lambda name: len(self.shown[name]), default="")
 
-    def instances(self, group: InspectedGroup) -> tuple[RollInstance, ...]:
-        """Return the instances with the number of their members.
+    def instances(self, group: InspectedGroup, away: Mapping[str, RollInstance] = NOBODY) -> tuple[RollInstance, ...]:
+        """Return the instances with the number of their members; of those that may be away, the one that is known.
 
         Raises:
             InstancesError: A member belongs to no instance, or an instance has none.
@@ -46,22 +47,35 @@ class InstanceNames:
             raise InstancesError(
                 f"expected members of {join_names(self.shown)} in the group, got {join_names(strangers)}"
             )
-        if absent := [name for name in self.shown if not counted[name]]:
+        if absent := [name for name in self.shown if not counted[name] and name not in away]:
             raise InstancesError(f"no member of the group is {join_names(absent)}: expected all instances to run")
         for name in self.shown:
-            if len(processes := processes_of(group.members, self, name)) > 1:
+            if name not in away and len(processes := processes_of(group.members, self, name)) > 1:
                 raise InstancesError(
                     f"{name} is {len(processes)} processes of the group, expected one: one that has failed is counted "
                     "until its session times out, so look again later, or give --instances FILE"
                 )
         return tuple(
-            RollInstance(name, counted[name], "" if shown == name else shown) for name, shown in self.shown.items()
+            RollInstance(name, away[name].members if name in away else counted[name], "" if shown == name else shown)
+            for name, shown in self.shown.items()
         )
 
 
 def names_of(instances: Iterable[RollInstance]) -> InstanceNames:
     """Return the names of a plan."""
     return InstanceNames({instance.name: instance.shown or instance.name for instance in instances})
+
+
+def names_of_now(plan: RollPlan, group: InspectedGroup, away: Mapping[str, RollInstance]) -> InstanceNames:
+    """Name the instances of a plan that are there or may be away, and those that have come."""
+    names = names_of(plan.instances)
+    of_members = [(names.of(member.described), member) for member in group.members]
+    there = {name for name, _ in of_members}
+    kept = names_of(each for each in plan.instances if each.name in there or each.name in away)
+    new = seen_instances(evolve(group, members=tuple(member for name, member in of_members if not name)))
+    if twice := sorted(new.shown.keys() & kept.shown.keys()):
+        raise InstancesError(f"{join_names(twice)} would be the name of several instances: give --instances FILE")
+    return InstanceNames({**kept.shown, **new.shown})
 
 
 def read_instances(path: Path) -> InstanceNames:

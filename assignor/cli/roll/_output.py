@@ -19,7 +19,9 @@ from upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     DeviationFound,
+    InstancesPlanned,
     JournalLine,
+    OriginNamed,
     PlanRecorded,
     QuestionAnswered,
     RollEnded,
@@ -204,6 +206,10 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
             yield from _printed_lines(found, state)
         case QuestionAnswered(option=option, by=by, about=about):
             yield f"{about}: {option.value} ({by})"
+        case InstancesPlanned():
+            yield f"order: {join_names(state.plan.names, limit=20)}; {len(state.remaining)} of them left in this round"
+        case OriginNamed(plan=plan, by=by):
+            yield f"from: {plan.origin} ({by})"
         case BackPlanned(rounds=rounds):
             yield "rolling back:"
             yield from round_lines(rounds)

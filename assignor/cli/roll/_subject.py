@@ -14,6 +14,7 @@ from assignor.cli.roll._options import LiveTarget, RollOptions
 from upgrade.roll.engine import BeginStep
 from upgrade.roll.expectation import Expectation
 from upgrade.roll.gates import RollRules
+from upgrade.roll.journal import InstancesPlanned
 from upgrade.roll.plan import RollPlan
 from upgrade.roll.state import RollState
 
@@ -29,6 +30,8 @@ class RollLooks:
     look: Callable[[], Any]
     expect: Callable[[BeginStep, RollState], Expectation]
     """Return what is expected of a step, after the last look."""
+    replan: Callable[[RollState], InstancesPlanned | None]
+    """Return the plan of the instances of now; None: the group is not stable."""
     compare: Callable[[RollState, Mapping[str, Any]], Mapping[str, Any]] = _nothing
     """Return what came of the step that has passed beside its forecast, of the looks since it began and the last."""
 

@@ -385,12 +385,11 @@ def _state(
         state = state.after(record)
         view.record(line, state)
 
-    if (
-        options.answer
-        and not options.back
-        and state.deviation
-        and options.answer in {one.value for one in state.deviation.options}
-    ):
+    if options.answer and state.deviation and (state.is_going_back or not options.back):
+        if options.answer not in (offered := [one.value for one in state.deviation.options]):
+            raise click.BadParameter(
+                f"expected one of {', '.join(offered)}, got {options.answer}", param_hint="--answer"
+            )
         found = state.deviation
         write(
             QuestionAnswered(
@@ -434,7 +433,7 @@ def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], pa
         )
     if options.canary not in (None, plan.canary):
         raise CommandFailed(f"{path} was begun with the canary {plan.canary or 'of nobody'}, got {options.canary}")
-    if options.instances_file and plan.kind == GROUP:
+    if options.instances_file and plan.kind == GROUP and options.answer != SafeOption.REPLAN.value:
         named = read_instances(options.instances_file)
         if named != names_of(plan.instances):
             raise CommandFailed(f"{path} was begun with other instances than those of {options.instances_file}")
@@ -457,6 +456,7 @@ def _settings(
         rules=subject.rules,
         look=looks.look,
         expect=looks.expect,
+        replan=looks.replan,
         compare=looks.compare,
         commands=commands,
         probe=options.probe(),

@@ -50,19 +50,12 @@ class Scene:
     def journal(self) -> Path:
         return self.folder / "roll.jsonl"
 
-    def roll(self, target: str, *more: str) -> RollProcess:
-        """Start the command, which continues its journal."""
+    def roll(self, target: str, *more: str, origin: str | None = None) -> RollProcess:
+        """Start the command, which continues its journal; with an empty origin it is not told what runs."""
+        origin = self.release if origin is None else origin
         return RollProcess(
-            *(
-                self.group.topics.application,
-                "--from",
-                self.release,
-                "--to",
-                target,
-                "--restart",
-                self.operator.template,
-                "--yes",
-            ),
+            *(self.group.topics.application, "--to", target, "--restart", self.operator.template, "--yes"),
+            *(("--from", origin) if origin else ()),
             *("--accept-no-way-back", "--journal", str(self.journal), "--session-timeout", f"{SESSION_S}s"),
             *("--bootstrap-servers", self.group.brokers, *more),
         )
@@ -335,3 +328,58 @@ def test_a_release_that_crashes_again_and_again_is_not_rolled_out(scene: SceneMa
     (found,) = made.deviations()
     assert found["kind"] in ("crash-loop", "failed-after-join", "still-running"), found
     assert 1 == len(made.restarted())
+
+
+def test_an_instance_that_comes_in_the_middle_is_taken_into_the_plan(scene: SceneMaker) -> None:
+    """After "continue" every instance was verified, and one of them ran the old release."""
+    made = scene("3.9.2")
+    with Load(made.group):
+        process = made.roll("4.3.1")
+        process.until("step 1: passed")
+        made.operator.start("pod-9", "3.9.2")
+        assert 3 == process.wait(), process.lines
+        (found,) = made.deviations()
+        assert "foreign-member" == found["kind"], found
+        done = made.roll("4.3.1", "--answer", "replan")
+        assert 0 == done.wait(), done.lines
+    made.check_records()
+    assert {"4.3.1"} == {release for release, _ in made.operator.running.values()}
+    assert sorted([*PODS, "pod-9"]) == sorted(made.restarted())
+
+
+def test_an_instance_that_goes_in_the_middle_is_forgotten_and_a_finished_roll_looks_again(scene: SceneMaker) -> None:
+    made = scene("3.9.2")
+    with Load(made.group):
+        process = made.roll("4.3.1", "--timeout", "30s")
+        process.until("step 1: passed")
+        made.operator.stop("pod-3")
+        assert 3 == process.wait(), process.lines
+        (found,) = made.deviations()
+        assert ("member-gone", ["pod-3"]) == (found["kind"], found["instances"]), found
+        done = made.roll("4.3.1", "--answer", "replan")
+        assert 0 == done.wait(), done.lines
+    made.check_records()
+    assert sorted(PODS[:2]) == sorted(made.restarted())
+
+    assert 0 == made.roll("4.3.1").wait()
+    made.operator.stop("pod-1")
+    again = made.roll("4.3.1")
+    assert 3 == again.wait(), again.lines
+    assert any("finished then; now pod-1 has 0 of 1 member" in line for line in again.lines), again.lines
+
+
+def test_the_way_back_leads_to_the_release_that_an_operator_names(scene: SceneMaker) -> None:
+    """It led to 3.4.0, which shows the same, and nobody had that build."""
+    made = scene("3.9.2")
+    made.operator.restart = lambda name, *_: made.operator.stop(name)
+    with Load(made.group):
+        stopped = made.roll("4.3.1", "--answer", "continue", "--timeout", "30s", origin="")
+        assert 3 == stopped.wait(), stopped.lines
+        made.operator.restart = made.operator.restart_as_told
+        asked = made.roll("4.3.1", "--back", origin="")
+        assert 3 == asked.wait(), asked.lines
+        assert 1 == len(made.operator.calls)
+        done = made.roll("4.3.1", "--back", "--answer", "continue", origin="3.9")
+        assert 0 == done.wait(), done.lines
+    made.check_records()
+    assert {"3.9.2"} == {release for release, _ in made.operator.running.values()}

@@ -1,6 +1,7 @@
 """What comes next, for a group that does what it is told, and for one that does not."""
 
 import pytest
+from attrs import evolve
 
 from tests.upgrade.roll.fake_group import Operator, member, plan
 from upgrade.roll.deviations import DeviationKind, SafeOption
@@ -8,6 +9,7 @@ from upgrade.roll.engine import (
     AskOperator,
     BeginStep,
     KeepWaiting,
+    ReplanInstances,
     RollFinished,
     RunCommand,
     WriteRecord,
@@ -19,6 +21,7 @@ from upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     DeviationFound,
+    InstancesPlanned,
     QuestionAnswered,
     RollResumed,
     StepBegan,
@@ -604,14 +607,88 @@ def test_another_instance_that_somebody_else_changes_is_said():
     assert (DeviationKind.OTHER_RELEASE, "c runs 2.8.2") == (operator.found().kind, operator.state.deviation.observed)
 
 
-def test_a_member_that_no_plan_has_is_said_and_may_be_accepted():
+def stranger(name="x", config=OLD):
+    return member(name, config, 99, instance="", label="x", active=frozenset())
+
+
+def replanned(operator, names, **configs):
+    """The answer that the instances of now are the plan, and that plan."""
+    found = operator.found()
+    assert SafeOption.REPLAN in found.options
+    operator.answer(operator.decide(), SafeOption.REPLAN)
+    assert ReplanInstances() == operator.decide()
+    operator.write(InstancesPlanned(instances=tuple(map(RollInstance, names)), configs=configs))
+
+
+def test_a_member_that_no_plan_has_is_said_and_taken_into_the_plan():
+    """After "continue" it said that every instance runs the release, with a member that ran the old one."""
     operator = Operator()
-    operator.more = (member("a", OLD, 99, instance="", label="", active=frozenset()),)
+    operator.more = (stranger(),)
     found = operator.found()
 
-    assert (DeviationKind.FOREIGN_MEMBER, "a-99 is no instance of the plan") == (found.kind, found.observed)
-    operator.answer(operator.decide(), SafeOption.CONTINUE)
+    assert (DeviationKind.FOREIGN_MEMBER, "x is no instance of the plan") == (found.kind, found.observed)
+    assert (SafeOption.WAIT, SafeOption.REPLAN, SafeOption.STOP) == found.options
+    replanned(operator, "abcx", x=OLD)
+    operator.more = ()
+    operator.members["x"] = member("x", OLD)
+    assert RollFinished("finished") == operator.go()
+    assert [f"restart {name} {NEW}" for name in "abcx"] == operator.commands[:4]
+
+
+def test_an_instance_that_joins_in_the_middle_of_a_step_is_restarted_in_its_turn():
+    operator = Operator(canary="c", leader="b")
     operator.until(RunCommand)
+    operator.more = (stranger(),)
+    operator.act(operator.decide())
+    replanned(operator, "abcx", x=OLD)
+    operator.more = ()
+    operator.members["x"] = member("x", OLD)
+
+    assert RollFinished("finished") == operator.go()
+    assert [f"restart {name} {NEW}" for name in "cabx"] == operator.commands[:4]
+
+
+def test_an_instance_that_was_stopped_for_good_is_forgotten():
+    """ "continue" was ignored without a word, and nothing led on."""
+    operator = Operator(limits=plan().limits.__class__(timeout_s=100, max_unowned_s=900), canary="c", leader="c")
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    operator.act(operator.decide())
+    del operator.members["b"]
+    operator.patience = 20
+    replanned(operator, "ac")
+
+    assert RollFinished("finished") == operator.go()
+    assert [f"restart {name} {config}" for config in (NEW, "3.9.2") for name in "ca"] == operator.commands
+
+
+@pytest.mark.parametrize("names", ["bc", "b"])
+def test_the_instance_of_a_step_can_be_forgotten_by_a_file(names):
+    operator = Operator(batch=2)
+    operator.broken = {"a": None}
+    operator.patience = 20
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    operator.answer(AskOperator("deviation", "", ()), SafeOption.REPLAN)
+    operator.write(InstancesPlanned(instances=tuple(map(RollInstance, names))))
+
+    assert {*names} == {*operator.state.configs}
+    assert (("b",) if operator.state.step else None) == (operator.state.step and operator.state.step.instances)
+
+
+def test_nothing_but_a_group_has_instances_that_come_and_go():
+    operator = Operator(kind="brokers")
+    operator.more = (stranger(),)
+
+    assert (SafeOption.WAIT, SafeOption.STOP) == operator.found().options
+
+
+def test_a_task_of_a_stranger_has_an_owner():
+    operator = Operator()
+    operator.more = (stranger(),)
+    operator.more = (evolve(operator.more[0], active=frozenset({"0_9"})),)
+
+    assert "x" == operator.look().owners()["0_9"]
 
 
 def test_two_owners_are_said_at_once():

@@ -351,6 +351,79 @@ def test_an_instance_has_to_be_ready_if_the_operator_can_say_it(cluster, probe, 
     assert ("observed: A is not ready: status 7: busy" in done.stdout) == bool(status)
 
 
+def scaled(cluster, members):
+    """A roll that was stopped by its first command, and a group that is another one now."""
+    cluster.roll("--yes", command=cluster.template(status=3))
+    cluster.start = members
+    return cluster.roll("--answer", "continue", "--timeout", 1, "--from", "3.9.2")
+
+
+@pytest.mark.parametrize(
+    ("members", "lines"),
+    [
+        ("A@3.9.2 B@3.9.2 C@3.9.2 X@3.9.2", ["A", "B", "C", "X"]),
+        ("A@3.9.2 B@3.9.2 C@3.9.2 X@4.3.1", ["A", "B", "C", "X"]),
+        ("A@3.9.2 C@3.9.2", ["A", "C"]),
+    ],
+)
+def test_an_application_that_was_scaled_in_the_middle_goes_on_with_the_instances_of_now(cluster, members, lines):
+    stopped = scaled(cluster, members)
+
+    assert 3 == stopped.exit_code, stopped.output
+    assert "options: wait, replan, back, stop" in stopped.stdout.splitlines()
+    done = cluster.roll("--answer", "replan", "--from", "3.9.2")
+    assert 0 == done.exit_code, done.output
+    assert [f"{name}>4.3.1" for name in lines] == cluster.lines
+    assert "instances" in kinds(cluster)
+    assert 0 == cluster.roll("--yes", "--from", "3.9.2").exit_code
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "message"),
+    [
+        ("A\nC\nB\nX\n", 0, "order: A, C, B and X; 4 of them left in this round"),
+        ("A\nB\n", 1, "expected members of A and B in the group, got C"),
+        ("A\nB\nC\nX\nY\n", 1, "no member of the group is Y"),
+    ],
+)
+def test_the_instances_of_now_may_be_those_of_a_file(cluster, text, status, message):
+    scaled(cluster, "A@3.9.2 B@3.9.2 C@3.9.2 X@3.9.2")
+    names = cluster.folder / "instances"
+    names.write_text(text)
+    done = cluster.roll("--answer", "replan", "--instances", names, "--from", "3.9.2")
+
+    assert status == done.exit_code, done.output
+    assert message in done.output
+
+
+def test_a_new_instance_of_a_release_that_the_round_does_not_know_is_refused(cluster):
+    scaled(cluster, "A@3.9.2 B@3.9.2 C@3.9.2 X@2.8.2")
+    done = cluster.roll("--answer", "replan", "--from", "3.9.2")
+
+    assert 1 == done.exit_code
+    assert "X runs 2.8.0 to 2.8.2, and the round makes 4.3.1 of 3.9.2: start it as one of them" in done.output
+
+
+def test_an_answer_that_is_not_offered_is_wrong_usage(cluster):
+    """It was ignored without a word."""
+    cluster.roll("--yes", command=cluster.template(status=3))
+    refused = cluster.roll("--answer", "wait")
+
+    assert (2, ["A>4.3.1"]) == (refused.exit_code, cluster.lines)
+    assert "expected one of again, continue, back, stop, got wait" in refused.output
+
+
+def test_an_answer_to_a_question_of_the_way_back_is_taken_at_once(cluster):
+    """With --back it was not taken before the same was asked once more, a --timeout later."""
+    cluster.roll("--yes", command=cluster.template(status=3))
+    cluster.roll("--back", "--answer", "continue", command=cluster.template(status=3))
+    done = cluster.roll("--back", "--answer", "again")
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>4.3.1", "A>3.9.2", "A>3.9.2"] == cluster.lines
+    assert "DEVIATION" not in done.stdout
+
+
 def test_an_answer_is_for_one_question(cluster):
     cluster.roll("--yes", command=cluster.template(status=3))
     again = cluster.roll("--answer", "continue", command=cluster.template(status=3))
