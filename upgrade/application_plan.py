@@ -204,6 +204,7 @@ def plan_for(
         *advice.notes,
         *_believed(application, start, end, advice, features, offline=offline),
         *dict.fromkeys(compared),
+        *(application.code.notes(start, end) if application.code else ()),
         *_contradictions(features),
         *_interrupted(application, start, advice),
         *parameters.notes(start.release, end.release, needed),

@@ -24,7 +24,7 @@ from upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
 from upgrade.application.settings import KnownClasses
 from upgrade.errors import UpgradeError
 from upgrade.hazards import CodeFacts, CodeSettings
-from upgrade.releases import Release
+from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 _INVISIBLE: Final = "reflection, native images, names of metrics, and whether a line ever runs"
 _SCALA_LIBRARY: Final = "scala-library"
@@ -89,6 +89,21 @@ class CodeReport:
         if self.linkage.new_problems:
             return f"the code refers to what {self.target} lacks, see below"
         return "Kafka's artifacts in the files do not fit together, see below" if self.is_mixed_after else ""
+
+    def origin(self, named: ResolvedRelease) -> ResolvedRelease:
+        """Return the release that the application leaves: the patch level is that of its files if the name has none."""
+        versions = self.kafka.get(STREAMS, ())
+        open_levels = {release.name for release in (*named.candidates, *named.older)}
+        is_told = len(versions) == 1 and len(open_levels) > 1 and versions[0] in open_levels
+        return resolve_release(versions[0]) if is_told else named
+
+    def notes(self, origin: ResolvedRelease, target: ResolvedRelease) -> Iterator[str]:
+        """Say what the Kafka in the files is to the two releases of the plan."""
+        versions = self.kafka.get(STREAMS, ())
+        ends = {release.name for end in (origin, target) for release in end.candidates}
+        if versions and ends.isdisjoint(versions):
+            found = f"{STREAMS} in the files is {', '.join(versions)}"
+            yield f"{found}, neither {origin.release} nor {target.release}: are these the files of this upgrade?"
 
     @property
     def is_mixed_after(self) -> bool:
@@ -220,6 +235,23 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
         target.number < origin.number,
         refused,
     )
+
+
+def release_of_files(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
+    """Return the version of kafka-streams in the files of an application.
+
+    Raises:
+        UpgradeError: A path cannot be read, or the files have none, or several.
+    """
+    try:
+        with Archives(paths, own=own) as archives:
+            versions = sorted(archives.kafka.get(STREAMS, ()))
+    except OSError as error:
+        raise UpgradeError(f"cannot read {error.filename or 'an archive'}: {error.strerror or error}") from error
+    if len(versions) != 1:
+        files = ", ".join(map(str, paths))
+        raise UpgradeError(f"expected kafka-streams of one release in {files}, got {', '.join(versions) or 'none'}")
+    return versions[0]
 
 
 def _code(release: Release, scala: str) -> Code:

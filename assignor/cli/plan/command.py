@@ -35,7 +35,7 @@ from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan
 from assignor.cli.single_values import Command
 from assignor.formats.text import count, sanitize
 from upgrade import Release, UpgradeError
-from upgrade.application.code_report import judge_code
+from upgrade.application.code_report import judge_code, release_of_files
 from upgrade.application.live_group import LiveGroup
 from upgrade.application.setting_files import Settings
 from upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
@@ -126,6 +126,20 @@ _MAX_COLUMNS: Final = 120
     "members of Kafka it loses. For several paths, several times.",
 )
 @click.option(
+    "--from-app",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    metavar="OLD",
+    help="With --to-app instead of FROM, TO and --app: the build that runs now. FROM is the Kafka in it.",
+)
+@click.option(
+    "--to-app",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    metavar="NEW",
+    help="The next build: TO is the Kafka in it, and its classes are looked at.",
+)
+@click.option(
     "--own",
     multiple=True,
     metavar="PATTERN",
@@ -155,6 +169,8 @@ def plan(
     without: str | None,
     topology: tuple[Path, ...],
     code: tuple[Path, ...],
+    from_app: tuple[Path, ...],
+    to_app: tuple[Path, ...],
     own: tuple[str, ...],
     assume: str | None,
     topologies: tuple[Path, Path] | None,
@@ -205,6 +221,7 @@ def plan(
       streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
       streams-assignor plan 2.8 3.9 --topology topology.txt
       streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
+      streams-assignor plan --from-app orders-1.0.jar --to-app orders-2.0.jar --config streams.properties
       streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar -o sarif > plan.sarif
       streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
@@ -232,15 +249,20 @@ def plan(
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
     if brokers and (without or topology or code or libraries or protocol.settings_files):
         raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
-    if own and not code:
+    if bool(from_app) != bool(to_app) or (from_app and (releases or code or brokers)):
+        raise click.UsageError("--from-app and --to-app go together, without FROM, TO, --app and --brokers")
+    if own and not (code or to_app):
         raise click.UsageError("--own needs --app")
     protocol.check()
     if brokers and protocol.group_name:
         raise click.UsageError("--group is for a Streams group; brokers have none")
     if protocol.to_protocol and (brokers or about_group or topologies):
         raise click.UsageError("--to-protocol excludes --brokers, --topologies and options about a group's size")
-    from_release, to_release = _ends(releases, may_be_found=bool(protocol.group_name) and not protocol.to_protocol)
     try:
+        if from_app:
+            code, releases = to_app, [release_of_files(from_app, own), release_of_files(to_app, own)]
+        may_be_found = bool(protocol.group_name) and not protocol.to_protocol
+        from_release, to_release = _ends(releases, may_be_found=may_be_found)
         if brokers:
             ends_of_brokers = _broker_releases(from_release, to_release, assume)
             advice = (
@@ -278,7 +300,11 @@ def plan(
                 return
             options = GroupOptions.of(context, of_a_group, application)
             if code:
-                application = evolve(application, code=judge_code(code, ends[0].release, target.release, own))
+                report = judge_code(code, ends[0].release, target.release, own)
+                if (told := report.origin(ends[0])).release is not ends[0].release:
+                    report = judge_code(code, told.release, target.release, own)
+                ends = told, target
+                application = evolve(application, code=report)
             planned = plan_for(application, *ends, offline=offline)
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:

@@ -194,3 +194,24 @@ def test_a_file_that_cannot_be_opened_is_refused(run, monkeypatch):
     monkeypatch.setattr("upgrade.application._zip_files.ZipFile", refuse)
 
     assert "cannot read orders.jar: Permission denied" in run("2.8", "4.3", entries=FAT).output
+
+
+def test_two_builds_are_compared_without_names_of_releases(tmp_path):
+    for name, version in (("old", "2.8.1"), ("new", "4.3.1")):
+        content = jar({"com/example/Orders.class": ORDERS, f"lib/kafka-streams-{version}.jar": jar({})})
+        (tmp_path / f"{name}.jar").write_bytes(content)
+    old, new = (str(tmp_path / f"{name}.jar") for name in ("old", "new"))
+    result = CliRunner().invoke(plan, ["--from-app", old, "--to-app", new])
+
+    assert 1 == result.exit_code
+    assert result.output.startswith("2.8.1 to 4.3.1: unsafe: the code refers to what 4.3.1 lacks, see below\n")
+    for wrong in (["--from-app", old], ["2.8", "4.3", "--from-app", old, "--to-app", new], ["--to-app", new]):
+        assert "--from-app and --to-app go together" in CliRunner().invoke(plan, wrong).output
+    assert 2 == CliRunner().invoke(plan, ["--from-app", old, "--to-app", old]).exit_code
+
+
+def test_from_is_in_the_patch_level_of_the_files(run):
+    entries = {"com/example/Orders.class": ORDERS, "lib/kafka-streams-2.8.1.jar": jar({})}
+
+    assert "2.8.1" == json.loads(run("2.8", "4.3", "--json", entries=entries).output)["from"]
+    assert "neither 3.9.2 nor 4.3.1" in run("3.9", "4.3", entries=entries).output

@@ -16,7 +16,12 @@ _SEVERAL = {
     ("group", "--restarted"),
     ("member", "--topic"),
     ("plan", "--app"),
+    ("plan", "--config"),
+    ("plan", "--from-app"),
+    ("plan", "--to-app"),
+    ("plan", "--topology"),
     ("plan", "--library"),
+    ("plan", "--own"),
     ("report", "--conf"),
     ("sweep", "--conf"),
 }

@@ -4,9 +4,9 @@ import pytest
 
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
-from upgrade.application.code_report import judge_code
+from upgrade.application.code_report import judge_code, release_of_files
 from upgrade.errors import UpgradeError
-from upgrade.releases import RELEASES
+from upgrade.releases import RELEASES, resolve_release
 
 STREAMS = "org/apache/kafka/streams/"
 BUILDER = STREAMS + "scala/StreamsBuilder"
@@ -123,3 +123,46 @@ def test_kafka_streams_of_the_release_beside_an_older_artifact_is_mixed_after(ju
     assert judged(jars).is_mixed_after
     assert not judged(jars, target="4.3.1").is_mixed_after
     assert not judged({"lib/kafka-clients-3.6.2.jar": jar({})}).is_mixed_after
+
+
+def build(streams):
+    return {
+        "A.class": ClassBytes("A").makes(STREAMS + "KafkaStreams").bytes(),
+        f"lib/kafka-streams-{streams}.jar": jar({}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("versions", "named", "expected"),
+    [
+        (("2.8.0",), "2.8", "2.8.0"),
+        (("2.8.0",), "2.8.1", "2.8.1"),  # what the user says counts
+        (("2.7.0",), "2.8", "2.8.2"),
+        (("2.8.0", "2.8.1"), "2.8", "2.8.2"),
+        ((), "2.8", "2.8.2"),
+    ],
+)
+def test_the_patch_level_of_from_is_that_of_the_files(judged, versions, named, expected):
+    report = judged({"A.class": b"", **{name: content for each in versions for name, content in build(each).items()}})
+
+    assert expected == report.origin(resolve_release(named)).release.name
+
+
+@pytest.mark.parametrize(("version", "is_noted"), [("2.8.2", False), ("4.4.0", False), ("3.9.0", True)])
+def test_files_with_neither_release_are_asked_about(judged, version, is_noted):
+    notes = [*judged(build(version)).notes(resolve_release("2.8.2"), resolve_release("4.4.0"))]
+
+    assert is_noted is bool(notes)
+    assert not is_noted or notes[0].startswith("kafka-streams in the files is 3.9.0, neither 2.8.2 nor 4.4.0: ")
+
+
+def test_a_build_has_one_release(tmp_path):
+    one, none = tmp_path / "one.jar", tmp_path / "none.jar"
+    one.write_bytes(jar(build("3.9.0")))
+    none.write_bytes(jar({"A.class": b""}))
+
+    assert "3.9.0" == release_of_files([one])
+    with pytest.raises(UpgradeError, match=r"expected kafka-streams of one release in .*none\.jar, got none"):
+        release_of_files([none])
+    with pytest.raises(UpgradeError, match="cannot read "):
+        release_of_files([tmp_path / "missing.jar"])
