@@ -175,7 +175,7 @@ class RollModel:
         if key in state.ran:
             yield Transition(RollAction(text), None, violation=Violation(ONCE, command.instance, f"{text}, twice"))
             return
-        intended = engine.intended(command, state.look(sees_leader=False))
+        intended, before = engine.intended(command, state.look(sees_leader=False)), state.roll
         state = evolve(state.written(intended), ran=state.ran | {key})
         config = command.round.config
         replaced = frozenset(each for each in state.replaced if each[0] != command.instance)
@@ -186,6 +186,8 @@ class RollModel:
             spent = evolve(state.spent(), excused=True)
             for fault, after in faulty(spent, command):
                 yield _transition(f"{text} as {config}: it {fault.value}", after, FAULT_ACTION)
+            torn = evolve(spent, roll=before).at(state.group.after(command.verb, command.instance, config))
+            yield _transition(f"{text}: roll ends, its intent is torn", torn.resumed(torn=True), FAULT_ACTION)
 
     def _waited(self, state: RollModelState, left: float) -> Transition[RollModelState, RollAction]:
         if not state.group.is_at_rest and self.looks_between:
@@ -221,6 +223,8 @@ class RollModel:
             return
         spent = state.spent()
         yield _transition("roll ends, and is called again", spent.resumed(), FAULT_ACTION)
+        if state.roll.step and state.roll.next_command:
+            yield _transition("roll ends, and a record is torn", spent.resumed(torn=True), FAULT_ACTION)
         if all(map(state.group.is_whole, self.plan.names)) and state.group.is_at_rest:
             yield _transition("the journal is lost, and another roll begins", self._begun_anew(spent), FAULT_ACTION)
         for process in self.plan.names:

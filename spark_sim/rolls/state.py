@@ -98,6 +98,6 @@ class RollModelState:
             replaced = frozenset(each for each in replaced if seen.incarnations(each[0]) <= each[1])
         return evolve(self, roll=self.roll.after(record), committed_then=then, replaced=replaced)
 
-    def resumed(self) -> RollModelState:
+    def resumed(self, *, torn: bool = False) -> RollModelState:
         """Return the state after roll was called again: all that is not in its journal is forgotten."""
-        return evolve(self, roll=self.roll.after(RollResumed()), watch=RollWatch(), replaced=frozenset())
+        return evolve(self, roll=self.roll.after(RollResumed(torn=torn)), watch=RollWatch(), replaced=frozenset())

@@ -221,8 +221,15 @@ class Rolling:
 
     def beside(self, fault: Fault) -> None:
         name = fault.target if fault.kind == "second-process" else f"{fault.target}-stranger"
-        worker = self._chaos.group.start_beside(fault.target, name)
-        self._chaos.schedule(fault.seconds, worker.stop)
+        group, deadline = self._chaos.group, time.monotonic() + _SETTLE_SECONDS
+        worker = group.start_beside(fault.target, name)
+
+        def look() -> None:
+            joined = group.owners.claimed(f"{fault.target} {worker.life}")
+            is_over = joined or worker.ended or time.monotonic() > deadline
+            self._chaos.schedule(*((fault.seconds, worker.stop) if is_over else (_LOOK_SECONDS, look)))
+
+        look()
 
     def freeze(self, fault: Fault) -> None:
         if (process := self._process) and not process.ended:

@@ -8,12 +8,13 @@ from attrs import evolve, frozen
 
 from spark_sim.rolls import ROLL, roll_searches
 from spark_sim.rolls import model as rolls
+from spark_sim.rolls import state as states
 from spark_sim.rolls.properties import ENDS, FORESEEN, ONCE, OUTCOME, READY, RETURNS, UNDISTURBED
 from spark_sim.rolls.state import RollBudget
 from upgrade.roll import engine, group
 from upgrade.roll.gates import GatePhase, RollRules
 from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.journal import BackPlanned, RollEnded, RoundVerified, StepPassed
+from upgrade.roll.journal import BackPlanned, RollEnded, RollResumed, RoundVerified, StepPassed
 from upgrade.roll.plan import RollPlan
 from upgrade.roll.state import ABOUT_DEVIATION, ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, RollState
 
@@ -206,6 +207,9 @@ MUTATIONS = {
     "it waits for ever": Mutation(changed(_waits_for_ever), ENDS, ONE, faults=1),
     "it is back at once": Mutation(changed(_is_back_at_once), OUTCOME, ONE, backs=1),
     "a command is run twice": Mutation(changed(_repeats), ONCE, ONE, faults=1),
+    "a torn record is taken for none": Mutation(
+        replaced(states, "RollResumed", lambda **_torn: RollResumed()), ONCE, ONE, faults=1
+    ),
 }
 """What is done wrongly. Not found, as no search shows it: a missing gate ``crash-loop`` or ``owners``, and each of
 ``stable``, ``unowned`` and ``versions`` alone, since the others are closed then, too."""
