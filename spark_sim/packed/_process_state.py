@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 # The status of a process. CRASHED and STOPPED do not run. A member either has to join (while the group prepares a
-# rebalance), has joined, has a SyncGroup response to take, is assigned, or has to rejoin.
-CRASHED, STOPPED, NOT_A_MEMBER, JOIN_PENDING, JOINED, SYNC_RESPONSE_PENDING, ASSIGNED, REJOIN_NEEDED = range(8)
+# rebalance), has joined, has a SyncGroup response to take, is assigned, or has to rejoin. ABSENT is no process, but may
+# have orphaned ids: in groups of any size (``any_size``) each of these is by itself.
+CRASHED, STOPPED, NOT_A_MEMBER, JOIN_PENDING, JOINED, SYNC_RESPONSE_PENDING, ASSIGNED, REJOIN_NEEDED, ABSENT = range(9)
 MEMBER_STATUSES: Final = frozenset({JOIN_PENDING, JOINED, SYNC_RESPONSE_PENDING, ASSIGNED, REJOIN_NEEDED})
 
 PREPARING, COMPLETING, STABLE = range(3)
@@ -41,7 +42,7 @@ class PackedProcessState(NamedTuple):
 
     @property
     def running(self) -> bool:
-        return self.status not in {CRASHED, STOPPED}
+        return self.status not in {CRASHED, STOPPED, ABSENT}
 
     @property
     def is_member(self) -> bool:

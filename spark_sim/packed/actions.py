@@ -8,6 +8,7 @@ from typing import NamedTuple
 from probing import RejoinMode
 from spark_sim.model.violations import Violation
 from spark_sim.packed._process_state import (
+    ABSENT,
     ASSIGNED,
     COMPLETING,
     CRASHED,
@@ -85,6 +86,8 @@ def protocol_actions(table: ProcessTable, view: PackedGroupView, number: int) ->
 def operator_actions(table: ProcessTable, view: OperatorView, number: int) -> ActionRow:
     """Return what may happen to a process from outside: it crashes, is stopped or is started."""
     state = table.process_states.values[number]
+    if state.status == ABSENT:
+        return ActionRow([], [], [])
     return ActionRow(list((_stop_actions if state.running else _start_actions)(table, view, number, state)), [], [])
 
 

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from spark_sim.packed._cell import OperatorDeviation, UpgradeCell
 from spark_sim.packed._process_state import (
+    ABSENT,
     ASSIGNED,
     COMPLETING,
     CRASHED,
@@ -31,6 +32,11 @@ _SHIFTS: Final = range(0, _TALLY_BITS * _TALLY_COUNT, _TALLY_BITS)
 SUMMARY_MASK: Final = (1 << GROUP_FIELD_BITS + _TALLY_BITS * _TALLY_COUNT) - 1
 """The bits of a key that are the summary of its state: the group fields and the tallies."""
 _ONES: Final = sum(1 << _TALLY_BITS * place for place in range(_TALLY_COUNT))
+IN_SOME_ROUND: Final = (-1 << _TALLY_BITS * 6) & (1 << _TALLY_BITS * _TALLY_COUNT) - 1
+"""The tallies of rounds, without the group fields: one of them counts each process."""
+NEVER_TERMINAL: Final = (_NOT_RUNNING | _NOT_QUIESCENT) >> GROUP_FIELD_BITS
+"""The tallies, without the group fields, of processes of which none is there as the operator is done."""
+_COUNTED: Final = (_MEMBER_IDS | _PENDING_JOINS) >> GROUP_FIELD_BITS
 
 
 def _faults_left(group: int, unit: int) -> int:
@@ -38,13 +44,16 @@ def _faults_left(group: int, unit: int) -> int:
 
 
 def saturate(tallies: int) -> int:
-    """Count up to 2 only, in every tally: no rule depends on more, and there are far fewer summaries.
+    """Count ids and pending joins up to 2 and all else up to 1: no rule depends on more.
+
+    There are far fewer summaries then, and those of groups of any size are finitely many.
 
     Args:
         tallies: The tallies of a summary, without the group fields.
     """
-    at_least_two = (tallies >> 1 | tallies >> 2 | tallies >> 3 | tallies >> 4 | tallies >> 5) & _ONES
-    return at_least_two << 1 | tallies & _ONES & ~at_least_two
+    at_least_two = tallies >> 1 | tallies >> 2 | tallies >> 3 | tallies >> 4 | tallies >> 5
+    two = at_least_two & _COUNTED
+    return two << 1 | (at_least_two | tallies) & _ONES & ~two
 
 
 # No named tuples: the two halves of a view must not be equal if their numbers are.
@@ -99,11 +108,15 @@ class StateSummary(NamedTuple):
 
 def tallies_of(state: PackedProcessState) -> int:
     """Return what a process state adds to the tallies of a state."""
+    orphans_pending = sum(orphan.subscription < 0 for orphan in state.orphaned_ids)
+    if state.status == ABSENT:
+        ids = len(state.orphaned_ids)
+        return ids * _MEMBER_IDS + orphans_pending * _PENDING_JOINS + (ids > 0) * _NOT_QUIESCENT
     join_pending = state.status in {JOIN_PENDING, SYNC_RESPONSE_PENDING}
     ids = state.is_member + len(state.orphaned_ids)
     return (
         ids * _MEMBER_IDS
-        + (join_pending + sum(orphan.subscription < 0 for orphan in state.orphaned_ids)) * _PENDING_JOINS
+        + (join_pending + orphans_pending) * _PENDING_JOINS
         + (state.status == STOPPED) * _STOPPED_BY_OPERATOR
         + (not state.running) * _NOT_RUNNING
         + (bool(state.orphaned_ids) or state.status not in {CRASHED, STOPPED, ASSIGNED}) * _NOT_QUIESCENT
