@@ -33,7 +33,7 @@ from spark_sim.packed.view import (
     saturate,
     tallies_of,
 )
-from spark_sim.search.views import MAX_PARTS, Processes, Views, close
+from spark_sim.search.views import MAX_PARTS, Effect, Processes, Views, close, members
 
 ANY_NUMBER: Final = FaultBudget(1, 1, 1)
 """The faults of groups of any size: taking one does not use it up."""
@@ -50,6 +50,14 @@ class Shared(NamedTuple):
     """The process that leads; an absent one if none does."""
 
 
+class Kind(NamedTuple):
+    """What the rules ask of a process that does not act."""
+
+    tallies: int
+    subscriptions: int
+    """One bit for each that the leader reads of it."""
+
+
 class Unseen(NamedTuple):
     """What the rules can tell of processes that are not seen."""
 
@@ -57,6 +65,17 @@ class Unseen(NamedTuple):
     """A number for the tallies of all multisets of them."""
     subscriptions: int
     """The subscriptions of which one of them may be the last holder."""
+
+
+class Situation(NamedTuple):
+    """All that decides what may happen to a part of a group."""
+
+    views: int
+    """A number for the views that the group may have."""
+    held: int
+    """The subscriptions of the processes that do not act."""
+    held_unseen: int
+    """Those that only processes that are not seen may hold."""
 
 
 class FoundViolation(Exception):
@@ -97,7 +116,7 @@ class AnySize:
             lambda number: saturate(tallies_of(self._states[number]) >> GROUP_FIELD_BITS)
         )
         self._split: Memo[int, tuple[int, ...]] = Memo(self._split_ids)
-        self._leads = Memo(self._is_leader)
+        self._leads: Memo[int, bool] = Memo(self.leads)
         self._sums = Interner[frozenset[int]]()
         self._sums_of: Memo[frozenset[int], int] = Memo(lambda tallies: self._sums.of(_sums(tallies)))
         self._view_numbers = Interner[tuple[frozenset[PackedGroupView], frozenset[OperatorView]]]()
@@ -133,16 +152,14 @@ class AnySize:
         parts += [PackedProcessState(0, 0, ABSENT, orphaned_ids=(orphan,)) for orphan in state.orphaned_ids]
         return tuple(map(self.encoding.state_number, parts))
 
-    def _is_leader(self, number: int) -> bool:
+    def leads(self, number: int) -> bool:
+        """Whether a process, or an id that one has left, leads."""
         state = self._states[number]
         return state.leads or any(orphan.leads for orphan in state.orphaned_ids)
 
-    def part(self, fields: int, subscriptions: int, processes: list[int]) -> tuple[Shared, list[int]]:
-        """Return these processes as what is shared, and the others."""
-        leader = next(filter(self._leads.__getitem__, processes), self.absent)
-        others = [*processes, self.absent] if leader == self.absent else processes.copy()
-        others.remove(leader)
-        return Shared(fields, subscriptions, leader), others
+    def kind(self, process: int) -> Kind:
+        """Return all that the rules ask of a process that does not act."""
+        return Kind(self.tallies[process], self.encoding.subscription_bits[process])
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -155,63 +172,51 @@ class AnySize:
             for part in combinations_with_replacement(others, size):
                 yield Shared(initial[0][1], 0, leader), part
 
-    def post(self, shared: Shared, seen: Processes, unseen: Unseen) -> Iterator[tuple[Shared, list[int]]]:
-        """Yield what each action makes of a part and its leader; ``FoundViolation`` if one violates a property."""
-        fields, processes = shared.group_fields, [*seen, shared.leader]
-        tallies = saturate(sum(map(self.tallies.__getitem__, processes)))
-        views = self._views[fields, tallies, unseen.tallies]
-        for number in dict.fromkeys(processes):
-            rest = processes.copy()
-            rest.remove(number)
-            for step in self._steps[views, number]:
-                yield from self._after(shared, rest, step, unseen)
-        if fields & 3 == COMPLETING * PHASE:
-            yield from self._lead(shared, processes)
+    def situation(self, shared: Shared, part: Processes, last: Kind, unseen: Unseen) -> Situation:
+        """Return all that decides what may happen to a part of a group."""
+        held, tallies = last.subscriptions, last.tallies + self.tallies[shared.leader]
+        for number in part:
+            tallies += self.tallies[number]
+        for number in part[1:]:
+            held |= self.encoding.subscription_bits[number]
+        views = self._views[shared.group_fields, saturate(tallies), unseen.tallies]
+        return Situation(views, held, unseen.subscriptions & ~held)
 
-    def _after(
-        self, shared: Shared, rest: list[int], step: _Step, unseen: Unseen
-    ) -> Iterator[tuple[Shared, list[int]]]:
-        fields = (shared.group_fields + step.add) & _KEPT_FIELDS | self._all_faults(shared.group_fields)
+    def post(self, shared: Shared, actor: int, situation: Situation) -> Iterator[Effect[Shared]]:
+        """Yield the effects of all actions of an actor and the leader; ``FoundViolation`` if a property is violated."""
+        for number, other in ((actor, shared.leader), (shared.leader, actor)):
+            for step in self._steps[situation.views, number]:
+                yield from self._effects(shared, step, other, situation, leader_acts=other == actor)
+        if shared.group_fields & 3 == COMPLETING * PHASE:
+            yield from self._lead(shared, actor)
+
+    def _effects(
+        self, shared: Shared, step: _Step, other: int, situation: Situation, *, leader_acts: bool
+    ) -> Iterator[Effect[Shared]]:
+        """Yield what a step makes of the group; ``other`` is the leader, or the actor if the leader acts."""
+        fields = (shared.group_fields + step.add) & _KEPT_FIELDS | shared.group_fields & ~_KEPT_FIELDS
+        image, before = None, [shared.subscriptions]
         if step.prepares:
-            rest = [self.encoding.join_pending_state[number] for number in rest]
-            before = [0]
-        else:
-            before = self._subscriptions_without(step.lost, shared.subscriptions, rest, unseen)
-        after = [*rest, *step.after]
+            image, before, other = self.encoding.join_pending_state, [0], self.encoding.join_pending_state[other]
+        elif lost := step.lost & ~(situation.held | self.encoding.subscription_bits[other]):
+            before = _without(shared.subscriptions, lost, situation.held_unseen)
+        leader = next(filter(self._leads.__getitem__, step.after), self.absent if leader_acts else other)
+        others = tuple(number for number in step.after if number != leader)
         for subscriptions in before:
-            if not step.elects:
-                yield self.part(fields, subscriptions | step.bits, after)
-                continue
-            for place, number in enumerate(after):
-                for elected in self._elected[number]:
-                    yield self.part(fields, subscriptions | step.bits, [*after[:place], elected, *after[place + 1 :]])
+            for after in self._elected[other] if step.elects else [leader]:
+                yield Effect(Shared(fields, subscriptions | step.bits, after), others, image)
 
-    @staticmethod
-    def _all_faults(fields: int) -> int:
-        return fields & ~_KEPT_FIELDS
-
-    def _subscriptions_without(self, lost: int, bits: int, rest: list[int], unseen: Unseen) -> list[int]:
-        """Return the subscriptions after a holder of some has gone: each may have stayed if another may hold it."""
-        for number in rest:
-            lost &= ~self.encoding.subscription_bits[number]
-        outcomes, others, bit = [bits & ~lost], unseen.subscriptions & lost, 1
-        while bit <= others:
-            if others & bit:
-                outcomes += [outcome | bit for outcome in outcomes]
-            bit <<= 1
-        return outcomes
-
-    def _lead(self, shared: Shared, processes: list[int]) -> Iterator[tuple[Shared, list[int]]]:
+    def _lead(self, shared: Shared, actor: int) -> Iterator[Effect[Shared]]:
         instance = self.encoding.leader_instances[shared.leader]
         if instance < 0:
             return
         results = self.encoding.leader_table[instance, shared.subscriptions]
         if isinstance(results, Violation):
             raise FoundViolation(results)
-        if self.encoding.checks_single_owner and self.encoding.may_have_second_owner([*processes]):
+        if self.encoding.checks_single_owner and self.encoding.may_have_second_owner([shared.leader, actor]):
             self.may_have_second_owner = True
-        after = [results[number] for number in processes]
-        yield self.part(shared.group_fields + PHASE, shared.subscriptions, after)
+        after = Shared(shared.group_fields + PHASE, shared.subscriptions, results[shared.leader])
+        yield Effect(after, (), results)
 
     # -- what may be beside the processes that are seen --------------------------------------------------------------
 
@@ -257,25 +262,32 @@ class AnySize:
         versions = {instance: table.initial_sent_version(instance) for instance in range(len(table.instances))}
         versions[-1] = max(versions.values())
         senders = self._subscriptions_by_instance()
-        for shared, seen in views.parts:
-            tallies = saturate(sum(map(self.tallies.__getitem__, (*seen, shared.leader))))
-            processes = [number for number in (*seen, shared.leader) if self._instance(number) >= 0]
-            if not processes or tallies & NEVER_TERMINAL:
+        for shared, actor, few in views.expanded:
+            seen = [number for number in (shared.leader, actor, *few) if number != self.absent]
+            if any(self.tallies[number] & NEVER_TERMINAL for number in seen):
                 continue
-            common = min(versions[self._instance(number)] for number in processes)
-            beside = [n for n in views.beside(shared, seen) if versions[self._instance(n)] >= common]
-            # Whose subscription this generation has is still there: all members run as they did when they joined.
-            sent = 0
-            for number in (*processes, *beside):
-                sent |= senders[self._instance(number)]
-            if shared.subscriptions & ~sent:
-                continue
-            quiescent = frozenset(self.tallies[n] for n in beside if not self.tallies[n] & NEVER_TERMINAL)
-            summaries = self.summaries(shared.group_fields, tallies, self._sums_of[quiescent])
-            if any(summary.terminal for summary in summaries):
-                violation = self.encoding.check_eventually(processes)
-                if violation is not None:
-                    return violation
+            for last in members(views.fitting(shared, (actor, *few))):
+                processes = [*seen, last] if last != self.absent else seen
+                if not processes or self.tallies[last] & NEVER_TERMINAL:
+                    continue
+                common = min(versions[self._instance(number)] for number in processes)
+                unseen = members(views.fitting(shared, (actor, *few, last)))
+                beside = [number for number in unseen if versions[self._instance(number)] >= common]
+                # Whose subscription this generation has is still there: all members run as they did when they joined.
+                sent = 0
+                for number in (*processes, *beside):
+                    sent |= senders[self._instance(number)]
+                if shared.subscriptions & ~sent:
+                    continue
+                tallies = saturate(sum(map(self.tallies.__getitem__, processes)))
+                quiescent = frozenset(
+                    self.tallies[number] for number in beside if not self.tallies[number] & NEVER_TERMINAL
+                )
+                summaries = self.summaries(shared.group_fields, tallies, self._sums_of[quiescent])
+                if any(summary.terminal for summary in summaries):
+                    violation = self.encoding.check_eventually(processes)
+                    if violation is not None:
+                        return violation
         return None
 
     def _subscriptions_by_instance(self) -> dict[int, int]:
@@ -285,6 +297,16 @@ class AnySize:
             if isinstance(subscription := table.subscriptions[number], int):
                 sent[state.instance] |= 1 << subscription
         return sent
+
+
+def _without(subscriptions: int, lost: int, unseen: int) -> list[int]:
+    """Return the subscriptions after a holder of some has gone: each may stay if one that is not seen holds it."""
+    outcomes, bit = [subscriptions & ~lost], 1
+    while bit <= (lost & unseen):
+        if lost & unseen & bit:
+            outcomes += [outcome | bit for outcome in outcomes]
+        bit <<= 1
+    return outcomes
 
 
 def _sums(tallies: frozenset[int]) -> frozenset[int]:
@@ -329,5 +351,11 @@ def explore_any_size(cell: UpgradeCell, k: int, max_parts: int = MAX_PARTS) -> A
         return AnySizeResult(k)
     violation = model.check_eventually(views)
     return AnySizeResult(
-        k, views.count, len(views.parts), violation, True, rebalancing_ends(model.encoding), model.may_have_second_owner
+        k,
+        views.count,
+        len(views.expanded),
+        violation,
+        True,
+        rebalancing_ends(model.encoding),
+        model.may_have_second_owner,
     )

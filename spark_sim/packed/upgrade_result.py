@@ -4,16 +4,46 @@ from __future__ import annotations
 
 from typing import Final
 
+from attrs import evolve
+
 from spark_sim.model.settle import MAX_REBALANCES
-from spark_sim.packed.explorer import Counterexample, ExplorationResult
-from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, UpgradeResult
+from spark_sim.model.violations import SINGLE_OWNER
+from spark_sim.packed.any_size import explore_any_size
+from spark_sim.packed.explorer import Counterexample, ExplorationResult, explore
+from spark_sim.search.cell_result import (
+    ANY_SIZE,
+    CONCRETE_REPLAY_DISAGREES,
+    INCOMPLETE,
+    UpgradeResult,
+    from_,
+    up_to,
+)
 
 MAX_EXPLORED_MEMBERS: Final = 5
 """Larger groups are sampled."""
+MAX_K: Final = 2
+"""The most processes in a view: so many prove all plans that are documented to be safe."""
 
 
-def upgrade_result(explored: ExplorationResult) -> UpgradeResult:
-    """Return the result of an exploration.
+def group_size(explored: ExplorationResult) -> str | None:
+    """Return the size of the groups that the verdict of an exploration is about; None if it has none.
+
+    For a safe cell all groups are explored as well, with any number of faults. For an unsafe one smaller groups are.
+    """
+    cell = explored.cell
+    if explored.counterexamples:
+        confirm = all(counterexample.property == SINGLE_OWNER for counterexample in explored.counterexamples)
+        sizes = range(1, cell.members) if explored.states else (1,)
+        fails = (size for size in sizes if not explore(evolve(cell, members=size), confirm=confirm).safe)
+        return from_(next(fails, cell.members))
+    if not explored.complete:
+        return None
+    proven = any(explore_any_size(cell, k).safe for k in range(1, MAX_K + 1))
+    return ANY_SIZE if proven else up_to(cell.members)
+
+
+def upgrade_result(explored: ExplorationResult, group_size: str | None = None) -> UpgradeResult:
+    """Return the result of an exploration, with the size of the groups that its verdict is about if that is known.
 
     A counterexample that simulated members do not confirm is an error of the packed model, and precedes all others.
     """
@@ -35,6 +65,7 @@ def upgrade_result(explored: ExplorationResult) -> UpgradeResult:
         states=explored.states,
         transitions=explored.transitions,
         schedules=explored.schedules,
+        group_size=group_size,
         members=cell.members,
         crashes=cell.faults.crashes,
         rebalance_timeouts=cell.faults.rebalance_timeouts,

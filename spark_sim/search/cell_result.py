@@ -57,9 +57,24 @@ def _one_or_other(value: Any, other: Any) -> Any:
     return other if value is None else value
 
 
+ANY_SIZE: Final = "any"
+SAMPLED: Final = "sampled"
+_UP_TO, _FROM = "up to ", "from "
+
+
+def up_to(members: int) -> str:
+    """Return the size of the groups that a search of all groups of up to so many members says something about."""
+    return f"{_UP_TO}{members}"
+
+
+def from_(members: int) -> str:
+    """Return the size of the groups of which the smallest that fails has so many members."""
+    return f"{_FROM}{members}"
+
+
 _MERGE: Final = "merge"
 DEVIATION_COLUMNS: Final = frozenset(
-    {"verdict", "property", "message", "example", "states", "transitions", "schedules", "schedules_log10"}
+    {"verdict", "group_size", "property", "message", "example", "states", "transitions", "schedules", "schedules_log10"}
 )
 """The columns of an operator deviation; further fields have their default."""
 
@@ -221,6 +236,11 @@ class UpgradeResult(CellResult):
     """The result of one upgrade of a Streams group."""
 
     cell: Upgrade = field(kw_only=False, metadata=NO_COLUMN)
+    group_size: str | None = bound(
+        "string",
+        "groups that the verdict is about: any (proven for all sizes and any number of faults), up to N (members), "
+        "from N (members on: the smallest group that fails), or sampled",
+    )
     members: int = most("bigint", "bound: members of the group", default=0)
     crashes: int | None = bound("bigint", "bound: most crashes in one schedule")
     rebalance_timeouts: int | None = bound("bigint", "bound: most missed rebalance timeouts in one schedule")
@@ -283,6 +303,13 @@ class UpgradeResult(CellResult):
         origin, first = self.cell.origin, self.cell.rounds[0]
         sent = first.release.pinned_version(first.upgrade_from) or first.release.supported_version
         return self.cell.plan is not Plan.OFFLINE and origin.is_probeable and sent > origin.supported_version
+
+    def merge(self, other: Self) -> Self:
+        """Merge two results; groups that a run shows to fail are of no size for which the other has none."""
+        merged = super().merge(other)
+        claim = merged.group_size or ""
+        contradicted = merged.property is not None and (claim == ANY_SIZE or claim.startswith(_UP_TO))
+        return evolve(merged, group_size=None) if contradicted else merged
 
     def for_upgrade(self, upgrade: Upgrade) -> UpgradeResult:
         """Return the result of another upgrade of the same equivalence class. Messages name no releases."""

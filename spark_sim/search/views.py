@@ -6,14 +6,16 @@ A *view* is what all processes of a group share, and the states of k of them. ``
 those of the initial groups, whatever their size, and that no action leaves: it puts k + 1 processes together whose
 views are all known, takes every action with whatever else may be in the group, and keeps the views of what comes out.
 So every view of every reachable group is in the set. ``docs/explanation/exploring.md`` has the argument.
+
+A set of processes is an integer with a bit for each. Of the k + 1 processes one is the *actor* (it acts, or is elected
+as the leader acts), and all that have the same kind as the last of them are handled at once.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from attrs import Factory, define
 
@@ -21,7 +23,17 @@ H = TypeVar("H", bound=Hashable)
 
 Processes = tuple[int, ...]
 """Numbers of the states of processes, sorted."""
-MAX_PARTS: Final = 1_000_000
+MAX_PARTS: Final = 200_000
+
+
+class Effect(NamedTuple, Generic[H]):
+    """What an action makes of a part of a group."""
+
+    shared: H
+    others: tuple[int, ...]
+    """What the process that has acted has become, without the leader."""
+    image: Mapping[int, int] | Sequence[int] | None
+    """What each process becomes that has not acted; None: all stay as they are."""
 
 
 class ViewModel(Protocol[H]):
@@ -31,99 +43,159 @@ class ViewModel(Protocol[H]):
         """Return every choice of so many processes in an initial group of any size, with what they share."""
         ...
 
-    def conflate(self, processes: Processes) -> Hashable:
+    def kind(self, process: int) -> Any:
+        """Return all that the rules ask of a process that does not act."""
+        ...
+
+    def conflate(self, processes: Processes) -> Any:
         """Return all that the rules can tell of any number of processes, each of which is one of these."""
         ...
 
-    def post(self, shared: H, seen: Processes, unseen: Any) -> Iterable[tuple[H, list[int]]]:
-        """Return what any action makes of the seen processes, beside any others with ``conflate(others) == unseen``."""
+    def situation(self, shared: H, part: Processes, last: Any, unseen: Any) -> Any:
+        """Return all that decides what may happen to a part of a group.
+
+        Args:
+            shared: What the processes share; the leader, which may act, is part of it.
+            part: The process that acts, or is elected, and others.
+            last: The kind of one more.
+            unseen: There may be any others with ``conflate(others) == unseen``.
+        """
+        ...
+
+    def post(self, shared: H, actor: int, situation: Any) -> Iterable[Effect[H]]:
+        """Return the effects of all actions of an actor and the leader."""
         ...
 
 
 @define(eq=False)
 class Views(Generic[H]):
-    """Views of groups of any size; a set of processes is an integer with a bit for each."""
+    """Views of groups of any size."""
 
     model: ViewModel[H]
     k: int
     """The number of processes in a view, besides what is shared."""
-    known: dict[H, set[Processes]] = Factory(dict)
-    """What is shared => the processes of each view."""
-    parts: dict[tuple[H, Processes], int] = Factory(dict)
-    """What was expanded, k + 1 processes whose views are all known => the processes that may be beside them."""
-    _beside: dict[H, dict[Processes, int]] = Factory(dict)
-    """What is shared => k - 1 processes => those that make them a view."""
-    _conflated: dict[int, Hashable] = Factory(dict)
-    _waiting: deque[tuple[H, Processes]] = Factory(deque)
+    known: dict[H, dict[Processes, int]] = Factory(dict)
+    """What is shared => k - 1 processes => the set of those that make them a view."""
+    expanded: dict[tuple[H, int, Processes], dict[Any, int]] = Factory(dict)
+    """An actor and k - 1 others => the situations in which they are with one more, and the set of these."""
+    _changed: dict[H, None] = Factory(dict)
+    _effects: dict[tuple[H, int, Any], tuple[Effect[H], ...]] = Factory(dict)
+    _kinds: dict[int, Any] = Factory(dict)
+    _conflated: dict[int, Any] = Factory(dict)
+    _images: dict[int, dict[int, int]] = Factory(dict)
 
     @property
     def count(self) -> int:
         """How many views there are."""
-        return sum(map(len, self.known.values()))
+        return sum(
+            len({tuple(sorted((*few, last))) for few, beside in known.items() for last in members(beside)})
+            for known in self.known.values()
+        )
 
-    def add(self, shared: H, processes: Iterable[int]) -> None:
-        """Add the views of some processes, at least k."""
-        known = self.known.get(shared)
-        if known is None:
-            known, self._beside[shared] = self.known.setdefault(shared, set()), {}
-        for view in combinations(sorted(processes), self.k):
-            if view not in known:
-                known.add(view)
-                self._waiting.append((shared, view))
-                beside = self._beside[shared]
-                for place, process in enumerate(view):
-                    others = view[:place] + view[place + 1 :]
-                    beside[others] = beside.get(others, 0) | 1 << process
+    def add(self, shared: H, few: Iterable[int], beside: int) -> None:
+        """Add the views of k - 1 processes and each of a set."""
+        known = self.known.setdefault(shared, {})
+        few = tuple(sorted(few))
+        if new := beside & ~known.get(few, 0):
+            self._changed[shared] = None
+            known[few] = known.get(few, 0) | new
+            for last in members(new) if few else ():
+                for place, process in enumerate(few):
+                    others = tuple(sorted((*few[:place], *few[place + 1 :], last)))
+                    known[others] = known.get(others, 0) | 1 << process
 
-    def beside(self, shared: H, part: Processes) -> Processes:
-        """Return the processes that may be in a group with an expanded part."""
-        return tuple(_members(self.parts[shared, part]))
+    def parts(self, shared: H) -> Iterator[tuple[int, Processes, int]]:
+        """Yield an actor, k - 1 others, and the set of those that are a part with them: all their views are known."""
+        known = self.known[shared]
+        for few, beside in tuple(known.items()):
+            for actor in members(beside):
+                yield actor, few, self.fitting(shared, (actor, *few))
 
-    def expand_new(self, max_parts: int) -> bool:
-        """Expand the parts that are new because one of their views is; False if there are more than ``max_parts``."""
-        while self._waiting and len(self.parts) <= max_parts:
-            shared, view = self._waiting.popleft()
-            for process in _members(self._fitting(shared, view)):
-                part = tuple(sorted((*view, process)))
-                if (shared, part) not in self.parts:
-                    self.expand(shared, part)
-        return not self._waiting
-
-    def expand(self, shared: H, part: Processes) -> None:
-        """Add the views of what follows a part, unless that has been done with equal processes beside it."""
-        before, beside = self.parts.get((shared, part), -1), self._fitting(shared, part)
-        self.parts[shared, part] = beside
-        if before != beside and (before < 0 or self._conflate(before) != self._conflate(beside)):
-            for after in self.model.post(shared, part, self._conflate(beside)):
-                self.add(*after)
-
-    def _fitting(self, shared: H, part: Processes) -> int:
-        """Return the processes whose views with these are known."""
-        fitting = -1
-        for some in combinations(part, self.k - 1):
-            fitting &= self._beside[shared].get(some, 0)
+    def fitting(self, shared: H, processes: Processes) -> int:
+        """Return the set of the processes that make each k - 1 of these a known view."""
+        known, fitting = self.known[shared], -1
+        for few in combinations(sorted(processes), self.k - 1):
+            fitting &= known.get(few, 0)
         return fitting
 
-    def _conflate(self, processes: int) -> Hashable:
+    def expand(self, shared: H) -> None:
+        """Add the views of all that follows the parts with this in common."""
+        for actor, few, last in self.parts(shared):
+            kinds = dict[Any, int]()
+            for process in members(last):
+                kind = self._kind(process), self._conflate(self.fitting(shared, (actor, *few, process)))
+                kinds[kind] = kinds.get(kind, 0) | 1 << process
+            situations = dict[Any, int]()
+            for kind, processes in kinds.items():
+                situation = self.model.situation(shared, (actor, *few), *kind)
+                situations[situation] = situations.get(situation, 0) | processes
+            done = self.expanded.get((shared, actor, few), {})
+            self.expanded[shared, actor, few] = situations
+            for situation, processes in situations.items():
+                if done.get(situation) != processes:
+                    for effect in self._post(shared, actor, situation):
+                        self._add_effect(effect, few, processes)
+
+    def _add_effect(self, effect: Effect[H], few: Processes, last: int) -> None:
+        shared, others, image = effect
+        if image is not None:
+            few = tuple(image[process] for process in few)
+            last = self._image(image, last)
+        self.add(shared, few, last)
+        for count in range(1, min(len(others), self.k) + 1):
+            for acted in combinations(others, count):
+                if count == self.k:
+                    self.add(shared, acted[1:], 1 << acted[0])
+                else:
+                    for some in combinations(few, self.k - 1 - count):
+                        self.add(shared, (*acted, *some), last)
+
+    def close(self, max_parts: int) -> bool:
+        """Expand until nothing is new; False if there are more parts."""
+        while self._changed and len(self.expanded) <= max_parts:
+            shared = next(iter(self._changed))
+            del self._changed[shared]
+            self.expand(shared)
+        return not self._changed
+
+    def _post(self, shared: H, actor: int, situation: Any) -> tuple[Effect[H], ...]:
+        key = shared, actor, situation
+        if key not in self._effects:
+            self._effects[key] = tuple(self.model.post(*key))
+        return self._effects[key]
+
+    def _kind(self, process: int) -> Any:
+        if process not in self._kinds:
+            self._kinds[process] = self.model.kind(process)
+        return self._kinds[process]
+
+    def _conflate(self, processes: int) -> Any:
         if processes not in self._conflated:
-            self._conflated[processes] = self.model.conflate(tuple(_members(processes)))
+            self._conflated[processes] = self.model.conflate(members(processes))
         return self._conflated[processes]
 
+    def _image(self, image: Mapping[int, int] | Sequence[int], processes: int) -> int:
+        images = self._images.setdefault(id(image), {})
+        if processes not in images:
+            after = 0
+            for process in members(processes):
+                after |= 1 << image[process]
+            images[processes] = after
+        return images[processes]
 
-def _members(processes: int) -> Iterator[int]:
+
+def members(processes: int) -> Processes:
+    """Return the processes of a set."""
+    found = []
     while processes:
-        yield (processes & -processes).bit_length() - 1
+        found.append((processes & -processes).bit_length() - 1)
         processes &= processes - 1
+    return tuple(found)
 
 
 def close(model: ViewModel[H], k: int, max_parts: int = MAX_PARTS) -> Views[H] | None:
     """Return the views of all reachable groups; None if they are too many. ``post`` may end the search by raising."""
-    views, count = Views(model, k), -1
-    for shared, processes in model.initial_parts(k):
-        views.add(shared, processes)
-    while count != (count := views.count):
-        if not views.expand_new(max_parts):
-            return None
-        for shared, part in tuple(views.parts):  # with what may be beside them by now
-            views.expand(shared, part)
-    return views
+    views = Views(model, k)
+    for shared, (last, *few) in model.initial_parts(k):
+        views.add(shared, few, 1 << last)
+    return views if views.close(max_parts) else None

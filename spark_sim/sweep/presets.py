@@ -20,6 +20,7 @@ from spark_sim.sweep.equivalence import representatives
 from spark_sim.sweep.suites import Suite, upgrade_suite
 from spark_sim.sweep.work_units import (
     COST_OF_A_RUN,
+    COST_OF_ANY_SIZE,
     SECONDS_PER_COST,
     ExhaustiveUnit,
     SampleUnit,
@@ -107,7 +108,7 @@ def _predicted(unit: WorkUnit) -> float:
         done, transitions = predicted_transitions(unit)
         compiled = compiled_engine() is not None and choose_engine(unit.cost) is compiled_engine()
         per_transition = (time.process_time() - begun) / max(1, done) / (COMPILED_GAIN if compiled else 1)
-        return transitions * per_transition + unit.runs * COST_OF_A_RUN * SECONDS_PER_COST
+        return transitions * per_transition + (COST_OF_ANY_SIZE + unit.runs * COST_OF_A_RUN) * SECONDS_PER_COST
     return unit.cost * SECONDS_PER_COST
 
 

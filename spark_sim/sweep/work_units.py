@@ -22,8 +22,8 @@ from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
 from spark_sim.packed.equivalence import all_instances_start
 from spark_sim.packed.explorer import choose_engine
-from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
-from spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
+from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, group_size, upgrade_result
+from spark_sim.search.cell_result import DEVIATION_COLUMNS, SAMPLED, CellResult, UpgradeResult
 from spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
 from spark_sim.search.schedules import spread_schedules, upgrade_key
 from spark_sim.sweep.equivalence import deviation_class, representatives, upgrade_class
@@ -39,6 +39,8 @@ COST_OF_A_TASK: Final = 2_000_000
 SECONDS_PER_COST: Final = 3 / COST_OF_A_TASK
 COST_OF_A_CELL: Final = 30_000
 """The tables of the protocol, however small the group is."""
+COST_OF_ANY_SIZE: Final = 600_000
+"""Groups of any size: a tenth of a second to ten."""
 COST_OF_A_RUN: Final = 20_000
 """A run of simulated members, in moves of packed states."""
 
@@ -118,11 +120,12 @@ class ExhaustiveUnit(UpgradeUnit):
         moves, per_crash, per_member = (700.0, 17, 4.0) if cell.wait_for_quiescence else (100_000.0, 9, 10.0)
         faults: float = per_crash**cell.faults.crashes * 2.8**cell.faults.rebalance_timeouts
         spread: float = moves * faults * 5.0 ** (rounds - 2) * per_member ** (cell.members - 3)
-        return COST_OF_A_CELL + spread + self.runs * COST_OF_A_RUN
+        return COST_OF_A_CELL + COST_OF_ANY_SIZE + spread + self.runs * COST_OF_A_RUN
 
     def result(self) -> UpgradeResult:
         """Explore the upgrade."""
-        return upgrade_result(explore(self.packed_cell, engine=choose_engine(self.cost)))
+        explored = explore(self.packed_cell, engine=choose_engine(self.cost))
+        return upgrade_result(explored, group_size(explored))
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield coarse schedules, evenly spread over all that there are; none if a process does not start."""
@@ -157,6 +160,7 @@ class SampleUnit(UpgradeUnit):
         """Return the classes of the sampled schedules; nothing else is known before the runs."""
         return UpgradeResult(
             self.cell,
+            group_size=SAMPLED,
             members=self.batch.members,
             schedule_classes=frozenset(repr(schedule.schedule_class) for schedule in self.batch.schedules),
             possible_schedule_classes=count_schedule_classes(self.cell, self.batch.members),
@@ -196,8 +200,9 @@ class DeviationUnit(UpgradeUnit):
 
     def result(self) -> UpgradeResult:
         """Explore the deviation; the result of the upgrade contains it under its name."""
-        explored = upgrade_result(explore(self.packed_cell, engine=choose_engine(self.cost)))
-        kept = UpgradeResult.of_row(self.cell, explored.row(DEVIATION_COLUMNS), DEVIATION_COLUMNS)
+        explored = explore(self.packed_cell, engine=choose_engine(self.cost))
+        result = upgrade_result(explored, group_size(explored))
+        kept = UpgradeResult.of_row(self.cell, result.row(DEVIATION_COLUMNS), DEVIATION_COLUMNS)
         return UpgradeResult(self.cell, deviations={DEVIATION_NAMES[self.packed_cell.deviation]: kept})
 
 

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from spark_sim.packed._process_state import STABLE, SYNC_RESPONSE_PENDING, OrphanedId
-from spark_sim.packed.any_size import AnySize
+from spark_sim.packed.any_size import AnySize, Shared
 from spark_sim.packed.view import PHASE, ROLLED_BACK
 from spark_sim.search.views import close
 
@@ -26,14 +26,18 @@ class Cover:
         bits = 0
         for number in processes:
             bits |= self.model.encoding.subscription_bits[number]
-        shared, others = self.model.part(fields, bits, processes)
-        others += [self.model.absent] * self.views.k
-        views = set(combinations(sorted(others), self.views.k))
+        leaders = [number for number in processes if self.model.leads(number)]
+        others = [number for number in processes if number not in leaders] + [self.model.absent] * self.views.k
+        shared = Shared(fields, bits, *leaders or [self.model.absent])
+        views = [tuple(view) for view in combinations(sorted(others), self.views.k)]
         if group_fields & 3 == STABLE * PHASE:  # what its leader has read is a matter of history
             known = [key for key in self.views.known if key._replace(subscriptions=0) == shared]
         else:
             known = [shared]
-        return any(views <= self.views.known.get(key, set()) for key in known)
+        return any(all(self._is_known(key, *view) for view in views) for key in known)
+
+    def _is_known(self, shared, last, *few):
+        return self.views.known.get(shared, {}).get(few, 0) >> last & 1
 
     def _image(self, number):
         if number not in self._images:

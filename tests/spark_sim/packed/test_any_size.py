@@ -185,7 +185,7 @@ def test_what_is_not_known_is_not_safe():
     asked = cell("2.4.1", "3.9.2")
 
     assert not AnySizeResult(1).safe
-    assert not explore_any_size(asked, 1, max_parts=100).complete
+    assert not explore_any_size(asked, 1, max_parts=10).complete
     assert not explore_any_size(evolve(asked, sync_responses_survive_rebalance=False), 1).rebalancing_ends
 
 
