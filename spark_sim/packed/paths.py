@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from string import ascii_uppercase
 
 from attrs import define
 
@@ -14,6 +13,7 @@ from spark_sim.packed.encoding import Encoding
 from spark_sim.search.cycles import cycle_from
 from spark_sim.search.graph import path_to
 from spark_sim.search.path_counting import count_paths
+from spark_sim.search.sampling import member_names
 
 _SCENARIO_VERBS = {"spurious join": "join"}
 
@@ -32,6 +32,11 @@ class NamedGroup:
         process_states, group = packed.initial_states()[leader]
         return cls(packed, [process_states[leader], *process_states[:leader], *process_states[leader + 1 :]], group)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its members."""
+        return member_names(len(self.states))
+
     def instance(self, member: int) -> Instance:
         """Return what a member runs as, or ran as last."""
         state = self.encoding.process_states.values[self.states[member]]
@@ -45,12 +50,12 @@ class NamedGroup:
             if isinstance(after_assignment, dict):
                 self.states = [after_assignment[state] for state in self.states]
                 self.group_fields += action.add
-            return iter([make_step("lead", ascii_uppercase[member])])
+            return iter([make_step("lead", self.names[member])])
         member = self.states.index(action.before) if member is None else member
         before = self.instance(member)
         self.states, self.group_fields, elected = self.encoding.apply(self.states, self.group_fields, member, action)
         steps = [make_step("elect", self._leader_name(elected))] if elected is not None else []
-        name, verb = ascii_uppercase[member], _SCENARIO_VERBS.get(action.verb, action.verb)
+        name, verb = self.names[member], _SCENARIO_VERBS.get(action.verb, action.verb)
         after = self.instance(member)
         to = after if verb == "start" and after != before else None
         return iter([*steps, make_step(verb, name, instance=to)])
@@ -59,7 +64,7 @@ class NamedGroup:
         """Return the name of a member that leads, with the number of its id if that is not its oldest."""
         state = self.encoding.process_states.values[self.states[member]]
         number = [*(orphan.leads for orphan in state.orphaned_ids), state.leads].index(True) + 1
-        return ascii_uppercase[member] + (f"#{number}" if number > 1 else "")
+        return self.names[member] + (f"#{number}" if number > 1 else "")
 
 
 def scenario_to(graph: PackedGraph, state: int, *actions: PackedAction) -> Scenario:
@@ -71,7 +76,7 @@ def scenario_to(graph: PackedGraph, state: int, *actions: PackedAction) -> Scena
 def as_scenario(graph: PackedGraph, initial_state: int, actions: Iterable[PackedAction]) -> Scenario:
     """Return a schedule as a scenario, with names for its members."""
     group = NamedGroup.at(graph.encoding, graph.initial_states[initial_state][0])
-    members = tuple((name, group.instance(member)) for member, name in enumerate(ascii_uppercase[: len(group.states)]))
+    members = tuple((name, group.instance(member)) for member, name in enumerate(group.names))
     steps = [step for action in actions for step in group.apply(action)]
     return Scenario(members, (make_step("hold"), *steps))
 

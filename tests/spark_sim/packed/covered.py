@@ -29,7 +29,7 @@ class Cover:
         leaders = [number for number in processes if self.model.leads(number)]
         others = [number for number in processes if number not in leaders] + [self.model.absent] * self.views.k
         shared = Shared(fields, bits, *leaders or [self.model.absent])
-        views = [tuple(view) for view in combinations(sorted(others), self.views.k)]
+        views = set(combinations(sorted(others), self.views.k))
         if group_fields & 3 == STABLE * PHASE:  # what its leader has read is a matter of history
             known = [key for key in self.views.known if key._replace(subscriptions=0) == shared]
         else:
