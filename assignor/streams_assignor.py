@@ -28,6 +28,7 @@ from probing import MemberVersion, VersionAnswer
 from probing.model import AssignorError
 from probing.rules import BY_NAME
 from subscription_codec import TaskId, TopicPartition
+from subscription_codec.errors import require_type
 from upgrade import OURS, ConfigException, Release, StreamsConfig, StreamsSettings, as_release, as_streams_config
 
 
@@ -168,6 +169,8 @@ class StreamsAssignor:
         ``cluster`` may be just the number of partitions of each topic. ``plan`` is the one of these partitions, if the
         leader has asked for it. Raises ``FatalError`` if no member can get an assignment.
         """
+        require_type("cluster", cluster, ClusterSnapshot, Mapping)
+        require_type("subscriptions", subscriptions, Mapping)
         snapshot = cluster if isinstance(cluster, ClusterSnapshot) else ClusterSnapshot(partitions=cluster)
         merge = self._extension.merge if self._extension else leader.send_nothing
         answered = leader.perform_assignment(self._settings, snapshot, subscriptions, plan, merge)

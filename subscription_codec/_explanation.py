@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from subscription_codec import consumer_protocol
-from subscription_codec.errors import DecodeError, join_path
-from subscription_codec.json_fields import LAYOUTS, MessageKind
+from subscription_codec.errors import DecodeError, join_path, require_type
+from subscription_codec.json_fields import LAYOUTS, MessageKind, require_kind
 from subscription_codec.versions import LATEST_SUPPORTED_VERSION
 from subscription_codec.wire.structs import Field, Struct
 from subscription_codec.wire.types import Array, ColumnType, Reader, WireType
@@ -33,6 +33,8 @@ def explain(
     >>> [str(part.value) for part in explain("subscription", bytes(3))]
     ['version at offset 0: needs 4 bytes, 3 left']
     """
+    require_kind(kind)
+    require_type("userdata", userdata, bytes, bytearray, memoryview)
     return _annotate_userdata(kind, Reader(userdata), supported_version)
 
 
@@ -40,6 +42,8 @@ def explain_envelope(
     kind: MessageKind, message: bytes, *, supported_version: int = LATEST_SUPPORTED_VERSION
 ) -> Iterator[AnnotatedField]:
     """Yield the parts of a consumer-protocol message likewise; those of the userdata have the prefix ``userData``."""
+    require_kind(kind)
+    require_type("message", message, bytes, bytearray, memoryview)
     layouts = consumer_protocol.SUBSCRIPTION_LAYOUTS if kind == "subscription" else consumer_protocol.ASSIGNMENT_LAYOUTS
     version = int.from_bytes(message[:2], "big", signed=True)
     layout = layouts.get(min(version, consumer_protocol.HIGHEST_SUPPORTED_VERSION))

@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
 from subscription_codec.columns import HostMap, TopicDictionary
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, TrailingBytes
+from subscription_codec.errors import (
+    BadVersion,
+    DecodeError,
+    EncodeError,
+    FutureVersion,
+    TrailingBytes,
+    WrongArgument,
+    require_type,
+)
 from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
 from subscription_codec.quirks import imitate_release
 from subscription_codec.records import (
@@ -78,6 +86,7 @@ def encode_subscription(subscription: Subscription | FutureSubscription, *, as_r
     """
     if isinstance(subscription, FutureSubscription):
         return encode_future(subscription)
+    require_type("subscription", subscription, Subscription)
     layout = layout_for_version(subscription.version, SUBSCRIPTION_LAYOUTS)
     if as_release is not None:
         subscription = imitate_release(as_release, subscription)
@@ -162,6 +171,7 @@ def encode_assignment(assignment: Assignment | FutureAssignment, *, as_release: 
     """
     if isinstance(assignment, FutureAssignment):
         return encode_future(assignment)
+    require_type("assignment", assignment, Assignment)
     layout = layout_for_version(assignment.version, ASSIGNMENT_LAYOUTS)
     if assignment.version >= FIRST_VERSION_WITH_TOPIC_DICTIONARY:
         assignment = with_topic_dictionary(assignment)
@@ -176,6 +186,7 @@ def with_topic_dictionary(assignment: Assignment, topics: Sequence[TopicEntry] =
     A decoded assignment keeps the dictionary that it has. A leader that answers many members calls this once and
     shares the result. ``topics`` is the dictionary to use; empty: the sorted names are numbered from 0.
     """
+    require_type("assignment", assignment, Assignment)
     active, standby = assignment.partitions_by_host, assignment.standby_partitions_by_host
     if not topics and isinstance(active, HostMap):
         if isinstance(standby, HostMap) and standby.topic_dictionary is active.topic_dictionary:
@@ -256,7 +267,10 @@ def require_bytes(userdata: bytes | None) -> bytes:
         return userdata
     if userdata is None:
         raise DecodeError("userdata is null", 0, "version")
-    return bytes(userdata)
+    try:
+        return bytes(memoryview(userdata))
+    except TypeError:
+        raise WrongArgument(f"expected bytes as userdata, got {type(userdata).__name__}") from None
 
 
 def reject_trailing_bytes(record: Any, size: int) -> None:

@@ -7,6 +7,23 @@ class StreamsAssignorError(Exception):
     """Base class of all errors that the packages of this product define."""
 
 
+class WrongArgument(StreamsAssignorError, TypeError):
+    """An argument has a type that the function does not take; the message names it."""
+
+
+def require_type(argument: str, value: object, *kinds: type, use: str = "") -> None:
+    """Raise ``WrongArgument`` unless a value is of one of the types; ``use`` says how to make one.
+
+    >>> require_type("name", None, str)
+    Traceback (most recent call last):
+    subscription_codec.errors.WrongArgument: expected str as name, got None
+    """
+    if not isinstance(value, kinds):
+        given = "None" if value is None else f"{type(value).__name__} {value!r:.80}"
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise WrongArgument(f"expected {expected} as {argument}, got {given}{use and f': {use}'}")
+
+
 class CodecError(StreamsAssignorError, ValueError):
     """Base class of the errors of ``subscription_codec``."""
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from subscription_codec._messages import with_topic_dictionary
 from subscription_codec.columns import RecordSequence
-from subscription_codec.errors import EncodeError
+from subscription_codec.errors import EncodeError, WrongArgument, require_type
 from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
 from subscription_codec.records import Assignment, FutureSubscription, Subscription, TaskId, TaskOffsetSum
 from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
@@ -21,12 +21,19 @@ LAYOUTS: Final[Mapping[str, Mapping[int, Layout]]] = {
 }
 
 
+def require_kind(kind: object) -> None:
+    """Raise ``WrongArgument`` if there is no such kind of message."""
+    if kind not in LAYOUTS:
+        raise WrongArgument(f"expected {' or '.join(LAYOUTS)} as kind, got {kind!r}")
+
+
 def to_fields(record: Subscription | Assignment) -> dict[str, Any]:
     """Return the fields of the record's version; bytes after them are hex under ``trailing``.
 
     >>> to_fields(Assignment(version=1))
     {'version': 1, 'activeTasks': [], 'standbyTasks': []}
     """
+    require_type("record", record, Subscription, Assignment)
     layouts = SUBSCRIPTION_LAYOUTS if isinstance(record, Subscription) else ASSIGNMENT_LAYOUTS
     if isinstance(record, Assignment) and record.version >= FIRST_VERSION_WITH_TOPIC_DICTIONARY:
         record = with_topic_dictionary(record)
@@ -39,6 +46,8 @@ def from_fields(kind: MessageKind, fields: Mapping[str, Any]) -> Subscription | 
 
     Raises ``EncodeError`` for a missing version, an unknown field or a value of the wrong type.
     """
+    require_kind(kind)
+    require_type("fields", fields, Mapping)
     layouts, version = LAYOUTS[kind], fields.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version not in layouts:
         raise EncodeError(f"must be one of {min(layouts)} to {max(layouts)}, got {version!r}", "version")
@@ -64,7 +73,8 @@ def describe(record: Subscription | FutureSubscription | Assignment) -> dict[str
     """Return the JSON value that ``streams-assignor userdata decode`` prints for a record."""
     if isinstance(record, FutureSubscription):
         return {"version": record.version, "latestSupportedVersion": record.supported_version, "future": True}
-    return {"version": record.version, "fields": to_fields(record)}
+    fields = to_fields(record)  # checks its type
+    return {"version": record.version, "fields": fields}
 
 
 def to_json(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
+from subscription_codec.errors import require_type
 from upgrade.application.code import code_of
 from upgrade.application.code_report import CodeReport
 from upgrade.application.configuration import configuration_of
@@ -187,6 +188,9 @@ def plan_for(
     >>> plan.is_safe, plan.blocked
     (False, 'members of 4.3.1 do not start with the configuration, see below')
     """
+    require_type("application", application, PlannedApplication)
+    for argument, release in (("origin", origin), ("target", target)):
+        require_type(argument, release, ResolvedRelease, str)
     start, end = (resolve_release(release) if isinstance(release, str) else release for release in (origin, target))
     settings, parameters = _judged_settings(application, start.release, end.release)
     if changes_protocol:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from attrs import fields, frozen
 
+from subscription_codec.errors import require_type
 from upgrade._messages import MessageCode, MessageList, PlanMessage
 from upgrade._warnings import hop_warnings
 from upgrade.errors import UpgradeError
@@ -147,6 +148,9 @@ def advise(
     >>> advise(release_named("2.3.1"), release_named("4.3.1")).via
     ('3.9.2',)
     """
+    for argument, release in (("origin", origin), ("target", target)):
+        require_type(argument, release, Release, use="release_named finds one by its name")
+    require_type("facts", facts, TopologyFacts)
     _require_different(origin, target)
     guided = guidance(origin, target, facts, offline=offline)
     hops = guided.hops

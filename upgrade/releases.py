@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
+from subscription_codec.errors import require_type
 from upgrade.errors import UnknownRelease
 from upgrade.release_behaviour import (
     BOTH,
@@ -390,6 +391,7 @@ def release_named(name: str) -> Release:
     >>> release_named("1.1").name
     '1.1.1'
     """
+    require_type("name", name, str, use='release_named("2.8") is an example')
     return resolve_release(name).release
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from subscription_codec.errors import require_type
 from upgrade.application.api_diff import java_name
 from upgrade.application.archive import Archives
 from upgrade.application.code import Code, code_of
@@ -185,6 +186,11 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
     Raises:
         UpgradeError: A path cannot be read, or Kafka has not published a release.
     """
+    require_type("paths", paths, Sequence)
+    for path in paths:
+        require_type("a path", path, Path)
+    for argument, release in (("origin", origin), ("target", target)):
+        require_type(argument, release, Release, use="release_named finds one by its name")
     needed_java = java_level(target)
     try:
         with Archives(paths, needed_java, own) as archives:

@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
+from subscription_codec.errors import require_type
 from upgrade.application.configuration import CONFIGS, keys_of_any_release
 from upgrade.application.setting_elsewhere import (
     COMMAND_LINE,
@@ -204,6 +205,8 @@ def parse_settings(text: str, name: str) -> Settings:
     >>> parse_settings("acks=all", ".properties").values
     {'acks': 'all'}
     """
+    require_type("text", text, str)
+    require_type("name", name, str)
     return combined_settings([(name, text)])
 
 

@@ -61,7 +61,9 @@ CASES = [
 ]
 TRUE = {
     ("DescribeGroups", "group", "GROUP_ID_NOT_FOUND"),
+    ("DescribeGroups", "group", MISSING),  # librdkafka drops the group; the list has it, as of another type
     ("ListGroups", "group", MISSING),
+    ("ListOffsets", "partition", MISSING),  # the lag of the partition is unknown then
     ("OffsetFetch", "partition", MISSING),  # all committed offsets are asked for
     ("Metadata", "topic", "UNKNOWN_TOPIC_OR_PARTITION"),
     ("Metadata", "topic", "INVALID_TOPIC_EXCEPTION"),
@@ -248,8 +250,14 @@ def course(library: str, servers: str, name: str, reset: str) -> tuple[str, list
     return ("" if stored(servers, name) == RECORDS else f"committed {stored(servers, name)}"), errors
 
 
-UNSEEN = {("confluent-kafka", "OffsetFetch", "partition", MISSING)}
-"""librdkafka has the same result for a partition that is not in the answer and for one without a committed offset."""
+UNSEEN = {
+    ("confluent-kafka", "OffsetFetch", "partition", MISSING),
+    ("confluent-kafka", "Metadata", "topic", "TOPIC_AUTHORIZATION_FAILED"),
+}
+"""librdkafka has the same result for a partition that is not in the answer and for one without a committed offset, and
+asks for a topic again minutes after it was denied."""
+CRASHES = {("OffsetFetch", "group", "COORDINATOR_NOT_AVAILABLE"), ("OffsetFetch", "group", "NOT_COORDINATOR")}
+"""``AdminClient.list_consumer_group_offsets`` ends the process, of confluent-kafka 2.16.1; see docs/upstream."""
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -314,6 +322,8 @@ def test_a_command_shows_the_same_or_says_what_is_missing(broker: Kfake, client:
         for call, ask in calls.items():
             expected = ask()
             for request, level, code in CASES:
+                if client == "confluent-kafka" and (request, level, code) in CRASHES:
+                    continue
                 broker.fault(request, level, code, FAULTS)
                 try:
                     found = ask()
