@@ -39,7 +39,7 @@ from upgrade.hazards._judgement import (
     judge_hazards,
 )
 from upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
-from upgrade.hazards._stores import STORE_FORMATS, StoreFormat
+from upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS, StoreFormat
 from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
 from upgrade.hazards._usual_conditions import (
@@ -60,6 +60,7 @@ __all__ = [
     "CLIENT_SUPPLIER",
     "CONTRADICTIONS",
     "COULD_SET",
+    "EMPTY_DIRECTORY",
     "HAZARDS",
     "KNOWN_BUGS",
     "MISSING_LIBRARY",

@@ -30,12 +30,16 @@ from upgrade.roll.gates import (
 )
 from upgrade.roll.group_life import follow, is_ready, lives_on, no_crash_loop, not_replaced, replaced_instances
 from upgrade.roll.group_memory import remember, renew
-from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation, MemberSeen
+from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation, MemberSeen, PartitionOffsets
 from upgrade.roll.group_progress import commits, lag, unowned
 from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
 from upgrade.roll.state import RollState
 from upgrade.roll.static_members import static_gate
 from upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
+
+NOT_TOLD: Final = "does not tell"
+"""In the text of ``config`` where members show the release of before, too."""
+
 
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------
 
@@ -153,7 +157,8 @@ def _config(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
         return waiting("config", None, AT_REST)
     instances = state.step.instances if state.step else state.plan.names
     may_be_stopped = state.step is not None and watch.waited(seen) < state.plan.limits.session_timeout_s
-    return _configs_judged(seen, instances, roll_round.config, roll_round.before, may_be_stopped=may_be_stopped)
+    ran = state.plan.target if state.is_going_back else state.plan.origin
+    return _configs_judged(seen, instances, roll_round.config, roll_round.before, ran, may_be_stopped=may_be_stopped)
 
 
 def _configs_judged(
@@ -161,6 +166,7 @@ def _configs_judged(
     instances: Iterable[str],
     wanted: InstanceConfig,
     old: InstanceConfig,
+    ran: str,
     *,
     may_be_stopped: bool,
 ) -> GateResult:
@@ -178,7 +184,7 @@ def _configs_judged(
                 if may_be_stopped and judge_member(member, old, old) is None:
                     return waiting("config", kind, f"{instance}: {text}", expected, instances=(instance,))
                 return failed("config", kind, f"{instance}: {text}", expected, instance)
-            hidden.update(dict.fromkeys(_hidden(member, wanted, old)))
+            hidden.update(dict.fromkeys(_hidden(member, wanted, old, ran)))
     return passed("config", "; ".join([f"as {wanted}", *hidden]))
 
 
@@ -203,11 +209,11 @@ def judge_member(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig
     return None
 
 
-def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig) -> Iterator[str]:
-    """Say what the metadata of a member does not show."""
-    release, before = _release(wanted.release), _release(old.release)
-    if release.behaviour != before.behaviour and member.can_be(before) and not member.is_pinned:
-        yield f"its metadata does not tell {release} from {before}"
+def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig, ran: str) -> Iterator[str]:
+    """Say what the metadata of a member does not show, of which a release ran when the roll began or turned."""
+    release, before = _release(wanted.release), _release(ran)
+    if release != before and member.can_be(before) and not member.is_pinned:
+        yield f"its metadata {NOT_TOLD} {release} from {before}"
     if wanted.upgrade_from and wanted.upgrade_from not in PINNED_VERSIONS:
         yield "its metadata does not show upgrade.from"
     is_shown = member.protocol == "cooperative" and old.upgrade_from and implies_eager(old.upgrade_from)
@@ -475,9 +481,16 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
         "unowned_seconds_at_least": round(at_least, 1),
         "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
         "seconds": round(watch.waited(seen), 1),
+        "input_lag": _input_lag(seen.offsets),
+        "input_lag_before": _input_lag(watch.memory.offsets),
         "replaced": list(replaced_instances(state, watch, seen)),
         "as_forecast": any(dict(outcome.moved) == moved for outcome in outcomes) if outcomes else None,
     }
+
+
+def _input_lag(offsets: Mapping[str, PartitionOffsets] | None) -> int | None:
+    """Return how many records are not committed; None: not known."""
+    return None if offsets is None else sum(each.lag or 0 for each in offsets.values())
 
 
 def _leader(seen: GroupObservation) -> str | None:

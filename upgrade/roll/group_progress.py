@@ -85,7 +85,12 @@ def commits(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     if stuck:
         text = f"nothing is committed of {shortened(stuck)}"
         return waiting("commits", DeviationKind.NO_COMMITS, text, "commits advance")
-    return passed("commits", f"{len(have_some)} partitions with records advance" if have_some else "nothing to commit")
+    if have_some:
+        return passed("commits", f"{len(have_some)} partitions with records advance")
+    done = sum(_advances(begun[each], now[each]) for each in lags)
+    return passed(
+        "commits", f"all is committed, of {done} partitions by their owners of now" if done else "nothing to commit"
+    )
 
 
 def _committing(begun: Mapping[str, PartitionOffsets], now: Mapping[str, PartitionOffsets]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from upgrade.errors import UpgradeError
-from upgrade.hazards import WayBackVerdict
+from upgrade.hazards import EMPTY_DIRECTORY, WayBackVerdict
 from upgrade.planner import Advice
 from upgrade.plans import Plan, Upgrade, is_downgrade, takes_tasks_from_eager_members
 from upgrade.verdict.guidance import is_pushed
@@ -81,6 +81,11 @@ class RollRound:
     """Whether the leader has to be the last one that is restarted."""
     at_once: bool = False
     """Whether all instances are one step."""
+
+    @property
+    def needs_empty_state(self) -> bool:
+        """Whether the instances have to start with empty state directories."""
+        return EMPTY_DIRECTORY in self.needs
 
     @property
     def has_way_back(self) -> bool:

@@ -137,6 +137,13 @@ class RollState:
         return bool(self.outcome) and self.round is None
 
     @property
+    def needs_empty_state(self) -> bool:
+        """Whether the instances of this round have to start with empty state directories."""
+        asked = self.rounds[max(0, self.at - 1) : self.at + 1]
+        together = asked if self.round and self.round.action is RoundAction.START else asked[-1:]
+        return any(each.needs_empty_state for each in together)
+
+    @property
     def is_stopping(self) -> bool:
         """Whether instances are stopped, to be started later."""
         return self.round is not None and self.round.action is RoundAction.STOP

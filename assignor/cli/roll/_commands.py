@@ -27,8 +27,8 @@ from assignor.cli.roll._secrets import without_secrets
 from upgrade.errors import UpgradeError
 from upgrade.roll.plan import RollPlan
 
-_NAMES: Final = ("instance", "release", "upgrade_from", "round", "group")
-_KNOWN: Final = r"(?:instance|release|upgrade[_.-]?from|round|group)"
+_NAMES: Final = ("instance", "release", "upgrade_from", "round", "group", "empty_state")
+_KNOWN: Final = r"(?:instance|release|upgrade[_.-]?from|round|group|empty[_.-]?state)"
 _PLACEHOLDER: Final = re.compile(rf"(?<![${{%#])\{{({'|'.join(_NAMES)})\}}(?!\}})")
 _LIKE_ONE: Final = re.compile(
     rf"""(?xi)

@@ -307,6 +307,7 @@ class _Drive:
             "release": roll_round.config.release.partition("~")[0],
             "upgrade_from": roll_round.config.upgrade_from or "",
             "round": str(self._state.at + 1),
+            "empty_state": "true" if self._state.needs_empty_state else "",
         }
 
     def _wait_for_command(self, seconds: float) -> None:

@@ -12,6 +12,7 @@ from assignor.formats.text import count, format_seconds, join_names, sanitize
 from upgrade.roll.engine import AskOperator, KeepWaiting
 from upgrade.roll.expectation import Expectation, ExpectedOutcome
 from upgrade.roll.gates import GateStatus
+from upgrade.roll.group import NOT_TOLD
 from upgrade.roll.journal import (
     BY_OPERATOR,
     FOUND,
@@ -134,6 +135,9 @@ def round_text(roll_round: RollRound) -> str:
 def verified_text(gates: Mapping[str, str]) -> str:
     """Write what the gates have seen after a round: of instances, of stopped ones, or of levels."""
     if config := gates.get("config"):
+        wanted, _, hidden = config.removeprefix("as ").partition("; ")
+        if NOT_TOLD in hidden:
+            return f"each instance was to be restarted as {wanted}, and nothing else shows it: {hidden}"
         return f"every instance runs {config.removeprefix('as ')}"
     return gates.get("gone") or gates.get("levels", "")
 
@@ -196,8 +200,11 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
             hidden = gates.get("config", "").partition("; ")[2]
             if hidden:
                 yield f"step {step}: note: {hidden}"
+            if observed.get("replaced"):
+                yield f"step {step}: note: {gates['replaced']}"
         case RoundVerified(round=number, gates=gates):
-            yield f"round {number}: verified: {verified_text(gates)}"
+            is_seen = NOT_TOLD not in gates.get("config", "")
+            yield f"round {number}: {'verified' if is_seen else 'done'}: {verified_text(gates)}"
         case DeviationFound() as found:
             yield f"step {found.step}: DEVIATION {found.kind.value}"
             yield f"  expected: {found.expected}"
@@ -292,6 +299,8 @@ def observed_text(observed: Any) -> str:
         f"longest time without owner {unowned_text(observed)}",
         forecast_text(observed),
     ]
+    if observed.get("input_lag"):
+        parts.append(f"lag of the input {observed['input_lag']:,}, before {observed['input_lag_before'] or 0:,}")
     return ", ".join(filter(None, parts))
 
 

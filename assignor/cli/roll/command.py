@@ -200,11 +200,11 @@ def roll(
     """Upgrade a live group: one instance at a time, with a forecast before and gates after each step.
 
     The plan is that of `plan RELEASE --group GROUP`, for the release that the members run. Each step is a restart by
-    your command, in whose words {instance}, {release}, {upgrade_from}, {round} and {group} are replaced; they are in
-    its environment, too (ROLL_INSTANCE, ...). It runs without a shell. After a step the instance has to be back with
-    the right release and upgrade.from, the group stable, each task owned once, versions as forecast, no probing
-    rebalance scheduled, lag low, and commits have to advance. If not, roll stops and says what was expected, what is
-    there, what it probably means, and what is safe.
+    your command, in whose words {instance}, {release}, {upgrade_from}, {round}, {group} and {empty_state} are replaced;
+    they are in its environment, too (ROLL_INSTANCE, ...). It runs without a shell. After a step the instance has to be
+    back with the right release and upgrade.from, the group stable, each task owned once, versions as forecast, no
+    probing rebalance scheduled, lag low, commits have to advance, and the instance has to live on. If not, roll stops
+    and says what was expected, what is there, what it probably means, and what is safe.
 
     The journal has each intent before it is executed, so that the same command continues after a crash: it looks
     whether a restart has happened, or asks, and repeats none unasked. A lock in the cluster keeps out a second roll.

@@ -139,6 +139,15 @@ def test_the_commits_of_a_former_owner_do_not_count():
     assert "1 partitions with records advance" == passed_text(operator, "commits")
 
 
+def test_a_new_owner_that_has_committed_all_is_told_from_nothing_to_commit():
+    operator = in_step()
+    operator.offsets = read(5, end=9)
+    gate(operator, "commits")
+    operator.offsets = read(9, end=9)
+
+    assert "all is committed, of 1 partitions by their owners of now" == passed_text(operator, "commits")
+
+
 def test_a_task_that_has_an_owner_again_is_no_reason_to_stop_and_its_time_is_said():
     """A command may have taken long, and nobody looks meanwhile: the time is the most that it can have been."""
     operator = in_step()
@@ -295,6 +304,8 @@ def test_any_outcome_of_a_forecast_is_accepted_and_compared():
         "unowned_seconds_at_least": 0.0,
         "unowned_seconds_forecast": [0.0],
         "seconds": 0.0,
+        "input_lag": 0,
+        "input_lag_before": 0,
         "replaced": [],
         "as_forecast": True,
     } == passed.observed

@@ -1,5 +1,7 @@
 """The way back from commands that are half done: found by ``sweep --matrix roll``."""
 
+import pytest
+
 from tests.upgrade.roll.fake_group import Operator
 from upgrade.roll import engine
 from upgrade.roll.deviations import SafeOption
@@ -27,6 +29,26 @@ def test_an_instance_that_is_to_be_restarted_again_is_rolled_back():
 
     assert ["restart a 2.4.1"] == rolled_back(operator)
     assert any(isinstance(record, BackPlanned) for record in operator.records)
+
+
+@pytest.mark.parametrize(("verbs", "further"), [(("restart",), {}), (("stop", "start"), {"offline": True})])
+def test_a_way_back_knows_that_it_needs_empty_state_directories(verbs, further):
+    operator = Operator(origin="3.9.2", target="4.3.1", verbs=verbs, **further)
+    operator.answers["no-way-back"] = SafeOption.CONTINUE
+    needed = set()
+    while not isinstance(operator.decide(), engine.RollFinished):
+        needed.add(operator.state.needs_empty_state)
+        operator.act(operator.decide())
+    operator.write(BACK)
+
+    assert {False} == needed
+    needed = set()
+    while not isinstance(decision := operator.decide(), engine.RollFinished):
+        if isinstance(decision, engine.RunCommand):
+            needed.add((decision.verb, operator.state.needs_empty_state))
+        operator.act(decision)
+    assert (verbs[-1], True) in needed
+    assert (verbs[-1], False) not in needed
 
 
 def test_an_instance_that_was_stopped_to_be_restarted_is_rolled_back():

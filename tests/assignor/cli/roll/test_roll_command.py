@@ -38,7 +38,9 @@ def test_it_upgrades_one_instance_after_the_other_and_writes_a_report(cluster):
     assert "app: 3.9.2 to 4.3.1, 3 instances" in lines
     assert "order: B, A and C, 1 member each; 1 at a time" in lines
     assert any(line.startswith("step 1: forecast: ") for line in lines)
-    assert any(line.startswith("round 1: verified: every instance runs 4.3.1") for line in lines)
+    assert any(
+        line.startswith("round 1: done: each instance was to be restarted as 4.3.1, and nothing else") for line in lines
+    )
     assert "app: finished" == lines[-1]
     report = cluster.report.read_text()
     assert "# app: 3.9.2 to 4.3.1: finished" in report
@@ -422,6 +424,22 @@ def test_an_answer_to_a_question_of_the_way_back_is_taken_at_once(cluster):
     assert 0 == done.exit_code, done.output
     assert ["A>4.3.1", "A>3.9.2", "A>3.9.2"] == cluster.lines
     assert "DEVIATION" not in done.stdout
+
+
+def test_a_round_that_members_show_is_verified(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2"
+    done = cluster.roll("--yes", to="3.9.2")
+
+    assert "round 2: verified: every instance runs 3.9.2" in done.stdout
+
+
+def test_a_command_learns_that_its_instance_needs_an_empty_state_directory(cluster):
+    shown = cluster.folder / "empty"
+    command = f"sh -c 'echo \"$0 $ROLL_EMPTY_STATE\" >> {shown}; exit 3' {{instance}}{{empty_state}}"
+    cluster.roll("--yes", command=command)
+    cluster.roll("--back", "--answer", "continue", command=command)
+
+    assert ["A ", "Atrue true"] == shown.read_text().splitlines()
 
 
 def test_an_answer_is_for_one_question(cluster):
