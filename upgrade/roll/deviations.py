@@ -165,8 +165,8 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         "they commit"
     ),
     DeviationKind.NO_COMMITS: DeviationMeaning(
-        "a task has an owner and does not commit: it restores its state, is stuck in a record, starves beside a task that "
-        "lags, or commits more rarely than --timeout"
+        "a task has an owner and does not commit: it restores its state, is stuck in a record, starves beside a task "
+        "that lags, or commits more rarely than --timeout"
     ),
     DeviationKind.CONDITION: DeviationMeaning("a condition of the step does not hold", _ANY),
 }
