@@ -382,3 +382,18 @@ def test_what_only_the_new_release_refuses_is_not_refused_by_the_old_one():
         "'-'; 2.8.2 refuses it, too"
     )
     assert Effect.FINE is finding("producer.max.in.flight.requests.per.connection", "6", "2.8", "3.9")[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "effect"),
+    [
+        ("${GUARANTEE:exactly_once}", Effect.REFUSED),
+        ("${GUARANTEE:at_least_once}", Effect.UNDECIDED),
+        ("${GUARANTEE}", Effect.UNDECIDED),
+    ],
+)
+def test_the_default_of_a_placeholder_is_a_value_that_runs(value, effect):
+    found = {each.key: each for each in judged({"processing.guarantee": value}).findings}["processing.guarantee"]
+
+    assert effect is found.status
+    assert (effect is Effect.REFUSED) is found.text.endswith("; this is the default of a placeholder")
