@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 from attrs import frozen
 
-from upgrade.application._entry import Entry, Unreadable, file_entry
+from upgrade.application._entry import ArchiveEntry, Unreadable, file_entry
 from upgrade.application._images import Layer, read_image, visible_files
 from upgrade.application._tar_files import GZIP_MAGIC, expanded, is_tar, tar_entries, tar_members
 from upgrade.application._zip_files import zip_entries
@@ -35,7 +35,7 @@ _OTHERS: Final = {
 class Container:
     """The files of a container."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ArchiveEntry, ...]
     is_jar: bool = False
     """Whether Java can take it as it is: its classes are those of one library or application."""
     command: str = ""
@@ -64,14 +64,14 @@ def open_folder(folder: Path, limit: int, stack: ExitStack) -> Container:
     return _of_files(tuple(_files_below(folder)), str(folder), limit, stack)
 
 
-def _of_files(entries: tuple[Entry, ...], name: str, limit: int, stack: ExitStack) -> Container:
+def _of_files(entries: tuple[ArchiveEntry, ...], name: str, limit: int, stack: ExitStack) -> Container:
     image = read_image(entries, name)
     if image is None:
         return Container(entries)
     return Container(tuple(visible_files(_layers(image.layers, limit, stack))), command=image.command)
 
 
-def _layers(layers: tuple[Entry, ...], limit: int, stack: ExitStack) -> Iterator[Layer]:
+def _layers(layers: tuple[ArchiveEntry, ...], limit: int, stack: ExitStack) -> Iterator[Layer]:
     for layer in layers:
         file = layer.open()
         if file is None:
@@ -96,7 +96,7 @@ def _beginning(file: BinaryIO) -> bytes:
     return beginning
 
 
-def _files_below(folder: Path) -> Iterator[Entry]:
+def _files_below(folder: Path) -> Iterator[ArchiveEntry]:
     """Yield files and links of a folder; ``OSError`` for what cannot be read, which ``rglob`` would leave out."""
 
     def refuse(error: OSError) -> None:
@@ -111,6 +111,6 @@ def _files_below(folder: Path) -> Iterator[Entry]:
             if path.is_file():
                 yield file_entry(path, below)
             elif not path.is_dir():
-                yield Entry(below, 0, lambda: None, link=str(path.readlink()) if path.is_symlink() else "")
+                yield ArchiveEntry(below, 0, lambda: None, link=str(path.readlink()) if path.is_symlink() else "")
             elif top not in path.resolve().parents:  # it is not followed, and may have jars
-                yield Entry(f"{below}/", 0, lambda: None)
+                yield ArchiveEntry(f"{below}/", 0, lambda: None)

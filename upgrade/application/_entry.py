@@ -17,7 +17,7 @@ class Unreadable(InvalidInput):
 
 
 @frozen
-class Entry:
+class ArchiveEntry:
     """A file, not yet read."""
 
     name: str
@@ -41,9 +41,9 @@ class Entry:
         return content if len(content) == self.size else None
 
 
-def file_entry(path: Path, name: str) -> Entry:
+def file_entry(path: Path, name: str) -> ArchiveEntry:
     """Return a file on the disk."""
-    return Entry(name, path.stat().st_size, lambda: open_input(path))
+    return ArchiveEntry(name, path.stat().st_size, lambda: open_input(path))
 
 
 class Section(io.RawIOBase):

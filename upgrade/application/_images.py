@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application._entry import Entry, Unreadable
+from upgrade.application._entry import ArchiveEntry, Unreadable
 from upgrade.application._tar_files import TarMember, tar_entry
 from upgrade.input_values import InvalidInput, parse_json
 
@@ -26,11 +26,11 @@ Layer = tuple[Any, list[TarMember]]
 class Image:
     """An image: its layers from the lowest one, and the command that it runs."""
 
-    layers: tuple[Entry, ...]
+    layers: tuple[ArchiveEntry, ...]
     command: str = field(default="", eq=False)
 
 
-def read_image(entries: Iterable[Entry], name: str) -> Image | None:
+def read_image(entries: Iterable[ArchiveEntry], name: str) -> Image | None:
     """Return the image that some files are; None if they are none.
 
     Raises:
@@ -43,7 +43,7 @@ def read_image(entries: Iterable[Entry], name: str) -> Image | None:
     return images[0] if images else None
 
 
-def _docker_images(files: Mapping[str, Entry]) -> Iterator[Image]:
+def _docker_images(files: Mapping[str, ArchiveEntry]) -> Iterator[Image]:
     described = _json(files, _DOCKER) if _DOCKER in files else None
     if not isinstance(described, list):
         return
@@ -53,7 +53,7 @@ def _docker_images(files: Mapping[str, Entry]) -> Iterator[Image]:
             yield Image(layers, _command(_json(files, image.get("Config"))))
 
 
-def _layout_images(files: Mapping[str, Entry]) -> Iterator[Image]:
+def _layout_images(files: Mapping[str, ArchiveEntry]) -> Iterator[Image]:
     if _LAYOUT not in files or _INDEX not in files:
         return
     waiting, seen = [_json(files, _INDEX)], 0
@@ -71,7 +71,7 @@ def _layout_images(files: Mapping[str, Entry]) -> Iterator[Image]:
             yield Image(tuple(_part(files, _blob(layer)) for layer in layers), command)
 
 
-def visible_files(layers: Iterable[Layer]) -> Iterator[Entry]:
+def visible_files(layers: Iterable[Layer]) -> Iterator[ArchiveEntry]:
     """Yield the files that a container sees.
 
     Each file is looked at once: from the uppermost layer down, with a tree of what upper layers have or remove.
@@ -117,7 +117,7 @@ def _mark(seen: dict[str, Any], path: tuple[str, ...], *, hides_all: bool) -> No
         seen[""] = True
 
 
-def _json(files: Mapping[str, Entry], name: Any) -> Any:
+def _json(files: Mapping[str, ArchiveEntry], name: Any) -> Any:
     entry = _part(files, name)
     content = entry.content() if entry.size <= MAX_JSON_BYTES else None
     if content is None:
@@ -128,7 +128,7 @@ def _json(files: Mapping[str, Entry], name: Any) -> Any:
         return None
 
 
-def _part(files: Mapping[str, Entry], name: Any) -> Entry:
+def _part(files: Mapping[str, ArchiveEntry], name: Any) -> ArchiveEntry:
     if not isinstance(name, str) or name not in files:
         raise Unreadable(f"expected an image with all its parts, got one without {name}")
     return files[name]

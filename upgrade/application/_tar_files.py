@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 from attrs import evolve, frozen
 
-from upgrade.application._entry import Entry, Section, Unreadable
+from upgrade.application._entry import ArchiveEntry, Section, Unreadable
 from upgrade.input_values import InvalidInput
 
 MAX_NAME_BYTES: Final = 1 << 16
@@ -114,7 +114,7 @@ def tar_members(file: BinaryIO, name: str) -> list[TarMember]:
     return members
 
 
-def tar_entries(file: BinaryIO, members: list[TarMember]) -> Iterator[Entry]:
+def tar_entries(file: BinaryIO, members: list[TarMember]) -> Iterator[ArchiveEntry]:
     """Yield the files of a tar and its links; of several with one name the last one."""
     files: dict[str, TarMember] = {}
     for member in members:
@@ -123,9 +123,9 @@ def tar_entries(file: BinaryIO, members: list[TarMember]) -> Iterator[Entry]:
     yield from (tar_entry(file, member) for member in files.values() if not member.is_folder)
 
 
-def tar_entry(file: BinaryIO, member: TarMember) -> Entry:
+def tar_entry(file: BinaryIO, member: TarMember) -> ArchiveEntry:
     """Return a file of a tar; a link has no content, but the path that it leads to."""
-    return Entry(member.name, member.size, partial(_section, file, member), link=member.link)
+    return ArchiveEntry(member.name, member.size, partial(_section, file, member), link=member.link)
 
 
 def _section(file: BinaryIO, member: TarMember) -> BufferedReader | None:

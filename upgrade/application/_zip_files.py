@@ -11,7 +11,7 @@ from struct import Struct, error
 from typing import BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from upgrade.application._entry import Entry, Unreadable
+from upgrade.application._entry import ArchiveEntry, Unreadable
 from upgrade.input_values import InvalidInput
 
 MAX_DIRECTORY_BYTES: Final = 1 << 25
@@ -63,7 +63,7 @@ def _directory_bytes(tail: bytes, at: int) -> int:
     return 0 if directory == _IN_ZIP64 else directory  # without the other end, zipfile refuses it
 
 
-def zip_entries(file: BinaryIO, name: str) -> Iterator[Entry]:
+def zip_entries(file: BinaryIO, name: str) -> Iterator[ArchiveEntry]:
     """Yield the files of a zip file; of several with one name the last one, which Java takes.
 
     Raises:
@@ -81,7 +81,7 @@ def zip_entries(file: BinaryIO, name: str) -> Iterator[Entry]:
     if problem:
         raise Unreadable(f"expected a jar whose list of entries names all of the file, got {name} with {problem}")
     for entry in {entry.filename: entry for entry in jar.infolist() if not entry.is_dir()}.values():
-        yield Entry(entry.filename, entry.file_size, partial(_open, jar, entry), is_packed=True)
+        yield ArchiveEntry(entry.filename, entry.file_size, partial(_open, jar, entry), is_packed=True)
 
 
 def _beside_entries(file: BinaryIO, jar: ZipFile) -> str:

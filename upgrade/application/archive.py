@@ -17,7 +17,7 @@ from typing import Final, Self
 from attrs import evolve, field, frozen
 
 from upgrade.application._containers import Container, open_container, open_folder
-from upgrade.application._entry import Entry, Unreadable, file_entry
+from upgrade.application._entry import ArchiveEntry, Unreadable, file_entry
 from upgrade.application._ownership import SCRIPT, Jar, Ownership, root_of
 from upgrade.application._relocation import Copy, Relocation, find_copies
 from upgrade.application.class_file import ClassFile, ClassHeader, InvalidClass, read_class, read_header
@@ -84,7 +84,7 @@ class KafkaArtifact:
 
     name: str
     version: str
-    entries: tuple[Entry, ...] = field(default=(), repr=False, eq=False)
+    entries: tuple[ArchiveEntry, ...] = field(default=(), repr=False, eq=False)
     """Empty if a shaded jar bundles it."""
 
 
@@ -127,7 +127,7 @@ _TOP: Final = _Parent()
 class _Place:
     """Where a class file is."""
 
-    entry: Entry
+    entry: ArchiveEntry
     path: str
     """What to call it."""
     jar: Jar
@@ -278,7 +278,7 @@ class Archives:
             container = open_container(file, str(path), MAX_TOTAL_BYTES, stack)
             self._read_container(container, path.name, str(path), stack)
 
-    def _read_nested(self, entry: Entry, path: str, stack: ExitStack, parent: _Parent) -> None:
+    def _read_nested(self, entry: ArchiveEntry, path: str, stack: ExitStack, parent: _Parent) -> None:
         if parent.depth > MAX_DEPTH:
             raise InvalidInput(f"expected at most {MAX_DEPTH} levels of jars inside jars, got {path}")
         if entry.is_packed:
@@ -294,7 +294,7 @@ class Archives:
             return
         self._read_container(container, entry.name, path, stack, parent)
 
-    def _note_unread(self, entry: Entry, path: str, parent: _Parent) -> None:
+    def _note_unread(self, entry: ArchiveEntry, path: str, parent: _Parent) -> None:
         """Note what cannot be read, unless it is a link to a file that is read in its own place."""
         if entry.link.rpartition("/")[2] not in parent.file_names:
             self.damaged.append(path)
@@ -350,7 +350,7 @@ class Archives:
         bundled = {**described.bundled, "scala/": Library("scala-library", scala)} if scala else described.bundled
         return evolve(described, kafka=tuple(dict.fromkeys((*described.kafka, *kafka))), bundled=bundled)
 
-    def _add_entry(self, entry: Entry, path: str, jar: Jar, copied: Relocation | None, parent: _Parent) -> None:
+    def _add_entry(self, entry: ArchiveEntry, path: str, jar: Jar, copied: Relocation | None, parent: _Parent) -> None:
         """Add a class; ``copied`` is None for loose files, whose paths do not begin with the package."""
         name, version, in_root = entry.name, 0, False
         if copied is not None:
@@ -373,7 +373,7 @@ class Archives:
         else:
             self._add(content, _Place(entry, path, jar, in_root, version))
 
-    def _expand(self, entry: Entry, limit: int) -> None:
+    def _expand(self, entry: ArchiveEntry, limit: int) -> None:
         """Count what is going to be read."""
         if entry.size > limit:
             raise InvalidInput(f"expected at most {limit:,} bytes, got {entry.name} with {entry.size:,}")
@@ -386,7 +386,7 @@ class Archives:
         if self._entries > MAX_ENTRIES:
             raise InvalidInput(f"expected at most {MAX_ENTRIES:,} entries in all archives, got more")
 
-    def _text(self, entry: Entry) -> str:
+    def _text(self, entry: ArchiveEntry) -> str:
         self._expand(entry, MAX_FILE_BYTES)
         content = entry.content()
         if content is None:
@@ -525,7 +525,7 @@ def _class_names(container: Container) -> Iterator[str]:
             yield _CLASS_ROOTS.sub("", entry.name, count=1).removesuffix(".class")
 
 
-def _read_class(entry: Entry, *, with_references: bool = True) -> ClassFile | None:
+def _read_class(entry: ArchiveEntry, *, with_references: bool = True) -> ClassFile | None:
     """Read a class again; None if it is damaged."""
     try:
         return read_class(entry.content() or b"", with_references=with_references)
