@@ -221,3 +221,35 @@ def test_a_vendors_name_is_compared_with_apaches_jars(run):
     notes = json.loads(run("2.8", "7.6.1-ccs", "--json", text="").output)["notes"]
 
     assert "7.6.1-ccs: settings and classes are compared with those of Apache Kafka 3.6.0" in (notes)
+
+
+def test_a_folder_has_all_files_and_the_later_file_wins(tmp_path):
+    (tmp_path / "application.yml").write_text("spring.kafka.client-id: a\n")
+    (tmp_path / "application-prod.properties").write_text(
+        "spring.kafka.streams.properties.processing.guarantee=exactly_once\n"
+    )
+    (tmp_path / "README.md").write_text("no settings\n")
+    found = CliRunner().invoke(plan, ["2.8", "4.3", "--config", str(tmp_path), "--json"])
+    (row,) = (each for each in json.loads(found.stdout)["hazards"] if each["name"] == "exactly-once-removed")
+
+    assert (1, "yes") == (found.exit_code, row["concerns"])
+    assert [f"{tmp_path}/application.yml as YAML", f"{tmp_path}/application-prod.properties as properties"] == row[
+        "read"
+    ]
+    (tmp_path / "empty").mkdir()
+    empty = CliRunner().invoke(plan, ["2.8", "4.3", "--config", str(tmp_path / "empty")])
+    assert (2, True) == (empty.exit_code, "expected files of settings in" in empty.output)
+
+
+def test_two_topologies_are_one_application(tmp_path):
+    """The last one counted alone: one bounce instead of two."""
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text(
+        "Sub-topology: 0\n  Source: S (topics: [in])\n    --> K\n"
+        "  Sink: K (topic: KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic)\n    <-- S\n"
+    )
+    two.write_text("Sub-topology: 0\n  Source: S (topics: [in])\n    --> none\n")
+    for pair in ((one, two), (two, one)):
+        words = [word for path in pair for word in ("--topology", str(path))]
+        found = json.loads(CliRunner().invoke(plan, ["2.8", "3.9", *words, "--json"]).stdout)
+        assert ("two_bounces", "yes") == (found["plan"], found["features"]["foreign-key-joins"]["concerns"])
