@@ -14,7 +14,7 @@ from tests.lab.integration.kafka_jars import cache_folder, class_path, java, jvm
 from tests.lab.linkage.probes import Probe, probes_of
 from tests.lab.releases.artifacts import Artifact, copy_artifacts
 from upgrade.application.archive import Archives
-from upgrade.application.class_file import Kind, Reference
+from upgrade.application.class_file import THROWS, Kind, Reference
 from upgrade.application.code import Code, classes_of_any_release, code_of
 from upgrade.application.linkage import LinkageReport, check_references
 from upgrade.releases import RELEASES
@@ -86,6 +86,7 @@ ARTIFACTS: Final = (
 _SOURCE: Final = Path(__file__).parent / "java" / "Probes.java"
 _KAFKA: Final = "org/apache/kafka/"
 _SECONDS: Final = 600
+_THROWN: Final = "UnsupportedOperationException"
 _ABSTRACT: Final = "AbstractMethodError"
 Failure = tuple[str, str]
 """What fails, and with which error."""
@@ -163,7 +164,7 @@ class Scanned:
             lines += (f"extended {each}" for each in sorted(_extended(archives)))
             self.report: LinkageReport = check_references(archives.classes, self._code, self._code, archives.find)
         for number, each in enumerate(self._classes):
-            lines.append(f"load {each.file.name}")
+            lines += (f"load {each.file.name}", f"throws {each.file.name}")
             references = [reference for reference in each.file.references if self._is_judged(reference)]
             for reference in references:
                 if reference.kind is Kind.LAMBDA:
@@ -204,6 +205,7 @@ class Scanned:
         for each in self._classes:
             answer = answers.get(f"load {each.file.name}", "!no answer")
             seen[each.file.name] |= set(self._loaded(answer, each.file.name, reported))
+            seen[each.file.name] |= set(self._thrown(answers.get(f"throws {each.file.name}", "")))
             for reference in each.file.references:
                 if reference.kind is Kind.LAMBDA and self._is_judged(reference):
                     asked += 1
@@ -253,6 +255,14 @@ class Scanned:
             for member in answer.split():
                 known = {what for what, error in own if error == _ABSTRACT and what.endswith(f"#{member}")}
                 yield from ((what, _ABSTRACT) for what in known or {f"#{member}"})
+
+    def _thrown(self, answer: str) -> Iterator[Failure]:
+        """Yield the default methods that throw where they were called, and that Kafka calls."""
+        for text in answer.split():
+            owner, _, member = text.partition("#")
+            name, bracket, rest = member.partition("(")
+            if self._code[owner].members.get((name, bracket + rest), 0) & THROWS:
+                yield text, _THROWN
 
     def _is_reported(self, owner: str, name: str, reported: Mapping[str, set[Failure]]) -> bool:
         """Whether a class that Java misses is reported of a signature, or of a class that this one extends."""

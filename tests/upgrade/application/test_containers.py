@@ -13,6 +13,8 @@ from tests.upgrade.application.class_bytes import ClassBytes
 from upgrade.application.archive import Archives
 from upgrade.application.code_report import judge_code
 from upgrade.errors import UpgradeError
+from upgrade.hazards import Answer, Application, judge_condition
+from upgrade.hazards._conditions import Uses
 from upgrade.input_values import InvalidInput
 from upgrade.releases import RELEASES
 
@@ -407,7 +409,9 @@ def test_libraries_alone_say_nothing_about_the_application(tmp_path):
         (tmp_path / "lib").mkdir(exist_ok=True)
         (tmp_path / "lib" / name).write_bytes(jar)
 
-    assert not facts(tmp_path / "lib").has_own_classes
+    report = judge_code([tmp_path / "lib"], RELEASES["2.8.2"], RELEASES["4.3.1"])
+    assert not report.facts.has_own_classes
+    assert "your own classes: nothing says which are yours (--own)" in report.not_seen
     assert facts(tmp_path / "lib", ["app.jar"]).has_own_classes
 
 
@@ -422,6 +426,9 @@ def test_a_jar_of_which_nothing_says_whose_it_is_may_be_the_applications(tmp_pat
 
     assert {"borrowed-library"} == {name for name, uses in found.by_libraries.items() if "Orders" in "".join(uses)}
     assert "class com.example.Orders refers to connect-json" in found.by_libraries["borrowed-library"][0]
+    concern = judge_condition(Uses("borrowed-library", "a library", own_only=True), [Application(code=found)])
+    assert Answer.UNKNOWN is concern.answer
+    assert "whether it is yours (--own): class com.example.Orders" in concern.decided_by[0]
 
 
 @pytest.mark.parametrize("files", [{}, {"Orders.java": b"class Orders {}"}, {"empty.jar": zipped({"a/": b""})}])

@@ -1,6 +1,9 @@
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.net.MalformedURLException;
@@ -16,8 +19,9 @@ import java.util.TreeSet;
 
 /**
  * What Java's linker says of libraries on the jars of a release. Each argument is a file: first the class path, then
- * lines of "extended CLASS", "load CLASS", "run PROBE METHODS" or "lambda INTERFACE METHOD DESCRIPTOR". The answers are lines with tabs:
- * the file, the line, and the error, or the abstract methods of a class.
+ * lines of "extended CLASS", "load CLASS", "throws CLASS", "run PROBE METHODS" or "lambda INTERFACE METHOD DESCRIPTOR".
+ * The answers are lines with tabs: the file, the line, and the error, the abstract methods of a class, or Kafka's
+ * default methods that throw when they are called on an object of it, which was made without a constructor.
  *
  * A probe has one method for each reference, with the instruction of the reference. Classes of libraries that are not
  * there are empty ones; a class below one of those is not judged, as its supertype may have any method.
@@ -66,6 +70,7 @@ public class Probes {
     private static void answer(String file, String line, Loader loader) {
         String[] words = line.split(" ");
         if (words[0].equals("load")) say(file, line, load(words[1].replace('/', '.'), loader));
+        if (words[0].equals("throws")) say(file, line, throwing(words[1].replace('/', '.'), loader));
         if (words[0].equals("lambda")) say(file, line, lambda(words[1].replace('/', '.'), words[2], words[3], loader));
         if (words[0].equals("run")) {
             for (int number = 0; number < Integer.parseInt(words[2]); number++) {
@@ -94,6 +99,32 @@ public class Probes {
         } catch (ClassNotFoundException | LinkageError failed) {
             return error(failed);
         }
+    }
+
+    private static String throwing(String name, Loader loader) {
+        Set<String> found = new TreeSet<>();
+        try {
+            Class<?> type = Class.forName(name, false, loader);
+            if (type.isInterface() || Modifier.isAbstract(type.getModifiers())) return "";
+            Field field = Class.forName("sun.misc.Unsafe").getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            Object unsafe = field.get(null);
+            Object made = unsafe.getClass().getMethod("allocateInstance", Class.class).invoke(unsafe, type);
+            for (Method each : type.getMethods()) {
+                if (!each.isDefault() || !each.getDeclaringClass().getName().startsWith("org.apache.kafka.")) continue;
+                List<Object> arguments = new ArrayList<>();
+                for (Class<?> parameter : each.getParameterTypes()) arguments.add(Array.get(Array.newInstance(parameter, 1), 0));
+                try {
+                    each.setAccessible(true);
+                    each.invoke(made, arguments.toArray());
+                } catch (InvocationTargetException thrown) {
+                    if (thrown.getCause() instanceof UnsupportedOperationException) found.add(each.getDeclaringClass().getName().replace('.', '/') + "#" + text(each));
+                }
+            }
+        } catch (ReflectiveOperationException | LinkageError failed) {
+            return "";
+        }
+        return String.join(" ", found);
     }
 
     private static String error(Throwable failed) {
