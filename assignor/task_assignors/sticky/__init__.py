@@ -18,8 +18,8 @@ of different sizes, at most ``tasks % members`` others. If nothing has changed, 
 
 Limits. Sizes of tasks and lags do not count. Kafka iterates over Java hash maps here, so its ties depend on hashing;
 these are decided by the number of members, then by the signed order of process ids, whatever the order of the input.
-With ``hash_order`` the processes have the order of Kafka's map, up to those in one bucket, and tasks without an owner
-go where they go with Kafka.
+With ``hash_order`` all tasks go where they go with Kafka, up to the order of processes in one bucket
+(``_kafka_sticky``).
 Java: ``StickyTaskAssignor`` (0.11 to 2.5 default).
 """
 
@@ -43,6 +43,7 @@ from assignor.task_assignors.partial_assignment import (
 from assignor.task_assignors.quotas import Quotas, compute_quotas, iter_least_loaded
 from assignor.task_assignors.rack_aware import RackAwareOptimizer
 from assignor.task_assignors.rack_aware.racks import STATELESS_COSTS, STICKY_COSTS, Racks
+from assignor.task_assignors.sticky._kafka_sticky import KafkaStickyAssignment
 from assignor.task_assignors.sticky._standbys import ProcessesByTask, assign_standbys
 from assignor.task_assignors.task_assignment import TaskAssignment
 from subscription_codec import TaskId
@@ -60,7 +61,8 @@ class StickyTaskAssignor:
     """Whether tasks without state have standbys, too (Java: before 2.6)."""
 
     hash_order: bool = False
-    """Whether ties of processes are decided by the order of a Java hash map, as in Kafka's own leaders."""
+    """Whether ties of processes are decided by the order of a Java hash map, as in Kafka's own leaders, and standbys go
+    where they put them."""
 
     def assign(self, state: ApplicationState, /, *, reasons: ReasonTexts | None = None) -> TaskAssignment:
         """Assign all tasks; add the reason for each task and process to ``reasons``.
@@ -77,6 +79,15 @@ class StickyTaskAssignor:
             return task_assignment(state)
         record = None if reasons is None else partial.record
         was_active, was_standby = _previous_processes(processes, ids)
+        if self.hash_order:
+            kafka = KafkaStickyAssignment(partial.capacity, ids, was_active, was_standby, record)
+            partial.active = kafka.assign_active()
+            copies = min(configs.num_standby_replicas, len(processes) - 1)
+            for number, standbys in enumerate(kafka.assign_standbys(copies)):
+                partial.standbys[number].update(standbys)
+            if reasons is not None:
+                partial.render_reasons(reasons)
+            return task_assignment(state, partial)
         partial.active = _assign_active(partial.capacity, ids, was_active, was_standby, record)
         wanting = [number for number, task in enumerate(ids) if self.stateless_standbys or state.tasks[task].stateful]
         by_rack = RackAwareOptimizer.of(
