@@ -203,7 +203,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
             mixed = mixed_artifacts(archives)
             linkage = with_places(linkage, archives.own_contents())
             compiler = refused_by_compilers(
-                archives.classes,
+                linkage,
                 (old, new),
                 (needed_by(origin), needed_by(target)),
                 facts.settings or CodeSettings(),

@@ -143,7 +143,7 @@ class _Application:
         self._known: dict[Atom, frozenset[Atom]] = {}
         self._not_followed: dict[str, None] = {}
         self._unsure: set[_Place] = set()
-        self._work = Budget(MAX_WORK)
+        self.work = Budget(MAX_WORK)
 
     def settings(self) -> CodeSettings:
         """Look at all classes."""
@@ -191,7 +191,7 @@ class _Application:
         code = self._file(name)
         for method in code.methods if code else ():
             assert code is not None
-            run = Run(method, code.pool, self._classes.__contains__, self._call, self._work)
+            run = Run(method, code.pool, self._classes.__contains__, self._call, self.work)
             try:
                 events = run.run()
             except (NotFollowed, AttributeError, *DAMAGE):
@@ -281,10 +281,11 @@ class _Application:
 
     def callers(self, method: MemberRef) -> list[_Frame]:
         """Return the calls that may reach a method."""
-        types = {*self._types_above(method.owner)}
+        types, calls = {*self._types_above(method.owner)}, self._calls[method.name, method.descriptor]
+        self.work.spend(len(calls))
         return [
             _Frame(method, call.arguments, None, call.at)
-            for call in self._calls[method.name, method.descriptor]
+            for call in calls
             if call.method.owner in types and not _is_forwarder(call.at)
         ]
 
@@ -296,7 +297,7 @@ class _Application:
     def _leaf(self, atom: Atom, frame: _Frame | None, depth: int) -> frozenset[Atom]:
         if isinstance(atom, (Const, Made, Foreign, OfFramework, Unknown, Function)):
             return frozenset({atom})
-        self._work.spend()
+        self.work.spend()
         if depth > MAX_DEPTH:
             return LOST
         if frame is not None:
@@ -335,6 +336,10 @@ class _Application:
             if not isinstance(function, Function):
                 return LOST
             arguments = (*function.captured, *atom.arguments)
+            if function.ref.name == "<init>":
+                found.append(self.leaves(arguments[0], frame, depth))
+            elif not self._method(function.ref):
+                return LOST
             target = _Frame(function.ref, arguments, frame, None)
             found += [self.leaves(value, target, depth) for value in self._returned[function.ref]]
         return _NO_LEAVES.union(*found)
@@ -497,6 +502,7 @@ class _Judge:
     def _flow(self, containers: Iterable[Atom], contents: Iterable[Atom], place: _Place) -> None:
         for container in containers:
             for content in contents:
+                self._application.work.spend()
                 if content != container:
                     self._content[container].setdefault(content, place)
 

@@ -5,14 +5,13 @@ A class file has no ``@Override``, no names of constants that a compiler has cop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from upgrade.application.api_diff import full_text, java_name, supertypes
-from upgrade.application.archive import ApplicationClass
-from upgrade.application.class_file import PRIVATE, STATIC
+from upgrade.application.api_diff import java_name
 from upgrade.application.code import Code
 from upgrade.application.dependencies import Dependency
+from upgrade.application.linkage import LinkageReport
 from upgrade.application.needs import PACKAGES
 from upgrade.hazards import CodeSettings
 
@@ -37,7 +36,7 @@ _COPIED: Final = {
 
 
 def refused_by_compilers(
-    classes: Iterable[ApplicationClass],
+    report: LinkageReport,
     code: tuple[Code, Code],
     needs: tuple[tuple[Dependency, ...], tuple[Dependency, ...]],
     made: CodeSettings,
@@ -46,31 +45,21 @@ def refused_by_compilers(
     """Yield what a compiler refuses, or may refuse, in the application's own classes.
 
     Args:
-        classes: Those that refer to Kafka.
+        report: Of the references.
         code: The classes of the release that the application leaves, and of the one that it goes to.
         needs: What Kafka Streams brings in both.
         made: The settings that the classes make.
         naming: Returns the own classes that name a class with such a beginning.
     """
-    own = [application_class for application_class in classes if application_class.library.is_own]
-    yield from _overriding_nothing(own, *code)
+    yield from _overriding_nothing(report)
     yield from _copied_constants(made, *code)
     yield from _lost_scopes(*needs, naming)
 
 
-def _overriding_nothing(classes: Iterable[ApplicationClass], old: Code, new: Code) -> Iterator[str]:
-    for application_class in classes:
-        file = application_class.file
-        above = [name for parent in (file.superclass, *file.interfaces) for name in (parent, *supertypes(old, parent))]
-        for member in file.members:
-            key = member.name, member.descriptor
-            if member.flags & (PRIVATE | STATIC) or member.name.startswith("<"):
-                continue
-            before = next((name for name in above if name in old and key in old[name].members), "")
-            kept = [name for parent in above if parent in new for name in (parent, *supertypes(new, parent))]
-            if before and before in new and not any(name in new and key in new[name].members for name in kept):
-                text = full_text(before, *key)
-                yield f"@Override in {java_name(file.name)}: {text} is gone, and nothing calls yours any more"
+def _overriding_nothing(report: LinkageReport) -> Iterator[str]:
+    for element, referrers in report.overrides_nothing.items():
+        for name in (java_name(referrer.name) for referrer in referrers if referrer.library.is_own):
+            yield f"@Override in {name}: {element.text} is gone, and nothing calls yours any more"
 
 
 def _copied_constants(made: CodeSettings, old: Code, new: Code) -> Iterator[str]:

@@ -201,7 +201,7 @@ def _collected(run: Run, ref: MemberRef, receiver: Value, others: tuple[Value, .
             if isinstance(atom, Function) and run.is_own(atom.ref.owner):
                 has_lambda = True
                 _link(run, atom, (receiver, *others), at)
-                run.events.append(Into(result, frozenset({Result(atom.ref, ())}), at))
+                run.events.append(Into(result, named(ResultOf(frozenset({atom}), ())), at))
         if not is_reading:
             run.events.append(Into(result, value, at))
             if receiver:

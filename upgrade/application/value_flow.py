@@ -24,7 +24,7 @@ MAX_DEPTH: Final = 4
 """Of names inside names: the field of the result of a method of a parameter ..."""
 MAX_STEPS: Final = 200_000
 """Instructions of one method that are looked at, with repetitions."""
-MAX_WORK: Final = 20_000_000
+MAX_WORK: Final = 2_000_000
 """Instructions and names of one application that are looked at, with repetitions."""
 _MAX_PARTS: Final = 8
 
@@ -284,15 +284,15 @@ class Budget:
     def __init__(self, left: int) -> None:
         self._left = left
 
-    def spend(self) -> None:
-        """Take one step.
+    def spend(self, steps: int = 1) -> None:
+        """Take some steps.
 
         Raises:
             NotFollowed: There is none left.
         """
         if self._left <= 0:
             raise NotFollowed
-        self._left -= 1
+        self._left -= steps
 
 
 @frozen
@@ -369,6 +369,8 @@ _INVOKESTATIC, _INVOKEDYNAMIC = 0xB8, 0xBA
 _CONDITIONS: Final = {**dict.fromkeys((*range(0x99, 0x9F), 0xC6, 0xC7), 1), **dict.fromkeys(range(0x9F, 0xA7), 2)}
 _RETURNS: Final = {0xAC: 1, 0xAD: 2, 0xAE: 1, 0xAF: 2, 0xB0: 1, 0xB1: 0}
 _ATHROW: Final = 0xBF
+_NEW_INVOKE_SPECIAL: Final = 8
+"""The kind of a reference to a constructor: what it makes is passed to it."""
 _LOADS: Final = range(0x15, 0x1A)
 _STORES: Final = range(0x36, 0x3B)
 _BOXES: Final = frozenset(
@@ -727,7 +729,9 @@ class Run:
             return
         handles = [argument for argument in call.arguments if isinstance(argument, Handle)]
         if handles and call.bootstrap.owner == "java/lang/invoke/LambdaMetafactory":
-            self._push(named(Function(handles[0].member, arguments)))
+            handle = handles[0]
+            made = (self.made(handle.member.owner, at),) if handle.kind == _NEW_INVOKE_SPECIAL else ()
+            self._push(named(Function(handle.member, (*made, *arguments))))
         else:
             self._push(frozenset({Foreign(self.ref, at, call.bootstrap.name)}))
 

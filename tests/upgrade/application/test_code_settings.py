@@ -24,6 +24,7 @@ SHARED = {
     "frameworks": {"Frameworks"},
     **{key: {"Common"} for key in SCALA},
     "Dsl": {"Settings"},
+    "References": {"Own"},
     "Classes": {"Config"},
     "CaseClass": {"Config"},
     "Traits": {"Settings"},
@@ -204,6 +205,14 @@ def test_values_reach_settings_by_fields_functions_and_parameters():
     assert ("your class styles.More, of (Styles.java line 335) makes settings in a way that is not followed",) == (
         code.not_followed
     )
+
+
+def test_references_to_methods_and_constructors_are_followed_if_they_are_own():
+    code = found("java17", "References")
+
+    assert ("2",) == values(code)["num.stream.threads"]
+    assert {"exactly_once", UNKNOWN_VALUE} == {*values(code)["processing.guarantee"]}
+    assert code.not_followed  # what System#lineSeparator returns
 
 
 def test_a_setting_that_some_runs_do_not_make_is_conditional():

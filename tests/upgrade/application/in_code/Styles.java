@@ -362,3 +362,19 @@ class More {
         new KafkaStreams(Styles.topology(), settings).close();
     }
 }
+
+class References {
+    static Properties with(Supplier<Properties> supplier, Supplier<String> name) {
+        Properties settings = supplier.get();
+        settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE);
+        settings.put(name.get(), "1");
+        return settings;
+    }
+
+    public static void main(String[] args) {
+        Properties settings = with(Properties::new, System::lineSeparator);
+        settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, "2");
+        Arrays.asList("exactly_once").stream().map(Own::new).forEach(settings::putAll);
+        new KafkaStreams(Styles.topology(), settings).close();
+    }
+}
