@@ -20,6 +20,7 @@ from upgrade.application.libraries import Library
 from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references, with_places
 from upgrade.application.needs import Need, check_needs
 from upgrade.application.pinned import MixedArtifacts, mixed_artifacts
+from upgrade.application.raised_libraries import RaisedLibrary, raised_libraries
 from upgrade.application.replacements import Replacement, overloads, replacement
 from upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
 from upgrade.application.settings import KnownClasses
@@ -81,6 +82,8 @@ class CodeReport:
     """The release whose kafka-streams-scala was read; empty if the application does not use it, or TO has none."""
     is_downgrade: bool
     """Whether the release is older than the one that the application leaves."""
+    raised: tuple[RaisedLibrary, ...]
+    """The libraries whose references the release lacks."""
     refused_by_compilers: tuple[str, ...]
     """What is known of the errors of a compiler that linkage does not show: there may be more."""
 
@@ -136,7 +139,8 @@ class CodeReport:
         """Return a problem as plain values, with what to call instead."""
         substitute = self.replacement_of(problem)
         candidates = list(self.suggestions.get(problem.text, ()))
-        return {**problem.as_json(), "replacement": substitute and substitute.as_json(), "candidates": candidates}
+        instead = {"replacement": substitute and substitute.as_json(), "candidates": candidates}
+        return {**problem.as_json(), "text": problem.text, **instead}
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -151,6 +155,7 @@ class CodeReport:
                 "relocated": [copy.as_json() for copy in self.relocated],
                 "libraries": [{"name": library.name, "version": library.version or None} for library in self.libraries],
                 "needs": [need.as_json() for need in self.needs],
+                "raised": [library.as_json() for library in self.raised],
                 "java": {"application": self.java or None, "of": self.java_library or None, "needed": self.needed_java},
                 "internal": _by_class(self.linkage.internal),
                 "unknown": _by_class(self.linkage.unknown),
@@ -239,6 +244,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
         dict(_suggestions(linkage, new, with_replaced=target.number < origin.number)),
         scala_jar(target, scala) if scala in scala_versions(target) else "",
         target.number < origin.number,
+        raised_libraries(linkage.new_problems, target),
         refused,
     )
 

@@ -51,7 +51,14 @@ from upgrade.hazards._usual_conditions import (
     STORES,
 )
 from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumptions_of, source_of, way_back
-from upgrade.hazards._wrappers import CLEAN_UP, CLEAN_UP_CLASSES, PASSIVE_LIBRARIES, WrapperLine, wrapper_lines
+from upgrade.hazards._wrappers import (
+    CLEAN_UP,
+    CLEAN_UP_CLASSES,
+    PASSIVE_LIBRARIES,
+    WrapperLine,
+    wrapper_for,
+    wrapper_lines,
+)
 
 __all__ = [
     "BORROWED_LIBRARY",
@@ -125,5 +132,6 @@ __all__ = [
     "static_downgrade",
     "version_number",
     "way_back",
+    "wrapper_for",
     "wrapper_lines",
 ]

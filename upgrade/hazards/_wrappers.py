@@ -90,6 +90,22 @@ def wrapper_lines() -> Mapping[tuple[str, str], WrapperLine]:
     }
 
 
+def wrapper_for(library: str, version: str, target: Release) -> WrapperLine | None:
+    """Return the newest line of a wrapper that is newer than a version and made for a release, or for one before it.
+
+    >>> from upgrade.releases import RELEASES
+    >>> wrapper_for("spring-kafka", "2.7.14", RELEASES["3.9.2"]).line
+    '3.3'
+    """
+    made = [
+        row
+        for (name, _), row in wrapper_lines().items()
+        if name == library and row.kafka and version_number(row.kafka)[:2] <= target.number[:2]
+    ]
+    newest = max(made, key=lambda row: version_number(row.release), default=None)
+    return newest if newest and version_number(newest.release) > version_number(version) else None
+
+
 def _wrappers_in(application: Application) -> Iterator[tuple[str, WrapperLine]]:
     """Yield the wrappers of an application with their versions, as far as the table has their lines."""
     for library, version in application.all_libraries.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from assignor.cli.plan.code_texts import remedy_text
 from assignor.cli.plan.text import rest_text, split_text
 from assignor.formats.text import as_markdown, as_markdown_code, count, sanitize
 
@@ -43,6 +44,9 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         "Settle before the first step", (sanitize(f"- [ ] {reason}") for reason in plain.get("blocked", ()))
     )
     yield from _before(plain)
+    yield from _list("Libraries to raise", map(_raised, plain.get("application", {}).get("raised", ())))
+    yield from _list("Lines to change", _lines_to_change(plain.get("missing", ())))
+    yield from _list("Settings to change", _settings(plain.get("configuration", {}).get("settings", ())))
     for number, step in enumerate(plain["steps"], 1):
         yield f"- [ ] **{number}.** {step['do']}"
         yield from (f"  - run: {command}" for command in step.get(_CODE, ()))
@@ -52,8 +56,6 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield from _section("Settings of the members", _settings_of_protocol(plain))
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("The live group", _live_group(plain.get("live_group")))
-    yield from _section("Configuration", _settings(plain.get("configuration", {}).get("settings", ())))
-    yield from _section("Code", (f"- [ ] {_missing(problem)}" for problem in plain.get("missing", ())))
     yield from _hazards(plain)
     notes = [note for key in ("patch_levels", "notes", "warnings") for note in plain.get(key, ())]
     yield from _section("Notes", (f"- {note}" for note in notes))
@@ -130,13 +132,30 @@ def _settings(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield sanitize(f"- [ ] {what}{names and f' ({names})'}: {text}")
 
 
-def _missing(problem: Mapping[str, Any]) -> str:
-    first, *others = problem["referred_by"]
-    member = f"#{problem['member']}" if problem["member"] else ""
-    of = f", {first['library']} {first['version'] or ''}".rstrip() if first["library"] else ""
-    more = f" and {len(others)} more" if others else ""
-    name, since = f"{problem['class']}{member}", "" if problem["new"] else "; missing in FROM, too"
-    return sanitize(f"{problem['error']}: {name}: {problem['reason']}{since}; {first['class']}{of}{more}")
+def _raised(library: Mapping[str, Any]) -> str:
+    lacks = library["lacks"]
+    return sanitize(f"- [ ] {library['text']}: {count(len(lacks), 'reference')} that TO lacks, such as {lacks[0]}")
+
+
+def _lines_to_change(problems: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what own classes refer to and the release lacks, with each line and what to call instead."""
+    for problem in problems:
+        own = [referrer for referrer in problem["referred_by"] if not referrer["library"]]
+        if own:
+            since = "" if problem["new"] else "; missing in FROM, too"
+            where = ", ".join(place for referrer in own for place in _places(referrer))
+            yield sanitize(f"- [ ] {problem['error']}: {problem['text']}: {problem['reason']}{since}; {where}")
+            if remedy := remedy_text(problem):
+                yield sanitize(f"  - {remedy}")
+
+
+def _places(referrer: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a class; the class alone if the compiler left its lines out."""
+    return [
+        f"{place['class']}, {place['method']} ({place['file']} line {place['line']})"
+        for place in referrer.get("places", ())
+        if place["file"] and place["line"]
+    ] or [referrer["class"]]
 
 
 def _need(requirement: Mapping[str, Any]) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -16,19 +17,23 @@ from urllib.parse import quote
 
 from attrs import field, frozen
 
-from assignor.formats.text import sanitize
+from assignor.cli.plan.code_texts import remedy_text
+from assignor.formats.text import count, sanitize
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_ABOUT: Final = "https://kafka.apache.org/documentation/streams/upgrade-guide"
+"""Kafka's guide, of which the plan is made for one application."""
+_MOST_NAMED: Final = 20
 _ERROR: Final = "error"
 _WARNING: Final = "warning"
 _NOTE: Final = "note"
+_LANGUAGES: Final = frozenset({".java", ".kt", ".scala", ".groovy"})
 _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
     "refused": (_ERROR, "a setting with which the new release does not start"),
     "required": (_ERROR, "a setting without which the new release does not start"),
     "needs a system property": (_WARNING, "a setting that needs a system property of Java"),
     "removed": (_WARNING, "a setting that the new release ignores"),
     "no effect": (_NOTE, "a setting that Kafka Streams overrides"),
-    "default changed": (_NOTE, "a setting that is not set and has another default"),
     "deprecated": (_NOTE, "a setting that is deprecated"),
 }
 """The level of each status that is reported, and what its rule is about."""
@@ -72,17 +77,23 @@ class _Finding:
         return result
 
 
-def sarif(plain: Mapping[str, Any]) -> str:
-    r"""Return the findings of a plan; ``plain`` is what ``plan --json`` prints for a Streams group.
+def sarif(plain: Mapping[str, Any], source_roots: Sequence[Path] = ()) -> str:
+    r"""Return the findings of a plan.
+
+    Args:
+        plain: What ``plan --json`` prints for a Streams group.
+        source_roots: Folders with the sources of the application's own classes; without them a finding about a class
+            stands at the class file or jar.
 
     >>> json.loads(sarif({"from": "2.8.2", "to": "3.0.2", "verdict": "safe"}))["runs"][0]["results"]
     []
     """
-    findings = list(dict.fromkeys(_findings(plain)))
+    findings = list(dict.fromkeys(_findings(plain, _Sources(source_roots))))
     rules = {finding.rule: finding for finding in findings}
     ids = sorted(rules)
     driver = {
         "name": "streams-assignor",
+        "informationUri": _ABOUT,
         "version": version("streams-assignor"),
         "rules": [_rule(rules[rule]) for rule in ids],
     }
@@ -101,7 +112,25 @@ def _rule(finding: _Finding) -> dict[str, Any]:
     return {"id": finding.rule, "shortDescription": text, "fullDescription": text, "help": text}
 
 
-def _findings(plain: Mapping[str, Any]) -> Iterator[_Finding]:
+class _Sources:
+    """The source files of an application."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._files: defaultdict[str, list[Path]] = defaultdict(list)
+        for root in roots:
+            for path in sorted(root.rglob("*")):
+                if path.suffix in _LANGUAGES:
+                    self._files[path.name].append(path)
+
+    def find(self, class_name: str, file: str) -> str:
+        """Return the source file of a class: that in the folder of its package, or the only one of this name."""
+        package = class_name.rpartition(".")[0].replace(".", "/")
+        paths = self._files[file]
+        fitting = [path for path in paths if path.parent.as_posix().endswith(f"/{package}")] or paths
+        return str(fitting[0]) if len(fitting) == 1 else ""
+
+
+def _findings(plain: Mapping[str, Any], sources: _Sources) -> Iterator[_Finding]:
     file = _main_file(plain)
     for reason in plain.get("blocked", ()):
         yield _Finding("plan-blocked", "a step of the plan must not be made", _ERROR, reason, file)
@@ -109,9 +138,12 @@ def _findings(plain: Mapping[str, Any]) -> Iterator[_Finding]:
     for setting in configuration["settings"]:
         if setting["status"] in _SETTINGS:
             yield _of_setting(setting, configuration["file"])
+    yield from _of_defaults(configuration)
     yield from _of_protocol(plain, file)
     for problem in plain.get("missing", ()):
-        yield from _of_code(problem, plain["application"]["paths"])
+        yield from _of_code(problem, plain["application"]["paths"], sources)
+    for library in plain.get("application", {}).get("raised", ()):
+        yield _of_library(library, plain["application"]["paths"])
     for hazard in plain.get("hazards", ()):
         if hazard.get("concerns") == "yes":
             yield _of_hazard(hazard, configuration["file"], file)
@@ -162,28 +194,52 @@ def _of_setting(setting: Mapping[str, Any], file: str) -> _Finding:
     text = f"{setting['key']}{client}{conditions}: {setting['text']}"
     rule = f"setting-{setting['status'].replace(' ', '-')}"
     fingerprint = (setting["key"], config or "", *setting["conditions"])
-    return _Finding(rule, about, level, text, file, setting["line"] or 1, fingerprint=fingerprint)
+    return _Finding(rule, about, level, text, setting["file"] or file, setting["line"] or 1, fingerprint=fingerprint)
 
 
-def _of_code(problem: Mapping[str, Any], paths: list[str]) -> Iterator[_Finding]:
-    member = f"#{problem['member']}" if problem["member"] else ""
-    name = f"{problem['class']}{member}"
+def _of_defaults(configuration: Mapping[str, Any]) -> Iterator[_Finding]:
+    """Yield one note about all settings that are not set and have another default."""
+    changed = [setting for setting in configuration["settings"] if setting["status"] == "default changed"]
+    if changed:
+        names = sorted({setting["key"] for setting in changed})
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        text = f"{count(len(names), 'setting')} with another default, not set: {', '.join(names[:_MOST_NAMED])}{more}"
+        about = "settings that are not set and have another default"
+        yield _Finding("setting-default-changed", about, _NOTE, text, configuration["file"], fingerprint=("defaults",))
+
+
+def _of_code(problem: Mapping[str, Any], paths: list[str], sources: _Sources) -> Iterator[_Finding]:
+    """Yield a finding for each line of an own class that refers to what is missing, or one for the class."""
     level = _ERROR if problem["new"] else _NOTE
+    rule, about = f"code-{problem['error']}", f"code that raises {problem['error']} on the new release"
+    remedy = remedy_text(problem)
     for referrer in problem["referred_by"]:
-        library = f" of {referrer['library']} {referrer['version'] or ''}".rstrip() if referrer["library"] else ""
-        text = f"{problem['error']}: {name}: {problem['reason']}; {referrer['class']}{library} refers to it"
-        rule, about = f"code-{problem['error']}", f"code that raises {problem['error']} on the new release"
-        fingerprint = (name, problem["descriptor"] or "", referrer["class"])
-        yield _Finding(rule, about, level, text, _artifact(paths, referrer), 1, referrer["class"], fingerprint)
+        if referrer["library"]:
+            continue  # one finding for the library
+        text = f"{problem['error']}: {problem['text']}: {problem['reason']}; {referrer['class']} refers to it"
+        text = f"{text}; {remedy}" if remedy else text
+        name = referrer["class"]
+        artifact = _artifact(paths, f"{name.replace('.', '/')}.class")
+        for number, place in enumerate(referrer.get("places") or [{"file": None, "line": None, "method": ""}]):
+            source = sources.find(name, place["file"]) if place["file"] else ""
+            where = (source, place["line"] or 1) if source else (artifact, 1)
+            fingerprint = (problem["text"], name, place["method"], *([str(number)] if number else []))
+            yield _Finding(rule, about, level, text, *where, name, fingerprint)
 
 
-def _artifact(paths: list[str], referrer: Mapping[str, Any]) -> str:
-    """Return the jar or the class file of a class, where it is a file; else the first path that was named."""
-    name = f"{referrer['class'].replace('.', '/')}.class"
-    if referrer["library"]:
-        name = f"{referrer['library']}-{referrer['version']}.jar"
-    jars = (Path(path) / name for path in paths)
-    return next((str(jar) for jar in jars if jar.is_file()), paths[0])
+def _of_library(library: Mapping[str, Any], paths: list[str]) -> _Finding:
+    name = f"{library['library']} {library['version'] or ''}".rstrip()
+    lacks = library["lacks"]
+    text = f"{name}: {count(len(lacks), 'reference')} that the new release lacks, such as {lacks[0]}; {library['text']}"
+    jar = _artifact(paths, f"{library['library']}-{library['version']}.jar")
+    about = "a library that refers to what the new release lacks"
+    return _Finding("library-to-raise", about, _ERROR, text, jar, fingerprint=(library["library"],))
+
+
+def _artifact(paths: list[str], name: str) -> str:
+    """Return the jar or the class file of this name, where it is a file; else the first path that was named."""
+    files = (Path(path) / name for path in paths)
+    return next((str(file) for file in files if file.is_file()), paths[0])
 
 
 def _of_hazard(hazard: Mapping[str, Any], settings: str, file: str) -> _Finding:

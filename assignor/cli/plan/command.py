@@ -54,6 +54,7 @@ from upgrade.verdict import (
 
 CANNOT_BE_TOLD: Final = 3
 """The exit status if no step is known to stop members, and the files do not rule out what would for certain."""
+_SOURCE_ROOTS: Final = "streams-assignor.source-roots"
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
 
@@ -145,6 +146,15 @@ _MAX_COLUMNS: Final = 120
     metavar="PATTERN",
     help="Which jars (orders-*.jar), packages or classes (com.example) of --app are the application's own, if names, "
     "manifests and packages do not tell it. For several, several times.",
+)
+@click.option(
+    "--source-root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.__setitem__(_SOURCE_ROOTS, value),
+    help="With -o sarif: a folder with the sources of your own classes, for the lines of findings.",
 )
 @protocol_options
 @ASSUME
@@ -249,6 +259,8 @@ def plan(
         raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
     if brokers and (without or topology or code or libraries or protocol.settings_files):
         raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
+    if output != "sarif" and context.meta[_SOURCE_ROOTS]:
+        raise click.UsageError("--source-root needs -o sarif")
     if bool(from_app) != bool(to_app) or (from_app and (releases or code or brokers)):
         raise click.UsageError("--from-app and --to-app go together, without FROM, TO, --app and --brokers")
     if own and not (code or to_app):
@@ -429,8 +441,9 @@ def _rendered(plain: Mapping[str, Any], output: str) -> str:
         from assignor.cli.plan._html import plan_page
 
         return plan_page(plain)
-    writers = {"markdown": runbook, "sarif": sarif}
-    return writers[output](plain) if output in writers else document(plain, output, indent=2)
+    if output == "sarif":
+        return sarif(plain, click.get_current_context().meta[_SOURCE_ROOTS])
+    return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
 
 
 def _print_same_release(

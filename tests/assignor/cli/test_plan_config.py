@@ -67,11 +67,11 @@ def test_the_same_as_json_and_as_a_runbook(run):
     )
     assert "refused" == found["configuration"]["settings"][0]["status"]
     assert found["notes"][0].startswith("members of 4.3.1 do not start")
-    assert "## Configuration" in markdown
+    assert "\nSettings to change:\n" in markdown
     assert "- [ ] refused: line 2: processing.guarantee: Invalid value" in markdown
     assert "Settle before the first step:\n\n- [ ] members of 4.3.1 do not start with the configuration" in markdown
     assert "- [ ] default changed: ssl.protocol (consumer, producer, admin): not set; " in markdown
-    assert "fine" not in markdown.partition("## Configuration")[2].partition("## ")[0]
+    assert "fine" not in markdown.partition("Settings to change:")[2].partition("**1.**")[0]
 
 
 def test_json_and_spring_boot_are_read(run):

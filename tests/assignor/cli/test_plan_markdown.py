@@ -2,12 +2,15 @@
 
 import json
 import re
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner
 
 from assignor.cli.main import cli
 from assignor.cli.plan._markdown import runbook
+from tests.upgrade.application.class_bytes import ClassBytes
 
 
 def run(*arguments):
@@ -36,6 +39,29 @@ def test_hazards_and_what_was_not_checked_are_boxes():
 
     assert "- [ ] processing.guarantee=exactly_once or exactly_once_beta: members do not start" in text
     assert "## Not checked\n\n- [ ] " in text
+
+
+def test_the_runbook_is_in_the_order_of_work(tmp_path):
+    """Libraries, then lines of code with what to call instead, then settings, then the bounces."""
+    library = ClassBytes("b/B").makes("org/apache/kafka/streams/processor/PartitionGrouper").bytes()
+    (tmp_path / "lib").mkdir()
+    with ZipFile(tmp_path / "lib/brave-5.12.7.jar", "w") as jar:
+        jar.writestr("b/B.class", library)
+    root = Path(__file__).parents[3]
+    files = ("--app", root / "tests/upgrade/application/in_code/lines.jar", "--app", tmp_path / "lib")
+    settings = ("--config", root / "docs/tutorials/orders/streams.properties")
+    lines = run("2.8", "4.3", *map(str, (*files, *settings)), "-o", "markdown").splitlines()
+    wanted = (
+        "- [ ] use another version of library brave 5.12.7, one that is made for Kafka 4.3.1: 1 reference that TO",
+        "- [ ] NoSuchMethodError: org.apache.kafka.streams.kstream.KStream#through(String): ",
+        "- [ ] refused: line 6: processing.guarantee: ",
+        "- [ ] **1.** bounce every member",
+    )
+    at = [next(number for number, line in enumerate(lines) if line.startswith(text)) for text in wanted]
+
+    assert sorted(at) == at
+    assert lines[at[1]].endswith("; orders.LinesKt, main (Lines.kt line 24)")
+    assert lines[at[1] + 1].startswith("  - use to(topic) and StreamsBuilder#stream(topic), or repartition(); ")
 
 
 HOSTILE = "a|b`c`<script>alert(1)</script>[x](http://evil)*d*\n# e"

@@ -81,10 +81,55 @@ def test_a_class_of_a_folder_is_named_by_its_file_and_a_library_by_its_jar(run, 
     uris = {
         each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         for each in found["results"]
-        if each["ruleId"] == "code-NoClassDefFoundError"
+        if each["ruleId"] in {"code-NoClassDefFoundError", "library-to-raise"}
     }
 
     assert {"classes/com/example/A.class", "libraries/spring-kafka-2.7.14.jar"} == uris
+
+
+def test_a_library_is_one_finding_with_the_version_to_raise_it_to(run, tmp_path):
+    (tmp_path / "lib").mkdir()
+    with ZipFile(tmp_path / "lib/spring-kafka-2.7.14.jar", "w") as jar:
+        for name in ("org/s/S", "org/s/T"):
+            jar.writestr(f"{name}.class", ClassBytes(name).makes(REMOVED).bytes())
+    found = run("2.8", "4.3", "--app", "A.class", "--app", "lib")
+    (library,) = [each for each in found["results"] if each["ruleId"] == "library-to-raise"]
+    text = library["message"]["text"]
+
+    assert "spring-kafka 2.7.14: 1 reference that the new release lacks" in text
+    assert "raise library spring-kafka 2.7.14 to 4.0.8 or newer, which is made for Kafka 4.1.2" in text
+    assert found["tool"]["driver"]["informationUri"].startswith("https://")
+
+
+IN_CODE = Path(__file__).parents[2] / "upgrade/application/in_code"
+
+
+def test_a_finding_about_an_own_class_stands_at_the_line_of_its_source(run, tmp_path):
+    sources = tmp_path / "app/src/main/kotlin/orders"
+    sources.mkdir(parents=True)
+    (sources / "Lines.kt").write_text((IN_CODE / "Lines.kt").read_text())
+    (tmp_path / "Lines.kt").write_text("of another package\n")
+    jar = str(IN_CODE / "lines.jar")
+    found = run("2.8", "4.3", "--app", jar, "--source-root", ".")
+    (through,) = [each for each in found["results"] if "KStream#through(String)" in each["message"]["text"]]
+    place = through["locations"][0]["physicalLocation"]
+
+    assert "app/src/main/kotlin/orders/Lines.kt" == place["artifactLocation"]["uri"]
+    assert ".through(" in (sources / "Lines.kt").read_text().splitlines()[place["region"]["startLine"] - 1]
+    assert "; use to(topic) and StreamsBuilder#stream(topic), or repartition(); " in through["message"]["text"]
+    (elsewhere,) = [
+        each
+        for each in run("2.8", "4.3", "--app", jar)["results"]
+        if "KStream#through(String)" in each["message"]["text"]
+    ]
+    assert elsewhere["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("lines.jar")
+    assert through["partialFingerprints"] == elsewhere["partialFingerprints"]
+
+
+def test_sources_are_for_this_form():
+    done = CliRunner().invoke(plan, ["2.8", "4.3", "--source-root", "."])
+
+    assert (2, True) == (done.exit_code, "--source-root needs -o sarif" in done.output)
 
 
 def test_rules_and_fingerprints_are_the_same_in_each_run(run, tmp_path):

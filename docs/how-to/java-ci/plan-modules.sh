@@ -1,0 +1,84 @@
+#!/bin/sh
+# plan-modules.sh BASE HEAD OUT: a plan for each module whose Kafka Streams differs between two checkouts of a project.
+#
+# Each module has its libraries of run time in BUILD/libraries, where BUILD is target or build, and with Gradle the jars of
+# other modules in BUILD/siblings. The classes are those of BASE, the libraries those of HEAD. OUT gets NAME.sarif for each plan, and the runbooks together in summary.md.
+# Exit status: 0 all plans have 0, 1 a plan has 1, 2 something could not be planned, 3 a plan has 3 and none has 1 or 2.
+set -eu
+if [ "$#" -ne 3 ]; then
+  echo "expected plan-modules.sh BASE HEAD OUT, got $# words" >&2
+  exit 2
+fi
+base=$1 head=$2 out=$3
+worst=0 modules=0
+mkdir -p "$out"
+: > "$out/summary.md"
+
+worse() { # of two statuses the one that has to be seen: 2, 1, 3, 0
+  case $worst$1 in *2*) worst=2 ;; *1*) worst=1 ;; *3*) worst=3 ;; esac
+}
+
+problem() {
+  echo "$1" | tee -a "$out/summary.md" >&2
+  worse 2
+}
+
+release() { # the version of the one kafka-streams in a folder of libraries
+  find "$1" -name 'kafka-streams-[0-9]*.jar' ! -name '*-test*.jar' ! -name '*-sources.jar' 2>/dev/null |
+    sed 's|.*/kafka-streams-||; s|\.jar$||'
+}
+
+plan() { # FROM TO OUTPUT; the other words stand in "$@" of the caller
+  from=$1 to=$2 output=$3
+  shift 3
+  streams-assignor plan "$from" "$to" "$@" -o "$output"
+}
+
+for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o -path '*/build/*' \)); do
+  old=$(release "$libraries")
+  [ -n "$old" ] || continue
+  modules=$((modules + 1))
+  build=${libraries%/libraries}
+  module=${build%/*}
+  module=${module#"$base"}
+  module=${module#/}
+  new=$(release "$head/${module:+$module/}${build##*/}/libraries")
+  name=$(echo "${module:-root}" | tr / -)
+  if [ "$(echo "$old" | wc -l)" -ne 1 ] || [ "$(echo "$new" | wc -l)" -ne 1 ]; then
+    problem "$name: expected one kafka-streams in the libraries, got $(echo "$old, $new" | tr '\n' ' ')"
+    continue
+  fi
+  if [ -z "$new" ]; then
+    problem "$name: has Kafka Streams $old, and no libraries in $head"
+    continue
+  fi
+  [ "$old" != "$new" ] || continue
+
+  case $build in
+    *target) set -- --app "$build/classes" ;;
+    *) set -- && for classes in "$build"/classes/*/main; do set -- "$@" --app "$classes"; done ;;
+  esac
+  [ ! -d "$build/siblings" ] || set -- "$@" --app "$build/siblings"
+  set -- "$@" --app "$head/${module:+$module/}${build##*/}/libraries"
+  for settings in "$head/${module:+$module/}src/main/resources"/application*.yml \
+    "$head/${module:+$module/}src/main/resources"/application*.yaml \
+    "$head/${module:+$module/}src/main/resources"/application*.properties; do
+    [ ! -f "$settings" ] || set -- "$@" --config "$settings"
+  done
+
+  status=0
+  plan "$old" "$new" sarif "$@" > "$out/$name.part" || status=$?
+  worse "$status"
+  case $status in
+    0 | 1 | 3)
+      # Each module is an analysis of its own: results of another one do not replace it.
+      sed "s|\"id\": \"streams-assignor/plan/\"|\"id\": \"streams-assignor/plan/$name/\"|" "$out/$name.part" > "$out/$name.sarif"
+      { plan "$old" "$new" markdown "$@" || true; echo; } >> "$out/summary.md"
+      ;;
+    *) problem "$name: no plan from $old to $new, see the log" ;;
+  esac
+  rm "$out/$name.part"
+done
+
+[ "$modules" -gt 0 ] || problem "expected a module with Kafka Streams in $base, got none"
+exit "$worst"
