@@ -25,16 +25,12 @@ problem() {
 
 release() { # the version of the one kafka-streams in a folder of libraries
   find "$1" -name 'kafka-streams-[0-9]*.jar' ! -name '*-test*.jar' ! -name '*-sources.jar' 2>/dev/null |
-    sed 's|.*/kafka-streams-||; s|\.jar$||'
+    sed 's|.*/kafka-streams-||; s|\.jar$||' | sort
 }
 
-plan() { # FROM TO OUTPUT; the other words stand in "$@" of the caller
-  from=$1 to=$2 output=$3
-  shift 3
-  streams-assignor plan "$from" "$to" "$@" -o "$output"
-}
-
-for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o -path '*/build/*' \)); do
+IFS='
+'
+for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o -path '*/build/*' \) | sort); do
   old=$(release "$libraries")
   [ -n "$old" ] || continue
   modules=$((modules + 1))
@@ -42,14 +38,11 @@ for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o
   module=${build%/*}
   module=${module#"$base"}
   module=${module#/}
-  new=$(release "$head/${module:+$module/}${build##*/}/libraries")
+  here=$head/$module
+  new=$(release "$here/${build##*/}/libraries")
   name=$(echo "${module:-root}" | tr / -)
-  if [ "$(echo "$old" | wc -l)" -ne 1 ] || [ "$(echo "$new" | wc -l)" -ne 1 ]; then
-    problem "$name: expected one kafka-streams in the libraries, got $(echo "$old, $new" | tr '\n' ' ')"
-    continue
-  fi
-  if [ -z "$new" ]; then
-    problem "$name: has Kafka Streams $old, and no libraries in $head"
+  if [ -z "$new" ] || [ "$(printf '%s\n' "$old" "$new" | wc -l)" -ne 2 ]; then
+    problem "$name: expected one kafka-streams in the libraries before and after, got $(echo "${old:-none}" to "${new:-none}" | tr '\n' ' ')"
     continue
   fi
   [ "$old" != "$new" ] || continue
@@ -59,21 +52,20 @@ for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o
     *) set -- && for classes in "$build"/classes/*/main; do set -- "$@" --app "$classes"; done ;;
   esac
   [ ! -d "$build/siblings" ] || set -- "$@" --app "$build/siblings"
-  set -- "$@" --app "$head/${module:+$module/}${build##*/}/libraries"
-  for settings in "$head/${module:+$module/}src/main/resources"/application*.yml \
-    "$head/${module:+$module/}src/main/resources"/application*.yaml \
-    "$head/${module:+$module/}src/main/resources"/application*.properties; do
+  set -- "$@" --app "$here/${build##*/}/libraries"
+  for settings in "$here"/src/main/resources/application*.yml "$here"/src/main/resources/application*.yaml \
+    "$here"/src/main/resources/application*.properties; do
     [ ! -f "$settings" ] || set -- "$@" --config "$settings"
   done
 
   status=0
-  plan "$old" "$new" sarif "$@" > "$out/$name.part" || status=$?
+  streams-assignor plan "$old" "$new" "$@" -o sarif --source-root "$here/src" > "$out/$name.part" || status=$?
   worse "$status"
   case $status in
     0 | 1 | 3)
       # Each module is an analysis of its own: results of another one do not replace it.
       sed "s|\"id\": \"streams-assignor/plan/\"|\"id\": \"streams-assignor/plan/$name/\"|" "$out/$name.part" > "$out/$name.sarif"
-      { plan "$old" "$new" markdown "$@" || true; echo; } >> "$out/summary.md"
+      { streams-assignor plan "$old" "$new" "$@" -o markdown || true; echo; } >> "$out/summary.md"
       ;;
     *) problem "$name: no plan from $old to $new, see the log" ;;
   esac
