@@ -11,7 +11,7 @@ import click
 from attrs import evolve, frozen
 
 from assignor.cli.params import JSONL
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.config import AssignmentConfigs
 from assignor.errors import FatalError
 from assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
@@ -37,7 +37,7 @@ CONFIGURATION: Final[Mapping[str, str]] = {
 """The keys of a group that stand for a configuration."""
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.option("--explain", is_flag=True, help="Say for each task why it is where it is.")
 @JSONL
 def assign(explain: bool, jsonl: bool) -> None:

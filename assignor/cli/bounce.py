@@ -8,14 +8,14 @@ import click
 
 from assignor.cli.features.click_support import bootstrap_servers_callback
 from assignor.cli.params import document, output_options
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from upgrade.extras import require
 
 if TYPE_CHECKING:
     from assignor.demo.model import BounceSettings, BounceSummary
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.option(
     "--bootstrap-servers",
     callback=bootstrap_servers_callback,

@@ -15,7 +15,7 @@ from attrs import evolve
 from assignor.cli._exit_status import WrongUsage, one_line_errors
 from assignor.cli._spark_options import STORAGE_FORMAT, engine_options, fresh_option, log_to_stderr, resumable
 from assignor.cli.params import ASSUME, document, output_options
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.progress import step
 from assignor.formats.text import format_table, printable
 from upgrade.errors import UpgradeError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _STDIN: Final = Path("-")
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.argument(
     "files",
     metavar="FILE...",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings, complete_release
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.demo.member_settings import MemberSettings
 from upgrade import OURS, UpgradeError
 from upgrade.extras import require
@@ -27,7 +27,7 @@ MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli.member")
 """Starts a member in a process of its own; options follow."""
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
 @click.option("--group", required=True, help="The consumer group (Kafka: application.id).")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assignor.cli.params import ASSUME, complete_release, document, output_options
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.text import format_table
 from spark_sim.regressions.known_bugs import BUGS, RegressionBug
 from spark_sim.regressions.mutants import mutants_registered
@@ -18,7 +18,7 @@ from upgrade.release_names import CONFLUENT_PLATFORM
 from upgrade.releases import Release, ResolvedRelease, resolve_release
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.argument("name", metavar="NAME", shell_complete=complete_release)
 @click.option(
     "--diff",

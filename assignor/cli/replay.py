@@ -12,7 +12,7 @@ import click
 from assignor.cli._exit_status import CommandFailed, exit_unless, one_line_errors
 from assignor.cli._spark_options import LocalPath
 from assignor.cli.params import ASSUME, document, output_options
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.progress import step
 from upgrade.errors import UpgradeError
 from upgrade.hazards import assumptions_of
@@ -65,7 +65,7 @@ STREAMS_GROUP_EVENT_STYLES: Final = {
 }
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.argument("scenario")
 @click.option("--summary", is_flag=True, help="Print the verdict alone, with its reason.")
 @click.option("-v", "--verbose", is_flag=True, help="Also print remarks: what is wasteful or slow, not unsafe.")

@@ -11,7 +11,7 @@ import click
 from assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
 from assignor.cli._spark_options import STORAGE_FORMAT, LocalPath, engine_options
 from assignor.cli.params import output_options, print_file
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.progress import step
 from upgrade.redaction import hide_credentials
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spark_sim.sweep.suites import FinishedSweep
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.argument("source", metavar="DIR|URI")
 @click.option(
     "--html", type=LocalPath(dir_okay=False, path_type=Path), metavar="FILE", help="Instead of DIR/report.html."

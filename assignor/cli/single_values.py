@@ -28,11 +28,11 @@ class _SingleValues(click.Command):
                 raise click.UsageError(f"expected {names} once, got {len(options)} times", ctx)
 
 
-class Command(_SingleValues):
+class StrictCommand(_SingleValues):
     """A command of its own."""
 
 
 class CommandGroup(_SingleValues, click.Group):
     """A group of commands."""
 
-    command_class = Command
+    command_class = StrictCommand

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
 from assignor.cli._spark_options import ENGINE_OPTIONS, STORAGE_FORMAT, engine_options, fresh_option, resumable
 from assignor.cli.params import ASSUME, complete_release, output_options, print_file
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.progress import step
 from upgrade.cluster.brokers.protocol_versions import broker_release
 from upgrade.input_values import InvalidInput, parse_number
@@ -45,7 +45,7 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 """Options of ``--matrix history``, ``streams`` and ``roll``."""
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.option(
     "--matrix",
     type=click.Choice([*MATRICES, HISTORY, STREAMS, ROLL]),

@@ -9,13 +9,13 @@ import click
 
 from assignor.cli._exit_status import CommandFailed, WrongUsage
 from assignor.cli._files import same_file
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.progress import step
 from assignor.web.build import BuildError, PyodideLock, fetch_pyodide, read_site, require_own_site, site, write_site
 from assignor.web.server import site_server
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -78,7 +78,7 @@ class Situation(NamedTuple):
     """Those that only processes that are not seen may hold."""
 
 
-class FoundViolation(Exception):
+class _FoundViolation(Exception):
     """A property does not hold in a part of a group."""
 
     def __init__(self, violation: Violation) -> None:
@@ -183,7 +183,7 @@ class AnySize:
         return Situation(views, held, unseen.subscriptions & ~held)
 
     def post(self, shared: Shared, actor: int, situation: Situation) -> Iterator[Effect[Shared]]:
-        """Yield the effects of all actions of an actor and the leader; ``FoundViolation`` if a property is violated."""
+        """Yield the effects of all actions of an actor and the leader; ``_FoundViolation`` if a property is."""
         for number, other in ((actor, shared.leader), (shared.leader, actor)):
             for step in self._steps[situation.views, number]:
                 yield from self._effects(shared, step, other, situation, leader_acts=other == actor)
@@ -212,7 +212,7 @@ class AnySize:
             return
         results = self.encoding.leader_table[instance, shared.subscriptions]
         if isinstance(results, Violation):
-            raise FoundViolation(results)
+            raise _FoundViolation(results)
         if self.encoding.checks_single_owner and self.encoding.may_have_second_owner([shared.leader, actor]):
             self.may_have_second_owner = True
         after = Shared(shared.group_fields + PHASE, shared.subscriptions, results[shared.leader])
@@ -238,7 +238,7 @@ class AnySize:
         for view in (view for half in self._view_numbers.values[views] for view in half):
             row: ActionRow = self.encoding.half_rows[view, number]
             for _, violation in row.failures:
-                raise FoundViolation(violation)
+                raise _FoundViolation(violation)
             for actions, elects in ((row.actions, False), (row.elections, True)):
                 steps.update(dict.fromkeys(self._step(action, elects) for action in actions))
         return list(steps)
@@ -345,7 +345,7 @@ def explore_any_size(cell: UpgradeCell, k: int, max_parts: int = MAX_PARTS) -> A
     model = AnySize(cell)
     try:
         views = close(model, k, max_parts)
-    except FoundViolation as found:
+    except _FoundViolation as found:
         return AnySizeResult(k, violation=found.violation)
     if views is None:
         return AnySizeResult(k)

@@ -35,7 +35,7 @@ from assignor.cli.params import (
     document,
     output_options,
 )
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.progress import step
 from assignor.groups.history.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
 from upgrade.errors import quote_input
@@ -75,7 +75,7 @@ class Moment(click.ParamType[int]):
 _LOCAL_PATH: Final = LocalPath(path_type=Path)
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.option(
     "--segments",
     metavar="DIR",

@@ -38,7 +38,7 @@ from assignor.cli.params import (
     complete_release,
     silence_client_logs,
 )
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.progress import step
 from assignor.formats.text import format_seconds, printable, sanitize
 from assignor.groups import (
@@ -97,7 +97,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     return [word for word in (*words, *names) if word.startswith(incomplete)]
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.argument(
     "words", nargs=-1, metavar="[list | [describe] NAME]", callback=_checked_text, shell_complete=_complete_words
 )

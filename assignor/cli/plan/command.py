@@ -32,7 +32,7 @@ from assignor.cli.plan.application_settings import read_settings, source_of
 from assignor.cli.plan.impact import estimate_impact, impact_lines
 from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
 from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.text import count, sanitize
 from upgrade import Release, UpgradeError
 from upgrade.application.code_report import judge_code, release_of_files
@@ -59,7 +59,7 @@ _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.argument("releases", metavar="[FROM] TO", nargs=-1, shell_complete=complete_release)
 @click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
 @click.option(

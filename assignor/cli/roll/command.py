@@ -38,7 +38,7 @@ from assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOp
 from assignor.cli.roll._output import RollJson, RollLines
 from assignor.cli.roll._report import report_file
 from assignor.cli.roll._subject import RollSubject
-from assignor.cli.single_values import Command
+from assignor.cli.single_values import StrictCommand
 from assignor.formats.console import SafeConsole
 from assignor.formats.progress import step
 from assignor.formats.text import sanitize
@@ -66,7 +66,7 @@ INTERRUPTED: Final = 130
 _DAY: Final = 86_400
 
 
-@click.command(cls=Command)
+@click.command(cls=StrictCommand)
 @click.argument("group", required=False)
 @click.option("--to", "target", required=True, metavar="RELEASE", shell_complete=complete_release, help="The release.")
 @click.option("--brokers", is_flag=True, help="Roll the nodes of the cluster, in KRaft mode, instead of a group.")
