@@ -33,7 +33,7 @@ from spark_sim.packed.view import (
     saturate,
     tallies_of,
 )
-from spark_sim.search.views import MAX_PARTS, Effect, Processes, Views, close, members
+from spark_sim.search.views import MAX_PARTS, ActionEffect, Processes, Views, close, members
 
 ANY_NUMBER: Final = FaultBudget(1, 1, 1)
 """The faults of groups of any size: taking one does not use it up."""
@@ -182,7 +182,7 @@ class AnySize:
         views = self._views[shared.group_fields, saturate(tallies), unseen.tallies]
         return Situation(views, held, unseen.subscriptions & ~held)
 
-    def post(self, shared: Shared, actor: int, situation: Situation) -> Iterator[Effect[Shared]]:
+    def post(self, shared: Shared, actor: int, situation: Situation) -> Iterator[ActionEffect[Shared]]:
         """Yield the effects of all actions of an actor and the leader; ``_FoundViolation`` if a property is."""
         for number, other in ((actor, shared.leader), (shared.leader, actor)):
             for step in self._steps[situation.views, number]:
@@ -192,7 +192,7 @@ class AnySize:
 
     def _effects(
         self, shared: Shared, step: _Step, other: int, situation: Situation, *, leader_acts: bool
-    ) -> Iterator[Effect[Shared]]:
+    ) -> Iterator[ActionEffect[Shared]]:
         """Yield what a step makes of the group; ``other`` is the leader, or the actor if the leader acts."""
         fields = (shared.group_fields + step.add) & _KEPT_FIELDS | shared.group_fields & ~_KEPT_FIELDS
         image, before = None, [shared.subscriptions]
@@ -204,9 +204,9 @@ class AnySize:
         others = tuple(number for number in step.after if number != leader)
         for subscriptions in before:
             for after in self._elected[other] if step.elects else [leader]:
-                yield Effect(Shared(fields, subscriptions | step.bits, after), others, image)
+                yield ActionEffect(Shared(fields, subscriptions | step.bits, after), others, image)
 
-    def _lead(self, shared: Shared, actor: int) -> Iterator[Effect[Shared]]:
+    def _lead(self, shared: Shared, actor: int) -> Iterator[ActionEffect[Shared]]:
         instance = self.encoding.leader_instances[shared.leader]
         if instance < 0:
             return
@@ -216,7 +216,7 @@ class AnySize:
         if self.encoding.checks_single_owner and self.encoding.may_have_second_owner([shared.leader, actor]):
             self.may_have_second_owner = True
         after = Shared(shared.group_fields + PHASE, shared.subscriptions, results[shared.leader])
-        yield Effect(after, (), results)
+        yield ActionEffect(after, (), results)
 
     # -- what may be beside the processes that are seen --------------------------------------------------------------
 

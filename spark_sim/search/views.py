@@ -26,7 +26,7 @@ Processes = tuple[int, ...]
 MAX_PARTS: Final = 200_000
 
 
-class Effect(NamedTuple, Generic[H]):
+class ActionEffect(NamedTuple, Generic[H]):
     """What an action makes of a part of a group."""
 
     shared: H
@@ -62,7 +62,7 @@ class ViewModel(Protocol[H]):
         """
         ...
 
-    def post(self, shared: H, actor: int, situation: Any) -> Iterable[Effect[H]]:
+    def post(self, shared: H, actor: int, situation: Any) -> Iterable[ActionEffect[H]]:
         """Return the effects of all actions of an actor and the leader."""
         ...
 
@@ -79,7 +79,7 @@ class Views(Generic[H]):
     expanded: dict[tuple[H, int, Processes], dict[Any, int]] = Factory(dict)
     """An actor and k - 1 others => the situations in which they are with one more, and the set of these."""
     _changed: dict[H, None] = Factory(dict)
-    _effects: dict[tuple[H, int, Any], tuple[Effect[H], ...]] = Factory(dict)
+    _effects: dict[tuple[H, int, Any], tuple[ActionEffect[H], ...]] = Factory(dict)
     _kinds: dict[int, Any] = Factory(dict)
     _conflated: dict[int, Any] = Factory(dict)
     _images: dict[int, dict[int, int]] = Factory(dict)
@@ -136,7 +136,7 @@ class Views(Generic[H]):
                     for effect in self._post(shared, actor, situation):
                         self._add_effect(effect, few, processes)
 
-    def _add_effect(self, effect: Effect[H], few: Processes, last: int) -> None:
+    def _add_effect(self, effect: ActionEffect[H], few: Processes, last: int) -> None:
         shared, others, image = effect
         if image is not None:
             few = tuple(image[process] for process in few)
@@ -158,7 +158,7 @@ class Views(Generic[H]):
             self.expand(shared)
         return not self._changed
 
-    def _post(self, shared: H, actor: int, situation: Any) -> tuple[Effect[H], ...]:
+    def _post(self, shared: H, actor: int, situation: Any) -> tuple[ActionEffect[H], ...]:
         key = shared, actor, situation
         if key not in self._effects:
             self._effects[key] = tuple(self.model.post(*key))

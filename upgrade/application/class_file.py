@@ -31,7 +31,7 @@ class InvalidClass(UpgradeError):
     """Bytes that are no class file."""
 
 
-class Kind(enum.Enum):
+class ReferenceKind(enum.Enum):
     """What is referred to."""
 
     CLASS = "class"
@@ -53,7 +53,7 @@ class Reference:
     name: str = ""
     """Empty for a class."""
     descriptor: str = ""
-    kind: Kind = field(default=Kind.CLASS, order=False)
+    kind: ReferenceKind = field(default=ReferenceKind.CLASS, order=False)
     is_static: bool | None = field(default=None, order=False)
     """Whether the instruction is one for static members; None for a class or a lambda."""
 
@@ -125,15 +125,19 @@ _MAX_CODE: Final = 0xFFFF
 """The bytes of a method (§4.7.3)."""
 _POOL: Final = 10
 """Where the constants begin."""
-_MEMBER_KINDS: Final = {_FIELD: Kind.FIELD, _METHOD: Kind.METHOD, _INTERFACE_METHOD: Kind.INTERFACE_METHOD}
+_MEMBER_KINDS: Final = {
+    _FIELD: ReferenceKind.FIELD,
+    _METHOD: ReferenceKind.METHOD,
+    _INTERFACE_METHOD: ReferenceKind.INTERFACE_METHOD,
+}
 _STATIC_HANDLES: Final = (2, 4, 6)
 _JAVA_1: Final = 44
 """The class file version before that of Java 1.1."""
 _METAFACTORY: Final = "java/lang/invoke/LambdaMetafactory"
-_ALL_KINDS: Final = tuple(Kind)
+_ALL_KINDS: Final = tuple(ReferenceKind)
 _GUARDS: Final = {
-    "java/lang/NoSuchFieldError": (Kind.FIELD,),
-    "java/lang/NoSuchMethodError": (Kind.METHOD, Kind.INTERFACE_METHOD),
+    "java/lang/NoSuchFieldError": (ReferenceKind.FIELD,),
+    "java/lang/NoSuchMethodError": (ReferenceKind.METHOD, ReferenceKind.INTERFACE_METHOD),
     "java/lang/NoClassDefFoundError": _ALL_KINDS,
     "java/lang/IncompatibleClassChangeError": _ALL_KINDS,
     "java/lang/LinkageError": _ALL_KINDS,
@@ -380,7 +384,7 @@ class _Reader:
         if size > _MAX_CODE or end + 2 > limit or end + 2 + 8 * _U2(content, end)[0] > limit:
             raise ValueError("longer than its attribute")
         guards = deque(sorted(self._handlers(start, end), key=itemgetter(0)))
-        guarded: Counter[Kind] = Counter()
+        guarded: Counter[ReferenceKind] = Counter()
         while at < end:
             while guards and guards[0][0] <= at:
                 _, step, kinds = guards.popleft()
@@ -390,14 +394,14 @@ class _Reader:
                 exits.add(opcode)
             elif opcode in WITH_CONSTANT:
                 index = content[at + 1] if opcode == _LDC else _U2(content, at + 1)[0]
-                if not guarded[_MEMBER_KINDS.get(self._constant(index)[0], Kind.CLASS)]:
+                if not guarded[_MEMBER_KINDS.get(self._constant(index)[0], ReferenceKind.CLASS)]:
                     self._use(index, is_static=opcode in _STATIC_OPCODES, is_new=opcode == _NEW)
             at += _LENGTHS[opcode] or instruction_length(content, at, start)
         if at != end:
             raise ValueError("an instruction without its end")
         return THROWS if exits == {_ATHROW} else 0
 
-    def _handlers(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[Kind, ...]]]:
+    def _handlers(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[ReferenceKind, ...]]]:
         """Add the exceptions that are caught; yield where guards of linkage errors begin (1) and end (-1)."""
         (handlers,) = _U2(self._content, end)
         for place in range(end + 2, end + 2 + 8 * handlers, 8):
@@ -416,7 +420,7 @@ class _Reader:
         tag, at = self._constant(index)
         if tag == _CLASS:
             if name := self._class_name(index):
-                self._found.add(Reference(name, kind=Kind.INSTANCE if is_new else Kind.CLASS))
+                self._found.add(Reference(name, kind=ReferenceKind.INSTANCE if is_new else ReferenceKind.CLASS))
         elif tag in _MEMBER_KINDS:
             owner_index, pair = _PAIR(self._content, at)
             if owner := self._class_name(owner_index):
@@ -448,4 +452,4 @@ class _Reader:
                 name, descriptor = self._name_and_type(pair)
                 interface = descriptor.rpartition(")")[2]
                 implemented = self._text(_U2(self._content, self._constant(arguments[0])[1])[0])
-                self._found.add(Reference(interface[1:-1], name, implemented, Kind.LAMBDA))
+                self._found.add(Reference(interface[1:-1], name, implemented, ReferenceKind.LAMBDA))

@@ -28,7 +28,6 @@ from upgrade.application.value_flow import (
     MAX_WORK,
     Applied,
     Atom,
-    Budget,
     Builder,
     Const,
     Event,
@@ -40,6 +39,7 @@ from upgrade.application.value_flow import (
     Joined,
     Load,
     Made,
+    MethodRun,
     NotFollowed,
     OfFramework,
     Param,
@@ -48,12 +48,12 @@ from upgrade.application.value_flow import (
     Result,
     ResultOf,
     Returned,
-    Run,
     StaticField,
     Store,
     Unknown,
     Used,
     Value,
+    WorkLimit,
 )
 from upgrade.hazards import UNKNOWN_VALUE, CodeSettings, LoadedFile, Setting
 
@@ -143,7 +143,7 @@ class _Application:
         self._known: dict[Atom, frozenset[Atom]] = {}
         self._not_followed: dict[str, None] = {}
         self._unsure: set[_Place] = set()
-        self.work = Budget(MAX_WORK)
+        self.work = WorkLimit(MAX_WORK)
 
     def settings(self) -> CodeSettings:
         """Look at all classes."""
@@ -191,7 +191,7 @@ class _Application:
         code = self._file(name)
         for method in code.methods if code else ():
             assert code is not None
-            run = Run(method, code.pool, self._classes.__contains__, self._call, self.work)
+            run = MethodRun(method, code.pool, self._classes.__contains__, self._call, self.work)
             try:
                 events = run.run()
             except (NotFollowed, AttributeError, *DAMAGE):
@@ -229,7 +229,7 @@ class _Application:
 
     def _call(
         self,
-        run: Run,
+        run: MethodRun,
         ref: MemberRef,
         is_static: bool,
         arguments: tuple[Value, ...],

@@ -16,7 +16,7 @@ from attrs import field, frozen
 
 from upgrade.application.api_diff import full_text, java_name
 from upgrade.application.archive import ApplicationClass
-from upgrade.application.class_file import ABSTRACT, INTERFACE, ClassFile, Kind, Reference
+from upgrade.application.class_file import ABSTRACT, INTERFACE, ClassFile, Reference, ReferenceKind
 from upgrade.application.code import Code
 from upgrade.application.linkage import Find, Referrer
 
@@ -270,7 +270,7 @@ def decisive_references(
 
 
 def _facts(reference: Reference) -> Iterator[CodeFact]:
-    if reference.kind is Kind.LAMBDA:
+    if reference.kind is ReferenceKind.LAMBDA:
         if reference.owner in _TYPES:
             yield _TYPES[reference.owner]
         return
@@ -281,7 +281,7 @@ def _facts(reference: Reference) -> Iterator[CodeFact]:
 
 
 def _text(reference: Reference) -> str:
-    if reference.kind is Kind.LAMBDA:
+    if reference.kind is ReferenceKind.LAMBDA:
         return f"implements {java_name(reference.owner)}"
     return f"refers to {full_text(reference.owner, reference.name, reference.descriptor)}"
 

@@ -20,12 +20,12 @@ from upgrade.application.value_flow import (
     Into,
     Invoke,
     Load,
+    MethodRun,
     OfFramework,
     Passed,
     Put,
     Result,
     ResultOf,
-    Run,
     Used,
     Value,
     const,
@@ -118,7 +118,7 @@ _NEVER_CHANGE: Final = re.compile(
 _EXCEPTION: Final = re.compile(r".*(Exception|Error)")
 
 
-def known_call(run: Run, ref: MemberRef, is_static: bool, arguments: tuple[Value, ...], at: int) -> Value:
+def known_call(run: MethodRun, ref: MemberRef, is_static: bool, arguments: tuple[Value, ...], at: int) -> Value:
     """Tell what a call does by ``run.events``, and return its result."""
     text = f"{ref.owner}#{ref.name}"
     receiver, others = (NULL, arguments) if is_static else (arguments[0], arguments[1:])
@@ -159,7 +159,7 @@ def _put_value(ref: MemberRef, others: tuple[Value, ...]) -> Value:
     return LOST if ref.name.startswith(("compute", "merge")) or len(others) > 2 else others[1]
 
 
-def _pair(run: Run, ref: MemberRef, arguments: tuple[Value, ...], at: int) -> Value:
+def _pair(run: MethodRun, ref: MemberRef, arguments: tuple[Value, ...], at: int) -> Value:
     if ref.name == "<init>":
         receiver, key, value, *_ = arguments
         run.events.append(Put(receiver, key, value, at))
@@ -170,14 +170,14 @@ def _pair(run: Run, ref: MemberRef, arguments: tuple[Value, ...], at: int) -> Va
     return pair
 
 
-def _map(run: Run, arguments: tuple[Value, ...], at: int) -> Value:
+def _map(run: MethodRun, arguments: tuple[Value, ...], at: int) -> Value:
     made = run.made("map", at)
     for key, value in zip(arguments[::2], arguments[1::2], strict=True):
         run.events.append(Put(made, key, value, at))
     return made
 
 
-def _load(run: Run, receiver: Value, others: tuple[Value, ...], at: int, *, is_static: bool) -> Value:
+def _load(run: MethodRun, receiver: Value, others: tuple[Value, ...], at: int, *, is_static: bool) -> Value:
     loaded = run.made("java/util/Properties", at) if is_static else receiver
     source = others[0] if others else NULL
     if len(others) > 1:  # PropertiesLoaderUtils#fillProperties
@@ -186,7 +186,7 @@ def _load(run: Run, receiver: Value, others: tuple[Value, ...], at: int, *, is_s
     return loaded
 
 
-def _collected(run: Run, ref: MemberRef, receiver: Value, others: tuple[Value, ...], at: int) -> Value:
+def _collected(run: MethodRun, ref: MemberRef, receiver: Value, others: tuple[Value, ...], at: int) -> Value:
     """Return what a collection gives on; a lambda gets what the collection has, and its result is part of it."""
     if ref.owner.startswith("kotlin/jvm/internal/Intrinsics"):
         return LOST
@@ -212,7 +212,7 @@ def _collected(run: Run, ref: MemberRef, receiver: Value, others: tuple[Value, .
     return result
 
 
-def _link(run: Run, function: Function, given: tuple[Value, ...], at: int) -> None:
+def _link(run: MethodRun, function: Function, given: tuple[Value, ...], at: int) -> None:
     """Tell that a lambda gets what it has captured, and what a collection has."""
     free = len(signature(function.ref.descriptor).parameters) + 1 - len(function.captured)
     content = run.derived(
@@ -221,7 +221,7 @@ def _link(run: Run, function: Function, given: tuple[Value, ...], at: int) -> No
     run.events.append(Invoke(function.ref, (*function.captured, *(content for _ in range(max(0, free)))), at))
 
 
-def _foreign(run: Run, ref: MemberRef, receiver: Value, others: tuple[Value, ...], at: int) -> Value:
+def _foreign(run: MethodRun, ref: MemberRef, receiver: Value, others: tuple[Value, ...], at: int) -> Value:
     text = f"{ref.owner}#{ref.name}"
     is_changed = _NEVER_CHANGE.fullmatch(ref.owner) is None
     is_read = (_READS.fullmatch(ref.name) is not None and ref.name != "<init>") or _EXCEPTION.fullmatch(ref.owner)

@@ -26,8 +26,8 @@ from upgrade.application.class_file import (
     STATIC,
     THROWS,
     ClassFile,
-    Kind,
     Reference,
+    ReferenceKind,
 )
 from upgrade.application.code import JAVA, Code, KafkaClass, MemberId, classes_of_any_release, is_public
 from upgrade.application.libraries import Library
@@ -289,7 +289,7 @@ def _reference_problems(class_file: ClassFile, classes: _Classes, old: _Classes)
                 yield from _inherited_problems(class_file, reference, classes, old)
         elif not kafka_class.flags & PUBLIC and _package(class_file.name) != _package(kafka_class.name):
             yield Problem(owner, "", "", "IllegalAccessError", "the class is not public")
-        elif reference.kind is Kind.INSTANCE and kafka_class.flags & (ABSTRACT | INTERFACE):
+        elif reference.kind is ReferenceKind.INSTANCE and kafka_class.flags & (ABSTRACT | INTERFACE):
             not_made.add(owner)
             yield Problem(owner, "", "", "InstantiationError", "the class is abstract")
         elif reference.name:
@@ -318,16 +318,18 @@ def _member_problems(class_file: ClassFile, reference: Reference, classes: _Clas
     def problem(error: str, reason: str) -> Problem:
         return Problem(owner, name, descriptor, error, reason)
 
-    if reference.kind is Kind.LAMBDA:
+    if reference.kind is ReferenceKind.LAMBDA:
         others = _without_code(classes, reference.owner, [reference.owner]).keys() - {(name, descriptor)}
         if not is_interface or not resolved.owner or others:
             yield problem("AbstractMethodError", "the interface of the lambda has another method to implement")
-    elif reference.kind is not Kind.FIELD and is_interface != (reference.kind is Kind.INTERFACE_METHOD):
+    elif reference.kind is not ReferenceKind.FIELD and is_interface != (
+        reference.kind is ReferenceKind.INTERFACE_METHOD
+    ):
         became = "an interface" if is_interface else "a class"
         yield problem("IncompatibleClassChangeError", f"its class became {became}")
     elif not resolved.owner:
         if resolved.is_complete:
-            error = "NoSuchFieldError" if reference.kind is Kind.FIELD else "NoSuchMethodError"
+            error = "NoSuchFieldError" if reference.kind is ReferenceKind.FIELD else "NoSuchMethodError"
             yield problem(error, "there is no such member")
     elif reference.is_static is not None and reference.is_static != bool(resolved.flags & STATIC):
         became = "static" if resolved.flags & STATIC else "not static any more"

@@ -7,7 +7,7 @@ from typing import Final
 
 from upgrade.application._stored import ROCKSDB_CODE, stored_configuration
 from upgrade.application.api_diff import resolve_member
-from upgrade.application.class_file import Kind, Reference
+from upgrade.application.class_file import Reference, ReferenceKind
 from upgrade.application.code import Code, classes_at
 from upgrade.application.dependencies import needed_by
 from upgrade.releases import RELEASES, Release
@@ -62,7 +62,7 @@ def lacks(code: Code, reference: Reference) -> bool:
         return False
     if owner not in code:
         return True
-    if not reference.name or reference.kind is Kind.LAMBDA:
+    if not reference.name or reference.kind is ReferenceKind.LAMBDA:
         return False
     resolved = resolve_member(code, owner, member)
     return not resolved.owner and resolved.is_complete

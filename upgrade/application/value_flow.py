@@ -278,7 +278,7 @@ class NotFollowed(UpgradeError):
     """A method that cannot be followed."""
 
 
-class Budget:
+class WorkLimit:
     """How much work is left."""
 
     def __init__(self, left: int) -> None:
@@ -426,11 +426,11 @@ def _join(one: State, other: State) -> State:
     return State(stack, slots)
 
 
-Call = Callable[["Run", MemberRef, "bool", tuple[Value, ...], int], Value]
+Call = Callable[["MethodRun", MemberRef, "bool", tuple[Value, ...], int], Value]
 """Tells what a call does, and returns its result: the run, the method, whether it is static, arguments and place."""
 
 
-class Run:
+class MethodRun:
     """An abstract run of one method.
 
     Args:
@@ -442,10 +442,10 @@ class Run:
     """
 
     def __init__(
-        self, method: Method, pool: ConstantPool, is_own: Callable[[str], bool], call: Call, work: Budget
+        self, method: Method, pool: ConstantPool, is_own: Callable[[str], bool], call: Call, work: WorkLimit
     ) -> None:
         self.method, self._pool, self.is_own, self._call = method, pool, is_own, call
-        self._work, self._steps = work, Budget(MAX_STEPS)
+        self._work, self._steps = work, WorkLimit(MAX_STEPS)
         self.ref = method.ref
         self.events: list[Event] = []
         self.exits = set[int]()

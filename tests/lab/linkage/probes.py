@@ -10,7 +10,7 @@ from typing import Final
 from attrs import frozen
 
 from tests.upgrade.application.class_bytes import GETFIELD, GETSTATIC, INVOKEINTERFACE, NEW, ClassBytes
-from upgrade.application.class_file import FINAL, INTERFACE, PUBLIC, STATIC, ClassFile, Kind, Reference
+from upgrade.application.class_file import FINAL, INTERFACE, PUBLIC, STATIC, ClassFile, Reference, ReferenceKind
 from upgrade.application.code import Code
 
 _TYPES: Final = re.compile(r"\[*(?:L[^;]+;|[BCDFIJSZ])")
@@ -74,13 +74,13 @@ def _code(written: ClassBytes, reference: Reference) -> bytes:
     end = bytes([_RETURN])
     owner, name, descriptor = reference.owner, reference.name, reference.descriptor
     if not name:
-        opcode = NEW if reference.kind is Kind.INSTANCE else _LDC_W
+        opcode = NEW if reference.kind is ReferenceKind.INSTANCE else _LDC_W
         return bytes([opcode]) + pack(">H", written.type(owner)) + bytes([_POP]) + end
-    if reference.kind is Kind.FIELD:
+    if reference.kind is ReferenceKind.FIELD:
         receiver, opcode = (b"", GETSTATIC) if reference.is_static else (bytes([_ACONST_NULL]), GETFIELD)
         member = pack(">H", written.member(owner, name, descriptor, _FIELD_TAG))
         return receiver + bytes([opcode]) + member + _dropped(descriptor[0]) + end
-    tag = _INTERFACE_TAG if reference.kind is Kind.INTERFACE_METHOD else _METHOD_TAG
+    tag = _INTERFACE_TAG if reference.kind is ReferenceKind.INTERFACE_METHOD else _METHOD_TAG
     index = written.member(owner, name, descriptor, tag)
     if reference.is_static or name == _CONSTRUCTOR:  # a handle is resolved alike, and nothing is called
         handle = written.constant(
@@ -88,7 +88,7 @@ def _code(written: ClassBytes, reference: Reference) -> bytes:
         )
         return bytes([_LDC_W]) + pack(">H", handle) + bytes([_POP]) + end
     zeros = bytes([_ACONST_NULL]) + _zeros(descriptor)
-    if reference.kind is Kind.INTERFACE_METHOD:
+    if reference.kind is ReferenceKind.INTERFACE_METHOD:
         size = 1 + sum(2 if each in {"J", "D"} else 1 for each in _TYPES.findall(descriptor[1 : descriptor.index(")")]))
         call = bytes([INVOKEINTERFACE]) + pack(">HBB", index, size, 0)
     else:

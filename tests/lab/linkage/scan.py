@@ -14,7 +14,7 @@ from tests.lab.integration.kafka_jars import cache_folder, class_path, java, jvm
 from tests.lab.linkage.probes import Probe, probes_of
 from tests.lab.releases.artifacts import Artifact, copy_artifacts
 from upgrade.application.archive import Archives
-from upgrade.application.class_file import THROWS, Kind, Reference
+from upgrade.application.class_file import THROWS, Reference, ReferenceKind
 from upgrade.application.code import Code, classes_of_any_release, code_of
 from upgrade.application.linkage import LinkageReport, check_references
 from upgrade.releases import RELEASES
@@ -167,11 +167,11 @@ class Scanned:
             lines += (f"load {each.file.name}", f"throws {each.file.name}")
             references = [reference for reference in each.file.references if self._is_judged(reference)]
             for reference in references:
-                if reference.kind is Kind.LAMBDA:
+                if reference.kind is ReferenceKind.LAMBDA:
                     line = f"lambda {reference.owner} {reference.name} {reference.descriptor}"
                     self._lambdas[line] = reference
                     lines.append(line)
-            plain = [reference for reference in references if reference.kind is not Kind.LAMBDA]
+            plain = [reference for reference in references if reference.kind is not ReferenceKind.LAMBDA]
             for probe in probes_of(each.file, plain, number, self._code):
                 target = folder / f"{probe.name}.class"
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -207,7 +207,7 @@ class Scanned:
             seen[each.file.name] |= set(self._loaded(answer, each.file.name, reported))
             seen[each.file.name] |= set(self._thrown(answers.get(f"throws {each.file.name}", "")))
             for reference in each.file.references:
-                if reference.kind is Kind.LAMBDA and self._is_judged(reference):
+                if reference.kind is ReferenceKind.LAMBDA and self._is_judged(reference):
                     asked += 1
                     found = answers.get(
                         f"lambda {reference.owner} {reference.name} {reference.descriptor}", "!no answer"

@@ -13,8 +13,8 @@ from upgrade.application.class_file import (
     PUBLIC,
     ClassMember,
     InvalidClass,
-    Kind,
     Reference,
+    ReferenceKind,
     read_class,
     read_header,
 )
@@ -52,12 +52,12 @@ def test_it_finds_what_instructions_refer_to():
 
     assert {"close", "x", "y", "of", "run", "N"} == found.keys()
     kinds = {name: (each.kind, each.is_static) for name, each in found.items()}
-    assert (Kind.METHOD, False) == kinds["close"]
-    assert (Kind.FIELD, False) == kinds["x"]
-    assert (Kind.FIELD, True) == kinds["y"]
-    assert (Kind.METHOD, True) == kinds["of"]
-    assert (Kind.INTERFACE_METHOD, False) == kinds["run"]
-    assert (Kind.INSTANCE, None) == kinds["N"]
+    assert (ReferenceKind.METHOD, False) == kinds["close"]
+    assert (ReferenceKind.FIELD, False) == kinds["x"]
+    assert (ReferenceKind.FIELD, True) == kinds["y"]
+    assert (ReferenceKind.METHOD, True) == kinds["of"]
+    assert (ReferenceKind.INTERFACE_METHOD, False) == kinds["run"]
+    assert (ReferenceKind.INSTANCE, None) == kinds["N"]
 
 
 def test_supertypes_and_caught_exceptions_are_references():
@@ -82,7 +82,7 @@ def test_of_an_array_its_elements_are_the_class():
 
 def test_a_lambda_refers_to_the_method_of_its_interface():
     written = ClassBytes("A").lambda_of("F", "apply", "(Ljava/lang/Object;)V").lambda_of("S", "make", "()V", "Concat")
-    found = {each for each in references(written) if each.kind is Kind.LAMBDA}
+    found = {each for each in references(written) if each.kind is ReferenceKind.LAMBDA}
 
     assert {("F", "apply", "(Ljava/lang/Object;)V")} == {(each.owner, each.name, each.descriptor) for each in found}
 
@@ -111,14 +111,14 @@ def test_it_passes_over_every_kind_of_instruction(before):
     written = ClassBytes("A")
     code = before + b"\xbb" + pack(">H", written.type("N"))
 
-    assert {Reference("N", kind=Kind.INSTANCE)} == references(written.method(code=code))
+    assert {Reference("N", kind=ReferenceKind.INSTANCE)} == references(written.method(code=code))
 
 
 def test_a_long_takes_two_places_in_the_pool():
     written = ClassBytes("A")
     written.constant(5, bytes(8), places=2)
 
-    assert {Reference("N", kind=Kind.INSTANCE)} == references(written.makes("N"))
+    assert {Reference("N", kind=ReferenceKind.INSTANCE)} == references(written.makes("N"))
 
 
 def test_what_is_no_class_file_is_refused():
@@ -187,7 +187,7 @@ def test_a_call_behind_the_block_that_catches_is_a_reference():
     used = b"\xbb" + pack(">H", written.type("N"))
     written.method(code=b"\x00" * 3 + used, caught=["java/lang/NoClassDefFoundError"])
 
-    assert Reference("N", kind=Kind.INSTANCE) in references(written)
+    assert Reference("N", kind=ReferenceKind.INSTANCE) in references(written)
 
 
 def test_the_header_has_the_supertypes_and_the_classes_that_are_named():

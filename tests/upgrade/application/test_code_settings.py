@@ -11,7 +11,7 @@ from upgrade.application import code_settings
 from upgrade.application.bytecode import Method
 from upgrade.application.class_file import read_header
 from upgrade.application.code_settings import settings_in_code
-from upgrade.application.value_flow import LOST, Budget, Const, NotFollowed, Run, joined
+from upgrade.application.value_flow import LOST, Const, MethodRun, NotFollowed, WorkLimit, joined
 from upgrade.hazards import UNKNOWN_VALUE, CodeSettings
 
 FOLDER = Path(__file__).parent / "in_code"
@@ -296,7 +296,7 @@ def method(code, *, descriptor="()V", handlers=()):
 
 
 def run(code, **options):
-    return Run(method(code, **options), None, lambda _: False, None, Budget(1_000)).run()
+    return MethodRun(method(code, **options), None, lambda _: False, None, WorkLimit(1_000)).run()
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def run(code, **options):
 )
 def test_a_method_that_cannot_be_followed_is_refused(code):
     with pytest.raises(NotFollowed):
-        Run(method(code), None, lambda _: False, None, Budget(3)).run()
+        MethodRun(method(code), None, lambda _: False, None, WorkLimit(3)).run()
 
 
 def test_long_jumps_and_wide_variables_are_followed():
