@@ -183,7 +183,7 @@ class AnySize:
         return Situation(views, held, unseen.subscriptions & ~held)
 
     def post(self, shared: Shared, actor: int, situation: Situation) -> Iterator[ActionEffect[Shared]]:
-        """Yield the effects of all actions of an actor and the leader; ``_FoundViolation`` if a property is."""
+        """Yield the effects of all actions of an actor and the leader; ``_FoundViolation``: a property is violated."""
         for number, other in ((actor, shared.leader), (shared.leader, actor)):
             for step in self._steps[situation.views, number]:
                 yield from self._effects(shared, step, other, situation, leader_acts=other == actor)
