@@ -131,9 +131,12 @@ class _Application:
         self._classes = classes
         self._files: dict[str, CodeFile | None] = {}
         self._subtypes: defaultdict[str, list[str]] = defaultdict(list)
+        self._methods: dict[MemberRef, Method] = {}
+        self._above: dict[str, list[str]] = {}
+        self._reached_by: dict[MemberRef, list[MemberRef]] = {}
         self._facts: list[tuple[Event, _Place]] = []
         self._returned: defaultdict[MemberRef, list[Value]] = defaultdict(list)
-        self._calls: defaultdict[tuple[str, str], list[_Frame]] = defaultdict(list)
+        self._calls: defaultdict[MemberRef, list[_Frame]] = defaultdict(list)
         self._static: defaultdict[tuple[str, str], list[Value]] = defaultdict(list)
         self._stores: defaultdict[tuple[str, str], list[Value]] = defaultdict(list)
         self._stores_in: defaultdict[MemberRef, list[Store]] = defaultdict(list)
@@ -147,22 +150,27 @@ class _Application:
 
     def settings(self) -> CodeSettings:
         """Look at all classes."""
-        size = 0
         for name in self._classes:
             if code := self._file(name):
+                self._methods.update((method.ref, method) for method in code.methods if method.owner == name)
                 for supertype in (code.superclass, *code.interfaces):
                     self._subtypes[supertype].append(name)
+        try:
+            self._run_classes()
+            self._apply_functions()
+            return _Judge(self).settings()
+        except NotFollowed:
+            return CodeSettings(not_followed=("your classes need too much work to be followed",))
+
+    def _run_classes(self) -> None:
+        """Note what the methods do, those of the classes about settings first."""
+        size = 0
         for name in sorted(self._classes, key=lambda name: not _is_about_settings(self._classes[name])):
             size += len(self._classes[name])
             if size > MAX_BYTES:
                 self._not_followed["your classes are too many to look at all of them"] = None
                 break
             self._run_methods(name)
-        try:
-            self._apply_functions()
-            return _Judge(self).settings()
-        except NotFollowed:
-            return CodeSettings(not_followed=("your classes need too much work to be followed",))
 
     def _apply_functions(self) -> None:
         """Note the calls of lambdas by what they are passed to."""
@@ -176,7 +184,7 @@ class _Application:
                 else:
                     continue
                 call = _Frame(ref, (*captured, *event.arguments), None, place)
-                self._calls[ref.name, ref.descriptor].append(call)
+                self._calls[ref].append(call)
         self._known.clear()
 
     def _file(self, name: str) -> CodeFile | None:
@@ -218,7 +226,7 @@ class _Application:
             ref = event.ref
             if event.arguments and not self._implementations(ref):
                 self._applied.append((Applied(ref, event.arguments[0], event.arguments[1:], event.at), place))
-            self._calls[ref.name, ref.descriptor].append(_Frame(ref, event.arguments, None, place))
+            self._calls[ref].append(_Frame(ref, event.arguments, None, place))
             if ref.name == "<init>":
                 self._constructed_in[method].append(event)
                 self._constructor.update((atom, event) for atom in event.arguments[0] if isinstance(atom, Made))
@@ -261,33 +269,32 @@ class _Application:
             code = self._file(name) if name in self._classes else None
             return filter(None, (code.superclass, *code.interfaces)) if code else ()
 
-        return list(_closure([name], above))
+        if name not in self._above:
+            self._above[name] = list(_closure([name], above))
+            self.work.spend(len(self._above[name]))
+        return self._above[name]
 
     def _implementations(self, ref: MemberRef) -> list[MemberRef]:
         """Return the methods of own classes that a call may reach."""
-        types = _closure([ref.owner], self._subtypes.__getitem__)
-        refs = [MemberRef(name, ref.name, ref.descriptor) for name in types]
-        return [each for each in refs if self._method(each)]
-
-    def _method(self, ref: MemberRef) -> Method | None:
-        code = self._file(ref.owner) if ref.owner in self._classes else None
-        return next((method for method in code.methods if method.ref == ref), None) if code else None
+        if ref not in self._reached_by:
+            types = _closure([ref.owner], lambda name: self._subtypes.get(name, ()))
+            self.work.spend(len(types))
+            refs = [MemberRef(name, ref.name, ref.descriptor) for name in types]
+            self._reached_by[ref] = [each for each in refs if each in self._methods]
+        return self._reached_by[ref]
 
     def _returns_itself(self, ref: MemberRef) -> bool:
         """Whether a method is one of a builder: all that it returns is its own object."""
-        method = self._method(ref)
+        method = self._methods.get(ref)
         returned = re.findall(b"(?s).\xb0", method.code) if method and ref.descriptor.endswith(";") else []
         return bool(returned) and all(each == b"\x2a\xb0" for each in returned)
 
     def callers(self, method: MemberRef) -> list[_Frame]:
         """Return the calls that may reach a method."""
-        types, calls = {*self._types_above(method.owner)}, self._calls[method.name, method.descriptor]
+        refs = [MemberRef(owner, method.name, method.descriptor) for owner in self._types_above(method.owner)]
+        calls = [call for ref in refs for call in self._calls.get(ref, ()) if not _is_forwarder(call.at)]
         self.work.spend(len(calls))
-        return [
-            _Frame(method, call.arguments, None, call.at)
-            for call in calls
-            if call.method.owner in types and not _is_forwarder(call.at)
-        ]
+        return [_Frame(method, call.arguments, None, call.at) for call in calls]
 
     def leaves(self, value: Value, frame: _Frame | None = None, depth: int = 0) -> frozenset[Atom]:
         """Return what a value may be: constants, objects, and what comes from others."""
@@ -338,7 +345,7 @@ class _Application:
             arguments = (*function.captured, *atom.arguments)
             if function.ref.name == "<init>":
                 found.append(self.leaves(arguments[0], frame, depth))
-            elif not self._method(function.ref):
+            elif function.ref not in self._methods:
                 return LOST
             target = _Frame(function.ref, arguments, frame, None)
             found += [self.leaves(value, target, depth) for value in self._returned[function.ref]]

@@ -24,7 +24,7 @@ MAX_DEPTH: Final = 4
 """Of names inside names: the field of the result of a method of a parameter ..."""
 MAX_STEPS: Final = 200_000
 """Instructions of one method that are looked at, with repetitions."""
-MAX_WORK: Final = 2_000_000
+MAX_WORK: Final = 1_000_000
 """Instructions and names of one application that are looked at, with repetitions."""
 _MAX_PARTS: Final = 8
 

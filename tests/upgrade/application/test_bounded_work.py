@@ -4,12 +4,14 @@ from struct import pack
 
 import pytest
 
-from tests.upgrade.application.class_bytes import ClassBytes
+from tests.upgrade.application.class_bytes import INVOKESTATIC, ClassBytes
 from tests.upgrade.application.test_containers import docker, tarred, zipped
 from tests.work import growth
-from upgrade.application import class_file
+from upgrade.application import class_file, code_settings
 from upgrade.application.archive import Archives
-from upgrade.application.class_file import InvalidClass, read_class, read_header
+from upgrade.application.class_file import STATIC, InvalidClass, read_class, read_header
+from upgrade.application.code_settings import settings_in_code
+from upgrade.application.value_flow import WorkLimit
 
 CLASS = ClassBytes("A").bytes()
 LINEAR = 2.2
@@ -163,3 +165,55 @@ def test_the_work_for_an_archive_grows_with_its_bytes(make, size, tmp_path):
             pass
 
     assert growth(read, make, size) < LINEAR
+
+
+OBJECT = "(Ljava/lang/Object;)V"
+ONE, FIRST = b"\x04", b"\x2a"
+"""Instructions that give the number 1, and the first parameter."""
+
+
+def call(written, argument, owner, name):
+    """Return the instructions that call a static method."""
+    return argument + bytes([INVOKESTATIC]) + u2(written.member(owner, name, OBJECT))
+
+
+def calls_in_one_class(count):
+    written = ClassBytes("A")
+    for number in range(count):
+        written.method(f"m{number}", OBJECT, call(written, ONE, "A", f"m{number}"), flags=STATIC)
+    return {"A": written.bytes()}
+
+
+def calls_of_one_name(count):
+    """Methods with one name, each with its call; foreign code gets what they are given."""
+    classes = {}
+    for number in range(count):
+        written = ClassBytes(f"A{number}")
+        written.method("run", OBJECT, call(written, FIRST, "other/Library", "change"), flags=STATIC)
+        classes[f"A{number}"] = written.method("main", code=call(written, ONE, f"A{number}", "run")).bytes()
+    return classes
+
+
+@pytest.mark.parametrize(("make", "size"), [(calls_in_one_class, 100), (calls_of_one_name, 200)])
+def test_the_work_for_settings_in_code_grows_with_its_calls(make, size, monkeypatch):
+    def spend(_, steps=1):
+        for _ in range(steps):
+            len("")
+
+    monkeypatch.setattr(WorkLimit, "spend", spend)
+    assert growth(settings_in_code, make, size) < LINEAR
+
+
+def chain(count):
+    """Each class extends the one before it, and calls a method that none of them has."""
+    return {
+        f"A{number}": ClassBytes(f"A{number}", f"A{number - 1}").calls(f"A{number}", "x", opcode=INVOKESTATIC).bytes()
+        for number in range(count)
+    }
+
+
+def test_supertypes_of_supertypes_are_work(monkeypatch):
+    assert not settings_in_code(chain(40)).not_followed
+    monkeypatch.setattr(code_settings, "MAX_WORK", 400)
+
+    assert settings_in_code(chain(40)).not_followed
