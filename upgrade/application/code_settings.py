@@ -144,6 +144,9 @@ class _Application:
         self._constructor: dict[Atom, Invoke] = {}
         self._applied: list[tuple[Applied, _Place]] = []
         self._known: dict[Atom, frozenset[Atom]] = {}
+        self._circles: dict[Atom, int] = {}
+        """Names that are not known yet: where the circle begins that they are in."""
+        self._first = 0
         self._not_followed: dict[str, None] = {}
         self._unsure: set[_Place] = set()
         self.work = WorkLimit(MAX_WORK)
@@ -310,9 +313,22 @@ class _Application:
         if frame is not None:
             return self._resolve(atom, frame, depth + 1)
         if atom not in self._known:
-            self._known[atom] = _NO_LEAVES  # a circle adds nothing
-            self._known[atom] = self._resolve(atom, None, depth + 1)
+            self._known[atom] = self._circle(atom, depth)
+        else:
+            self._first = min(self._first, self._circles.get(atom, self._first))
         return self._known[atom]
+
+    def _circle(self, atom: Atom, depth: int) -> frozenset[Atom]:
+        """Resolve a name; of names in a circle, only the first one is known then: the others lack what it has."""
+        order, before = len(self._circles), self._first
+        self._circles[atom] = self._first = order
+        self._known[atom] = _NO_LEAVES
+        found = self._resolve(atom, None, depth + 1)
+        self._circles[atom] = self._first
+        while self._first == order < len(self._circles):
+            del self._known[self._circles.popitem()[0]]
+        self._first = min(before, self._first)
+        return found
 
     def _resolve(self, atom: Atom, frame: _Frame | None, depth: int) -> frozenset[Atom]:
         if isinstance(atom, Param):
@@ -381,11 +397,11 @@ class _Application:
             made = self._constructor.get(base)
             values = list(self._constructed(made, owners, atom.name, None, depth)) if made else []
             if not values:
+                found.clear()
                 break
             found += values
-        else:
-            if found:
-                return _NO_LEAVES.union(*found)
+        if found:
+            return _NO_LEAVES.union(*found)
         stores = [value for owner in owners for value in self._stores[owner, atom.name]]
         if not stores:
             return _foreign(MemberRef(atom.owner, atom.name, ""), f"the field {source_class(atom.owner)}.{atom.name}")

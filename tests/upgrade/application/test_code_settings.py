@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from struct import pack
 from zipfile import ZipFile
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.upgrade.application.class_bytes import ClassBytes
 from upgrade.application import code_settings
 from upgrade.application.bytecode import Method
-from upgrade.application.class_file import read_header
+from upgrade.application.class_file import STATIC, read_header
 from upgrade.application.code_settings import settings_in_code
 from upgrade.application.value_flow import LOST, Const, MethodRun, NotFollowed, WorkLimit, joined
 from upgrade.hazards import UNKNOWN_VALUE, CodeSettings
@@ -339,3 +340,22 @@ def test_what_scala_3_keeps_in_a_lazy_value_is_not_followed():
 
     assert {"processing.guarantee": EXACTLY_ONCE} == values(code)
     assert code.not_followed
+
+
+def test_names_in_a_circle_have_what_all_of_them_have():
+    """``x`` is a key or ``y``, and ``y`` is ``x``: each of them is the key."""
+    written = ClassBytes("A")
+    text, fields = "Ljava/lang/String;", {}
+    for name in ("x", "y"):
+        fields[name] = pack(">H", written.member("A", name, text, tag=9))
+    key = b"\x13" + pack(">H", written.constant(8, pack(">H", written.text("acks"))))
+    get, put = b"\xb2", b"\xb3"
+    stores = key + put + fields["x"] + get + fields["y"] + put + fields["x"] + get + fields["x"] + put + fields["y"]
+    written.method("stores", code=stores, flags=STATIC)
+    properties = "java/util/Properties"
+    setter = pack(">H", written.member(properties, "setProperty", f"({text}{text})V"))
+    new = b"\xbb" + pack(">H", written.type(properties))
+    for name in ("x", "y"):
+        written.method(f"put_{name}", code=new + get + fields[name] + key + b"\xb6" + setter, flags=STATIC)
+
+    assert 2 == len(settings_in_code({"A": written.bytes()}).values["acks"])
