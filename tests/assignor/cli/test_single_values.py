@@ -22,6 +22,7 @@ _SEVERAL = {
     ("plan", "--topology"),
     ("plan", "--library"),
     ("plan", "--own"),
+    ("plan", "--source-root"),
     ("report", "--conf"),
     ("sweep", "--conf"),
 }

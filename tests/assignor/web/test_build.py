@@ -314,4 +314,4 @@ def test_the_archive_alone_is_enough_for_the_calls_of_the_page(tmp_path):
     command = [sys.executable, "-S", "-c", CALLS, str(tmp_path / "code"), str(tmp_path / "a.yaml")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
 
-    assert (["0", "0", "0 0", "safe-if"], "") == (done.stdout.splitlines(), done.stderr)
+    assert (["3", "0", "0 0", "safe-if"], "") == (done.stdout.splitlines(), done.stderr)

@@ -143,7 +143,7 @@ def test_a_broker_without_all_metadata_is_not_asked_for_replicas():
         assert set(described.features) == {1, 2}
 
     with Cluster(voters={1: 6, 2: 6}) as cluster, pytest.raises(Unreachable, match="all committed metadata"):
-        health(cluster, seconds=1)
+        health(cluster, seconds=5)
 
 
 def test_brokers_that_lack_metadata_for_a_moment_are_asked_again():
