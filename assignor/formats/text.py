@@ -14,7 +14,7 @@ _MARKS: Final = re.compile(
     r"[\\`*\[\]<>|]|^[-+](?=\s|$)|^(?:={2,}|-{3,})$|(?<=^\d)[.)](?=\s|$)|(?<![\w/])#|(?<!/)~"
     r"|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)"
 )
-"""What Markdown reads as mark-up."""
+"""The characters that Markdown reads as mark-up."""
 _MAX_MESSAGE_LENGTH: Final = 2_000
 """Characters. A message may repeat user input, and that may be a whole file by mistake."""
 _COMMAND: Final = "streams-assignor "

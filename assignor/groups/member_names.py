@@ -11,7 +11,7 @@ UUID_TEXT: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4
 _KAFKA_UUID: Final = re.compile(r"[\w+/-]{22}", re.ASCII)
 """A UUID in base64, of Kafka or librdkafka: the whole member id in groups of KIP-848 and KIP-1071."""
 _THREAD: Final = re.compile(r"-StreamThread-(?P<number>[0-9]+)(?:-consumer)?$")
-"""What each release from 0.10.0 to 4.4.0 adds to ``client.id`` for the consumer that joins: no other client does."""
+"""Each release from 0.10.0 to 4.4.0 ends the ``client.id`` of the consumer that joins so, and no other client."""
 
 
 def member_name(raw: DescribedGroupMember) -> str:

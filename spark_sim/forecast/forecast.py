@@ -40,7 +40,7 @@ class Possibility:
     task_assignor: str | None = None
     """What our own leaders use; None if the leader is Kafka's."""
     rebalance_protocol: RebalanceProtocol = "cooperative"
-    """That of the leader."""
+    """The protocol of the leader."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""

@@ -51,7 +51,7 @@ class PossibleGroup:
 
     @property
     def rebalance_protocol(self) -> RebalanceProtocol:
-        """That of the leader."""
+        """The protocol of the leader."""
         instance = self.instances[self.leading]
         return instance.release.rebalance_protocol(instance.upgrade_from)
 
@@ -264,7 +264,7 @@ def difference(
 def _names_in_order(observed: ObservedGroup, release: Release) -> Iterator[Mapping[str, str]]:
     """Yield names of member ids, so that threads are in the order in which a leader deals tasks to them.
 
-    That of the ids; up to 2.5 Kafka has that of a Java hash set (``ClientMetadata.consumers``).
+    The order is that of the ids; up to 2.5 Kafka has the ids in a Java hash set (``ClientMetadata.consumers``).
     """
     ids = [[thread.described.member_id for thread in process.threads] for process in observed.processes]
     yield {member_id: member_id for of_process in ids for member_id in of_process}

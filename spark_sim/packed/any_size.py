@@ -41,7 +41,7 @@ _KEPT_FIELDS: Final = PHASE * 3 | ROLLED_BACK
 
 
 class Shared(NamedTuple):
-    """What all processes of a group share."""
+    """The state that all processes of a group share."""
 
     group_fields: int
     subscriptions: int
@@ -51,7 +51,7 @@ class Shared(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What the rules ask of a process that does not act."""
+    """The facts about a process that does not act which the rules read."""
 
     tallies: int
     subscriptions: int
@@ -59,7 +59,7 @@ class Kind(NamedTuple):
 
 
 class Unseen(NamedTuple):
-    """What the rules can tell of processes that are not seen."""
+    """The facts about processes that are not seen which the rules can tell apart."""
 
     tallies: int
     """A number for the tallies of all multisets of them."""
@@ -323,13 +323,13 @@ def _sums(tallies: frozenset[int]) -> frozenset[int]:
 
 @frozen
 class AnySizeResult:
-    """What is known of the groups of a cell, whatever their size and the number of faults."""
+    """The result for all groups of a cell, whatever their size and the number of faults."""
 
     k: int
     views: int = 0
     parts: int = 0
     violation: Violation | None = None
-    """What does not hold in some part of a group; there may be no such group."""
+    """The properties that some part of a group violates; there may be no such group."""
     complete: bool = False
     rebalancing_ends: bool = False
     may_have_second_owner: bool = False

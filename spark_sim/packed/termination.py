@@ -35,7 +35,7 @@ class _Generation(NamedTuple):
 
 
 class _Outcome(NamedTuple):
-    """What follows a generation."""
+    """The outcome of a generation: its answers, and the generations that may follow."""
 
     steps: frozenset[tuple[int, int]]
     """The version of each member before and after its answer."""

@@ -27,13 +27,13 @@ MAX_PARTS: Final = 200_000
 
 
 class ActionEffect(NamedTuple, Generic[H]):
-    """What an action makes of a part of a group."""
+    """The effect of an action on a part of a group."""
 
     shared: H
     others: tuple[int, ...]
-    """What the process that has acted has become, without the leader."""
+    """The process that has acted as it is now, without the leader."""
     image: Mapping[int, int] | Sequence[int] | None
-    """What each process becomes that has not acted; None: all stay as they are."""
+    """Each process that has not acted as it is now; None: all stay as they are."""
 
 
 class ViewModel(Protocol[H]):

@@ -1,4 +1,4 @@
-"""What a file or a folder contains, by its first bytes: a jar, a tar, the image of a container, or files."""
+"""The content of a file or a folder, told by its first bytes: a jar, a tar, the image of a container, or files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Container:
     is_jar: bool = False
     """Whether Java can take it as it is: its classes are those of one library or application."""
     command: str = ""
-    """What an image runs."""
+    """The command that an image runs."""
 
 
 def open_container(file: BinaryIO, name: str, limit: int, stack: ExitStack) -> Container:

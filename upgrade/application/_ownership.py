@@ -41,7 +41,7 @@ class Jar:
 
     @property
     def library(self) -> Library:
-        """What it is called."""
+        """The library with the name of this jar."""
         return evolve(self.origin.library, is_own=self.is_own)
 
 

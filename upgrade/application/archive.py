@@ -129,7 +129,7 @@ class _Place:
 
     entry: ArchiveEntry
     path: str
-    """What to call it."""
+    """Its name in messages."""
     jar: Jar
     in_root: bool = False
     """It is in a folder of classes that only an application has."""
@@ -220,7 +220,7 @@ class Archives:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """What may have further classes and was not read."""
+        """The parts that may have further classes and were not read."""
         return (*self.damaged, *sorted(self.class_path))
 
     def find(self, name: str) -> ClassFile | None:

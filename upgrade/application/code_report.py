@@ -85,7 +85,7 @@ class CodeReport:
     raised: tuple[RaisedLibrary, ...]
     """The libraries whose references the release lacks."""
     refused_by_compilers: tuple[str, ...]
-    """What is known of the errors of a compiler that linkage does not show: there may be more."""
+    """The known errors of a compiler that linkage does not show; there may be more."""
 
     @property
     def blocked(self) -> str:

@@ -468,7 +468,7 @@ def _closure(start: Iterable[_T], following: Callable[[_T], Iterable[_T]]) -> di
 
 
 class _Judge:
-    """What the facts of an application come to."""
+    """Turns the facts of an application into its settings."""
 
     def __init__(self, application: _Application) -> None:
         self._application = application

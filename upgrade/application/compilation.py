@@ -1,4 +1,4 @@
-"""What a compiler refuses and linkage does not show, as far as class files tell.
+"""The errors of a compiler that linkage does not show, as far as class files tell.
 
 A class file has no ``@Override``, no names of constants that a compiler has copied, and no scopes of libraries.
 """

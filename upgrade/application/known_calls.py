@@ -1,4 +1,4 @@
-"""What calls of Java's, Kotlin's, Scala's and Kafka's methods do with keys and values of settings.
+"""The effects of methods of Java, Kotlin, Scala and Kafka on keys and values of settings.
 
 The first rule that fits counts: settings are passed to Kafka, a framework gives its own, a pair or a map is made, a
 file is loaded, and whatever else collections do gives on what they have. All other code is foreign.
@@ -102,7 +102,7 @@ _COLLECTIONS: Final = re.compile(
     r"java/(io|nio)/.*|org/apache/kafka/common/utils/Utils#(mk(Map|Properties|ObjectProperties)|propsToMap|castToStringObjectMap)|"
     r"org/springframework/core/io/(ClassPathResource|FileSystemResource|DefaultResourceLoader)#.*"
 )
-"""What they return has what they were given: collections, streams, and files by their names."""
+"""Their results hold their arguments: collections, streams, and files by their names."""
 _FUNCTION: Final = re.compile(r"java/util/function/|kotlin/jvm/functions/|scala/(runtime/java8/J)?(Partial)?Function")
 """Interfaces of lambdas."""
 _READS: Final = re.compile(

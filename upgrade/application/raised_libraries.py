@@ -22,13 +22,13 @@ class RaisedLibrary:
     target: str
     """The release that the application takes."""
     lacks: tuple[str, ...]
-    """What it refers to and the release does not have, as in Java's documentation."""
+    """The classes and members that it refers to and the release does not have, as in Java's documentation."""
     known: WrapperLine | None = field(default=None)
     """The newest line of it that was made for the release or one before it; None if no table has the library."""
 
     @property
     def text(self) -> str:
-        """What to do."""
+        """The remedy."""
         if self.known:
             return f"raise {self.library} to {self.known.release} or newer, which is made for Kafka {self.known.kafka}"
         return f"use another version of {self.library}, one that is made for Kafka {self.target}"

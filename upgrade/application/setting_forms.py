@@ -263,7 +263,7 @@ class Form:
 
     words: str
     pattern: str
-    """What the name of the file, in lower case, or its suffix matches."""
+    """The pattern of its name in lower case, or of its suffix."""
     parse: Callable[[str], Iterator[Entry]]
     is_utf_8: bool = True
 

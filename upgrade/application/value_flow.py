@@ -1,4 +1,4 @@
-"""What the values in a method may be, and what it does with them: an abstract run of its instructions.
+"""An abstract run of the instructions of a method: the values that it may have, and the events that concern settings.
 
 A value is a set of ``Atom``: constants, objects by the place that makes them, and names that ``code_settings`` resolves
 over all methods (parameters, fields, results of own methods). Both branches of a condition count. Where nothing is
@@ -94,7 +94,7 @@ class FieldOf(Atom):
 
 @frozen(cache_hash=True)
 class Result(Atom):
-    """What a method of an own class returns."""
+    """The result of a method of an own class."""
 
     ref: MemberRef
     arguments: tuple[Value, ...]
@@ -106,7 +106,7 @@ class Result(Atom):
 
 @frozen(cache_hash=True)
 class ResultOf(Atom):
-    """What a function returns that is a value."""
+    """The result of a function that is a value."""
 
     function: Value
     arguments: tuple[Value, ...]
@@ -146,7 +146,7 @@ class Function(Atom):
 
     ref: MemberRef
     captured: tuple[Value, ...]
-    """What it has of the method that makes it, the object itself first."""
+    """The values that it captures from the method that makes it, the object itself first."""
 
     @property
     def parts_of_names(self) -> tuple[Value, ...]:
@@ -155,7 +155,7 @@ class Function(Atom):
 
 @frozen(cache_hash=True)
 class Foreign(Atom):
-    """What code of others returns."""
+    """A result of code of others."""
 
     method: MemberRef
     at: int
@@ -199,7 +199,7 @@ class Put:
 
 @frozen
 class Into:
-    """What a value has becomes part of another one."""
+    """The content of a value becomes part of another one."""
 
     container: Value
     content: Value

@@ -64,9 +64,9 @@ class Concern:
     decided_by: tuple[str, ...] = ()
     """For an unknown answer: what would decide it."""
     read: tuple[str, ...] = ()
-    """What was read for it, and as which form."""
+    """The inputs that were read for it, with their forms."""
     contradicted_by: tuple[str, ...] = ()
-    """What could still be otherwise than the evidence shows; of a "no" there is nothing."""
+    """The inputs that could still contradict the evidence; a "no" has none."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""

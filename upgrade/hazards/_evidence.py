@@ -23,12 +23,12 @@ _FRAMEWORKS: Final = frozenset({"spring-boot", "quarkus-core", "micronaut-core"}
 
 
 class Subject(enum.Enum):
-    """What an answer is about."""
+    """The subject of an answer."""
 
     SETTINGS = "settings"
     """The value of a key, or whether it is set."""
     CODE = "code"
-    """What class files refer to."""
+    """The references of class files."""
 
 
 @frozen

@@ -46,7 +46,7 @@ NO_FORECAST = Expectation()
 
 @frozen(kw_only=True)
 class CountedRebalances:
-    """What looks have shown of the rebalances of a step; a broker shows the last generation only."""
+    """The rebalances of a step that looks have shown; a broker shows the last generation only."""
 
     rebalances: int
     moves: int

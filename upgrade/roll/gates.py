@@ -84,9 +84,9 @@ class RollWatch:
     """What is waited for; when it changes, the time begins anew."""
     began: float = 0.0
     memory: Any = field(default=None, hash=False)
-    """What the rules remember of the phase."""
+    """The memory of the rules for the phase."""
     lasting: Any = field(default=None, hash=False)
-    """What they remember of the whole roll."""
+    """The memory of the rules for the whole roll."""
 
     def waited(self, seen: RollObservation) -> float:
         """Return the seconds since the present phase began."""

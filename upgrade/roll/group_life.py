@@ -36,7 +36,7 @@ class MemberLife:
 
 @frozen(kw_only=True)
 class GroupLife:
-    """What is remembered of members over steps, until an operator has answered."""
+    """The memory of members over steps, until an operator has answered."""
 
     answers: int
     """How many answers there were."""

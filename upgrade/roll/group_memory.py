@@ -1,4 +1,4 @@
-"""What is remembered between looks at one step of a roll of a group."""
+"""The memory between looks at one step of a roll of a group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Owned = TypeVar("_Owned", PartitionOffsets, StateBehind)
 
 @frozen(kw_only=True)
 class GroupMemory:
-    """What is remembered of the looks at a step."""
+    """The memory of the looks at a step."""
 
     times: UnownedTimes
     """Since the step began."""

@@ -153,7 +153,7 @@ class InstancesPlanned:
 
     instances: tuple[RollInstance, ...]
     configs: Mapping[str, InstanceConfig] = field(factory=dict, hash=False)
-    """What those run that are new."""
+    """The release and ``upgrade.from`` of the instances that are new."""
 
 
 @frozen(kw_only=True)

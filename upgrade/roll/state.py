@@ -36,7 +36,7 @@ ABOUT_WAY_BACK: Final = "no-way-back"
 ABOUT_NEEDS: Final = "needs"
 """Whether what a round needs, and no broker shows, holds."""
 ABOUT_ORIGIN: Final = "origin"
-"""What ran before, as the way back leads there."""
+"""The release that ran before: the way back leads there."""
 ABOUT_FORECAST: Final = "unsafe-forecast"
 ABOUT_OUTCOME: Final = "unknown-outcome"
 ABOUT_DEVIATION: Final = "deviation"
@@ -110,7 +110,7 @@ class RollState:
     suspects: frozenset[str] = frozenset()
     """The instances of a step that was given up: they may run anything, or nothing, and return first."""
     wants: SafeOption | None = None
-    """What an operator has asked for and is not planned yet: back, or other instances."""
+    """The wish of an operator that is not planned yet: back, or other instances."""
     is_going_back: bool = False
     is_paused: bool = False
     """Whether an operator has stopped here, until the command is called again."""

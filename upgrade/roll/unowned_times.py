@@ -23,7 +23,7 @@ _SURELY: Final = 1.5
 
 @frozen(kw_only=True)
 class UnownedTimes:
-    """What is remembered of a step."""
+    """The memory of a step."""
 
     last: float
     """The time of the last look."""

@@ -3,7 +3,7 @@
 A template is cut into words once, as a shell cuts it, and then placeholders are replaced inside the words. So a name is
 never read as more than a part of one word; a value that another program could read as an option or as code is refused.
 
-What a command prints goes through a pipe to a process of its own, which keeps the end of it. So no command fills a
+The output of a command goes through a pipe to a process of its own, which keeps its end. So no command fills a
 disk, none waits for a reader, and none loses its output when roll is killed: what it leaves running may go on printing.
 """
 
@@ -37,9 +37,9 @@ _LIKE_ONE: Final = re.compile(
     | % \( \s* \w+ \s* \) [sdr]
     | < \s* {_KNOWN} \s* > | % {_KNOWN} %"""
 )
-"""What somebody may have taken for a placeholder."""
+"""Spellings that somebody may have taken for a placeholder."""
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-"""What no shell, and no program that reads options, paths or settings, takes for more than a name."""
+"""Names that no shell, and no program that reads options, paths or settings, takes for more than a name."""
 _PREFIX: Final = "ROLL_"
 _TAIL_BYTES: Final = 1 << 16
 _KEPT_CHARACTERS: Final = 2_000

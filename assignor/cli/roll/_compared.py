@@ -80,7 +80,7 @@ class SeenGenerations:
 
     @property
     def counted(self) -> CountedRebalances:
-        """What the looks have shown of the rebalances since the step began."""
+        """The rebalances since the step began, as far as the looks have shown them."""
         before, now = self._numbers
         number = None if before is None or now is None else now - before
         are_counted = number is not None and number >= self._seen
