@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +33,9 @@ settings.register_profile("quick", settings.get_profile("patient"), max_examples
 settings.register_profile("gate", settings.get_profile("quick"), derandomize=True)
 settings.register_profile("nightly", settings.get_profile("patient"))
 settings.load_profile("quick")
+
+# Tests start hundreds of processes: the first compiles the packages for all of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A shell that runs the tests in the background makes them deaf to Ctrl-C, and with them all that they start.
 with suppress(ValueError):  # not the main thread

@@ -27,6 +27,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relativ
 
 # These run for long, need a broker, or need what one of the others leaves behind.
 NOT_RUN = ("sweep", "report", "member", "bounce", "group", "roll", "web")
+SLOW = re.compile(" audit |--tasks 48|--master processes")
 NEEDS_A_CLUSTER = re.compile("--bootstrap|--records|s3:")  # or what a command that needs one leaves behind
 EXAMPLE = re.compile(r"^```sh\n(.+?)\n```\n(?:\n?```text\n(.*?)\n```$)?", re.DOTALL | re.MULTILINE)
 
@@ -60,7 +61,7 @@ def examples():
                 status = re.search(r"# exit status (\d+)", line)
                 if re.search(r"streams-assignor (\w+)", line)[1] not in NOT_RUN and not NEEDS_A_CLUSTER.search(line):
                     expected = int(status[1]) if status else 0, output if lines == [line] else None
-                    yield pytest.param(page.stem, line, *expected, marks=[pytest.mark.slow] * (" audit " in line))
+                    yield pytest.param(page.stem, line, *expected, marks=[pytest.mark.slow] * bool(SLOW.search(line)))
 
 
 PROGRESS = re.compile(r"^(?:.+ \(\d+ s\)|[\d,]+ of [\d,]+ units.*)\n", re.MULTILINE)
@@ -68,9 +69,10 @@ PROGRESS = re.compile(r"^(?:.+ \(\d+ s\)|[\d,]+ of [\d,]+ units.*)\n", re.MULTIL
 
 @pytest.mark.parametrize(("_page", "line", "status", "output"), list(examples()))
 def test_an_example_does_what_the_page_says(_page, line, status, output):
-    # The script of the environment that runs the tests, and room for long lines.
+    # The script of the environment that runs the tests, and room for long lines; coverage counts other tests.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": "200"}
+    environment.pop("COVERAGE_PROCESS_CONFIG", None)
 
     done = subprocess.run(["bash", "-c", line], cwd=ROOT, env=environment, capture_output=True, text=True)
 

@@ -75,6 +75,7 @@ def plan_modules(tmp_path):
     command.chmod(0o755)
     root = str(FOLDER.parents[2])
     environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": root}
+    environment.pop("COVERAGE_PROCESS_CONFIG", None)
     done = subprocess.run(["sh", SCRIPT, ".base", ".", "plans"], env=environment, capture_output=True, text=True)
     runs = {path.stem: json.loads(path.read_text())["runs"][0] for path in Path("plans").glob("*.sarif")}
     return done.returncode, done.stderr, runs

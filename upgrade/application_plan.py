@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, field, frozen
 
 from subscription_codec.errors import require_type
 from upgrade.application.code import code_of
-from upgrade.application.code_report import CodeReport
 from upgrade.application.configuration import configuration_of
 from upgrade.application.evidence import setting_facts
 from upgrade.application.live_group import LiveGroup, listed
@@ -39,6 +38,9 @@ from upgrade.planner import Advice
 from upgrade.plans import Plan
 from upgrade.releases import Release, ResolvedRelease, resolve_release
 from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, Verdict, features_of_nodes
+
+if TYPE_CHECKING:
+    from upgrade.application.code_report import CodeReport  # a plan without code needs none of what reads it
 
 DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
 _OF_SETTINGS: Final = frozenset({TopologyFeature.SECOND_THREAD})

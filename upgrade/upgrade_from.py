@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from attrs import frozen
@@ -31,6 +32,7 @@ EAGER_VALUES_REMOVED_IN: Final = (4, 2)
 """The first release whose configuration rejects the values that 4.0 and 4.1 accept and then fail on."""
 
 
+@cache
 def line_number(value: str) -> tuple[int, ...]:
     """Return a line or a release as numbers, for comparison.
 

@@ -230,7 +230,8 @@ def _citations() -> Iterator[_Citation]:
     for package in _PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             module = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
-            for owner, text in _docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+            source = path.read_text(encoding="utf-8")
+            for owner, text in _docstrings(ast.parse(source)) if "Java:" in source else ():
                 for java_class, method in _java_methods_in(text):
                     yield _Citation(java_class, method, module, owner)
 
@@ -286,8 +287,12 @@ def _verifying_files(citation: _Citation) -> list[str]:
 
 
 def _files_that_use(names: Iterable[str]) -> list[str]:
-    word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
-    return [path for path, functions in _test_functions().items() if any(map(word.search, functions.values()))]
+    return [path for path, words in _words_of_tests().items() if not words.isdisjoint(names)]
+
+
+@cache
+def _words_of_tests() -> dict[str, set[str]]:
+    return {path: set(re.findall(r"\w+", " ".join(parts.values()))) for path, parts in _test_functions().items()}
 
 
 @cache

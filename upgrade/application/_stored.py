@@ -64,15 +64,15 @@ def place_of(name: str) -> int:
     return places.index(name)
 
 
-def expand(ranges: str) -> Iterator[int]:
-    """Yield the places of releases in the sorted list.
+@cache
+def expand(ranges: str) -> frozenset[int]:
+    """Return the places of releases in the sorted list.
 
-    >>> list(expand("0-2,5"))
+    >>> sorted(expand("0-2,5"))
     [0, 1, 2, 5]
     """
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
+    ends = (part.partition("-") for part in ranges.split(","))
+    return frozenset(place for first, _, last in ends for place in range(int(first), int(last or first) + 1))
 
 
 def values_at(rows: Mapping[str, Any], place: int) -> Iterator[Any]:

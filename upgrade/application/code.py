@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
-from functools import cache
+from collections import Counter
+from collections.abc import Collection, Container, Iterator, Mapping
+from functools import cache, cached_property
+from itertools import groupby
 from typing import Final
 
 from attrs import field, frozen
@@ -19,6 +20,7 @@ from upgrade.application._stored import (
     CODE,
     SCALA_CODE,
     TEST_UTILS_CODE,
+    contains,
     expand,
     place_of,
     stored_configuration,
@@ -143,14 +145,8 @@ def release_of_classes(names: Collection[str]) -> str:
 @cache
 def _places_of_classes() -> Mapping[str, tuple[int, ...]]:
     """Return the places of the releases that have each class of Kafka for Java."""
-    header, *lines = stored_text(CODE).split("\n")
-    sets = [tuple(expand(ranges)) for ranges in json.loads(header)]
-    places: defaultdict[str, tuple[int, ...]] = defaultdict(tuple)
-    for line in lines:
-        if not line.startswith((" ", "#")):
-            name, *_, number = line.split(" ")
-            places[name] += sets[int(number)]
-    return places
+    sets, rows = _stored_classes(CODE)
+    return {row.name: tuple(place for *_, number in row.headers for place in expand(sets[int(number)])) for row in rows}
 
 
 @cache
@@ -160,8 +156,7 @@ def _class_counts() -> Counter[int]:
 
 @cache
 def _all_names() -> frozenset[str]:
-    lines = (line for name in (CODE, SCALA_CODE, TEST_UTILS_CODE) for line in stored_text(name).split("\n")[1:])
-    return frozenset(line.partition(" ")[0] for line in lines if not line.startswith((" ", "#")))
+    return frozenset(row.name for table in (CODE, SCALA_CODE, TEST_UTILS_CODE) for row in _stored_classes(table)[1])
 
 
 @cache
@@ -181,24 +176,65 @@ def _scala_code(scala: str, name: str) -> Code:
 
 def classes_at(table: str, place: int) -> Code:
     """Return the classes that a stored table has at a place."""
-    header, *lines = stored_text(table).split("\n")
-    sets = json.loads(header)
-    present = {str(number) for number, ranges in enumerate(sets) if place in set(expand(ranges))}
-    classes: dict[str, KafkaClass] = {}
-    artifact, members = "", dict[MemberId, int]()
-    for line in lines:
-        if line.startswith("#"):
-            artifact = line[1:]
-            continue
-        owner, *words, flags, releases = line.split(" ")
-        if releases not in present:
-            continue
-        if not owner:
-            member, descriptor = words
-            members[member, descriptor] = int(flags, 16)
+    sets, rows = _stored_classes(table)
+    present = frozenset(str(number) for number, ranges in enumerate(sets) if contains(ranges, place))
+    return {
+        row.name: KafkaClass(
+            row.name,
+            row.artifact,
+            int(flags, 16),
+            superclass,
+            tuple(interfaces.split(",")) if interfaces else (),
+            _Members(row.members, present),
+        )
+        for row in rows
+        for superclass, interfaces, flags, number in row.headers
+        if number in present
+    }
+
+
+class _Members(Mapping[MemberId, int]):
+    """The members of a class in one release: most classes are never asked for them."""
+
+    def __init__(self, text: str, present: Container[str]) -> None:
+        self._text = text
+        self._present = present
+
+    @cached_property
+    def _flags(self) -> dict[MemberId, int]:
+        rows = (line[1:].split(" ") for line in self._text.splitlines())
+        return {(name, text): int(flags, 16) for name, text, flags, number in rows if number in self._present}
+
+    def __getitem__(self, member: MemberId) -> int:
+        return self._flags[member]
+
+    def __iter__(self) -> Iterator[MemberId]:
+        return iter(self._flags)
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+
+@frozen
+class _StoredClass:
+    """A class of a table, with a header for each set of releases in which it is alike."""
+
+    artifact: str
+    name: str
+    headers: tuple[list[str], ...]
+    members: str
+    """Those of all releases, one a line."""
+
+
+@cache
+def _stored_classes(table: str) -> tuple[list[str], tuple[_StoredClass, ...]]:
+    """Return the sets of releases that the rows of a table name by number, and its classes."""
+    sets, text = stored_text(table).split("\n", 1)
+    classes, artifact = list[_StoredClass](), ""
+    for name, blocks in groupby(re.split(r"\n(?! )", text), lambda block: block.split(None, 1)[0]):
+        if name.startswith("#"):
+            artifact = name[1:]
         else:
-            superclass, interfaces = words
-            members = {}
-            parents = tuple(interfaces.split(",")) if interfaces else ()
-            classes[owner] = KafkaClass(owner, artifact, int(flags, 16), superclass, parents, members)
-    return classes
+            headers, _, (*_, members) = zip(*(block.partition("\n") for block in blocks), strict=True)
+            classes.append(_StoredClass(artifact, name, tuple(header.split(" ")[1:] for header in headers), members))
+    return json.loads(sets), tuple(classes)

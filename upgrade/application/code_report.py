@@ -13,9 +13,9 @@ from subscription_codec.errors import require_type
 from upgrade.application.api_diff import java_name
 from upgrade.application.archive import Archives
 from upgrade.application.code import Code, code_of
+from upgrade.application.code_evidence import code_facts
 from upgrade.application.compilation import refused_by_compilers
 from upgrade.application.dependencies import STREAMS, java_level, needed_by
-from upgrade.application.evidence import code_facts
 from upgrade.application.libraries import Library
 from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references, with_places
 from upgrade.application.needs import Need, check_needs

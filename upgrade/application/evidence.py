@@ -1,41 +1,15 @@
-"""The files of an application as facts with which the conditions of hazards are compared."""
+"""The settings and the topology of an application as facts with which the conditions of hazards are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable
 
 from attrs import evolve
 
-from upgrade.application.api_diff import full_text, java_name
-from upgrade.application.archive import ApplicationClass, Archives
-from upgrade.application.code import Code, code_of
-from upgrade.application.code_settings import settings_in_code
-from upgrade.application.dependencies import STREAMS, needed_by
-from upgrade.application.facts import decisive_references
-from upgrade.application.linkage import LinkageReport, Problem, check_references
-from upgrade.application.needs import left_out
-from upgrade.application.rocksdb import lacks, rocksdb_code, rocksdb_version
 from upgrade.application.setting_files import Settings, Variant, default_of, is_placeholder
 from upgrade.application.setting_names import keys_elsewhere
-from upgrade.hazards import (
-    BORROWED_LIBRARY,
-    CLEAN_UP,
-    CLEAN_UP_CLASSES,
-    MISSING_LIBRARY,
-    PASSIVE_LIBRARIES,
-    UNKNOWN_VALUE,
-    ApplicationTopology,
-    CodeFacts,
-    Lacking,
-    Setting,
-    SettingFacts,
-)
-from upgrade.releases import RELEASES, Release
+from upgrade.hazards import UNKNOWN_VALUE, ApplicationTopology, Setting, SettingFacts
 from upgrade.topology_description import DescribedNode, parse_topology_description
-
-_KAFKA_STREAMS: Final = "org/apache/kafka/streams/KafkaStreams"
-_SETTER: Final = "org/apache/kafka/streams/state/RocksDBConfigSetter"
 
 
 def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:
@@ -92,136 +66,3 @@ def joined_topologies(topologies: Iterable[ApplicationTopology]) -> ApplicationT
         for node in topology.nodes:
             nodes.append(evolve(node, subtopology=None if node.subtopology is None else node.subtopology + first))
     return ApplicationTopology(", ".join(sources), tuple(nodes))
-
-
-def code_facts(
-    source: str,
-    archives: Archives,
-    report: LinkageReport,
-    origin: Release,
-    target: Release,
-    code: Callable[[Release], Code] = code_of,
-) -> CodeFacts:
-    """Return what the class files of an application show.
-
-    Args:
-        source: The names of the files.
-        archives: The files, still open.
-        report: What its references come to in the release that it goes to.
-        origin: The release that it leaves.
-        target: The release that it goes to.
-        code: Returns the classes of a release, with those for Scala if the application uses them.
-    """
-    libraries = {library.name: library.version for library in archives.libraries if not library.is_own}
-    artifacts = {artifact.name: artifact.version for artifact in archives.artifacts}
-    uses = decisive_references(archives.classes, code(origin), archives.find)
-    own: dict[str, tuple[str, ...]] = {}
-    by_libraries: dict[str, tuple[str, ...]] = {}
-    for fact, evidence in uses.found.items():
-        active = [use for use in evidence if use.referrer.library.name not in PASSIVE_LIBRARIES]
-        own[fact.value] = tuple(str(use) for use in active if use.referrer.library.is_own)
-        by_libraries[fact.value] = tuple(str(use) for use in active if not use.referrer.library.is_own)
-    if named := [name for class_name in CLEAN_UP_CLASSES for name in archives.own_classes_naming(class_name)]:
-        own[CLEAN_UP] = tuple(f"your class {java_name(name)} refers to CleanupConfig" for name in named)
-    borrowed = MISSING_LIBRARY if target.name in archives.kafka.get(STREAMS, ()) else BORROWED_LIBRARY
-    own[borrowed] = tuple(_borrowed(archives, origin, target, archives.own_classes_naming, "your class"))
-    by_libraries[borrowed] = tuple(_borrowed(archives, origin, target, archives.unclear_classes_naming, "class"))
-    setter = [problem for problem in report.new_problems if problem.owner == _SETTER]
-    return CodeFacts(
-        source,
-        shown=own,
-        by_libraries=by_libraries,
-        has_libraries=archives.sees_libraries,
-        lacking=tuple(_lacking(archives, report.new_problems, origin, target, code)),
-        rocksdb=(
-            *_lacking(archives, setter, origin, target, code),
-            *_lacking_of_rocksdb(archives.classes, origin, target),
-        ),
-        java=max((java for library, java in archives.java.items() if library.is_own), default=0),
-        libraries=libraries | artifacts,
-        makes_streams=any(
-            reference.owner == _KAFKA_STREAMS and reference.name == "<init>"
-            for application_class in archives.classes
-            if application_class.library.is_own
-            for reference in application_class.file.references
-        ),
-        has_own_classes=archives.own_classes > 0,
-        unread=archives.unread,
-        settings=settings_in_code(archives.own_contents()),
-    )
-
-
-def _borrowed(
-    archives: Archives, origin: Release, target: Release, naming: Callable[[tuple[str, ...]], list[str]], what: str
-) -> Iterator[str]:
-    """Yield the classes that use a library which only the release that the application leaves brings.
-
-    If the files have the release that it goes to, a library that is there is the application's own.
-    """
-    has_target = target.name in archives.kafka.get(STREAMS, ())
-    present = {library.name for library in archives.libraries} | archives.kafka.keys() if has_target else set[str]()
-    for artifact, packages in left_out(needed_by(origin), needed_by(target)):
-        for name in naming(packages) if artifact not in present else ():
-            yield f"{what} {java_name(name)} refers to {artifact}, which Kafka Streams {target} does not bring"
-
-
-def _lacking_of_rocksdb(classes: Iterable[ApplicationClass], origin: Release, target: Release) -> Iterator[Lacking]:
-    """Yield what RocksDB lacks in the version of a later release, with the first release on the way that does."""
-    before = rocksdb_code(origin)
-    waiting = [
-        (application_class, ref)
-        for application_class in classes
-        for ref in sorted(application_class.file.references)
-        if not lacks(before, ref)
-    ]
-    for release in _lines_between(origin, target):
-        after, left = rocksdb_code(release), []
-        for application_class, ref in waiting:
-            if lacks(after, ref):
-                name = full_text(ref.owner, ref.name, ref.descriptor)
-                gone = f"{name}: RocksDB {rocksdb_version(release)} does not have it"
-                yield Lacking(
-                    f"{application_class.library} {java_name(application_class.file.name)}: {gone}", release.number
-                )
-            else:
-                left.append((application_class, ref))
-        waiting = left
-
-
-def _lacking(
-    archives: Archives,
-    problems: Iterable[Problem],
-    origin: Release,
-    target: Release,
-    code: Callable[[Release], Code],
-) -> Iterator[Lacking]:
-    """Yield what the release that the application goes to lacks, with the first release on the way that does."""
-    waiting = dict.fromkeys(problems)
-    names = {referrer.name for problem in waiting for referrer in problem.referred_by}
-    classes = [application_class for application_class in archives.classes if application_class.file.name in names]
-    for release in _lines_between(origin, target):
-        problems = set(_problems(classes, code(origin), code(release), archives)) if waiting else set()
-        for problem in [problem for problem in waiting if problem in problems]:
-            del waiting[problem]
-            yield from (Lacking(text, release.number) for text in _sentences(problem))
-
-
-def _problems(classes: Iterable[ApplicationClass], old: Code, new: Code, archives: Archives) -> tuple[Problem, ...]:
-    return check_references(classes, old, new, archives.find).new_problems
-
-
-def _sentences(problem: Problem) -> Iterator[str]:
-    first, *others = problem.referred_by
-    more = f" and {len(others)} more" if others else ""
-    yield f"{first.library} {java_name(first.name)}{more}: {problem.text}: {problem.reason}"
-
-
-def _lines_between(origin: Release, target: Release) -> Iterator[Release]:
-    """Yield the first release of each line on the way, and the target."""
-    seen = set[str]()
-    for release in RELEASES.values():
-        is_between = origin.number < release.number < target.number
-        if release.is_released and is_between and release.line not in seen and release.line != origin.line:
-            seen.add(release.line)
-            yield release
-    yield target

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
 from assignor.cli.plan.text import DisplayOptions
 from assignor.formats.text import sanitize
 from upgrade.application.api_diff import java_name
-from upgrade.application.code_report import CodeReport
-from upgrade.application.linkage import Problem, Referrer
-from upgrade.application.pinned import MixedArtifacts
+
+if TYPE_CHECKING:
+    from upgrade.application.code_report import CodeReport
+    from upgrade.application.linkage import Problem, Referrer
+    from upgrade.application.pinned import MixedArtifacts
 
 _MOST_SHOWN: Final = 3
 

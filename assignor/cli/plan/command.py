@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from attrs import evolve
@@ -35,7 +35,6 @@ from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan
 from assignor.cli.single_values import StrictCommand
 from assignor.formats.text import count, sanitize
 from upgrade import Release, UpgradeError
-from upgrade.application.code_report import judge_code, release_of_files
 from upgrade.application.live_group import LiveGroup
 from upgrade.application.setting_files import Settings
 from upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
@@ -51,6 +50,9 @@ from upgrade.verdict import (
     Verdict,
     features_named,
 )
+
+if TYPE_CHECKING:
+    from upgrade.application.code_report import CodeReport
 
 CANNOT_BE_TOLD: Final = 3
 """The exit status if no step is known to stop members, and the files do not rule out what would for certain."""
@@ -272,6 +274,8 @@ def plan(
         raise click.UsageError("--to-protocol excludes --brokers, --topologies and options about a group's size")
     try:
         if from_app:
+            from upgrade.application.code_report import release_of_files  # a plan without code is made sooner
+
             code, releases = to_app, [release_of_files(from_app, own), release_of_files(to_app, own)]
         may_be_found = bool(protocol.group_name) and not protocol.to_protocol
         from_release, to_release = _ends(releases, may_be_found=may_be_found)
@@ -299,7 +303,7 @@ def plan(
             )
             if protocol.to_protocol and origin:
                 if code:
-                    application = evolve(application, code=judge_code(code, origin.release, target.release, own))
+                    application = evolve(application, code=_judge_code(code, origin.release, target.release, own))
                 protocol_plan = plan_protocol(origin, target, protocol, application, absent=reliances, offline=offline)
                 _print_protocol_plan(protocol_plan, output=output, verbose=verbose)
                 return
@@ -312,15 +316,21 @@ def plan(
                 return
             options = GroupOptions.of(context, of_a_group, application)
             if code:
-                report = judge_code(code, ends[0].release, target.release, own)
+                report = _judge_code(code, ends[0].release, target.release, own)
                 if (told := report.origin(ends[0])).release is not ends[0].release:
-                    report = judge_code(code, told.release, target.release, own)
+                    report = _judge_code(code, told.release, target.release, own)
                 ends = told, target
                 application = evolve(application, code=report)
             planned = plan_for(application, *ends, offline=offline)
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _judge_code(code: Sequence[Path], origin: Release, target: Release, own: Sequence[str]) -> CodeReport:
+    from upgrade.application.code_report import judge_code  # a plan without code is made sooner
+
+    return judge_code(code, origin, target, own)
 
 
 def _absent(without: str | None, options: ProtocolOptions) -> tuple[frozenset[Reliance], frozenset[TopologyFeature]]:

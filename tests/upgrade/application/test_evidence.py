@@ -6,7 +6,8 @@ from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 from upgrade.application.archive import Archives
 from upgrade.application.code import code_of
-from upgrade.application.evidence import code_facts, described_topology, setting_facts
+from upgrade.application.code_evidence import code_facts
+from upgrade.application.evidence import described_topology, setting_facts
 from upgrade.application.linkage import check_references
 from upgrade.application.setting_files import Settings, parse_settings
 from upgrade.errors import UpgradeError

@@ -11,9 +11,7 @@ import time
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, Final
-from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlencode, urlsplit
-from urllib.request import Request, urlopen
 
 from attrs import define, field, frozen
 
@@ -39,6 +37,9 @@ class ClientCredentials:
 
     def fetch(self) -> tuple[str, float]:
         """Return a token and for how many seconds it is valid; ``OSError`` if there is none, with the reason."""
+        from urllib.error import HTTPError  # most clients need no token, and a command starts sooner
+        from urllib.request import Request, urlopen
+
         form = {"grant_type": "client_credentials", **({"scope": self.scope} if self.scope else {})}
         login = f"{quote_plus(self.client_id)}:{quote_plus(self.client_secret)}"
         headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}", "Accept": "application/json"}
