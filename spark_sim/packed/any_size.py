@@ -8,17 +8,18 @@ be in it is any multiset of processes of certain kinds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import combinations_with_replacement
 from typing import Final, NamedTuple
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from spark_sim.model.violations import Violation
 from spark_sim.packed._cell import FaultBudget, UpgradeCell
 from spark_sim.packed._process_state import ABSENT, COMPLETING, PackedProcessState
 from spark_sim.packed.actions import ActionRow, PackedAction
 from spark_sim.packed.encoding import Encoding
+from spark_sim.packed.equivalence import equivalence_class
 from spark_sim.packed.tables.memo import Interner, Memo
 from spark_sim.packed.termination import rebalancing_ends
 from spark_sim.packed.view import (
@@ -70,10 +71,12 @@ class Unseen(NamedTuple):
 class Situation(NamedTuple):
     """All that decides what may happen to a part of a group."""
 
-    views: int
-    """A number for the views that the group may have."""
+    actor: int
+    """A number for the steps that the one that acts may take."""
+    leader: int
+    """A number for those of the leader."""
     held: int
-    """The subscriptions of the processes that do not act."""
+    """The subscriptions of these two that processes hold which do not act."""
     held_unseen: int
     """Those that only processes that are not seen may hold."""
 
@@ -100,11 +103,26 @@ class _Step(NamedTuple):
     """The subscriptions that the process had before and these have not."""
 
 
+@frozen
+class AnySizeClass:
+    """The cells that are one and the same for groups of any size, whatever their members and fault budget are."""
+
+    key: Hashable
+    cell: UpgradeCell = field(eq=False)
+    """One of them."""
+
+    @classmethod
+    def of(cls, cell: UpgradeCell) -> AnySizeClass:
+        """Return the class of a cell whose members all start."""
+        of_any_size = evolve(cell, members=max(2, len(set(cell.instance_sequences))), faults=ANY_NUMBER)
+        return cls(equivalence_class(of_any_size), of_any_size)
+
+
 class AnySize:
-    """The groups of a cell, whatever their size: its members and fault budget do not matter."""
+    """The groups of a cell, whatever their size."""
 
     def __init__(self, cell: UpgradeCell) -> None:
-        self.cell: Final = evolve(cell, members=max(2, len(set(cell.instance_sequences))), faults=ANY_NUMBER)
+        self.cell: Final = AnySizeClass.of(cell).cell
         if len({sequence[0] for sequence in cell.instance_sequences}) > 1:
             raise ValueError("expected a group whose members are alike at first")
         self.encoding: Final = Encoding(self.cell)
@@ -115,12 +133,14 @@ class AnySize:
         self.tallies: Memo[int, int] = Memo(
             lambda number: saturate(tallies_of(self._states[number]) >> GROUP_FIELD_BITS)
         )
+        self._saturated: Memo[int, int] = Memo(saturate)
         self._split: Memo[int, tuple[int, ...]] = Memo(self._split_ids)
         self._leads: Memo[int, bool] = Memo(self.leads)
         self._sums = Interner[frozenset[int]]()
         self._sums_of: Memo[frozenset[int], int] = Memo(lambda tallies: self._sums.of(_sums(tallies)))
         self._view_numbers = Interner[tuple[frozenset[PackedGroupView], frozenset[OperatorView]]]()
         self._views = Memo(self._possible_views)
+        self._step_numbers = Interner[tuple[_Step, ...]]()
         self._steps = Memo(self._possible_steps)
         self._elected: Memo[int, list[int]] = Memo(
             lambda number: [elected for _, elected in self.encoding.elections[number]]
@@ -172,20 +192,24 @@ class AnySize:
             for part in combinations_with_replacement(others, size):
                 yield Shared(initial[0][1], 0, leader), part
 
-    def situation(self, shared: Shared, part: Processes, last: Kind, unseen: Unseen) -> Situation:
+    def situation(self, shared: Shared, actor: int, few: Processes, last: Kind, unseen: Unseen) -> Situation:
         """Return all that decides what may happen to a part of a group."""
-        held, tallies = last.subscriptions, last.tallies + self.tallies[shared.leader]
-        for number in part:
+        bits, leader = self.encoding.subscription_bits, shared.leader
+        bits, leader = self.encoding.subscription_bits, shared.leader
+        held, tallies = last.subscriptions, last.tallies + self.tallies[leader] + self.tallies[actor]
+        for number in few:
             tallies += self.tallies[number]
-        for number in part[1:]:
-            held |= self.encoding.subscription_bits[number]
-        views = self._views[shared.group_fields, saturate(tallies), unseen.tallies]
-        return Situation(views, held, unseen.subscriptions & ~held)
+            held |= bits[number]
+        views = self._views[shared.group_fields, self._saturated[tallies], unseen.tallies]
+        may_go = bits[actor] | bits[leader]
+        return Situation(
+            self._steps[views, actor], self._steps[views, leader], held & may_go, unseen.subscriptions & may_go & ~held
+        )
 
     def post(self, shared: Shared, actor: int, situation: Situation) -> Iterator[ActionEffect[Shared]]:
         """Yield the effects of all actions of an actor and the leader; ``_FoundViolation``: a property is violated."""
-        for number, other in ((actor, shared.leader), (shared.leader, actor)):
-            for step in self._steps[situation.views, number]:
+        for steps, other in ((situation.actor, shared.leader), (situation.leader, actor)):
+            for step in self._step_numbers.values[steps]:
                 yield from self._effects(shared, step, other, situation, leader_acts=other == actor)
         if shared.group_fields & 3 == COMPLETING * PHASE:
             yield from self._lead(shared, actor)
@@ -195,9 +219,11 @@ class AnySize:
     ) -> Iterator[ActionEffect[Shared]]:
         """Yield what a step makes of the group; ``other`` is the leader, or the actor if the leader acts."""
         fields = (shared.group_fields + step.add) & _KEPT_FIELDS | shared.group_fields & ~_KEPT_FIELDS
-        image, before = None, [shared.subscriptions]
+        image: Callable[[int], int] | None = None
+        before = [shared.subscriptions]
         if step.prepares:
-            image, before, other = self.encoding.join_pending_state, [0], self.encoding.join_pending_state[other]
+            image, before = self.encoding.join_pending_state.__getitem__, [0]
+            other = image(other)
         elif lost := step.lost & ~(situation.held | self.encoding.subscription_bits[other]):
             before = _without(shared.subscriptions, lost, situation.held_unseen)
         leader = next(filter(self._leads.__getitem__, step.after), self.absent if leader_acts else other)
@@ -216,13 +242,13 @@ class AnySize:
         if self.encoding.checks_single_owner and self.encoding.may_have_second_owner([shared.leader, actor]):
             self.may_have_second_owner = True
         after = Shared(shared.group_fields + PHASE, shared.subscriptions, results[shared.leader])
-        yield ActionEffect(after, (), results)
+        yield ActionEffect(after, (), results.__getitem__)
 
     # -- what may be beside the processes that are seen --------------------------------------------------------------
 
     def summaries(self, fields: int, tallies: int, unseen: int) -> set[StateSummary]:
         """Return the summaries of groups with processes that have these tallies, and others (``Unseen.tallies``)."""
-        sums = {saturate(tallies + others) for others in self._sums.values[unseen]}
+        sums = {self._saturated[tallies + others] for others in self._sums.values[unseen]}
         # A group has a process that is not absent, and so one in some round.
         return {self.encoding.summary_of(bits << GROUP_FIELD_BITS | fields) for bits in sums if bits & IN_SOME_ROUND}
 
@@ -231,8 +257,8 @@ class AnySize:
         group, operator = (frozenset(half) for half in zip(*views, strict=True)) if views else (frozenset(),) * 2
         return self._view_numbers.of((group, operator))
 
-    def _possible_steps(self, key: tuple[int, int]) -> list[_Step]:
-        """Return what a process may do in any of some views."""
+    def _possible_steps(self, key: tuple[int, int]) -> int:
+        """Return a number for what a process may do in any of some views."""
         views, number = key
         steps = dict[_Step, None]()
         for view in (view for half in self._view_numbers.values[views] for view in half):
@@ -241,7 +267,7 @@ class AnySize:
                 raise _FoundViolation(violation)
             for actions, elects in ((row.actions, False), (row.elections, True)):
                 steps.update(dict.fromkeys(self._step(action, elects) for action in actions))
-        return list(steps)
+        return self._step_numbers.of(tuple(sorted(steps)))
 
     def _step(self, action: PackedAction, elects: bool) -> _Step:
         after, bits = self.split(action.after), self.encoding.subscription_bits

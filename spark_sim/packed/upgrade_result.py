@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from attrs import evolve
 
 from spark_sim.model.settle import MAX_REBALANCES
 from spark_sim.model.violations import SINGLE_OWNER
-from spark_sim.packed.any_size import explore_any_size
+from spark_sim.packed.any_size import AnySizeClass, explore_any_size
 from spark_sim.packed.explorer import Counterexample, ExplorationResult, explore
 from spark_sim.search.cell_result import (
     ANY_SIZE,
@@ -38,8 +39,12 @@ def group_size(explored: ExplorationResult) -> str | None:
         return from_(next(fails, cell.members))
     if not explored.complete:
         return None
-    proven = any(explore_any_size(cell, k).safe for k in range(1, MAX_K + 1))
-    return ANY_SIZE if proven else up_to(cell.members)
+    return ANY_SIZE if _is_proven(AnySizeClass.of(cell)) else up_to(cell.members)
+
+
+@cache
+def _is_proven(class_: AnySizeClass) -> bool:
+    return any(explore_any_size(class_.cell, k).safe for k in range(1, MAX_K + 1))
 
 
 def upgrade_result(explored: ExplorationResult, group_size: str | None = None) -> UpgradeResult:

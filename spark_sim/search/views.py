@@ -13,8 +13,8 @@ as the leader acts), and all that have the same kind as the last of them are han
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import combinations, product
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from attrs import Factory, define
@@ -32,8 +32,8 @@ class ActionEffect(NamedTuple, Generic[H]):
     shared: H
     others: tuple[int, ...]
     """The process that has acted as it is now, without the leader."""
-    image: Mapping[int, int] | Sequence[int] | None
-    """Each process that has not acted as it is now; None: all stay as they are."""
+    image: Callable[[int], int] | None
+    """Each process that has not acted => the process as it is now; None: all stay as they are."""
 
 
 class ViewModel(Protocol[H]):
@@ -51,12 +51,13 @@ class ViewModel(Protocol[H]):
         """Return all that the rules can tell of any number of processes, each of which is one of these."""
         ...
 
-    def situation(self, shared: H, part: Processes, last: Any, unseen: Any) -> Any:
+    def situation(self, shared: H, actor: int, few: Processes, last: Any, unseen: Any) -> Hashable:
         """Return all that decides what may happen to a part of a group.
 
         Args:
             shared: What the processes share; the leader, which may act, is part of it.
-            part: The process that acts, or is elected, and others.
+            actor: The process that acts, or is elected.
+            few: Others.
             last: The kind of one more.
             unseen: There may be any others with ``conflate(others) == unseen``.
         """
@@ -77,12 +78,14 @@ class Views(Generic[H]):
     known: dict[H, dict[Processes, int]] = Factory(dict)
     """What is shared => k - 1 processes => the set of those that make them a view."""
     expanded: dict[tuple[H, int, Processes], dict[Any, int]] = Factory(dict)
-    """An actor and k - 1 others => the situations in which they are with one more, and the set of these."""
+    """An actor and k - 1 others => what may be unseen beside them and one more => the set of those who were that."""
     _changed: dict[H, None] = Factory(dict)
-    _effects: dict[tuple[H, int, Any], tuple[ActionEffect[H], ...]] = Factory(dict)
-    _kinds: dict[int, Any] = Factory(dict)
+    _numbers: dict[ActionEffect[H], int] = Factory(dict)
+    _effects: list[ActionEffect[H]] = Factory(list)
+    _posts: dict[tuple[H, int, Hashable], list[int]] = Factory(dict)
+    _kinds: dict[int, dict[Any, int]] = Factory(dict)
     _conflated: dict[int, Any] = Factory(dict)
-    _images: dict[int, dict[int, int]] = Factory(dict)
+    _images: dict[tuple[Callable[[int], int], int], int] = Factory(dict)
 
     @property
     def count(self) -> int:
@@ -120,35 +123,44 @@ class Views(Generic[H]):
 
     def expand(self, shared: H) -> None:
         """Add the views of all that follows the parts with this in common."""
-        for actor, few, last in self.parts(shared):
-            kinds = dict[Any, int]()
-            for process in members(last):
-                kind = self._kind(process), self._conflate(self.fitting(shared, (actor, *few, process)))
-                kinds[kind] = kinds.get(kind, 0) | 1 << process
-            situations = dict[Any, int]()
-            for kind, processes in kinds.items():
-                situation = self.model.situation(shared, (actor, *few), *kind)
-                situations[situation] = situations.get(situation, 0) | processes
-            done = self.expanded.get((shared, actor, few), {})
-            self.expanded[shared, actor, few] = situations
-            for situation, processes in situations.items():
-                if done.get(situation) != processes:
-                    for effect in self._post(shared, actor, situation):
-                        self._add_effect(effect, few, processes)
+        alike = self._alike(shared)
+        for actor, few, fitting in self.parts(shared):
+            done = self.expanded.setdefault((shared, actor, few), {})
+            effects = dict[int, int]()
+            # The others have no order: the last of them has the greatest number.
+            by_unseen = {fitting: fitting & -1 << max(few, default=0)}
+            for some in combinations(sorted((actor, *few)), self.k - 2) if self.k > 1 else ():
+                by_unseen = _cut(by_unseen, alike[some])
+            for fitting_all, last in by_unseen.items():
+                unseen = self._conflate(fitting_all)
+                if new := last & ~done.get(unseen, 0):
+                    done[unseen] = done.get(unseen, 0) | last
+                    for kind, processes in self._by_kind(new):
+                        for effect in self._post(shared, actor, self.model.situation(shared, actor, few, kind, unseen)):
+                            effects[effect] = effects.get(effect, 0) | processes
+            for effect, last in effects.items():
+                self._add_effect(self._effects[effect], few, last)
+
+    def _alike(self, shared: H) -> dict[Processes, dict[int, int]]:
+        """Return k - 2 processes => a set that makes them a view with another process => all processes that do so."""
+        alike = dict[Processes, dict[int, int]]()
+        for few, beside in self.known[shared].items():
+            for place, process in enumerate(few):
+                processes = alike.setdefault((*few[:place], *few[place + 1 :]), {})
+                processes[beside] = processes.get(beside, 0) | 1 << process
+        return alike
 
     def _add_effect(self, effect: ActionEffect[H], few: Processes, last: int) -> None:
         shared, others, image = effect
         if image is not None:
-            few = tuple(image[process] for process in few)
-            last = self._image(image, last)
+            few, last = tuple(map(image, few)), self._image(image, last)
         self.add(shared, few, last)
         for count in range(1, min(len(others), self.k) + 1):
-            for acted in combinations(others, count):
-                if count == self.k:
-                    self.add(shared, acted[1:], 1 << acted[0])
-                else:
-                    for some in combinations(few, self.k - 1 - count):
-                        self.add(shared, (*acted, *some), last)
+            for first, *acted in combinations(others, count):
+                for some in combinations(few, self.k - count):
+                    self.add(shared, (*acted, *some), 1 << first)
+                for some in combinations(few, self.k - count - 1) if count < self.k else ():
+                    self.add(shared, (first, *acted, *some), last)
 
     def close(self, max_parts: int) -> bool:
         """Expand until nothing is new; False if there are more parts."""
@@ -158,30 +170,34 @@ class Views(Generic[H]):
             self.expand(shared)
         return not self._changed
 
-    def _post(self, shared: H, actor: int, situation: Any) -> tuple[ActionEffect[H], ...]:
+    def _post(self, shared: H, actor: int, situation: Hashable) -> list[int]:
+        """Return the numbers of the effects of all actions."""
         key = shared, actor, situation
-        if key not in self._effects:
-            self._effects[key] = tuple(self.model.post(*key))
-        return self._effects[key]
+        if key not in self._posts:
+            numbers = self._posts[key] = []
+            for effect in self.model.post(shared, actor, situation):
+                numbers.append(self._numbers.setdefault(effect, len(self._effects)))
+                if numbers[-1] == len(self._effects):
+                    self._effects.append(effect)
+        return self._posts[key]
 
-    def _kind(self, process: int) -> Any:
-        if process not in self._kinds:
-            self._kinds[process] = self.model.kind(process)
-        return self._kinds[process]
+    def _by_kind(self, processes: int) -> Iterable[tuple[Any, int]]:
+        if processes not in self._kinds:
+            kinds = self._kinds[processes] = {}
+            for process in members(processes):
+                kind = self.model.kind(process)
+                kinds[kind] = kinds.get(kind, 0) | 1 << process
+        return self._kinds[processes].items()
 
     def _conflate(self, processes: int) -> Any:
         if processes not in self._conflated:
             self._conflated[processes] = self.model.conflate(members(processes))
         return self._conflated[processes]
 
-    def _image(self, image: Mapping[int, int] | Sequence[int], processes: int) -> int:
-        images = self._images.setdefault(id(image), {})
-        if processes not in images:
-            after = 0
-            for process in members(processes):
-                after |= 1 << image[process]
-            images[processes] = after
-        return images[processes]
+    def _image(self, image: Callable[[int], int], processes: int) -> int:
+        if (image, processes) not in self._images:
+            self._images[image, processes] = sum(1 << process for process in set(map(image, members(processes))))
+        return self._images[image, processes]
 
 
 def members(processes: int) -> Processes:
@@ -191,6 +207,15 @@ def members(processes: int) -> Processes:
         found.append((processes & -processes).bit_length() - 1)
         processes &= processes - 1
     return tuple(found)
+
+
+def _cut(sets: dict[int, int], alike: dict[int, int]) -> dict[int, int]:
+    """Cut the processes that have a set in common by others that have one: both sets meet in those that are in both."""
+    cut = dict[int, int]()
+    for (one, processes), (other, others) in product(sets.items(), alike.items()):
+        if both := processes & others:
+            cut[one & other] = cut.get(one & other, 0) | both
+    return cut
 
 
 def close(model: ViewModel[H], k: int, max_parts: int = MAX_PARTS) -> Views[H] | None:

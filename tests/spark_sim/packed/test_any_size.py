@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_sim.model.scenario import Instance
-from spark_sim.packed import OperatorDeviation
-from spark_sim.packed.any_size import AnySize, AnySizeResult, explore_any_size
+from spark_sim.packed import FaultBudget, OperatorDeviation
+from spark_sim.packed.any_size import AnySize, AnySizeClass, AnySizeResult, explore_any_size
 from spark_sim.packed.bfs import bfs
 from spark_sim.packed.encoding import Encoding
 from spark_sim.packed.equivalence import all_instances_start
@@ -187,6 +187,28 @@ def test_what_is_not_known_is_not_safe():
     assert not AnySizeResult(1).safe
     assert not explore_any_size(asked, 1, max_parts=10).complete
     assert not explore_any_size(evolve(asked, sync_responses_survive_rebalance=False), 1).rebalancing_ends
+
+
+ONE_CLASS = cell("2.4.1", "3.9.2", members=2, faults=(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({"members": 4}, True),
+        ({"faults": FaultBudget(2, 1, 1)}, True),
+        ({"upgrade": cell("2.4.0", "3.9.1").upgrade}, True),
+        ({"upgrade": cell("2.0.1", "2.2.2").upgrade}, False),
+        ({"wait_for_quiescence": True}, False),
+        ({"deviation": OperatorDeviation.INTERRUPTED}, False),
+        ({"sync_responses_survive_rebalance": False}, False),
+    ],
+)
+def test_cells_of_one_class_have_one_result(changes, same):
+    asked = evolve(ONE_CLASS, **changes)
+
+    assert same == (AnySizeClass.of(asked) == AnySizeClass.of(ONE_CLASS))
+    assert not same or explore_any_size(asked, 1) == explore_any_size(ONE_CLASS, 1)
 
 
 def test_members_that_differ_at_first_are_refused():
