@@ -1,157 +1,180 @@
-"""Keys of the states of a roll: without numbers that only count, and with times that are left instead of a clock's."""
+"""Keys of the states of a roll: without numbers that only count, and with times that are left instead of a clock's.
+
+A key has each field of a state that is not in ``LEFT_OUT``: as it is, or what stands for it here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from attrs import fields
 
 from spark_sim.rolls.state import RollModelState
 from upgrade.roll.group_life import GroupLife
 from upgrade.roll.group_memory import GroupMemory
-from upgrade.roll.state import RollState
+from upgrade.roll.journal import CommandEnded, DeviationFound
+from upgrade.roll.state import RollState, StepInProgress
 from upgrade.roll.unowned_times import UnownedTimes
+
+_WORDS: Final = "words for an operator"
+_COUNTS: Final = "it only counts: what belongs to a step has its distance from this one"
+_NO_OWNER: Final = "no partition of the model has an owner, so no commit shows that a member lives"
+
+LEFT_OUT: Final[Mapping[type, Mapping[str, str]]] = {
+    RollModelState: {
+        "seconds": "each time is kept as what has passed since",
+        "committed_then": "kept as whether something was committed since, in `input`",
+    },
+    RollState: {
+        "steps": _COUNTS,
+        "answers": "what is remembered of members begins anew with each, so it is kept as whether there is such memory",
+        "waits": "looking begins anew with each, which the phase of the watch shows",
+    },
+    StepInProgress: {"number": _COUNTS},
+    CommandEnded: {"step": _COUNTS, "instance": "the key of it", "verb": "the key of it"}
+    | dict.fromkeys(("output", "seconds"), _WORDS),
+    DeviationFound: {"step": "it is the one under way, or the next one"}
+    | dict.fromkeys(("expected", "observed", "likely"), _WORDS),
+    UnownedTimes: dict.fromkeys(("over_s", "longest_gap_s"), "it is reported, and nothing is decided by it"),
+    GroupLife: {
+        "answers": "memory of another number of answers is none",
+        "committed": _NO_OWNER,
+        "committed_at": _NO_OWNER,
+    },
+}
+"""The fields that no key has, and why."""
 
 
 def model_key(state: RollModelState) -> Hashable:
     """Return a key that is equal for states that go on alike."""
-    return (
-        state.group.state,
-        (state.input.flow, state.input.committed > state.committed_then),
-        roll_key(state.roll),
-        _before_key(state),
-        watch_key(state),
-        state.budget,
-        ran_key(state),
-        state.died,
-        _replaced_key(state),
-        state.excused,
-        state.consented,
-        state.is_disturbed,
-        state.faults_at_turn,
-        state.wrong,
-        state.final,
-        state.stuck,
+    there = _counted(state)
+    return fields_key(
+        state,
+        group=state.group.state,
+        input=fields_key(state.input, committed=state.input.committed > state.committed_then),
+        roll=roll_key(state, there),
+        watch=watch_key(state, there),
+        ran=_from_here(state.roll, state.ran),
+        replaced=_by_name(state.replaced, there),
     )
 
 
-def roll_key(roll: RollState) -> Hashable:
-    step = roll.step
-    number = step.number if step else roll.steps + 1
-    return (
-        roll.plan.bounced,
-        roll.plan.begun,
-        tuple(each.config for each in roll.rounds) if roll.is_going_back else len(roll.rounds),
-        roll.at,
-        frozenset(roll.configs.items()),
-        roll.stopped,
-        roll.suspects,
-        roll.done,
-        None
-        if step is None
-        else (
-            step.instances,
-            step.unchecked,
-            step.absent,
-            frozenset(step.owners.items()),
-            step.expectation,
-            frozenset((key, end.status if end else -1, end.how if end else "") for key, end in step.ended.items()),
+def roll_key(state: RollModelState, there: _Counted) -> Hashable:
+    """Return a key of where the roll stands."""
+    roll, step = state.roll, state.roll.step
+    return fields_key(
+        roll,
+        plan=(roll.plan.bounced, roll.plan.begun),  # nothing else of it is changed
+        rounds=tuple(each.config for each in roll.rounds) if roll.is_going_back else len(roll.rounds),
+        step=step
+        and fields_key(
+            step,
+            before=_by_name(step.before.items(), there),
+            ended=frozenset((key, end and fields_key(end)) for key, end in step.ended.items()),
         ),
-        roll.confirmed,
-        roll.consents,
-        None if roll.deviation is None else (roll.deviation.kind, roll.deviation.instances, roll.deviation.options),
-        frozenset((place - number, kind) for place, kind in roll.accepted),
-        frozenset((place - number, kind) for place, kind in roll.patient),
-        roll.wants,
-        roll.is_going_back,
-        roll.is_paused,
-        roll.outcome,
+        deviation=roll.deviation and fields_key(roll.deviation),
+        accepted=_from_here(roll, roll.accepted),
+        patient=_from_here(roll, roll.patient),
     )
 
 
-def watch_key(state: RollModelState) -> Hashable:
-    watch, memory = state.watch, state.watch.memory
-    # Whether looking begins anew with the next look is decided by the phase that was seen last.
-    waits = state.roll.waits - (watch.phase[4] if len(watch.phase) > 4 and isinstance(watch.phase[4], int) else 0)
-    phase = (watch.phase[:2], watch.phase[3:4], watch.phase[5:], waits)
-    if not isinstance(memory, GroupMemory):
-        return phase, life_key(state)
-    joined = {instance: len(ids) for instance, ids in memory.joined.items()}
-    return (
-        phase,
-        state.seconds - watch.began,
-        frozenset(joined.items()),
-        _times_key(state, memory.times),
-        life_key(state),
-        frozenset((task, first.offsets) for task, first in memory.state_lags.items()),
-        _offsets_key(state, memory),
+def watch_key(state: RollModelState, there: _Counted) -> Hashable:
+    """Return a key of what is remembered of looks."""
+    watch, roll, now = state.watch, state.roll, state.seconds
+    memory: GroupMemory | None = watch.memory
+    phase = list(watch.phase)
+    if phase:  # looking begins anew if the step or the waits are others than at the last look
+        phase[2:5] = roll.steps - phase[2], phase[3], roll.waits - phase[4]
+    return fields_key(
+        watch,
+        phase=tuple(phase),
+        began=now - watch.began,
+        memory=memory
+        and fields_key(
+            memory,
+            times=_times_key(state, memory.times, there),
+            offsets=memory.offsets
+            and tuple((first.lag, state.input.committed > (first.committed or 0)) for first in memory.offsets.values()),
+        ),
+        lasting=life_key(state, there),
     )
 
 
-def _times_key(state: RollModelState, times: UnownedTimes) -> Hashable:
+def _times_key(state: RollModelState, times: UnownedTimes, there: _Counted) -> Hashable:
     now, surely = state.seconds, 2 * state.roll.plan.limits.session_timeout_s
-    return (
-        frozenset((task, now - since) for task, since in times.since.items()),
-        frozenset(times.touched),
-        frozenset((name, min(now - ended, surely)) for name, ended in times.ended_at.items()),
-        frozenset(times.owners.items()),
-        frozenset(times.held),
-        times.eager,
+    before = state.roll.step.before if state.roll.step else {}
+    return fields_key(
+        times,
+        last=now - times.last,
+        touched=frozenset((name, ids == before.get(name, ())) for name, ids in times.touched.items()),
+        ended_at=frozenset((name, min(now - ended, surely)) for name, ended in times.ended_at.items()),
+        since=frozenset((task, now - since) for task, since in times.since.items()),
+        held=frozenset((task, there.get(owner)) for task, owner in times.held.items()),
     )
 
 
-def life_key(state: RollModelState) -> Hashable:
-    """Return a key of what is remembered of members; one that has lived long enough has no age.
-
-    Left out are the offsets that were committed at the last look: no partition of the model has an owner.
-    """
-    life, now = state.watch.lasting, state.seconds
+def life_key(state: RollModelState, there: _Counted) -> Hashable:
+    """Return a key of what is remembered of members; one that has lived long enough has no age."""
+    life, now, limits = state.watch.lasting, state.seconds, state.roll.plan.limits
     if not isinstance(life, GroupLife) or life.answers != state.roll.answers:
         return None
-    limits, seen = state.roll.plan.limits, state.look(sees_leader=False)
     long_ago = limits.session_timeout_s + limits.soak_s
 
-    def age(then: float | None) -> float | None:
-        return None if then is None else min(now - then, long_ago)
+    def age(then: float) -> float:
+        return min(now - then, long_ago)
 
-    running = {member.member_id for member in state.group.running_members}
-    return (
-        life.in_step,
-        age(life.stable_since),
-        frozenset(
+    return fields_key(
+        life,
+        stable_since=life.stable_since is not None and age(life.stable_since),
+        lives=frozenset(
             (
-                member_id.rpartition("-")[0],
-                member_id in running,
+                there.get(member_id),
                 each.seconds >= limits.soak_s or (now - each.since, now - each.until),
                 state.roll.step is None and age(each.until),
             )
             for member_id, each in life.lives.items()
         ),
-        frozenset((name, seen.incarnations(name) <= ids) for name, ids in life.known.items()),
-        frozenset((name, len(ids), seen.incarnations(name) <= ids) for name, ids in life.joined.items()),
-        life.was_hidden,
+        known=_by_name(life.known.items(), there),
+        joined=frozenset((name, len(ids), _those(ids, there)) for name, ids in life.joined.items()),
     )
 
 
-def _before_key(state: RollModelState) -> Hashable:
-    """Return which members that are counted are those of before the step."""
-    seen, step = state.look(sees_leader=False), state.roll.step
-    running = {member.member_id for member in state.group.running_members}
-    return step and frozenset(
-        (name, one in ids, one in running) for name, ids in step.before.items() for one in seen.incarnations(name)
-    )
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+_Counted = Mapping[str, int]
+"""The place of each member that is counted: member ids only count."""
 
 
-def _replaced_key(state: RollModelState) -> Hashable:
-    seen = state.look(sees_leader=False)
-    return frozenset((name, seen.incarnations(name) <= before) for name, before in state.replaced)
+def _counted(state: RollModelState) -> _Counted:
+    return {member_id: place for place, member_id in enumerate(state.group.coordinator.members)}
 
 
-def _offsets_key(state: RollModelState, memory: GroupMemory) -> Hashable:
-    now = state.input.committed
-    if memory.offsets is None:
-        return None
-    return tuple((first.lag, now > (first.committed or 0)) for first in memory.offsets.values())
+def _those(ids: Iterable[str], there: _Counted) -> frozenset[int]:
+    return frozenset(there[one] for one in ids if one in there)
 
 
-def ran_key(state: RollModelState) -> Hashable:
-    number = state.roll.step.number if state.roll.step else state.roll.steps + 1
-    return frozenset((place - number, *what) for place, *what in state.ran if place >= number)
+def _by_name(ids: Iterable[tuple[str, Iterable[str]]], there: _Counted) -> Hashable:
+    return frozenset((name, _those(of_name, there)) for name, of_name in ids)
+
+
+def _from_here(roll: RollState, places: Iterable[tuple[Any, ...]]) -> Hashable:
+    """Return what belongs to steps, by their distance from the present one; of steps that are over, nothing counts."""
+    number = roll.step.number if roll.step else roll.steps + 1
+    return frozenset((place - number, *what) for place, *what in places if place >= number)
+
+
+def fields_key(value: Any, **instead: Hashable) -> Hashable:
+    """Return a key of an object: of each field that is not left out, what stands for it, or itself."""
+    return tuple([instead[name] if name in instead else _plain(getattr(value, name)) for name in _kept(type(value))])
+
+
+@cache
+def _kept(kind: type[Any]) -> tuple[str, ...]:
+    left_out = LEFT_OUT.get(kind, {})
+    return tuple(attribute.name for attribute in fields(kind) if attribute.name not in left_out)
+
+
+def _plain(value: Any) -> Hashable:
+    return frozenset(value.items()) if isinstance(value, Mapping) else value

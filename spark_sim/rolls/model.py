@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import product
+from operator import or_
 from typing import Final
 
 from attrs import evolve, frozen
@@ -109,7 +110,10 @@ class RollModel:
             yield Violation(OUTCOME, "", wrong)
 
     def must_return(self, state: RollModelState) -> bool:
-        """Whether a roll goes back, and can: nothing happened since it turned, and what it does not restart runs."""
+        """Whether a roll goes back, and can: nothing happened since it turned, and what it does not restart runs.
+
+        An instance with a thread that has failed is no such group: 2.4.1 beside it may rebalance without end.
+        """
         roll, budget = state.roll, state.budget
         if not roll.is_going_back or roll.is_paused or state.final:
             return False
@@ -118,7 +122,9 @@ class RollModel:
         ended = {name for name, _ in roll.step.ended} if roll.step else frozenset[str]()
         restarted = {*roll.remaining}.difference(ended)
         group = state.group.settled()
-        return all(group.is_whole(process) for process in self.plan.names if process not in restarted)
+        whole = [*map(group.is_whole, self.plan.names)]
+        gone = [process in restarted and not group.is_process_running(process) for process in self.plan.names]
+        return all(map(or_, whole, gone))
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 
@@ -152,9 +158,10 @@ class RollModel:
 
     @staticmethod
     def _is_absent(state: RollModelState, decision: engine.BeginStep) -> bool:
-        """Whether the instances of a step on the way back are gone."""
-        seen = state.look(sees_leader=False)
-        return state.roll.is_going_back and not any(map(seen.incarnations, decision.instances))
+        """Whether instances of a step on the way back are gone, or not whole: then it is their turn."""
+        seen, plan = state.look(sees_leader=False), state.roll.plan
+        is_short = (len(seen.of(name)) < plan.members_of(name) for name in decision.instances)
+        return state.roll.is_going_back and any(is_short)
 
     def _begun(self, state: RollModelState, decision: engine.BeginStep) -> RollModelState:
         seen = state.look(sees_leader=self.sees_leader)

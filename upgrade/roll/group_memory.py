@@ -20,8 +20,6 @@ class GroupMemory:
 
     times: UnownedTimes
     """Since the step began."""
-    joined: Mapping[str, frozenset[str]] = field(factory=dict, hash=False)
-    """The member ids that each instance had, since looking began."""
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
     """The first ones of each partition with its present owner, after the commands or before a step; None: not read."""
     state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
@@ -32,15 +30,12 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     """Return what is remembered after a look."""
     times = track(state, memory.times if memory else None, seen)
     memory = memory or GroupMemory(times=times)
-    joined = dict(memory.joined)
-    for member in seen.members:
-        joined[member.instance] = joined.get(member.instance, frozenset()) | {member.member_id}
     offsets, state_lags = memory.offsets, memory.state_lags
     if (state.step is None or state.commands_ended) and seen.offsets is not None:
         offsets = _first_of_owner(offsets or {}, seen.offsets)
         shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
         state_lags = _first_of_owner(shown, seen.state_lags)
-    return GroupMemory(times=times, joined=joined, offsets=offsets, state_lags=state_lags)
+    return GroupMemory(times=times, offsets=offsets, state_lags=state_lags)
 
 
 def renew(memory: GroupMemory) -> GroupMemory:
