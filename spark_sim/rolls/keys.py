@@ -84,7 +84,7 @@ def watch_key(state: RollModelState, there: _Counted) -> Hashable:
     """Return a key of what is remembered of looks."""
     watch, roll, now = state.watch, state.roll, state.seconds
     memory: GroupMemory | None = watch.memory
-    phase = list(watch.phase)
+    phase: list[Any] = [*watch.phase]
     if phase:  # looking begins anew if the step or the waits are others than at the last look
         phase[2:5] = roll.steps - phase[2], phase[3], roll.waits - phase[4]
     return fields_key(
@@ -167,7 +167,7 @@ def _from_here(roll: RollState, places: Iterable[tuple[Any, ...]]) -> Hashable:
 
 def fields_key(value: Any, **instead: Hashable) -> Hashable:
     """Return a key of an object: of each field that is not left out, what stands for it, or itself."""
-    return tuple([instead[name] if name in instead else _plain(getattr(value, name)) for name in _kept(type(value))])
+    return tuple([instead[name] if name in instead else _plain(getattr(value, name)) for name in _kept(type(value))])  # type: ignore[arg-type]  # a class is hashable
 
 
 @cache
