@@ -18,7 +18,7 @@ from spark_sim.model.violations import Violation
 from spark_sim.packed._cell import FaultBudget, UpgradeCell
 from spark_sim.packed._process_state import ABSENT, COMPLETING, PackedProcessState
 from spark_sim.packed.actions import ActionRow, PackedAction
-from spark_sim.packed.encoding import Encoding
+from spark_sim.packed.encoding import SECOND_OWNER, Encoding
 from spark_sim.packed.equivalence import equivalence_class
 from spark_sim.packed.tables.memo import Interner, Memo
 from spark_sim.packed.termination import rebalancing_ends
@@ -127,8 +127,6 @@ class AnySize:
             raise ValueError("expected a group whose members are alike at first")
         self.encoding: Final = Encoding(self.cell)
         self.absent: Final = self.encoding.state_number(PackedProcessState(0, 0, ABSENT))
-        self.may_have_second_owner = False
-        """Whether a leader may assign tasks that a member keeps."""
         self._states = self.encoding.process_states.values
         self.tallies: Memo[int, int] = Memo(
             lambda number: saturate(tallies_of(self._states[number]) >> GROUP_FIELD_BITS)
@@ -240,7 +238,7 @@ class AnySize:
         if isinstance(results, Violation):
             raise _FoundViolation(results)
         if self.encoding.checks_single_owner and self.encoding.may_have_second_owner([shared.leader, actor]):
-            self.may_have_second_owner = True
+            raise _FoundViolation(SECOND_OWNER)
         after = Shared(shared.group_fields + PHASE, shared.subscriptions, results[shared.leader])
         yield ActionEffect(after, (), results.__getitem__)
 
@@ -358,12 +356,11 @@ class AnySizeResult:
     """The properties that some part of a group violates; there may be no such group."""
     complete: bool = False
     rebalancing_ends: bool = False
-    may_have_second_owner: bool = False
 
     @property
     def safe(self) -> bool:
         """Whether every property holds in groups of any size, with any number of faults."""
-        return self.complete and self.rebalancing_ends and not (self.violation or self.may_have_second_owner)
+        return self.complete and self.rebalancing_ends and not self.violation
 
 
 def explore_any_size(cell: UpgradeCell, k: int, max_parts: int = MAX_PARTS) -> AnySizeResult:
@@ -383,5 +380,4 @@ def explore_any_size(cell: UpgradeCell, k: int, max_parts: int = MAX_PARTS) -> A
         violation,
         True,
         rebalancing_ends(model.encoding),
-        model.may_have_second_owner,
     )

@@ -19,7 +19,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from spark_sim.model.violations import COMMON_VERSION_REACHED, Violation
+from spark_sim.model.violations import COMMON_VERSION_REACHED, SINGLE_OWNER, Violation
 from spark_sim.packed._cell import UpgradeCell
 from spark_sim.packed._process_state import (
     COMPLETING,
@@ -49,6 +49,9 @@ from spark_sim.packed.view import (
 )
 from subscription_codec import EARLIEST_PROBEABLE_VERSION
 
+SECOND_OWNER: Final = Violation(
+    SINGLE_OWNER, "", "a leader before 2.4 assigns partitions that cooperative members still own"
+)
 _PREPARES_REBALANCE: Final = attrgetter("prepares_rebalance")
 
 

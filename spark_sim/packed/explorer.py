@@ -12,15 +12,12 @@ from spark_sim.model.violations import NO_MEMBER_FAILS, REBALANCING_TERMINATES, 
 from spark_sim.packed._cell import UpgradeCell
 from spark_sim.packed._concrete_replay import find_second_owner, replay_confirms, replay_for_second_owner
 from spark_sim.packed.bfs import MAX_SECOND_OWNER_SUSPECTS, PackedGraph, bfs
-from spark_sim.packed.encoding import Encoding
+from spark_sim.packed.encoding import SECOND_OWNER, Encoding
 from spark_sim.packed.model import LEAD
 from spark_sim.packed.paths import scenario_to
 from spark_sim.search.bfs import MAX_STATES
 from spark_sim.search.path_counting import NOT_COUNTED, PathCounts, count_paths
 from upgrade import ConfigException
-
-SECOND_OWNER_TEXT: Final = "a leader before 2.4 assigns partitions that cooperative members still own"
-
 
 MIN_COMPILED_COST: Final = 3_000_000
 """In transitions: plain Python needs some seconds for them. Loading the compiled code takes about half a second."""
@@ -166,7 +163,7 @@ def _second_owner_counterexample(graph: PackedGraph) -> Iterator[Counterexample]
     """Yield a counterexample if simulated members show that a task really gets a second owner."""
     for suspect in graph.second_owner_suspects[:MAX_SECOND_OWNER_SUSPECTS]:
         if (scenario := replay_for_second_owner(scenario_to(graph, suspect, LEAD))) is not None:
-            yield Counterexample(SINGLE_OWNER, SECOND_OWNER_TEXT, str(scenario), True)
+            yield Counterexample(SINGLE_OWNER, SECOND_OWNER.text, str(scenario), True)
             return
     if (scenario := find_second_owner(graph.encoding.cell.instance_sequences)) is not None:
-        yield Counterexample(SINGLE_OWNER, SECOND_OWNER_TEXT, str(scenario), True)
+        yield Counterexample(SINGLE_OWNER, SECOND_OWNER.text, str(scenario), True)

@@ -162,7 +162,7 @@ def test_unsafe_upgrades_are_not(name, k):
     found = explore_any_size(UNSAFE[name][0], k)
 
     assert not found.safe
-    assert found.violation is not None or found.may_have_second_owner
+    assert found.violation is not None
 
 
 @pytest.mark.slow
