@@ -1,6 +1,6 @@
 """Assigns the tasks of a Kafka Streams topology to the members of a consumer group, with version probing.
 
-``StreamsAssignor`` is the assignor of one member, bytes in and bytes out; ``assignor.clients`` attaches it to real
+``StreamsAssignor`` is the assignor of one member, bytes in and bytes out; ``clients`` attaches it to real
 consumers. A name below is loaded at its first use, so that the command line, which is part of this package, starts
 quickly.
 """
@@ -10,17 +10,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from assignor.cluster import ClusterSnapshot
-    from assignor.errors import FatalError, StreamsAssignorError, UsageError
-    from assignor.observability.events import combine_observers
-    from assignor.observability.metrics import MetricsObserver
-    from assignor.protocol.member import ReceivedAssignment
-    from assignor.rebalance_listener import TaskRebalanceListener
-    from assignor.streams_assignor import StreamsAssignor
-    from assignor.task_assignor import TaskAssignor
-    from assignor.topology import Subtopology, Topology
-    from subscription_codec import TaskId, TopicPartition
-    from upgrade import ConfigException, StreamsConfig
+    from streams_assignor.cluster import ClusterSnapshot
+    from streams_assignor.codec import TaskId, TopicPartition
+    from streams_assignor.errors import FatalError, StreamsAssignorError, UsageError
+    from streams_assignor.observability.events import combine_observers
+    from streams_assignor.observability.metrics import MetricsObserver
+    from streams_assignor.protocol.member import ReceivedAssignment
+    from streams_assignor.rebalance_listener import TaskRebalanceListener
+    from streams_assignor.streams_assignor import StreamsAssignor
+    from streams_assignor.task_assignor import TaskAssignor
+    from streams_assignor.topology import Subtopology, Topology
+    from streams_assignor.upgrade import ConfigException, StreamsConfig
 
 __all__ = [
     "ClusterSnapshot",
@@ -43,22 +43,22 @@ __all__ = [
 
 _MODULES: Final = MappingProxyType(
     {
-        "ClusterSnapshot": "assignor.cluster",
-        "ConfigException": "upgrade",
-        "FatalError": "assignor.errors",
-        "MetricsObserver": "assignor.observability.metrics",
-        "ReceivedAssignment": "assignor.protocol.member",
-        "StreamsAssignor": "assignor.streams_assignor",
-        "StreamsAssignorError": "assignor.errors",
-        "StreamsConfig": "upgrade",
-        "Subtopology": "assignor.topology",
-        "TaskAssignor": "assignor.task_assignor",
-        "TaskId": "subscription_codec",
-        "TaskRebalanceListener": "assignor.rebalance_listener",
-        "Topology": "assignor.topology",
-        "TopicPartition": "subscription_codec",
-        "UsageError": "assignor.errors",
-        "combine_observers": "assignor.observability.events",
+        "ClusterSnapshot": "streams_assignor.cluster",
+        "ConfigException": "streams_assignor.upgrade",
+        "FatalError": "streams_assignor.errors",
+        "MetricsObserver": "streams_assignor.observability.metrics",
+        "ReceivedAssignment": "streams_assignor.protocol.member",
+        "StreamsAssignor": "streams_assignor.streams_assignor",
+        "StreamsAssignorError": "streams_assignor.errors",
+        "StreamsConfig": "streams_assignor.upgrade",
+        "Subtopology": "streams_assignor.topology",
+        "TaskAssignor": "streams_assignor.task_assignor",
+        "TaskId": "streams_assignor.codec",
+        "TaskRebalanceListener": "streams_assignor.rebalance_listener",
+        "Topology": "streams_assignor.topology",
+        "TopicPartition": "streams_assignor.codec",
+        "UsageError": "streams_assignor.errors",
+        "combine_observers": "streams_assignor.observability.events",
     }
 )
 """Name -> module that defines it."""

@@ -1,6 +1,6 @@
-"""``python -m assignor`` is the console script ``streams-assignor``."""
+"""``python -m streams_assignor`` is the console script ``streams-assignor``."""
 
-from assignor.cli.main import main
+from streams_assignor.cli.main import main
 
 if __name__ == "__main__":
     main()

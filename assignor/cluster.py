@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from subscription_codec import TopicPartition
+from streams_assignor.codec import TopicPartition
 
 NO_RACKS: Final[Mapping[TopicPartition, Collection[str | None]]] = MappingProxyType({})
 

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from upgrade.config_keys import CONFIG_KEYS
-from upgrade.streams_config import StreamsConfig
+from streams_assignor.upgrade.config_keys import CONFIG_KEYS
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 
 @frozen(kw_only=True)

@@ -7,9 +7,9 @@ has changed.
 
 from typing import Final
 
-from subscription_codec import StreamsAssignorError
-from upgrade.extras import MissingExtraError
-from upgrade.redaction import hide
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.upgrade.extras import MissingExtraError
+from streams_assignor.upgrade.redaction import hide
 
 __all__ = [
     "PARTITION_COUNT_MISMATCH",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol, runtime_checkable
 
-from assignor.errors import UsageError
+from streams_assignor.errors import UsageError
 
 
 @runtime_checkable

@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 from attrs import field, frozen
 
-from assignor.errors import UsageError
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import UsageError
 
 PartitionsByTask = Mapping[TaskId, frozenset[TopicPartition]]
 """The partitions that each task reads."""
@@ -129,7 +129,7 @@ class TaskChanges:
     def between(cls, before: OwnedTasks, after: OwnedTasks, *, lost: bool = False) -> TaskChanges:
         """Compare two moments. A task with other partitions than before is revoked (or ``lost``) and assigned.
 
-        >>> from subscription_codec import TaskId
+        >>> from streams_assignor.codec import TaskId
         >>> moved = TaskChanges.between(
         ...     OwnedTasks(active={TaskId(0, 1): frozenset()}), OwnedTasks(standby={TaskId(0, 1): frozenset()})
         ... )

@@ -12,24 +12,32 @@ from uuid import UUID, uuid4
 
 from attrs import evolve
 
-from assignor.cluster import ClusterSnapshot
-from assignor.config import AssignmentConfigs
-from assignor.errors import UsageError
-from assignor.extension import Extension, check_extension
-from assignor.protocol import PROTOCOL_NAME, leader
-from assignor.protocol.end_offsets import RequiredOffsets, required_offsets
-from assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
-from assignor.protocol.member import Member, ReceivedAssignment
-from assignor.task_assignor import TaskAssignor
-from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
-from assignor.task_assignors.sticky import StickyTaskAssignor
-from assignor.topology import Topology
-from probing import MemberVersion, VersionAnswer
-from probing.model import AssignorError
-from probing.rules import BY_NAME
-from subscription_codec import TaskId, TopicPartition
-from subscription_codec.errors import require_type
-from upgrade import OURS, ConfigException, Release, StreamsConfig, StreamsSettings, as_release, as_streams_config
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.codec.errors import require_type
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.errors import UsageError
+from streams_assignor.extension import Extension, check_extension
+from streams_assignor.probing import MemberVersion, VersionAnswer
+from streams_assignor.probing.model import AssignorError
+from streams_assignor.probing.rules import BY_NAME
+from streams_assignor.protocol import PROTOCOL_NAME, leader
+from streams_assignor.protocol.end_offsets import RequiredOffsets, required_offsets
+from streams_assignor.protocol.internal_topics import InternalTopicPlan, plan_internal_topics
+from streams_assignor.protocol.member import Member, ReceivedAssignment
+from streams_assignor.task_assignor import TaskAssignor
+from streams_assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
+from streams_assignor.task_assignors.sticky import StickyTaskAssignor
+from streams_assignor.topology import Topology
+from streams_assignor.upgrade import (
+    OURS,
+    ConfigException,
+    Release,
+    StreamsConfig,
+    StreamsSettings,
+    as_release,
+    as_streams_config,
+)
 
 
 class StreamsAssignor:

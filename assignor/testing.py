@@ -16,7 +16,8 @@ from uuid import UUID
 
 from attrs import define, evolve, field, frozen
 
-from assignor.task_assignor import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.task_assignor import (
     ActiveAndStandbyError,
     ApplicationState,
     AssignmentConfigs,
@@ -27,8 +28,7 @@ from assignor.task_assignor import (
     TaskInfo,
     validate,
 )
-from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, java_uuid_order
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, java_uuid_order
 
 RETURNS_ASSIGNMENT: Final = "it gives an answer to every group"
 EACH_ACTIVE_ONCE: Final = "each task is active exactly once"
@@ -141,7 +141,7 @@ def to_python(state: ApplicationState) -> str:
     shorter = re.sub(r"TaskId\(subtopology=(-?\d+), partition=(-?\d+), topology=None\)", r"TaskId(\1, \2)", repr(plain))
     return (
         "from uuid import UUID\n"
-        "from assignor.task_assignor import ApplicationState, AssignmentConfigs, KafkaStreamsState, TaskInfo\n"
+        "from streams_assignor.task_assignor import ApplicationState, AssignmentConfigs, KafkaStreamsState, TaskInfo\n"
         "from subscription_codec import HostInfo, TaskId, TopicPartition\n"
         f"state = {shorter}\n"
     )

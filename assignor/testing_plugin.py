@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 if TYPE_CHECKING:
-    from assignor.clients.mock_cluster import MockCluster
+    from streams_assignor.clients.mock_cluster import MockCluster
 
 _MARKER: Final = "mock_cluster"
 
@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def mock_cluster(request: pytest.FixtureRequest) -> Iterator[MockCluster]:
     """A running Kafka cluster inside this process, new for each test; the marker ``mock_cluster`` has its arguments."""
-    from assignor.clients.mock_cluster import MockCluster, MockClusterError
+    from streams_assignor.clients.mock_cluster import MockCluster, MockClusterError
 
     marker = request.node.get_closest_marker(_MARKER)
     args, kwargs = (marker.args, marker.kwargs) if marker else ((), {})

@@ -13,9 +13,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor.errors import UsageError
-from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import partitions_of, task_of
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.codec.columns import partitions_of, task_of
+from streams_assignor.errors import UsageError
 
 InputPartitionsByTask = Mapping[TaskId, tuple[TopicPartition, ...]]
 """Each task with the partitions it reads, sorted."""

@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from spark_sim.sweep.report._guide_tables import guide_summary
-from spark_sim.sweep.suites import read_sweep
+from streams_assignor.spark_sim.sweep.report._guide_tables import guide_summary
+from streams_assignor.spark_sim.sweep.suites import read_sweep
 
 KEPT = Path(__file__).parent / "reference" / "upgrade-matrix.json"
 

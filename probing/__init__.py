@@ -4,11 +4,11 @@
 ``state_diagram`` prints it. ``follow_up`` schedules the next rebalance.
 """
 
-from probing._errors import LocalProtocolError, ProbingError, RemoteProtocolError
-from probing._member import MemberVersion, compare_versions
-from probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
-from probing.leader import MemberVersions, VersionAnswer, VersionDecision, decide
-from probing.model import (
+from streams_assignor.probing._errors import LocalProtocolError, ProbingError, RemoteProtocolError
+from streams_assignor.probing._member import MemberVersion, compare_versions
+from streams_assignor.probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
+from streams_assignor.probing.leader import MemberVersions, VersionAnswer, VersionDecision, decide
+from streams_assignor.probing.model import (
     Action,
     AssignmentContent,
     AssignorError,
@@ -18,7 +18,7 @@ from probing.model import (
     RejoinMode,
     VersionComparison,
 )
-from probing.rules import BY_NAME, CURRENT, KIP_268, ErrorReaction, LeaderRules, MemberRules, RuleSet
+from streams_assignor.probing.rules import BY_NAME, CURRENT, KIP_268, ErrorReaction, LeaderRules, MemberRules, RuleSet
 
 __all__ = [
     "BY_NAME",

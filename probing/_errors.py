@@ -1,6 +1,6 @@
 """The errors of version probing: local and remote protocol errors. The state is unchanged after either."""
 
-from subscription_codec.errors import StreamsAssignorError
+from streams_assignor.codec.errors import StreamsAssignorError
 
 
 class ProbingError(StreamsAssignorError):

@@ -15,10 +15,10 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from probing._errors import LocalProtocolError, RemoteProtocolError
-from probing.model import Action, AssignorError, MemberState, ReceivedVersions, VersionComparison
-from probing.rules import ErrorReaction, MemberRules
-from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.codec.versions import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.probing._errors import LocalProtocolError, RemoteProtocolError
+from streams_assignor.probing.model import Action, AssignorError, MemberState, ReceivedVersions, VersionComparison
+from streams_assignor.probing.rules import ErrorReaction, MemberRules
 
 _COMPARISONS_KEEPING_VERSION: Final = frozenset(
     {VersionComparison.OLD, VersionComparison.SAME, VersionComparison.ABOVE}
@@ -42,7 +42,7 @@ class MemberVersion:
 
         Raises ``LocalProtocolError`` if ``upgrade.from`` cannot pin this version.
 
-        >>> from probing.rules import CURRENT
+        >>> from streams_assignor.probing.rules import CURRENT
         >>> MemberVersion.initial(CURRENT.member, 3, 2).state.name
         'PINNED'
         """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from probing.rules import RuleSet
+from streams_assignor.probing.rules import RuleSet
 
 
 def mermaid(rules: RuleSet) -> str:
     """Return the state diagram of a member that follows ``rules``, with one arrow per row of the table.
 
-    >>> from probing.rules import G0
+    >>> from streams_assignor.probing.rules import G0
     >>> print(mermaid(G0))
     stateDiagram-v2
         [*] --> LATEST: started

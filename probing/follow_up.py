@@ -10,8 +10,8 @@ from typing import Final
 
 from attrs import field, frozen
 
-from probing.rules import MemberRules
-from subscription_codec.records import IMMEDIATELY, NO_FOLLOW_UP
+from streams_assignor.codec.records import IMMEDIATELY, NO_FOLLOW_UP
+from streams_assignor.probing.rules import MemberRules
 
 
 class FollowUpReason(enum.Enum):
@@ -44,7 +44,7 @@ def schedule_follow_up(
         end_point_missing: The member has an end point, and the assignment has hosts, but not that one.
         next_rebalance_ms: The time in the assignment (version 7 and later).
 
-    >>> from probing.rules import CURRENT
+    >>> from streams_assignor.probing.rules import CURRENT
     >>> schedule_follow_up(CURRENT.member, version_changed=False, next_rebalance_ms=IMMEDIATELY).reason.name
     'WITHHELD'
     """
@@ -84,7 +84,7 @@ class RejoinHistory:
     def after(self, reason: enum.Enum, current: object) -> RejoinHistory:
         """Return the history once the member asks again; ``current`` stands for what it has now.
 
-        >>> from probing import FollowUpReason
+        >>> from streams_assignor.probing import FollowUpReason
         >>> history = RejoinHistory()
         >>> for _ in range(5):
         ...     history = history.after(FollowUpReason.END_POINT, "the same assignment")

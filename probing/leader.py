@@ -11,15 +11,15 @@ from typing import Final
 
 from attrs import frozen
 
-from probing._errors import RemoteProtocolError
-from probing.model import AssignmentContent, AssignorError, Precondition
-from probing.rules import LeaderRules, VersionSource
-from subscription_codec.versions import (
+from streams_assignor.codec.versions import (
     EARLIEST_PROBEABLE_VERSION,
     FIRST_ASSIGNMENT_WITH_ERROR_CODE,
     FIRST_SUBSCRIPTION_WITH_ERROR_CODE,
     UNKNOWN_VERSION,
 )
+from streams_assignor.probing._errors import RemoteProtocolError
+from streams_assignor.probing.model import AssignmentContent, AssignorError, Precondition
+from streams_assignor.probing.rules import LeaderRules, VersionSource
 
 _ERROR_CODES: Final[Mapping[Precondition, AssignorError]] = {
     Precondition.VERSIONS: AssignorError.ASSIGNMENT_ERROR,
@@ -91,7 +91,7 @@ def decide(
         RemoteProtocolError: Kafka's leader throws here: it cannot read a version, a supported version is below the used
             one (2.5 and later), or a future member is in a group with a member below version 3 (up to 2.6).
 
-    >>> from probing.rules import KIP_268
+    >>> from streams_assignor.probing.rules import KIP_268
     >>> members = {"old": MemberVersions(3, 3), "new": MemberVersions(4, 4)}
     >>> answer = decide(KIP_268.leader, 3, members).answers["new"]
     >>> answer.version, answer.supported_version, answer.content.name

@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from probing.model import (
+from streams_assignor.probing.model import (
     Action,
     AssignmentContent,
     AssignorError,

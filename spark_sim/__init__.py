@@ -11,7 +11,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "sweep":
-        return import_module("spark_sim.sweep")
-    from spark_sim.audit.api import register
+        return import_module("streams_assignor.spark_sim.sweep")
+    from streams_assignor.spark_sim.audit.api import register
 
     return register

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
+from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-OUR_PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
+OUR_PACKAGE: Final = "streams_assignor"
 
 
 def digest_of(lines: Iterable[str]) -> str:
@@ -17,9 +18,19 @@ def digest_of(lines: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
+def python_sources(package: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the Python files of a package by their path in it, sorted; none if it is not installed.
+
+    In a checkout parts of ours are symbolic links. ``Path.rglob`` does not follow them.
+    """
+    spec = find_spec(package)
+    if spec is not None and spec.origin is not None:
+        root = Path(spec.origin).parent
+        for name in sorted(glob("**/*.py", root_dir=root, recursive=True)):  # noqa: PTH207
+            yield f"{package}/{name}", (root / name).read_bytes()
+
+
 @cache
 def code_digest() -> str:
-    """Return the digest of the source of our packages: other code never shares a unit with this one."""
-    roots = [Path(spec.origin).parent for name in OUR_PACKAGES if (spec := find_spec(name)) and spec.origin]
-    sources = [(file.relative_to(root.parent), file) for root in roots for file in sorted(root.rglob("*.py"))]
-    return digest_of(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for name, file in sources)
+    """Return the digest of the source of our package: other code never shares a unit with this one."""
+    return digest_of(f"{name} {hashlib.sha256(source).hexdigest()}" for name, source in python_sources(OUR_PACKAGE))

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
-from spark_sim.audit.storage import StoredResults, require_own, upload
-from spark_sim.engine import Log, WorkEngine
-from spark_sim.finished_units import UNITS, FinishedUnits, InFolder
-from spark_sim.sweep.spark.paths import is_uri
-from spark_sim.sweep.tables.formats import FILE_FORMATS
-from spark_sim.sweep.tables.parquet import PARQUET, TablesError
-from spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError, Results, open_results
-from spark_sim.table import Table
-from upgrade.redaction import hide_credentials
+from streams_assignor.spark_sim.audit.storage import StoredResults, require_own, upload
+from streams_assignor.spark_sim.engine import Log, WorkEngine
+from streams_assignor.spark_sim.finished_units import UNITS, FinishedUnits, InFolder
+from streams_assignor.spark_sim.sweep.spark.paths import is_uri
+from streams_assignor.spark_sim.sweep.tables.formats import FILE_FORMATS
+from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET, TablesError
+from streams_assignor.spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError, Results, open_results
+from streams_assignor.spark_sim.table import Table
+from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
-    from spark_sim.sweep.spark.target import SparkTarget
+    from streams_assignor.spark_sim.sweep.spark.target import SparkTarget
 
 
 @frozen
@@ -121,7 +121,7 @@ class Destination:
 
 
 def _spark_target(destination: Destination, engine: WorkEngine) -> SparkTarget:
-    from spark_sim.sweep.spark.target import SparkTarget
+    from streams_assignor.spark_sim.sweep.spark.target import SparkTarget
 
     results, tables = destination.opened.results, destination.tables
     in_draft = destination.stored is None and destination.storage_format in FILE_FORMATS

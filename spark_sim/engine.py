@@ -22,8 +22,8 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from attrs import define, field, frozen
 
-from spark_sim.worker_pool import WorkerPool
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.worker_pool import WorkerPool
 
 T = TypeVar("T")
 U = TypeVar("U")

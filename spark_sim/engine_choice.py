@@ -10,9 +10,9 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.engine import NO_SETTINGS, Log, WorkEngine, open_processes
-from spark_sim.engine_libraries import SPARK
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.engine import NO_SETTINGS, Log, WorkEngine, open_processes
+from streams_assignor.spark_sim.engine_libraries import SPARK
 
 PROCESSES: Final = "processes"
 """Instead of a Spark master: processes of this machine, without Spark and Java."""
@@ -90,7 +90,7 @@ def open_engine(options: EngineOptions, log: Log, job: str) -> Iterator[WorkEngi
             log(describe_processes(engine.cores()))
             yield engine
         return
-    from spark_sim.sweep.spark.executor import open_spark
+    from streams_assignor.spark_sim.sweep.spark.executor import open_spark
 
     with open_spark(master, log, options.settings, job) as on_spark:
         yield on_spark

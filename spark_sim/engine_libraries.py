@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from upgrade.extras import require
+from streams_assignor.upgrade.extras import require
 
 _PROCESSES: Final = "processes"
 _REMOTE: Final = "sc:"

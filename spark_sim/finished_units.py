@@ -24,9 +24,9 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from attrs import define, evolve, field, frozen
 
-from spark_sim.code_digest import code_digest, digest_of
-from spark_sim.engine import WorkEngine, WorkProgress
-from spark_sim.sweep.tables.parquet import (
+from streams_assignor.spark_sim.code_digest import code_digest, digest_of
+from streams_assignor.spark_sim.engine import WorkEngine, WorkProgress
+from streams_assignor.spark_sim.sweep.tables.parquet import (
     TablesError,
     commit_batch,
     read_file,
@@ -34,8 +34,8 @@ from spark_sim.sweep.tables.parquet import (
     table_files,
     write_parquet,
 )
-from spark_sim.table import Row, Table, columns_of
-from upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.spark_sim.table import Row, Table, columns_of
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 U = TypeVar("U")
 

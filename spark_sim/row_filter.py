@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from subscription_codec import StreamsAssignorError
-from upgrade.errors import quote_input
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.upgrade.errors import quote_input
 
 OPTION: Final = "pushFilters"
 PUSH_FILTERS: Final = "spark.sql.python.filterPushdown.enabled"

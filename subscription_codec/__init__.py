@@ -3,23 +3,23 @@
 ``decode_subscription`` / ``encode_subscription`` and ``decode_assignment`` / ``encode_assignment`` are for userdata,
 ``consumer_protocol`` is for the envelope around it and for both layers in one call. ``explain`` and
 ``explain_envelope`` annotate bytes for a reader. One table has the fields of each version:
-``subscription_codec.layout``.
+``codec.layout``.
 
 No library has these formats: kio 0.6.5 has classes for Kafka's requests (14 MB with a native module), and neither the
 userdata of Kafka Streams nor the values of ``__consumer_offsets``.
 """
 
-from subscription_codec._explanation import AnnotatedField, explain, explain_envelope
-from subscription_codec._messages import (
+from streams_assignor.codec._explanation import AnnotatedField, explain, explain_envelope
+from streams_assignor.codec._messages import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
     with_topic_dictionary,
 )
-from subscription_codec.errors import CodecError, DecodeError, EncodeError, FutureVersion, StreamsAssignorError
-from subscription_codec.json_fields import describe, from_fields, to_fields
-from subscription_codec.records import (
+from streams_assignor.codec.errors import CodecError, DecodeError, EncodeError, FutureVersion, StreamsAssignorError
+from streams_assignor.codec.json_fields import describe, from_fields, to_fields
+from streams_assignor.codec.records import (
     IMMEDIATELY,
     LATEST_OFFSET,
     NO_FOLLOW_UP,
@@ -36,7 +36,7 @@ from subscription_codec.records import (
     TaskOffsetSum,
     TopicPartition,
 )
-from subscription_codec.versions import (
+from streams_assignor.codec.versions import (
     EARLIEST_PROBEABLE_VERSION,
     FIRST_VERSION_WITH_OFFSET_SUMS,
     LATEST_SUPPORTED_VERSION,

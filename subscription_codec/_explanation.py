@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from subscription_codec import consumer_protocol
-from subscription_codec.errors import DecodeError, join_path, require_type
-from subscription_codec.json_fields import LAYOUTS, MessageKind, require_kind
-from subscription_codec.versions import LATEST_SUPPORTED_VERSION
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.types import Array, ColumnType, Reader, WireType
+from streams_assignor.codec import consumer_protocol
+from streams_assignor.codec.errors import DecodeError, join_path, require_type
+from streams_assignor.codec.json_fields import LAYOUTS, MessageKind, require_kind
+from streams_assignor.codec.versions import LATEST_SUPPORTED_VERSION
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.types import Array, ColumnType, Reader, WireType
 
 
 class AnnotatedField(NamedTuple):

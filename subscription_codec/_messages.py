@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
-from subscription_codec.columns import HostMap, TopicDictionary
-from subscription_codec.errors import (
+from streams_assignor.codec.columns import HostMap, TopicDictionary
+from streams_assignor.codec.errors import (
     BadVersion,
     DecodeError,
     EncodeError,
@@ -18,9 +18,9 @@ from subscription_codec.errors import (
     WrongArgument,
     require_type,
 )
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
-from subscription_codec.quirks import imitate_release
-from subscription_codec.records import (
+from streams_assignor.codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
+from streams_assignor.codec.quirks import imitate_release
+from streams_assignor.codec.records import (
     Assignment,
     FutureAssignment,
     FutureSubscription,
@@ -28,14 +28,14 @@ from subscription_codec.records import (
     Subscription,
     TopicEntry,
 )
-from subscription_codec.versions import (
+from streams_assignor.codec.versions import (
     EARLIEST_PROBEABLE_VERSION,
     FIRST_VERSION_WITH_TOPIC_DICTIONARY,
     LATEST_SUPPORTED_VERSION,
 )
-from subscription_codec.wire.hosts import HOST_PARTITIONS
-from subscription_codec.wire.schema import Layout
-from subscription_codec.wire.types import Array, Reader
+from streams_assignor.codec.wire.hosts import HOST_PARTITIONS
+from streams_assignor.codec.wire.schema import Layout
+from streams_assignor.codec.wire.types import Array, Reader
 
 # -- subscriptions ----------------------------------------------------------------------------------------------------
 

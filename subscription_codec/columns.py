@@ -18,7 +18,7 @@ from itertools import accumulate, repeat
 from operator import eq, itemgetter
 from typing import Any, Final, TypeVar, overload
 
-from subscription_codec.records import HostInfo, HostPartitions, TaskId, TaskOffsetSum, TopicEntry, TopicPartition
+from streams_assignor.codec.records import HostInfo, HostPartitions, TaskId, TaskOffsetSum, TopicEntry, TopicPartition
 
 T = TypeVar("T")
 LITTLE_ENDIAN: Final = sys.byteorder == "little"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.errors import BadVersion
-from subscription_codec.wire.schema import NOT_FLEXIBLE, Schema
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_16, INT_32, INT_64, Array, Bytes
+from streams_assignor.codec.errors import BadVersion
+from streams_assignor.codec.wire.schema import NOT_FLEXIBLE, Schema
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.text import Utf8
+from streams_assignor.codec.wire.types import INT_16, INT_32, INT_64, Array, Bytes
 
 CONNECTOR_TASK: Final = -1
 """The number that stands for the connector itself among the numbers of its tasks."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._messages import (
+from streams_assignor.codec._messages import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -18,14 +18,14 @@ from subscription_codec._messages import (
     reject_trailing_bytes,
     require_bytes,
 )
-from subscription_codec.columns import SortedPartitions, array_bounds
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError, Truncated
-from subscription_codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
-from subscription_codec.versions import LATEST_SUPPORTED_VERSION
-from subscription_codec.wire.schema import NOT_FLEXIBLE, Layout, Schema
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_16, INT_32, Array, Bytes, ColumnType, Reader, WireType
+from streams_assignor.codec.columns import SortedPartitions, array_bounds
+from streams_assignor.codec.errors import BadVersion, DecodeError, EncodeError, Truncated
+from streams_assignor.codec.records import Assignment, FutureSubscription, Subscription, TopicPartition
+from streams_assignor.codec.versions import LATEST_SUPPORTED_VERSION
+from streams_assignor.codec.wire.schema import NOT_FLEXIBLE, Layout, Schema
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.text import Utf8
+from streams_assignor.codec.wire.types import INT_16, INT_32, Array, Bytes, ColumnType, Reader, WireType
 
 HIGHEST_SUPPORTED_VERSION: Final = 3
 

@@ -16,7 +16,7 @@ def require_type(argument: str, value: object, *kinds: type, use: str = "") -> N
 
     >>> require_type("name", None, str)
     Traceback (most recent call last):
-    subscription_codec.errors.WrongArgument: expected str as name, got None
+    streams_assignor.codec.errors.WrongArgument: expected str as name, got None
     """
     if not isinstance(value, kinds):
         given = "None" if value is None else f"{type(value).__name__} {value!r:.80}"

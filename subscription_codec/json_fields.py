@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from subscription_codec._messages import with_topic_dictionary
-from subscription_codec.columns import RecordSequence
-from subscription_codec.errors import EncodeError, WrongArgument, require_type
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
-from subscription_codec.records import Assignment, FutureSubscription, Subscription, TaskId, TaskOffsetSum
-from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
-from subscription_codec.wire.schema import Layout
+from streams_assignor.codec._messages import with_topic_dictionary
+from streams_assignor.codec.columns import RecordSequence
+from streams_assignor.codec.errors import EncodeError, WrongArgument, require_type
+from streams_assignor.codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
+from streams_assignor.codec.records import Assignment, FutureSubscription, Subscription, TaskId, TaskOffsetSum
+from streams_assignor.codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
+from streams_assignor.codec.wire.schema import Layout
 
 MessageKind = Literal["subscription", "assignment"]
 LAYOUTS: Final[Mapping[str, Mapping[int, Layout]]] = {

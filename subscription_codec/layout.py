@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from subscription_codec.records import Assignment, ClientTag, StandbyTask, Subscription
-from subscription_codec.versions import LATEST_SUPPORTED_VERSION
-from subscription_codec.wire.hosts import HOST_PARTITIONS, TOPIC_PARTITION, HostMapType, TopicDictionaryType
-from subscription_codec.wire.schema import NOT_FLEXIBLE, Schema
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.tasks import (
+from streams_assignor.codec.records import Assignment, ClientTag, StandbyTask, Subscription
+from streams_assignor.codec.versions import LATEST_SUPPORTED_VERSION
+from streams_assignor.codec.wire.hosts import HOST_PARTITIONS, TOPIC_PARTITION, HostMapType, TopicDictionaryType
+from streams_assignor.codec.wire.schema import NOT_FLEXIBLE, Schema
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.tasks import (
     NAMED_TASK_ID,
     TASK_ID,
     FlatOffsetSumsType,
@@ -23,8 +23,8 @@ from subscription_codec.wire.tasks import (
     NamedTaskIdsType,
     TaskIdsType,
 )
-from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_8, INT_32, INT_64, Array, Uuid
+from streams_assignor.codec.wire.text import Utf8
+from streams_assignor.codec.wire.types import INT_8, INT_32, INT_64, Array, Uuid
 
 MAX_CLIENT_TAGS: Final = 256
 """The most tags that are read. Kafka reads any number, but no member can be configured with more than five."""

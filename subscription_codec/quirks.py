@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
-from subscription_codec.errors import EncodeError
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
-from subscription_codec.records import Assignment, Subscription
-from subscription_codec.versions import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.codec.errors import EncodeError
+from streams_assignor.codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
+from streams_assignor.codec.records import Assignment, Subscription
+from streams_assignor.codec.versions import EARLIEST_PROBEABLE_VERSION
 
 Record = TypeVar("Record", Subscription, Assignment)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from subscription_codec.versions import LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
+from streams_assignor.codec.versions import LATEST_SUPPORTED_VERSION, UNKNOWN_VERSION
 
 
 class TaskId(NamedTuple):

@@ -45,7 +45,7 @@ with suppress(ValueError):  # not the main thread
 @pytest.fixture(autouse=True, scope="session")
 def fixture_no_progress() -> None:
     """On a slow machine a command prints no lines that a test does not expect."""
-    from assignor.formats import progress  # not before the coverage of its imports is measured
+    from streams_assignor.formats import progress  # not before the coverage of its imports is measured
 
     progress.FIRST_SECONDS = TIMEOUT_MAX
 

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from assignor import StreamsAssignor
-from assignor.cluster import ClusterSnapshot
-from subscription_codec import TopicPartition
-from upgrade import StreamsConfig, release_named
+from streams_assignor import StreamsAssignor
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TopicPartition
+from streams_assignor.upgrade import StreamsConfig, release_named
 
 
 class Group:

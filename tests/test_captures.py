@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from probing import AssignmentContent, MemberVersion, MemberVersions, ProbingError, ReceivedVersions, decide
-from probing.rules import BY_NAME
-from subscription_codec import (
+from streams_assignor.codec import (
     Subscription,
     decode_assignment,
     decode_subscription,
@@ -16,14 +14,23 @@ from subscription_codec import (
     from_fields,
     to_fields,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     decode_consumer_assignment,
     decode_consumer_subscription,
     encode_consumer_assignment,
     encode_consumer_subscription,
 )
+from streams_assignor.probing import (
+    AssignmentContent,
+    MemberVersion,
+    MemberVersions,
+    ProbingError,
+    ReceivedVersions,
+    decide,
+)
+from streams_assignor.probing.rules import BY_NAME
+from streams_assignor.upgrade import UnknownRelease, release_named
 from tests.subscription_codec import naive
-from upgrade import UnknownRelease, release_named
 
 CAPTURES = {
     path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "captures").glob("*.json"))

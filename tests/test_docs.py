@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from assignor.groups.history._causes import CAUSES
-from assignor.groups.history._findings import LASTING_MS, MESSAGES
-from spark_sim.model import violations
-from spark_sim.model.scenario import VERBS
-from upgrade.releases import NEWEST
-from upgrade.upgrade_from import line_number
+from streams_assignor.groups.history._causes import CAUSES
+from streams_assignor.groups.history._findings import LASTING_MS, MESSAGES
+from streams_assignor.spark_sim.model import violations
+from streams_assignor.spark_sim.model.scenario import VERBS
+from streams_assignor.upgrade.releases import NEWEST
+from streams_assignor.upgrade.upgrade_from import line_number
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

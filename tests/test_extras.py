@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from assignor.cli.commands import COMMANDS
-from upgrade.extras import EXTRAS, MissingExtraError, how_to_install, importing, is_installed, require
+from streams_assignor.cli.commands import COMMANDS
+from streams_assignor.upgrade.extras import EXTRAS, MissingExtraError, how_to_install, importing, is_installed, require
 
 ROOT = Path(__file__).parents[1]
 CAPTURE = sorted((ROOT / "tests" / "captures").glob("*.json"))[0]
 NAMES = re.compile(r"^\.\. auto\w+:: (?P<name>[\w.]+)$|^\.\. (?:current)?module:: (?P<module>[\w.]+)$", re.MULTILINE)
-PACKAGES = ("assignor", "probing", "spark_sim", "subscription_codec", "upgrade")
 LOCAL = ["--bootstrap-servers", "127.0.0.1:1"]
 CLIENTS = "neither kafka-python nor confluent-kafka is installed: pip install 'streams-assignor[kafka-python]'"
 KAFKA_PYTHON = "kafka-python is not installed: pip install 'streams-assignor[kafka-python]'"
@@ -71,16 +70,17 @@ COMMAND_LINES = [
 ]
 """Arguments, and what is said; nothing if the command needs no library."""
 CALLS = {
-    "from assignor.clients.confluent import StreamsConsumer": BOTH,
-    "import assignor.clients.kafka_python": KAFKA_PYTHON,
-    "import assignor.groups.describe.kafka_python.group_lookup": KAFKA_PYTHON,
-    "import upgrade.cluster.client.feature_client": KAFKA_PYTHON,
-    "import spark_sim; spark_sim.register(None)": IN_SESSION,
-    "import spark_sim; spark_sim.sweep(None, out='file:///tmp/x')": IN_SESSION,  # after register, it was a module
-    "from spark_sim.sweep.sweep import run_sweep; run_sweep(None, 'o')": (
+    "from streams_assignor.clients.confluent import StreamsConsumer": BOTH,
+    "import streams_assignor.clients.kafka_python": KAFKA_PYTHON,
+    "import streams_assignor.groups.describe.kafka_python.group_lookup": KAFKA_PYTHON,
+    "import streams_assignor.upgrade.cluster.client.feature_client": KAFKA_PYTHON,
+    "from streams_assignor import spark_sim; spark_sim.register(None)": IN_SESSION,
+    # After register, it was a module.
+    "from streams_assignor import spark_sim; spark_sim.sweep(None, out='file:///tmp/x')": IN_SESSION,
+    "from streams_assignor.spark_sim.sweep.sweep import run_sweep; run_sweep(None, 'o')": (
         "pyarrow is not installed: pip install 'streams-assignor[tables]'"
     ),
-    "from spark_sim.audit.job import run_audit; run_audit(None, None, None)": TABLES,
+    "from streams_assignor.spark_sim.audit.job import run_audit; run_audit(None, None, None)": TABLES,
 }
 """Calls of the Python API, and what is said."""
 SCRIPT = """
@@ -92,7 +92,7 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
-from assignor.cli.in_browser import run
+from streams_assignor.cli.in_browser import run
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -127,7 +127,7 @@ def public_names():
     for match in NAMES.finditer((ROOT / "docs" / "reference" / "api.md").read_text("utf-8")):
         module = match["module"] or module
         name = match["module"] or match["name"]
-        names.append(name if name.partition(".")[0] in PACKAGES else f"{module}.{name}")
+        names.append(name if name.startswith("streams_assignor.") else f"{module}.{name}")
     return names
 
 
@@ -173,7 +173,7 @@ def test_each_documented_name_is_there_or_names_its_extra(without_libraries):
 
     assert len(said) > 140
     assert [] == [(name, text) for name, text in said.items() if text and not text.startswith("MissingExtraError: ")]
-    assert said["assignor.clients.confluent.ConsumerClosedError"] == f"MissingExtraError: {BOTH}"
+    assert said["streams_assignor.clients.confluent.ConsumerClosedError"] == f"MissingExtraError: {BOTH}"
 
 
 def test_the_table_of_extras_is_that_of_the_distribution():
@@ -212,8 +212,8 @@ def test_another_error_of_an_import_is_not_about_an_extra():
 
 def test_a_module_of_another_distribution_is_no_installed_library(monkeypatch):
     """The SDK of OpenTelemetry alone has a package of that name."""
-    monkeypatch.setattr("upgrade.extras._LIBRARIES", {"json": "no-such-distribution"})
-    monkeypatch.setattr("upgrade.extras.EXTRAS", {"x": ("json",)})
+    monkeypatch.setattr("streams_assignor.upgrade.extras._LIBRARIES", {"json": "no-such-distribution"})
+    monkeypatch.setattr("streams_assignor.upgrade.extras.EXTRAS", {"x": ("json",)})
     with pytest.raises(MissingExtraError, match=r"^no-such-distribution is not installed"), importing("json"):
         raise ImportError("no", name="json.metrics")
 

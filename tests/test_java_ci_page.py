@@ -71,7 +71,7 @@ def plan_modules(tmp_path):
     """Run the script; return its status, what it says, and the SARIF files that it leaves."""
     command = tmp_path / "bin/streams-assignor"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assignor "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m streams_assignor "$@"\n')
     command.chmod(0o755)
     root = str(FOLDER.parents[2])
     environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": root}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Subscription,
     TaskId,
     TaskOffsetSum,
@@ -18,7 +18,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.quirks import imitate_release
+from streams_assignor.codec.quirks import imitate_release
 from tests.draws import examples
 from tests.java_oracle import RELEASES, Oracle, as_java_keeps_it
 from tests.lab.integration.kafka_jars import Unavailable

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assignor.cli.roll._commands import CommandTemplate
-from assignor.cli.roll._instances import read_instances
-from assignor.cli.roll.command import roll
+from streams_assignor.cli.roll._commands import CommandTemplate
+from streams_assignor.cli.roll._instances import read_instances
+from streams_assignor.cli.roll.command import roll
 
 yaml = pytest.importorskip("yaml", reason="extra `yaml`")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from assignor import StreamsAssignor, Subtopology, Topology
-from subscription_codec import (
+from streams_assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor.codec import (
     StreamsAssignorError,
     decode_assignment,
     decode_subscription,
@@ -19,7 +19,7 @@ from subscription_codec import (
     to_fields,
     with_topic_dictionary,
 )
-from upgrade import PlannedApplication, advise, judge_code, parse_settings, plan_for, release_named
+from streams_assignor.upgrade import PlannedApplication, advise, judge_code, parse_settings, plan_for, release_named
 
 OLD, NEW = release_named("2.8"), release_named("4.3")
 ANY: Any = None

@@ -2,7 +2,7 @@
 
 import sys
 
-from subscription_codec.errors import StreamsAssignorError
+from streams_assignor.codec.errors import StreamsAssignorError
 
 
 def work(function, *arguments):

@@ -7,16 +7,16 @@ import importlib
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from upgrade.errors import ConfigException, UnknownRelease, UpgradeError
-from upgrade.planner import Advice, advise
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import OURS, SIMULATED, Release, as_release, number_of, release_named
-from upgrade.streams_config import StreamsConfig, StreamsSettings, as_streams_config
+from streams_assignor.upgrade.errors import ConfigException, UnknownRelease, UpgradeError
+from streams_assignor.upgrade.planner import Advice, advise
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import OURS, SIMULATED, Release, as_release, number_of, release_named
+from streams_assignor.upgrade.streams_config import StreamsConfig, StreamsSettings, as_streams_config
 
 if TYPE_CHECKING:
-    from upgrade.application.code_report import judge_code
-    from upgrade.application.setting_files import parse_settings
-    from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
+    from streams_assignor.upgrade.application.code_report import judge_code
+    from streams_assignor.upgrade.application.setting_files import parse_settings
+    from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 
 __all__ = [
     "OURS",
@@ -44,11 +44,11 @@ __all__ = [
 
 _LATE: Final = MappingProxyType(
     {
-        "ApplicationPlan": "upgrade.application_plan",
-        "PlannedApplication": "upgrade.application_plan",
-        "judge_code": "upgrade.application.code_report",
-        "parse_settings": "upgrade.application.setting_files",
-        "plan_for": "upgrade.application_plan",
+        "ApplicationPlan": "streams_assignor.upgrade.application_plan",
+        "PlannedApplication": "streams_assignor.upgrade.application_plan",
+        "judge_code": "streams_assignor.upgrade.application.code_report",
+        "parse_settings": "streams_assignor.upgrade.application.setting_files",
+        "plan_for": "streams_assignor.upgrade.application_plan",
     }
 )
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from attrs import define
 
-from upgrade._messages import MessageCode, MessageList, PlanMessage
-from upgrade.plans import (
+from streams_assignor.upgrade._messages import MessageCode, MessageList, PlanMessage
+from streams_assignor.upgrade.plans import (
     KAFKA_8649_RULE_SET,
     NO_ROLLING_DOWNGRADE,
     RECORD_FORMAT_CHANGES,
@@ -27,10 +27,15 @@ from upgrade.plans import (
     order_by_capability,
     upgrade_from_value,
 )
-from upgrade.release_behaviour import ReportedTasks
-from upgrade.releases import RELEASES, Release
-from upgrade.upgrade_from import PINNED_VERSIONS, StartupOutcome, UpgradeFromEffect
-from upgrade.verdict.conditions import KAFKA_14646_LINE, UNKNOWN_TOPOLOGY, TopologyFacts, TopologyFeature
+from streams_assignor.upgrade.release_behaviour import ReportedTasks
+from streams_assignor.upgrade.releases import RELEASES, Release
+from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS, StartupOutcome, UpgradeFromEffect
+from streams_assignor.upgrade.verdict.conditions import (
+    KAFKA_14646_LINE,
+    UNKNOWN_TOPOLOGY,
+    TopologyFacts,
+    TopologyFeature,
+)
 
 _KAFKA_14646_UPGRADE_FROM: Final = "3.4"
 """The oldest value with which foreign-key joins write what 3.3 writes."""

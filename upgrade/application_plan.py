@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, field, frozen
 
-from subscription_codec.errors import require_type
-from upgrade.application.code import code_of
-from upgrade.application.configuration import configuration_of
-from upgrade.application.evidence import setting_facts
-from upgrade.application.live_group import LiveGroup, listed
-from upgrade.application.parameters import PlanParameters, plan_parameters
-from upgrade.application.setting_files import Settings
-from upgrade.application.settings import SettingsReport, judge_settings, values_in_code, variants_of, with_code
-from upgrade.errors import UpgradeError
-from upgrade.hazards import (
+from streams_assignor.codec.errors import require_type
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.application.evidence import setting_facts
+from streams_assignor.upgrade.application.live_group import LiveGroup, listed
+from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
+from streams_assignor.upgrade.application.setting_files import Settings
+from streams_assignor.upgrade.application.settings import (
+    SettingsReport,
+    judge_settings,
+    values_in_code,
+    variants_of,
+    with_code,
+)
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import (
     Answer,
     Application,
     ApplicationTopology,
@@ -33,14 +39,16 @@ from upgrade.hazards import (
     judge_features,
     judge_hazards,
 )
-from upgrade.patch_levels import advise_between, is_same_release
-from upgrade.planner import Advice
-from upgrade.plans import Plan
-from upgrade.releases import Release, ResolvedRelease, resolve_release
-from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, Verdict, features_of_nodes
+from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
+from streams_assignor.upgrade.planner import Advice
+from streams_assignor.upgrade.plans import Plan
+from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, Verdict, features_of_nodes
 
 if TYPE_CHECKING:
-    from upgrade.application.code_report import CodeReport  # a plan without code needs none of what reads it
+    from streams_assignor.upgrade.application.code_report import (
+        CodeReport,  # a plan without code needs none of what reads it
+    )
 
 DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
 _OF_SETTINGS: Final = frozenset({TopologyFeature.SECOND_THREAD})
@@ -184,7 +192,7 @@ def plan_for(
     Raises:
         UpgradeError: Both are the same release, Kafka has not published one, or what is known contradicts itself.
 
-    >>> from upgrade.application.setting_files import parse_settings
+    >>> from streams_assignor.upgrade.application.setting_files import parse_settings
     >>> settings = parse_settings("processing.guarantee=exactly_once", ".properties")
     >>> plan = plan_for(PlannedApplication(settings=settings), "2.8", "4.3")
     >>> plan.is_safe, plan.blocked

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from upgrade.config_types import (
+from streams_assignor.upgrade.config_types import (
     INT_MIN,
     ConfigKey,
     ConfigType,
@@ -21,8 +21,8 @@ from upgrade.config_types import (
     validate_one_of,
     validate_size,
 )
-from upgrade.errors import ConfigException
-from upgrade.release_behaviour import CURRENT, UPGRADE_FROM
+from streams_assignor.upgrade.errors import ConfigException
+from streams_assignor.upgrade.release_behaviour import CURRENT, UPGRADE_FROM
 
 RACK_AWARE_STRATEGIES: Final = ("none", *CURRENT.rack_strategies)
 TAG_PREFIX: Final = "client.tag."

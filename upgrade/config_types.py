@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.errors import ConfigException, quote_input
+from streams_assignor.upgrade.errors import ConfigException, quote_input
 
 Validator = Callable[[str, Any], object]
 """Called with the key and the value; raises ``ConfigException``."""

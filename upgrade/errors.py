@@ -3,7 +3,7 @@
 import reprlib
 from typing import Final
 
-from subscription_codec.errors import StreamsAssignorError
+from streams_assignor.codec.errors import StreamsAssignorError
 
 _REPR: Final = reprlib.Repr()
 _REPR.maxstring = 80

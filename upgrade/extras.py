@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Final
 
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
 
 EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka-python": ("kafka",),

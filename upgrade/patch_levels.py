@@ -10,12 +10,12 @@ from typing import Final
 
 from attrs import evolve
 
-from upgrade.errors import UpgradeError
-from upgrade.hazards import WayBackVerdict, order_hazards
-from upgrade.planner import Advice, advise
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import Release, ResolvedRelease
-from upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import WayBackVerdict, order_hazards
+from streams_assignor.upgrade.planner import Advice, advise
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import Release, ResolvedRelease
+from streams_assignor.upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFacts, Verdict
 
 
 def is_same_release(origin: ResolvedRelease, target: ResolvedRelease) -> bool:
@@ -45,7 +45,7 @@ def advise_between(
     Raises:
         UpgradeError: Both stand for the same release.
 
-    >>> from upgrade.releases import resolve_release
+    >>> from streams_assignor.upgrade.releases import resolve_release
     >>> advice = advise_between(resolve_release("5.0.0-ccs"), resolve_release("5.2.1-ccs"))
     >>> advice.target, advice.patch_levels[-1].partition(":")[0]
     ('2.2.0', '5.2.1-ccs can be any release from 2.2.0 to 2.2.2, which differ for this plan')

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from attrs import fields, frozen
 
-from subscription_codec.errors import require_type
-from upgrade._messages import MessageCode, MessageList, PlanMessage
-from upgrade._warnings import hop_warnings
-from upgrade.errors import UpgradeError
-from upgrade.hazards import (
+from streams_assignor.codec.errors import require_type
+from streams_assignor.upgrade._messages import MessageCode, MessageList, PlanMessage
+from streams_assignor.upgrade._warnings import hop_warnings
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import (
     CheckedScope,
     Hazard,
     ReadGuides,
@@ -28,7 +28,7 @@ from upgrade.hazards import (
     source_of,
     way_back,
 )
-from upgrade.plans import (
+from streams_assignor.upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Obstacle,
     Plan,
@@ -39,11 +39,18 @@ from upgrade.plans import (
     obstacles,
     order_by_capability,
 )
-from upgrade.releases import Release
-from upgrade.upgrade_from import PINNED_VERSIONS
-from upgrade.verdict import NO_GUIDANCE, UNKNOWN_TOPOLOGY, Guidance, TopologyFacts, TopologyFeature, guidance
-from upgrade.verdict.conditions import without_features
-from upgrade.verdict.guidance import is_pushed
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS
+from streams_assignor.upgrade.verdict import (
+    NO_GUIDANCE,
+    UNKNOWN_TOPOLOGY,
+    Guidance,
+    TopologyFacts,
+    TopologyFeature,
+    guidance,
+)
+from streams_assignor.upgrade.verdict.conditions import without_features
+from streams_assignor.upgrade.verdict.guidance import is_pushed
 
 
 @frozen
@@ -142,7 +149,7 @@ def advise(
     Raises:
         UpgradeError: The two releases are the same.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> [str(step.do) for step in advise(release_named("2.0.1"), release_named("simulated-4")).steps]
     ['bounce every member to simulated-4, one by one']
     >>> advise(release_named("2.3.1"), release_named("4.3.1")).via
@@ -172,7 +179,7 @@ def advise(
 def documented_hops(origin: Release, target: Release, *, offline: bool = False) -> tuple[Upgrade, ...]:
     """Return the way of Kafka's guides as upgrades, one after the other; ``UpgradeError`` if the releases are the same.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> [str(hop.target) for hop in documented_hops(release_named("2.3.1"), release_named("4.3.1"))]
     ['3.9.2', '4.3.1']
     """

@@ -14,8 +14,8 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, ReportedTasks
-from upgrade.releases import RELEASES, Release, release_named
+from streams_assignor.upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, ReportedTasks
+from streams_assignor.upgrade.releases import RELEASES, Release, release_named
 
 KAFKA_8649_RULE_SET: Final = "g2"
 """The rule set of the releases whose leaders answer with their own version, even to members that do not have it."""

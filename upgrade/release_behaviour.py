@@ -2,7 +2,7 @@
 
 A row states what changed with a release; all other columns stay as they were before. Data only: the rules of version
 probing (``probing.rules``) and the task assignors are named here and implemented elsewhere. The bytes that single
-releases write are in ``subscription_codec.quirks``.
+releases write are in ``codec.quirks``.
 Java: ``StreamsPartitionAssignor``, ``StreamsConfig`` and ``HighAvailabilityTaskAssignor`` of the releases named.
 """
 
@@ -15,9 +15,9 @@ from typing import Any, Final, Literal
 
 from attrs import evolve, frozen
 
-from subscription_codec.quirks import VERSION_2_TAIL
-from upgrade.config_types import EndPointFormat
-from upgrade.upgrade_from import EAGER_LINES, EAGER_VALUES_REMOVED_IN, PINNED_VERSIONS
+from streams_assignor.codec.quirks import VERSION_2_TAIL
+from streams_assignor.upgrade.config_types import EndPointFormat
+from streams_assignor.upgrade.upgrade_from import EAGER_LINES, EAGER_VALUES_REMOVED_IN, PINNED_VERSIONS
 
 RebalanceProtocol = Literal["eager", "cooperative"]
 TaskAssignorName = Literal["cost-based", "sticky", "high-availability"]
@@ -35,7 +35,7 @@ class ReportedTasks(enum.Enum):
 
 
 class MemberTasksMethod(enum.Enum):
-    """How the tasks of a process are divided among its members: functions of ``assignor.protocol._member_tasks``."""
+    """How the tasks of a process are divided among its members: functions of ``protocol._member_tasks``."""
 
     ROUND_ROBIN = "round_robin"
     STICKY_OR_ROUND_ROBIN = "sticky_or_round_robin"

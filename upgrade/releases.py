@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from subscription_codec.errors import require_type
-from upgrade.errors import UnknownRelease
-from upgrade.release_behaviour import (
+from streams_assignor.codec.errors import require_type
+from streams_assignor.upgrade.errors import UnknownRelease
+from streams_assignor.upgrade.release_behaviour import (
     BOTH,
     CURRENT,
     EAGER,
@@ -23,8 +23,8 @@ from upgrade.release_behaviour import (
     TaskAssignorName,
     behaviour_of,
 )
-from upgrade.release_names import no_newer_line_because, parse_release_name, unread_because
-from upgrade.upgrade_from import (
+from streams_assignor.upgrade.release_names import no_newer_line_because, parse_release_name, unread_because
+from streams_assignor.upgrade.upgrade_from import (
     PINNED_VERSIONS,
     StartupOutcome,
     StartupResult,

@@ -8,10 +8,10 @@ from typing import Any, Final, TypedDict
 
 from attrs import frozen
 
-from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
-from upgrade.config_types import invalid_value, parse_end_point
-from upgrade.errors import ConfigException, quote_input
-from upgrade.releases import Release
+from streams_assignor.upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
+from streams_assignor.upgrade.config_types import invalid_value, parse_end_point
+from streams_assignor.upgrade.errors import ConfigException, quote_input
+from streams_assignor.upgrade.releases import Release
 
 _GROUP_PROTOCOL: Final = "group.protocol"
 _CLASSIC: Final = "classic"
@@ -24,7 +24,7 @@ def _check_group_protocol(value: object) -> None:
             _GROUP_PROTOCOL,
             value,
             "Expected classic, as here a client assigns. For a member of a streams group use "
-            "assignor.clients.confluent.StreamsConsumer.",
+            "streams_assignor.clients.confluent.StreamsConsumer.",
         )
 
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from upgrade.errors import UpgradeError, quote_input
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.errors import UpgradeError, quote_input
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 _MARGIN: Final = r"[\s>|#*/+\"'`]*"
 """What may stand before a line of a text that was pasted: quotes, comments, the bars of a table."""

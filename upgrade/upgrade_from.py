@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.config_types import invalid_value
+from streams_assignor.upgrade.config_types import invalid_value
 
 PINNED_VERSIONS: Final[Mapping[str, int]] = {
     "0.10.0": 1,

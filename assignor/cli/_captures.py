@@ -14,19 +14,19 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from assignor.formats.console import SafeConsole
-from assignor.formats.jsonl import BadLine, error_object
-from assignor.formats.metadata_json import DecodeOptions, decode_or_error, parse_hex
-from assignor.formats.text import printable
-from assignor.groups.capture import InvalidCapture as InvalidCapture
-from assignor.groups.capture import JsonNode
-from subscription_codec import NO_FOLLOW_UP
+from streams_assignor.codec import NO_FOLLOW_UP
+from streams_assignor.formats.console import SafeConsole
+from streams_assignor.formats.jsonl import BadLine, error_object
+from streams_assignor.formats.metadata_json import DecodeOptions, decode_or_error, parse_hex
+from streams_assignor.formats.text import printable
+from streams_assignor.groups.capture import InvalidCapture as InvalidCapture
+from streams_assignor.groups.capture import JsonNode
 
 EXPECTED: Final = 'a capture ({"generations": [{"generation", "leader", "members": [...]}]})'
 
 
 class CapturedGeneration(NamedTuple):
-    """The JSON rows of one generation. A file may have anything in it, which ``assignor.groups.capture`` refuses."""
+    """The JSON rows of one generation. A file may have anything in it, which ``groups.capture`` refuses."""
 
     number: Any
 

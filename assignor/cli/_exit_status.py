@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import click
 
-from upgrade.errors import UpgradeError
-from upgrade.extras import MissingExtraError
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.extras import MissingExtraError
 
 
 class WrongUsage(click.ClickException):
@@ -32,11 +32,11 @@ def exit_unless(good: bool) -> None:
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Turn what can go wrong outside the runs into one line and an exit status."""
-    from spark_sim.audit.sources import SourceError
-    from spark_sim.audit.storage import StorageError
-    from spark_sim.engine import EngineError
-    from spark_sim.sweep.spark.java import SparkNotStarted
-    from spark_sim.sweep.tables.publishing import ResultFolderError
+    from streams_assignor.spark_sim.audit.sources import SourceError
+    from streams_assignor.spark_sim.audit.storage import StorageError
+    from streams_assignor.spark_sim.engine import EngineError
+    from streams_assignor.spark_sim.sweep.spark.java import SparkNotStarted
+    from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
 
     try:
         yield

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
-from assignor.cli._exit_status import WrongUsage
+from streams_assignor.cli._exit_status import WrongUsage
 
 
 def same_file(first: Path, second: Path) -> bool:

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from assignor.formats.text import count
-from upgrade.application.api_diff import ApiChange, compare_api
-from upgrade.application.code import code_of
-from upgrade.application.configuration import (
+from streams_assignor.formats.text import count
+from streams_assignor.upgrade.application.api_diff import ApiChange, compare_api
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.configuration import (
     ConfigChange,
     ConfigurationDiff,
     OverrideChange,
@@ -19,16 +19,21 @@ from upgrade.application.configuration import (
     compare_configurations,
     configuration_of,
 )
-from upgrade.application.dependencies import DependenciesDiff, Dependency, DependencyChange, compare_dependencies
-from upgrade.application.environment import (
+from streams_assignor.upgrade.application.dependencies import (
+    DependenciesDiff,
+    Dependency,
+    DependencyChange,
+    compare_dependencies,
+)
+from streams_assignor.upgrade.application.environment import (
     ALL_VARIABLES,
     EnvironmentChange,
     EnvironmentEntry,
     compare_environments,
 )
-from upgrade.application.scala import scala_jar, scala_versions
-from upgrade.application.values import validator_text
-from upgrade.releases import Release
+from streams_assignor.upgrade.application.scala import scala_jar, scala_versions
+from streams_assignor.upgrade.application.values import validator_text
+from streams_assignor.upgrade.releases import Release
 
 _FACTS: Final = {"validator": "accepts", "varies": "default depends on the machine"}
 _CLIENT_CONSTANTS: Final = ("ADMIN_", "CONSUMER_", "PRODUCER_")

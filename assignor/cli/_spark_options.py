@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import click
 
-from assignor.cli._exit_status import CommandFailed, WrongUsage
-from assignor.formats.text import sanitize
-from upgrade.redaction import hide_credentials
+from streams_assignor.cli._exit_status import CommandFailed, WrongUsage
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.redaction import hide_credentials
 
 ENGINE_OPTIONS: Final = frozenset({"master", "remote", "settings", "processes"})
 """The parameters of ``engine_options``."""
@@ -73,7 +73,7 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
         processes: int | None,
         **others: Any,
     ) -> Any:
-        from spark_sim.engine_choice import PROCESSES, EngineOptions, UnknownMaster, require_master
+        from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions, UnknownMaster, require_master
 
         if master and remote:
             raise WrongUsage("--remote is a Spark Connect server: leave out --master")
@@ -102,7 +102,7 @@ def fresh_option(command: str) -> Callable[[Callable[..., Any]], Callable[..., A
 @contextmanager
 def resumable(out: str) -> Iterator[None]:
     """Say what is left of a command that ended early, by Ctrl-C or without a worker."""
-    from spark_sim.engine import EngineError
+    from streams_assignor.spark_sim.engine import EngineError
 
     try:
         yield
@@ -115,7 +115,7 @@ def resumable(out: str) -> Iterator[None]:
 
 def _resume_hint(out: str) -> str:
     """Return what is left; a local folder is removed if nothing is."""
-    from spark_sim.sweep.spark.paths import local_folder
+    from streams_assignor.spark_sim.sweep.spark.paths import local_folder
 
     folder = local_folder(out)
     kept = folder is None or folder.exists()
@@ -134,7 +134,7 @@ class LocalPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a ``Path``."""
-        from spark_sim.sweep.spark.paths import is_uri
+        from streams_assignor.spark_sim.sweep.spark.paths import is_uri
 
         if is_uri(str(value)):
             self.fail(f"expected a path of this machine, got {value}", param, ctx)

@@ -10,20 +10,20 @@ from uuid import UUID
 import click
 from attrs import evolve, frozen
 
-from assignor.cli.params import JSONL
-from assignor.cli.single_values import StrictCommand
-from assignor.config import AssignmentConfigs
-from assignor.errors import FatalError
-from assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
-from assignor.formats.text import format_table
-from assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState, TaskInfo
-from assignor.task_assignors.built_in import BUILT_IN, BuiltInTaskAssignor
-from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor, movement_behaviour_of
-from assignor.task_assignors.rack_aware.racks import Racks
-from assignor.task_assignors.sticky import StickyTaskAssignor
-from subscription_codec import TaskId, TopicPartition
-from upgrade import UpgradeError, number_of
-from upgrade.release_behaviour import BEHAVIOURS, CURRENT, ReleaseBehaviour, behaviour_of
+from streams_assignor.cli.params import JSONL
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.errors import FatalError
+from streams_assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
+from streams_assignor.formats.text import format_table
+from streams_assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState, TaskInfo
+from streams_assignor.task_assignors.built_in import BUILT_IN, BuiltInTaskAssignor
+from streams_assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor, movement_behaviour_of
+from streams_assignor.task_assignors.rack_aware.racks import Racks
+from streams_assignor.task_assignors.sticky import StickyTaskAssignor
+from streams_assignor.upgrade import UpgradeError, number_of
+from streams_assignor.upgrade.release_behaviour import BEHAVIOURS, CURRENT, ReleaseBehaviour, behaviour_of
 
 CONFIGURATION: Final[Mapping[str, str]] = {
     "standbys": "num.standby.replicas",

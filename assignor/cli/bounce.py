@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assignor.cli.features.click_support import bootstrap_servers_callback
-from assignor.cli.params import document, output_options
-from assignor.cli.single_values import StrictCommand
-from upgrade.extras import require
+from streams_assignor.cli.features.click_support import bootstrap_servers_callback
+from streams_assignor.cli.params import document, output_options
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.upgrade.extras import require
 
 if TYPE_CHECKING:
-    from assignor.demo.model import BounceSettings, BounceSummary
+    from streams_assignor.demo.model import BounceSettings, BounceSummary
 
 
 @click.command(cls=StrictCommand)
@@ -68,7 +68,7 @@ def bounce(
       streams-assignor bounce --rules kip-268 --order B,C,A
       streams-assignor bounce --bootstrap-servers localhost:9092 --json
     """  # noqa: D301 - click reads the backspace character
-    from assignor.demo.model import BounceSettings, upgrade_steps
+    from streams_assignor.demo.model import BounceSettings, upgrade_steps
 
     require("kafka", "confluent_kafka")
     settings = BounceSettings(
@@ -88,12 +88,12 @@ def bounce(
 
 
 def _run_bounce(settings: BounceSettings, output: str) -> BounceSummary:
-    from assignor.cli.member import MEMBER_COMMAND
-    from assignor.clients.mock_cluster import MockClusterError
-    from assignor.demo import render
-    from assignor.demo.load_generator import LoadGeneratorError
-    from assignor.demo.runner import BounceError, BounceRunner
-    from assignor.formats.console import SafeConsole
+    from streams_assignor.cli.member import MEMBER_COMMAND
+    from streams_assignor.clients.mock_cluster import MockClusterError
+    from streams_assignor.demo import render
+    from streams_assignor.demo.load_generator import LoadGeneratorError
+    from streams_assignor.demo.runner import BounceError, BounceRunner
+    from streams_assignor.formats.console import SafeConsole
 
     console, problem = SafeConsole(quiet=output != "text"), None
     with render.live_display(console) as on_change, BounceRunner(settings, MEMBER_COMMAND, on_change) as bounced:

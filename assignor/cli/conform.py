@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from attrs import evolve
 
-from assignor.cli._exit_status import WrongUsage, one_line_errors
-from assignor.cli._spark_options import STORAGE_FORMAT, engine_options, fresh_option, log_to_stderr, resumable
-from assignor.cli.params import ASSUME, document, output_options
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.progress import step
-from assignor.formats.text import format_table, printable
-from upgrade.errors import UpgradeError
-from upgrade.hazards import assumptions_of
-from upgrade.input_values import MAX_CAPTURE_BYTES, InvalidInput, read_all, read_input
-from upgrade.releases import resolve_release
+from streams_assignor.cli._exit_status import WrongUsage, one_line_errors
+from streams_assignor.cli._spark_options import STORAGE_FORMAT, engine_options, fresh_option, log_to_stderr, resumable
+from streams_assignor.cli.params import ASSUME, document, output_options
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.progress import step
+from streams_assignor.formats.text import format_table, printable
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import assumptions_of
+from streams_assignor.upgrade.input_values import MAX_CAPTURE_BYTES, InvalidInput, read_all, read_input
+from streams_assignor.upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
-    from assignor.groups.capture import Capture
-    from spark_sim.audit.captures import GivenCapture, Judged
-    from spark_sim.conformance.result import GenerationReplay, MemberReplay
-    from spark_sim.conformance.verdict import ConformanceVerdict, ReplayResult
-    from spark_sim.engine_choice import EngineOptions
+    from streams_assignor.groups.capture import Capture
+    from streams_assignor.spark_sim.audit.captures import GivenCapture, Judged
+    from streams_assignor.spark_sim.conformance.result import GenerationReplay, MemberReplay
+    from streams_assignor.spark_sim.conformance.verdict import ConformanceVerdict, ReplayResult
+    from streams_assignor.spark_sim.engine_choice import EngineOptions
 
 
 _STDIN: Final = Path("-")
@@ -111,14 +111,14 @@ def _compared(
     given: Sequence[GivenCapture], engine: EngineOptions, out: str | None, storage_format: str, *, fresh: bool
 ) -> list[Judged]:
     """Return what is found of each capture; of a file that is none, why."""
-    from assignor.formats.console import SafeConsole
-    from spark_sim.audit.captures import RESULTS, compare_captures, run_comparison
-    from spark_sim.destination import open_destination
-    from spark_sim.engine_choice import EVERY_CORE, PROCESSES, open_engine
-    from spark_sim.engine_libraries import require_engine
-    from spark_sim.sweep.report.progress import show_progress
-    from spark_sim.sweep.tables.formats import require_format
-    from spark_sim.sweep.tables.parquet import PARQUET
+    from streams_assignor.formats.console import SafeConsole
+    from streams_assignor.spark_sim.audit.captures import RESULTS, compare_captures, run_comparison
+    from streams_assignor.spark_sim.destination import open_destination
+    from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES, open_engine
+    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.report.progress import show_progress
+    from streams_assignor.spark_sim.sweep.tables.formats import require_format
+    from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET
 
     step("")
     with one_line_errors(), ExitStack() as stack:
@@ -145,7 +145,7 @@ def _compared(
 
 def judge(capture: Capture) -> Judged:
     """Return what is found of a capture, as JSON with what is printed; a worker calls it."""
-    from spark_sim.conformance.verdict import verdict_or_error
+    from streams_assignor.spark_sim.conformance.verdict import verdict_or_error
 
     verdict = verdict_or_error(capture)
     if isinstance(verdict, str):
@@ -162,8 +162,8 @@ def judge(capture: Capture) -> Judged:
 
 def _given(path: Path, assume: str | None) -> GivenCapture:
     """Return a capture, or the error message of a file that is none."""
-    from assignor.groups.capture import Capture, InvalidCapture
-    from spark_sim.audit.captures import GivenCapture
+    from streams_assignor.groups.capture import Capture, InvalidCapture
+    from streams_assignor.spark_sim.audit.captures import GivenCapture
 
     shown, assumed, text = _shown(path), list[str](), ""
     capture, error = None, ""
@@ -322,7 +322,7 @@ def _verbose_lines(verdict: ConformanceVerdict) -> Iterator[str]:
 
 def _about(bug: str) -> str:
     """Return the name of a known bug with its issue."""
-    from spark_sim.regressions.known_bugs import BUGS
+    from streams_assignor.spark_sim.regressions.known_bugs import BUGS
 
     return f"{bug}, {next(known_bug.issue for known_bug in BUGS if known_bug.name == bug)}"
 
@@ -338,8 +338,8 @@ def _generation_lines(generation: GenerationReplay) -> Iterator[str]:
 
 
 def _member_row(part: MemberReplay) -> Sequence[str]:
-    from spark_sim.conformance.messages import AssignmentMessage
-    from spark_sim.model.events import format_tasks
+    from streams_assignor.spark_sim.conformance.messages import AssignmentMessage
+    from streams_assignor.spark_sim.model.events import format_tasks
 
     def tasks(message: Any) -> str:
         return format_tasks(message.partitions_by_task) if isinstance(message, AssignmentMessage) else "?"
@@ -357,6 +357,6 @@ def _member_row(part: MemberReplay) -> Sequence[str]:
 
 
 def _message_text(message: object) -> str:
-    from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage
+    from streams_assignor.spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage
 
     return str(message) if isinstance(message, SubscriptionMessage | AssignmentMessage) else "?" if message else "-"

@@ -14,8 +14,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Final
 
-from assignor.cli.lazy_group import run_script
-from assignor.cli.main import cli
+from streams_assignor.cli.lazy_group import run_script
+from streams_assignor.cli.main import cli
 
 _FOLDERS: Final = "__consumer_offsets-"
 
@@ -43,7 +43,7 @@ def plan(arguments: Sequence[str]) -> dict[str, Any]:
     """Run ``plan`` with JSON as its output; ``runbook`` is the same plan as ``-o markdown`` prints it."""
     result = run(["plan", "--json", *arguments])
     if result["stdout"]:
-        from assignor.cli.plan._markdown import runbook
+        from streams_assignor.cli.plan._markdown import runbook
 
         result["runbook"] = runbook(json.loads(result["stdout"]))
     return result
@@ -53,7 +53,7 @@ def replay(scenario: str) -> dict[str, Any]:
     """Run ``replay`` with JSON as its output; ``view`` is the drawing of its trace that all pages have."""
     result = run(["replay", "--json", "--", scenario])
     if result["stdout"]:
-        from spark_sim.sweep.report.trace_view import trace_view
+        from streams_assignor.spark_sim.sweep.report.trace_view import trace_view
 
         result["view"] = trace_view(json.loads(result["stdout"])["steps"])
     return result
@@ -61,15 +61,15 @@ def replay(scenario: str) -> dict[str, Any]:
 
 def releases() -> list[str]:
     """Return the names of the published releases, the oldest first."""
-    from upgrade.releases import RELEASES
+    from streams_assignor.upgrade.releases import RELEASES
 
     return [name for name, release in RELEASES.items() if release.is_released]
 
 
 def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | None]:
     """Return verdict and plan of the upgrades from a release to others; None for itself."""
-    from upgrade.patch_levels import advise_between, is_same_release
-    from upgrade.releases import resolve_release
+    from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
+    from streams_assignor.upgrade.releases import resolve_release
 
     start = resolve_release(origin, None)
     row: list[dict[str, Any] | None] = []
@@ -85,8 +85,8 @@ def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | Non
 
 def audit(folder: str, on_progress: Callable[[int, int], None] = lambda _done, _all: None) -> dict[str, Any]:
     """Audit what was dropped into a folder: ``__consumer_offsets-N`` folders, or one file with a dump."""
-    from spark_sim.audit.in_memory import audit_in_memory
-    from spark_sim.audit.sources import SourceError, dump_source, segments_source
+    from streams_assignor.spark_sim.audit.in_memory import audit_in_memory
+    from streams_assignor.spark_sim.audit.sources import SourceError, dump_source, segments_source
 
     entries = sorted(Path(folder).iterdir())
     try:

@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple
 import click
 from click.exceptions import NoSuchCommand
 
-from assignor.cli.single_values import CommandGroup
-from assignor.formats.progress import STEP, shown_steps, step
-from assignor.formats.text import SafeStream, sanitize
+from streams_assignor.cli.single_values import CommandGroup
+from streams_assignor.formats.progress import STEP, shown_steps, step
+from streams_assignor.formats.text import SafeStream, sanitize
 
 COMPLETION_VARIABLE: Final = "_STREAMS_ASSIGNOR_COMPLETE"
 """The variable of the environment by which a shell asks for completions."""
@@ -102,8 +102,8 @@ class LazyGroup(CommandGroup):
             discard_output()
             return 141
         except Exception as error:
-            from subscription_codec import StreamsAssignorError  # only for an error: --help must be fast
-            from upgrade.extras import MissingExtraError
+            from streams_assignor.codec import StreamsAssignorError  # only for an error: --help must be fast
+            from streams_assignor.upgrade.extras import MissingExtraError
 
             if isinstance(error, MissingExtraError):
                 raise click.ClickException(str(error)) from error
@@ -178,7 +178,7 @@ def _require_text(arguments: Sequence[str]) -> None:
 
 def _for_people(message: str) -> str:
     """Return an error message without control characters and credentials."""
-    from upgrade.redaction import hide_credentials  # only for an error: --help must be fast
+    from streams_assignor.upgrade.redaction import hide_credentials  # only for an error: --help must be fast
 
     return sanitize(hide_credentials(message))
 

@@ -2,8 +2,8 @@
 
 import click
 
-from assignor.cli.commands import COMMANDS
-from assignor.cli.lazy_group import LazyGroup, run_script
+from streams_assignor.cli.commands import COMMANDS
+from streams_assignor.cli.lazy_group import LazyGroup, run_script
 
 
 @click.command(cls=LazyGroup, lazy_commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

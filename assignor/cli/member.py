@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings, complete_release
-from assignor.cli.single_values import StrictCommand
-from assignor.demo.member_settings import MemberSettings
-from upgrade import OURS, UpgradeError
-from upgrade.extras import require
+from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings, complete_release
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.upgrade import OURS, UpgradeError
+from streams_assignor.upgrade.extras import require
 
 if TYPE_CHECKING:
-    from assignor.observability.events import Event
+    from streams_assignor.observability.events import Event
 
-MEMBER_COMMAND: Final = (sys.executable, "-m", "assignor.cli.member")
+MEMBER_COMMAND: Final = (sys.executable, "-m", "streams_assignor.cli.member")
 """Starts a member in a process of its own; options follow."""
 
 
@@ -67,7 +67,7 @@ def member(
       streams-assignor member --command-config client.properties --group billing --topic orders
     """  # noqa: D301 - click reads the backspace character
     require("kafka")
-    from assignor.demo import member  # takes a second, and only this command needs it
+    from streams_assignor.demo import member  # takes a second, and only this command needs it
 
     servers, _ = cluster_settings(context, bootstrap_servers, command_config)
     settings = MemberSettings(bootstrap_servers=servers, command_config=command_config, **options)
@@ -86,7 +86,7 @@ class _EventPrinter:
     """Prints whole lines from any thread; a closed pipe stops the member."""
 
     def __init__(self, stopping: Flag) -> None:
-        from assignor.observability.event_fields import json_line
+        from streams_assignor.observability.event_fields import json_line
 
         self._json_line = json_line
         self._stopping = stopping

@@ -13,16 +13,16 @@ from typing import Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from assignor.cli.features.click_support import (
+from streams_assignor.cli.features.click_support import (
     BOOTSTRAP_SERVERS_VARIABLE,
     OUTPUTS,
     bootstrap_servers_callback,
 )
-from assignor.formats.block_yaml import to_yaml
-from assignor.formats.text import sanitize
-from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE, CommandConfig
-from upgrade.errors import UpgradeError
-from upgrade.redaction import hide
+from streams_assignor.formats.block_yaml import to_yaml
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE, CommandConfig
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.redaction import hide
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,7 +71,7 @@ def _show_client_logs(_context: click.Context, _parameter: click.Parameter, leve
     return level
 
 
-CLIENT_LOGGERS: Final = ("kafka", "streams-assignor.librdkafka")
+CLIENT_LOGGERS: Final = ("kafka", "streams_assignor.librdkafka")
 VERBOSE: Final = click.option(
     "-v",
     "--verbose",
@@ -91,7 +91,7 @@ def silence_client_logs() -> None:
 
 def complete_release(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete a release or a line of releases; the newest come first."""
-    from upgrade.releases import NEWEST_OF_LINE, RELEASES
+    from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
 
     releases = {**NEWEST_OF_LINE, **{name: release for name, release in RELEASES.items() if release.is_released}}
     names = [name for name, release in sorted(releases.items(), key=lambda pair: pair[1].number, reverse=True)]

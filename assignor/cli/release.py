@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from assignor.cli.params import ASSUME, complete_release, document, output_options
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.text import format_table
-from spark_sim.regressions.known_bugs import BUGS, RegressionBug
-from spark_sim.regressions.mutants import mutants_registered
-from upgrade import UnknownRelease, UpgradeError
-from upgrade.cluster.brokers.protocol_versions import broker_release
-from upgrade.release_names import CONFLUENT_PLATFORM
-from upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.cli.params import ASSUME, complete_release, document, output_options
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.text import format_table
+from streams_assignor.spark_sim.regressions.known_bugs import BUGS, RegressionBug
+from streams_assignor.spark_sim.regressions.mutants import mutants_registered
+from streams_assignor.upgrade import UnknownRelease, UpgradeError
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
+from streams_assignor.upgrade.release_names import CONFLUENT_PLATFORM
+from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
 
 
 @click.command(cls=StrictCommand)
@@ -55,7 +55,7 @@ def release(name: str, other: str | None, assume: str | None, output: str) -> No
 
 
 def _print_diff(origin: ResolvedRelease, target: ResolvedRelease, output: str) -> None:
-    from assignor.cli._release_diff import ReleaseDiff  # its tables are read when they are needed
+    from streams_assignor.cli._release_diff import ReleaseDiff  # its tables are read when they are needed
 
     diff = ReleaseDiff.between(origin.release, target.release)
     notes = list(dict.fromkeys((*origin.notes, *target.notes, *origin.tables, *target.tables)))

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.cli._exit_status import CommandFailed, exit_unless, one_line_errors
-from assignor.cli._spark_options import LocalPath
-from assignor.cli.params import ASSUME, document, output_options
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.progress import step
-from upgrade.errors import UpgradeError
-from upgrade.hazards import assumptions_of
-from upgrade.releases import resolve_release
+from streams_assignor.cli._exit_status import CommandFailed, exit_unless, one_line_errors
+from streams_assignor.cli._spark_options import LocalPath
+from streams_assignor.cli.params import ASSUME, document, output_options
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.progress import step
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import assumptions_of
+from streams_assignor.upgrade.releases import resolve_release
 
 if TYPE_CHECKING:
-    from spark_sim.sweep.traces import Trace
+    from streams_assignor.spark_sim.sweep.traces import Trace
 
 SAFE: Final = "safe"
 _RELEASE: Final = re.compile(r"(?:(?<=[@>])|(?<=\bgroup ))[^\s,|]+")
@@ -125,7 +125,7 @@ def replay(scenario: str, summary: bool, verbose: bool, html: Path | None, assum
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     step("running the scenario")
     with one_line_errors():
-        from spark_sim.sweep.traces import trace_line
+        from streams_assignor.spark_sim.sweep.traces import trace_line
 
         result = trace_line(_assuming(scenario, assume))
         if html:
@@ -133,9 +133,9 @@ def replay(scenario: str, summary: bool, verbose: bool, html: Path | None, assum
     if output != "text":
         click.echo(document(result.as_json(), output, ensure_ascii=False))
     else:
-        from assignor.formats.console import SafeConsole
-        from spark_sim.sweep.report.console import print_judgement, print_trace
-        from spark_sim.sweep.report.judgement import Judgement
+        from streams_assignor.formats.console import SafeConsole
+        from streams_assignor.spark_sim.sweep.report.console import print_judgement, print_trace
+        from streams_assignor.spark_sim.sweep.report.judgement import Judgement
 
         console = SafeConsole(highlight=False)
         judgement = Judgement(result.verdict == SAFE, f"{result.verdict}: {result.summary}")
@@ -150,8 +150,8 @@ def replay(scenario: str, summary: bool, verbose: bool, html: Path | None, assum
 
 
 def _write_page(result: Trace[Any], page: Path) -> None:
-    from spark_sim.sweep.report.replay_page import TITLE, replay_page
-    from spark_sim.sweep.tables.publishing import page_titled, write_page
+    from streams_assignor.spark_sim.sweep.report.replay_page import TITLE, replay_page
+    from streams_assignor.spark_sim.sweep.tables.publishing import page_titled, write_page
 
     try:
         write_page(page, replay_page(result), page_titled(TITLE))
@@ -181,8 +181,8 @@ def _assuming(scenario: str, assume: str | None) -> str:
 
 def _styles(trace: Trace[Any]) -> Mapping[str, str]:
     """Return the styles of the events of a trace: each kind of scenario has its own."""
-    from spark_sim.brokers.cluster_state import TraceEvent
-    from spark_sim.model.events import GroupEvent
+    from streams_assignor.spark_sim.brokers.cluster_state import TraceEvent
+    from streams_assignor.spark_sim.model.events import GroupEvent
 
     styles = {GroupEvent: GROUP_EVENT_STYLES, TraceEvent: BROKER_EVENT_STYLES}
     return next((styles[type(event)] for event in trace.events if type(event) in styles), STREAMS_GROUP_EVENT_STYLES)

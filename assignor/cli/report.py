@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
-from assignor.cli._spark_options import STORAGE_FORMAT, LocalPath, engine_options
-from assignor.cli.params import output_options, print_file
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.progress import step
-from upgrade.redaction import hide_credentials
+from streams_assignor.cli._exit_status import CommandFailed, WrongUsage, one_line_errors
+from streams_assignor.cli._spark_options import STORAGE_FORMAT, LocalPath, engine_options
+from streams_assignor.cli.params import output_options, print_file
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.progress import step
+from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
-    from assignor.formats.console import SafeConsole
-    from spark_sim.engine_choice import EngineOptions
-    from spark_sim.sweep.suites import FinishedSweep
+    from streams_assignor.formats.console import SafeConsole
+    from streams_assignor.spark_sim.engine_choice import EngineOptions
+    from streams_assignor.spark_sim.sweep.suites import FinishedSweep
 
 
 @click.command(cls=StrictCommand)
@@ -46,13 +46,13 @@ def report(source: str, html: Path | None, exports: Path | None, output: str, **
       streams-assignor report s3a://bucket/sweep --exports sweep-results
       streams-assignor report sweep-results -o yaml
     """  # noqa: D301  # \b is the character by which click leaves lines alone
-    from assignor.formats.console import SafeConsole
-    from spark_sim.sweep.folder import REPORT
-    from spark_sim.sweep.report.console import print_judgement
-    from spark_sim.sweep.report.renderers import RENDERERS
-    from spark_sim.sweep.spark.paths import local_folder
-    from spark_sim.sweep.suites import exports as files_of
-    from spark_sim.sweep.tables.publishing import locked
+    from streams_assignor.formats.console import SafeConsole
+    from streams_assignor.spark_sim.sweep.folder import REPORT
+    from streams_assignor.spark_sim.sweep.report.console import print_judgement
+    from streams_assignor.spark_sim.sweep.report.renderers import RENDERERS
+    from streams_assignor.spark_sim.sweep.spark.paths import local_folder
+    from streams_assignor.spark_sim.sweep.suites import exports as files_of
+    from streams_assignor.spark_sim.sweep.tables.publishing import locked
 
     console = SafeConsole(stderr=output != "text", highlight=False)
     step(f"reading {source}")
@@ -89,11 +89,11 @@ def _read(
     engine: EngineOptions,
     storage_format: str,
 ) -> FinishedSweep:
-    from spark_sim.engine_choice import EVERY_CORE, PROCESSES
-    from spark_sim.engine_libraries import require_engine
-    from spark_sim.sweep.folder import PARQUET
-    from spark_sim.sweep.suites import read_sweep
-    from spark_sim.sweep.sweep import read_with_spark
+    from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES
+    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.folder import PARQUET
+    from streams_assignor.spark_sim.sweep.suites import read_sweep
+    from streams_assignor.spark_sim.sweep.sweep import read_with_spark
 
     master = engine.master or (PROCESSES if folder is not None and storage_format == PARQUET else EVERY_CORE)
     if master == PROCESSES:
@@ -112,10 +112,10 @@ def _read(
 
 def _write_exports(sweep: FinishedSweep, folder: Path, *, has_page: bool) -> Path | None:
     """Replace all files of a sweep in a folder, which may have others; return the page."""
-    from spark_sim.sweep.folder import EXPORTS, REPORT
-    from spark_sim.sweep.report.sweep_page import page_of
-    from spark_sim.sweep.suites import exports as files_of
-    from spark_sim.sweep.tables.publishing import open_results
+    from streams_assignor.spark_sim.sweep.folder import EXPORTS, REPORT
+    from streams_assignor.spark_sim.sweep.report.sweep_page import page_of
+    from streams_assignor.spark_sim.sweep.suites import exports as files_of
+    from streams_assignor.spark_sim.sweep.tables.publishing import open_results
 
     with open_results(folder, EXPORTS, has_others=True) as opened, opened.replace(EXPORTS.names) as new:
         for name, text in files_of(sweep).items():
@@ -132,10 +132,10 @@ def _write_page(sweep: FinishedSweep, page: Path) -> None:
         WrongUsage: The table of counterexamples has something else.
         CommandFailed: The file cannot be written; the message names the option for another one.
     """
-    from spark_sim.model.scenario import ScenarioError
-    from spark_sim.sweep.folder import is_page
-    from spark_sim.sweep.report.sweep_page import page_of
-    from spark_sim.sweep.tables.publishing import write_page
+    from streams_assignor.spark_sim.model.scenario import ScenarioError
+    from streams_assignor.spark_sim.sweep.folder import is_page
+    from streams_assignor.spark_sim.sweep.report.sweep_page import page_of
+    from streams_assignor.spark_sim.sweep.tables.publishing import write_page
 
     try:
         write_page(page, page_of(sweep), is_page)

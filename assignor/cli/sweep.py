@@ -9,22 +9,22 @@ import click
 from attrs import evolve
 from click.core import ParameterSource
 
-from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import ENGINE_OPTIONS, STORAGE_FORMAT, engine_options, fresh_option, resumable
-from assignor.cli.params import ASSUME, complete_release, output_options, print_file
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.progress import step
-from upgrade.cluster.brokers.protocol_versions import broker_release
-from upgrade.input_values import InvalidInput, parse_number
-from upgrade.plans import MATRICES, Plan, Upgrade
-from upgrade.redaction import hide_credentials
-from upgrade.releases import resolve_release, with_assumption
+from streams_assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
+from streams_assignor.cli._spark_options import ENGINE_OPTIONS, STORAGE_FORMAT, engine_options, fresh_option, resumable
+from streams_assignor.cli.params import ASSUME, complete_release, output_options, print_file
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.progress import step
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.plans import MATRICES, Plan, Upgrade
+from streams_assignor.upgrade.redaction import hide_credentials
+from streams_assignor.upgrade.releases import resolve_release, with_assumption
 
 if TYPE_CHECKING:
-    from assignor.formats.console import SafeConsole
-    from spark_sim.engine_choice import EngineOptions
-    from spark_sim.sweep.suites import FinishedSweep, Suite
-    from spark_sim.sweep.work_units import SweepConfig
+    from streams_assignor.formats.console import SafeConsole
+    from streams_assignor.spark_sim.engine_choice import EngineOptions
+    from streams_assignor.spark_sim.sweep.suites import FinishedSweep, Suite
+    from streams_assignor.spark_sim.sweep.work_units import SweepConfig
 
 GROUP_OPTIONS: Final = frozenset(
     {
@@ -179,15 +179,15 @@ def sweep(
     with one_line_errors():
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
-    from assignor.formats.console import SafeConsole
-    from spark_sim.engine_choice import EVERY_CORE
-    from spark_sim.engine_libraries import require_engine
-    from spark_sim.sweep.folder import REPORT
-    from spark_sim.sweep.report.console import print_judgement
-    from spark_sim.sweep.report.renderers import RENDERERS
-    from spark_sim.sweep.report.sweep_page import page_of
-    from spark_sim.sweep.spark.paths import local_folder
-    from spark_sim.sweep.sweep import chosen_engine
+    from streams_assignor.formats.console import SafeConsole
+    from streams_assignor.spark_sim.engine_choice import EVERY_CORE
+    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.folder import REPORT
+    from streams_assignor.spark_sim.sweep.report.console import print_judgement
+    from streams_assignor.spark_sim.sweep.report.renderers import RENDERERS
+    from streams_assignor.spark_sim.sweep.report.sweep_page import page_of
+    from streams_assignor.spark_sim.sweep.spark.paths import local_folder
+    from streams_assignor.spark_sim.sweep.sweep import chosen_engine
 
     if preset:
         _confirm_cost(suite, preset, yes=yes)
@@ -215,7 +215,7 @@ def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
     Raises:
         WrongUsage: The answer is no, or standard input is no terminal.
     """
-    from spark_sim.sweep.presets import PRESETS, core_time, predicted_core_seconds
+    from streams_assignor.spark_sim.sweep.presets import PRESETS, core_time, predicted_core_seconds
 
     step("predicting the cost")
     click.echo(f"{preset}: {PRESETS[preset].description}; {len(suite.units):,} work units", err=True)
@@ -253,7 +253,7 @@ def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> 
     }
     if preset:
         _leave_out(chosen_names - HOW_TO_RUN - {"preset"}, f"--preset {preset} defines what to sweep")
-        from spark_sim.sweep.presets import PRESETS
+        from streams_assignor.spark_sim.sweep.presets import PRESETS
 
         return PRESETS[preset].suite(preset)
     if "yes" in chosen_names:
@@ -262,7 +262,7 @@ def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> 
         return _broker_suite(chosen_names, faults, **chosen)
     if chosen["matrix"] in SEARCHES:
         _leave_out(chosen_names - REGRESSION_OPTIONS, f"--matrix {chosen['matrix']} defines what to search for")
-        from spark_sim.sweep.suites import SUITES
+        from streams_assignor.spark_sim.sweep.suites import SUITES
 
         return SUITES[chosen["matrix"]]()
     if "faults" in chosen_names:
@@ -291,7 +291,7 @@ def _broker_suite(
             "with --brokers say --from RELEASE and --to RELEASE (and --assume), or neither of them, and no other part "
             "of a group"
         )
-    from spark_sim.sweep.suites import broker_suite
+    from streams_assignor.spark_sim.sweep.suites import broker_suite
 
     if not (origin and target):
         return broker_suite((), nodes=members, faults=faults)
@@ -317,9 +317,9 @@ def _upgrade_suite(
     deviations: bool | None,
     **how_far: Any,
 ) -> Suite:
-    from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
-    from spark_sim.sweep.suites import pair_suite, upgrade_suite
-    from spark_sim.sweep.work_units import MATRIX_CONFIGS, SweepConfig
+    from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
+    from streams_assignor.spark_sim.sweep.suites import pair_suite, upgrade_suite
+    from streams_assignor.spark_sim.sweep.work_units import MATRIX_CONFIGS, SweepConfig
 
     if deviations and (how_far["sample"] or how_far["members"] > MAX_EXPLORED_MEMBERS):
         raise WrongUsage(
@@ -347,8 +347,8 @@ def _sweep_config(
     **others: Any,
 ) -> SweepConfig:
     """Return how far to explore each upgrade."""
-    from spark_sim.packed import FaultBudget
-    from spark_sim.sweep.work_units import MAX_MEMBERS_WITHOUT_WAITING
+    from streams_assignor.spark_sim.packed import FaultBudget
+    from streams_assignor.spark_sim.sweep.work_units import MAX_MEMBERS_WITHOUT_WAITING
 
     if wait_for_quiescence is None:
         wait_for_quiescence = defaults.wait_for_quiescence or others["members"] > MAX_MEMBERS_WITHOUT_WAITING
@@ -361,7 +361,7 @@ def _upgrades(
     origin: str, target: str, assume: str | None, plan: str | None, upgrade_from: str | None
 ) -> tuple[Upgrade, ...]:
     """Return the plans for one pair; a note on stderr says what was assumed of a release."""
-    from spark_sim.sweep.suites import upgrades_between
+    from streams_assignor.spark_sim.sweep.suites import upgrades_between
 
     for name in (origin, target):
         for note in resolve_release(name, assume).notes:
@@ -370,9 +370,9 @@ def _upgrades(
 
 
 def _run_sweep(suite: Suite, out: str, console: SafeConsole, *, engine: EngineOptions, **how: Any) -> FinishedSweep:
-    from spark_sim.sweep.report.progress import show_progress
-    from spark_sim.sweep.report.renderers import RENDERERS
-    from spark_sim.sweep.sweep import run_sweep
+    from streams_assignor.spark_sim.sweep.report.progress import show_progress
+    from streams_assignor.spark_sim.sweep.report.renderers import RENDERERS
+    from streams_assignor.spark_sim.sweep.sweep import run_sweep
 
     def log(line: str) -> None:
         console.print(hide_credentials(line), markup=False, soft_wrap=True)

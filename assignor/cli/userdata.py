@@ -13,10 +13,12 @@ from typing import Any, Final, TextIO
 
 import click
 
-from assignor.cli.params import JSONL
-from assignor.cli.single_values import CommandGroup
-from assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
-from assignor.formats.metadata_json import (
+from streams_assignor.cli.params import JSONL
+from streams_assignor.cli.single_values import CommandGroup
+from streams_assignor.codec import LATEST_SUPPORTED_VERSION, AnnotatedField, CodecError, EncodeError, Subscription
+from streams_assignor.codec.quirks import imitate_release
+from streams_assignor.formats.jsonl import BadLine, convert_lines, json_object, stdin_lines
+from streams_assignor.formats.metadata_json import (
     METADATA_KINDS,
     DecodeOptions,
     decode_or_error,
@@ -27,10 +29,8 @@ from assignor.formats.metadata_json import (
     parse_bytes,
     parse_hex,
 )
-from assignor.formats.text import format_table, printable
-from subscription_codec import LATEST_SUPPORTED_VERSION, AnnotatedField, CodecError, EncodeError, Subscription
-from subscription_codec.quirks import imitate_release
-from upgrade.input_values import MAX_CAPTURE_BYTES, open_input, read_all, read_lines
+from streams_assignor.formats.text import format_table, printable
+from streams_assignor.upgrade.input_values import MAX_CAPTURE_BYTES, open_input, read_all, read_lines
 
 _ENCODINGS: Final = {"hex": parse_hex, "base64": parse_base64}
 _LINE_FORMATS: Final = 'lines of {"kind": ..., "hex": ...}, or of hex or base64 with --kind'
@@ -197,7 +197,7 @@ def _decode_file(file: TextIO, convert: Callable[[str], dict[str, Any]], reading
     first = next((line for line in lines if not line.isspace()), "")
     if _is_line_format(first):
         return _convert_lines(chain([first], lines), convert, jsonl)
-    from assignor.cli import _captures  # imports rich, which lines do not need
+    from streams_assignor.cli import _captures  # imports rich, which lines do not need
 
     try:
         generations = _captures.parse_capture(first + _rest(file), reading)

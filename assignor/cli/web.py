@@ -7,12 +7,20 @@ from pathlib import Path
 
 import click
 
-from assignor.cli._exit_status import CommandFailed, WrongUsage
-from assignor.cli._files import same_file
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.progress import step
-from assignor.web.build import BuildError, PyodideLock, fetch_pyodide, read_site, require_own_site, site, write_site
-from assignor.web.server import site_server
+from streams_assignor.cli._exit_status import CommandFailed, WrongUsage
+from streams_assignor.cli._files import same_file
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.progress import step
+from streams_assignor.web.build import (
+    BuildError,
+    PyodideLock,
+    fetch_pyodide,
+    read_site,
+    require_own_site,
+    site,
+    write_site,
+)
+from streams_assignor.web.server import site_server
 
 
 @click.command(cls=StrictCommand)

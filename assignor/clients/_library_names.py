@@ -8,7 +8,7 @@ from importlib.metadata import version
 from inspect import unwrap
 from types import FunctionType
 
-from assignor.errors import UsageError
+from streams_assignor.errors import UsageError
 
 
 def missing_names(root: object, names: Iterable[str]) -> list[str]:

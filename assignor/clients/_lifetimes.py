@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, NoReturn
 from weakref import WeakKeyDictionary, WeakMethod, finalize
 
-from assignor.errors import StreamsAssignorError
+from streams_assignor.errors import StreamsAssignorError
 
 
 class UsedAfterForkError(StreamsAssignorError, RuntimeError):

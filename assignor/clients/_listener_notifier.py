@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from assignor.observability.events import Observer, TasksChanged
-from assignor.protocol.member import ReceivedAssignment
-from assignor.rebalance_listener import OffsetSums, OwnedTasks, TaskChanges, TaskRebalanceListener, await_if_needed
+from streams_assignor.observability.events import Observer, TasksChanged
+from streams_assignor.protocol.member import ReceivedAssignment
+from streams_assignor.rebalance_listener import (
+    OffsetSums,
+    OwnedTasks,
+    TaskChanges,
+    TaskRebalanceListener,
+    await_if_needed,
+)
 
 
 class ListenerNotifier:

@@ -12,13 +12,13 @@ import time
 from threading import Lock
 from typing import Final, NamedTuple
 
-LIBRDKAFKA: Final = "assignor.librdkafka"
+LIBRDKAFKA: Final = "streams_assignor.librdkafka"
 """The logger of librdkafka's lines, unless the user's configuration has another one."""
 
 _LOGGERS: Final = (
     LIBRDKAFKA,
-    "assignor.clients.confluent._consumer",
-    "assignor.clients.confluent._membership",
+    "streams_assignor.clients.confluent._consumer",
+    "streams_assignor.clients.confluent._membership",
     "kafka.client",
     "kafka.cluster",
     "kafka.coordinator",

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from upgrade import ConfigException
-from upgrade.redaction import redact
+from streams_assignor.upgrade import ConfigException
+from streams_assignor.upgrade.redaction import redact
 
 SECRET_SETTINGS: Final = ("sasl_plain_password", "ssl_password")
 _LOGIN_SETTINGS: Final = ("sasl_plain_username", "sasl_plain_password")

@@ -28,16 +28,16 @@ from uuid import UUID
 
 from attrs import frozen
 
-import probing
-from assignor import streams_assignor
-from assignor.clients._listener_notifier import ListenerNotifier
-from assignor.clients._session import Session, excessive_doubt, fenced
-from assignor.clients.leader_lookup import Admin, snapshot_cluster
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import FatalError
-from assignor.extension import ClientExtension, check_extension
-from assignor.observability import event_log
-from assignor.observability.events import (
+from streams_assignor import probing, streams_assignor
+from streams_assignor.clients._listener_notifier import ListenerNotifier
+from streams_assignor.clients._session import Session, excessive_doubt, fenced
+from streams_assignor.clients.leader_lookup import Admin, snapshot_cluster
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TopicPartition
+from streams_assignor.errors import FatalError
+from streams_assignor.extension import ClientExtension, check_extension
+from streams_assignor.observability import event_log
+from streams_assignor.observability.events import (
     AssignmentComputed,
     AssignmentReceived,
     JoinReason,
@@ -49,15 +49,14 @@ from assignor.observability.events import (
     RejoinRequested,
     combine_observers,
 )
-from assignor.protocol import PROTOCOL_NAME
-from assignor.protocol.internal_topics import InternalTopicPlan, missing_sources
-from assignor.protocol.member import ReceivedAssignment
-from assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
-from assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
-from assignor.topology import Topology
-from probing.follow_up import MAX_WAIT_SECONDS, FollowUpReason, RejoinHistory
-from subscription_codec import TopicPartition
-from upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_release, as_streams_config
+from streams_assignor.probing.follow_up import MAX_WAIT_SECONDS, FollowUpReason, RejoinHistory
+from streams_assignor.protocol import PROTOCOL_NAME
+from streams_assignor.protocol.internal_topics import InternalTopicPlan, missing_sources
+from streams_assignor.protocol.member import ReceivedAssignment
+from streams_assignor.rebalance_listener import OffsetSums, TaskRebalanceListener, check_listener
+from streams_assignor.task_assignor import HIGH_AVAILABILITY, TaskAssignor
+from streams_assignor.topology import Topology
+from streams_assignor.upgrade import OURS, Release, StreamsConfig, StreamsSettings, as_release, as_streams_config
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +92,7 @@ class ClientAdapter(ABC):
         admin: with it a leader creates missing internal topics and looks up end offsets, committed offsets and racks.
         extension: what the group carries beside Kafka's fields, such as ``FeatureLevels`` of
             ``upgrade.cluster.client.feature_levels``. Each member needs one of its own.
-        observer: receives every event of ``assignor.observability.events``; the logger ``assignor`` does in any case.
+        observer: receives every event of ``observability.events``; the logger ``streams_assignor`` does in any case.
 
     Raises:
         UsageError: for an argument of the wrong type.

@@ -10,12 +10,12 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import FatalError, StreamsAssignorError
-from assignor.protocol.internal_topics import InternalTopicPlan, TopicAdmin, create_internal_topics
-from assignor.streams_assignor import StreamsAssignor
-from subscription_codec import TopicPartition
-from upgrade.redaction import hide
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TopicPartition
+from streams_assignor.errors import FatalError, StreamsAssignorError
+from streams_assignor.protocol.internal_topics import InternalTopicPlan, TopicAdmin, create_internal_topics
+from streams_assignor.streams_assignor import StreamsAssignor
+from streams_assignor.upgrade.redaction import hide
 
 log = logging.getLogger(__name__)
 

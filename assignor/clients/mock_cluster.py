@@ -28,10 +28,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, cast
 
-from assignor.clients.adapter import ClientAdapter
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import StreamsAssignorError
-from assignor.protocol.internal_topics import InternalTopicPlan
+from streams_assignor.clients.adapter import ClientAdapter
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.errors import StreamsAssignorError
+from streams_assignor.protocol.internal_topics import InternalTopicPlan
 
 KAFKA_PYTHON_API_VERSION: Final = (2, 3)
 _SYNC_GRACE_SECONDS: Final = 0.05

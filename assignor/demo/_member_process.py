@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Thread
 from typing import IO, Any, Final
 
-from assignor.demo.member_settings import MemberSettings
-from assignor.observability.event_fields import parse_line
-from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.observability.event_fields import parse_line
+from streams_assignor.upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE
 
 EventLine = Mapping[str, Any]
 """A parsed line of ``streams-assignor member``: ``event``, ``time`` and the keys of ``event_fields.LINE_KEYS``."""

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic  # where the type stubs have it
 
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
 
 _ACK_TIMEOUT_SECONDS: Final = 60  # on a busy machine 1569 records were not acknowledged within ten
 _CONNECT_SECONDS: Final = 5

@@ -15,10 +15,11 @@ from typing import Final
 from kafka import KafkaConsumer
 from kafka.errors import CommitFailedError, InvalidRequestError, KafkaConnectionError, KafkaTimeoutError
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.clients.mock_cluster import delay_leader
-from assignor.demo.member_settings import MemberSettings
-from assignor.observability.events import (
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.clients.mock_cluster import delay_leader
+from streams_assignor.codec import TaskId
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.observability.events import (
     Event,
     MemberClosed,
     MemberFailed,
@@ -27,13 +28,12 @@ from assignor.observability.events import (
     Observer,
     RecordsProcessed,
 )
-from assignor.rebalance_listener import NoOpListener
-from assignor.topology import Subtopology, Topology
-from subscription_codec import TaskId
-from upgrade import StreamsConfig
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.cluster.client.connection import with_token_provider
-from upgrade.releases import release_named
+from streams_assignor.rebalance_listener import NoOpListener
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+from streams_assignor.upgrade.cluster.client.connection import with_token_provider
+from streams_assignor.upgrade.releases import release_named
 
 _COMMIT_MS: Final = 1000
 _BOOTSTRAP_LIMIT: Final = {"bootstrap_timeout_ms": 30_000}
@@ -65,7 +65,7 @@ def run_member(settings: MemberSettings, emit: Observer, stopping: Flag) -> bool
     config = CommandConfig.read(settings.command_config) if settings.command_config else CommandConfig()
     # Errors arrive as exceptions and events, so standard error stays empty.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
-    logging.getLogger("assignor").addHandler(logging.NullHandler())
+    logging.getLogger("streams_assignor").addHandler(logging.NullHandler())
     emit(MemberStarted(settings.release, settings.upgrade_from, str(streams.assignor.member.process_id)))
     try:
         consumer = _consumer(settings, config, streams)

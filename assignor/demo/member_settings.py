@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attrs import asdict, frozen
 
-from upgrade.releases import OURS
+from streams_assignor.upgrade.releases import OURS
 
 
 @frozen(kw_only=True)

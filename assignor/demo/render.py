@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assignor.demo.model import BounceSummary, MemberStatus, TimelineEntry
-from assignor.demo.runner import BounceRunner
+from streams_assignor.demo.model import BounceSummary, MemberStatus, TimelineEntry
+from streams_assignor.demo.runner import BounceRunner
 
 _COLUMNS: Final = ("", "process", "release", "used / supported", "role", "gen.", "active", "standby")
 _COLOURS: Final = {"running": "green", "starting": "yellow", "stopping": "yellow", "stopped": "red"}

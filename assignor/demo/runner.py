@@ -12,11 +12,12 @@ from uuid import uuid4
 
 from attrs import evolve
 
-from assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, MockCluster
-from assignor.demo._member_process import EventLine, MemberProcess
-from assignor.demo.load_generator import LoadGenerator, create_topic, delete_topic
-from assignor.demo.member_settings import MemberSettings
-from assignor.demo.model import (
+from streams_assignor.clients.mock_cluster import KAFKA_PYTHON_API_VERSION, MockCluster
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.demo._member_process import EventLine, MemberProcess
+from streams_assignor.demo.load_generator import LoadGenerator, create_topic, delete_topic
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.demo.model import (
     BounceSettings,
     BounceStep,
     BounceSummary,
@@ -27,7 +28,6 @@ from assignor.demo.model import (
     doubly_owned_task,
     unstable_reasons,
 )
-from subscription_codec import StreamsAssignorError
 
 _STABLE_TIMEOUT_SECONDS: Final = 60.0
 # The first joins arrive within this time of each other; it must be below the session timeout.

@@ -8,7 +8,7 @@ from typing import IO, Any, Final
 from rich.console import Console, ConsoleDimensions, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from assignor.formats.text import SafeStream, without_controls
+from streams_assignor.formats.text import SafeStream, without_controls
 
 _FILE: Final[Any] = Console.file
 _SIZE: Final[Any] = Console.size

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from assignor.formats.progress import step
-from assignor.formats.text import truncate
-from subscription_codec import DecodeError, StreamsAssignorError
-from upgrade.input_values import InvalidInput, parse_json, read_lines
+from streams_assignor.codec import DecodeError, StreamsAssignorError
+from streams_assignor.formats.progress import step
+from streams_assignor.formats.text import truncate
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json, read_lines
 
 Result = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Rebalance metadata as JSON and back: userdata, and the consumer-protocol messages around it.
 
-``subscription_codec.json_fields`` describes userdata; this module adds the envelope, also by its layout.
+``codec.json_fields`` describes userdata; this module adds the envelope, also by its layout.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from assignor.formats.jsonl import BadLine, error_object
-from subscription_codec import (
+from streams_assignor.codec import (
     LATEST_SUPPORTED_VERSION,
     AnnotatedField,
     CodecError,
@@ -26,8 +25,9 @@ from subscription_codec import (
     explain_envelope,
     from_fields,
 )
-from subscription_codec.json_fields import MessageKind, to_json
-from subscription_codec.wire.schema import Layout
+from streams_assignor.codec.json_fields import MessageKind, to_json
+from streams_assignor.codec.wire.schema import Layout
+from streams_assignor.formats.jsonl import BadLine, error_object
 
 
 class _ConsumerProtocolMessage(NamedTuple):

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Final
 
-from assignor.formats.text import sanitize
+from streams_assignor.formats.text import sanitize
 
 FIRST_SECONDS: Final = 10.0
 MOST_SECONDS: Final = 60.0

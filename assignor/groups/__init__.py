@@ -4,10 +4,10 @@
 ``__consumer_offsets``. All but ``describe`` is pure, and nothing here changes a group.
 """
 
-from assignor.groups._diff import find_changes, is_hidden
-from assignor.groups._group import InspectedGroup, inspect_group
-from assignor.groups._messages import Change, change_text, finding_text, upgrade_text
-from assignor.groups._progress import (
+from streams_assignor.groups._diff import find_changes, is_hidden
+from streams_assignor.groups._group import InspectedGroup, inspect_group
+from streams_assignor.groups._messages import Change, change_text, finding_text, upgrade_text
+from streams_assignor.groups._progress import (
     GroupProgress,
     group_progress,
     indistinguishable_releases,
@@ -18,8 +18,8 @@ from assignor.groups._progress import (
     shows_releases,
     upgrade_from_note,
 )
-from assignor.groups._restart import CrashLoopDetector, ExpectedMembers, Restart, RestartTracker
-from assignor.groups.broker_assigned import (
+from streams_assignor.groups._restart import CrashLoopDetector, ExpectedMembers, Restart, RestartTracker
+from streams_assignor.groups.broker_assigned import (
     Assigned,
     BrokerAssignment,
     BrokerGroup,
@@ -27,9 +27,9 @@ from assignor.groups.broker_assigned import (
     DescribedTopology,
     InternalTopic,
 )
-from assignor.groups.check import Finding, FindingSeverity
-from assignor.groups.checks import TRANSIENT
-from assignor.groups.described_group import (
+from streams_assignor.groups.check import Finding, FindingSeverity
+from streams_assignor.groups.checks import TRANSIENT
+from streams_assignor.groups.described_group import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
@@ -39,8 +39,8 @@ from assignor.groups.described_group import (
     topics_of,
     with_topic_metadata,
 )
-from assignor.groups.member import InspectedMember
-from assignor.groups.member_names import matches, member_label, place_of
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.member_names import matches, member_label, place_of
 
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",

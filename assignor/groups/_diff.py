@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assignor.groups._group import InspectedGroup
-from assignor.groups._messages import Change, upgrade_text
-from assignor.groups.decoded import in_order
-from assignor.groups.described_group import WITHOUT_METADATA
-from assignor.groups.member import InspectedMember
-from assignor.groups.member_names import member_label, place_of, short_name
-from assignor.groups.standbys import owners_by_task
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups._messages import Change, upgrade_text
+from streams_assignor.groups.decoded import in_order
+from streams_assignor.groups.described_group import WITHOUT_METADATA
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.member_names import member_label, place_of, short_name
+from streams_assignor.groups.standbys import owners_by_task
 
 
 def find_changes(

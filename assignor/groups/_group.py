@@ -7,15 +7,16 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from assignor.groups import record_size
-from assignor.groups._messages import finding_text, upgrade_text
-from assignor.groups._release_detection import newer_release_like, streams_protocol_releases
-from assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
-from assignor.groups.broker_assigned.reconciliation import Reconciliation
-from assignor.groups.check import Finding, FindingSeverity, GroupView
-from assignor.groups.checks import run_checks
-from assignor.groups.connect import CONNECT_PROTOCOL, InspectedWorker, decode_workers, leader_of
-from assignor.groups.described_group import (
+from streams_assignor.codec import TaskId
+from streams_assignor.groups import record_size
+from streams_assignor.groups._messages import finding_text, upgrade_text
+from streams_assignor.groups._release_detection import newer_release_like, streams_protocol_releases
+from streams_assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
+from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation
+from streams_assignor.groups.check import Finding, FindingSeverity, GroupView
+from streams_assignor.groups.checks import run_checks
+from streams_assignor.groups.connect import CONNECT_PROTOCOL, InspectedWorker, decode_workers, leader_of
+from streams_assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
     DEFAULT_MAX_MESSAGE_BYTES,
@@ -24,12 +25,11 @@ from assignor.groups.described_group import (
     DescribedGroup,
     GroupOffsets,
 )
-from assignor.groups.member import InspectedMember, decode_members
-from assignor.groups.standbys import StandbyKind, classify_standbys
-from assignor.groups.upgrade_status import UpgradeStatus
-from assignor.protocol import PROTOCOL_NAME
-from subscription_codec import TaskId
-from upgrade.releases import Release
+from streams_assignor.groups.member import InspectedMember, decode_members
+from streams_assignor.groups.standbys import StandbyKind, classify_standbys
+from streams_assignor.groups.upgrade_status import UpgradeStatus
+from streams_assignor.protocol import PROTOCOL_NAME
+from streams_assignor.upgrade.releases import Release
 
 _CONSUMER_PROTOCOL_TYPES: Final = ("", CONSUMER_PROTOCOL)
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from assignor.formats.text import count, join_names
-from assignor.groups.check import Finding
-from assignor.groups.described_group import WITHOUT_METADATA
-from assignor.groups.upgrade_status import Stage, UpgradeStatus
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
-from upgrade.errors import quote_input
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.formats.text import count, join_names
+from streams_assignor.groups.check import Finding
+from streams_assignor.groups.described_group import WITHOUT_METADATA
+from streams_assignor.groups.upgrade_status import Stage, UpgradeStatus
+from streams_assignor.upgrade.errors import quote_input
 
 _GROUP_TYPES: Final[Mapping[str, str]] = {
     "share": "KIP-932, a share group: no partition is assigned for long, and there is no metadata",

@@ -12,15 +12,15 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor.formats.text import count, format_seconds, join_names
-from assignor.groups._group import InspectedGroup
-from assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, format_ranges
-from assignor.groups.broker_assigned.reconciliation import blocking_members
-from assignor.groups.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, WITHOUT_METADATA
-from assignor.groups.member import InspectedMember
-from assignor.groups.upgrade_status import Stage
-from upgrade.releases import Release
-from upgrade.upgrade_from import PINNED_VERSIONS
+from streams_assignor.formats.text import count, format_seconds, join_names
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, format_ranges
+from streams_assignor.groups.broker_assigned.reconciliation import blocking_members
+from streams_assignor.groups.described_group import CLASSIC, DEAD, EMPTY, REBALANCING, STABLE, WITHOUT_METADATA
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.upgrade_status import Stage
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS
 
 _SHOWN_NAMES: Final = 3
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from attrs import frozen
 
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
-from upgrade.releases import NEWEST, OURS, RELEASES, Release
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.upgrade.releases import NEWEST, OURS, RELEASES, Release
 
 KAFKA_RELEASES: Final = tuple(release for release in RELEASES.values() if release.is_released)
 _DEMONSTRATION_RELEASES: Final = tuple(RELEASES[name] for name in ("streams-assignor-3", "simulated-4"))

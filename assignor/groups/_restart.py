@@ -18,13 +18,13 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from assignor.formats.text import count, format_seconds, join_names
-from assignor.groups._group import InspectedGroup
-from assignor.groups.check import Finding, FindingSeverity
-from assignor.groups.described_group import REBALANCING, STABLE, DescribedGroupMember
-from assignor.groups.member import InspectedMember
-from assignor.groups.member_names import matches, place_of
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.formats.text import count, format_seconds, join_names
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups.check import Finding, FindingSeverity
+from streams_assignor.groups.described_group import REBALANCING, STABLE, DescribedGroupMember
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.member_names import matches, place_of
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 DEFAULT_SESSION_TIMEOUT_SECONDS: Final = 45.0
 """Kafka's default of ``session.timeout.ms`` since 3.0; 10 s before."""

@@ -14,10 +14,10 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from attrs import frozen
 
-from assignor.groups.described_group import DescribedGroupMember
-from assignor.protocol import PROTOCOL_NAME
-from subscription_codec import StreamsAssignorError
-from upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.protocol import PROTOCOL_NAME
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 _T = TypeVar("_T")
 _MISSING: Final = object()

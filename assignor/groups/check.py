@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
-from assignor.groups import record_size
-from assignor.groups.broker_assigned.reconciliation import Reconciliation, reconcile
-from assignor.groups.described_group import STREAMS, DescribedGroup
-from assignor.groups.member import InspectedMember
-from assignor.groups.upgrade_status import UpgradeStatus, upgrade_status
+from streams_assignor.groups import record_size
+from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation, reconcile
+from streams_assignor.groups.described_group import STREAMS, DescribedGroup
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.upgrade_status import UpgradeStatus, upgrade_status
 
 
 class FindingSeverity(Enum):

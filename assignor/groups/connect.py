@@ -7,12 +7,8 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen
-from assignor.groups.described_group import DescribedGroupMember
-from assignor.groups.member import InspectedMember, with_unique_names
-from assignor.groups.member_names import member_name
-from subscription_codec import DecodeError
-from subscription_codec.connect_protocol import (
+from streams_assignor.codec import DecodeError
+from streams_assignor.codec.connect_protocol import (
     CONNECTOR_TASK,
     ConnectorTasks,
     WorkerAssignment,
@@ -20,6 +16,10 @@ from subscription_codec.connect_protocol import (
     decode_worker_assignment,
     decode_worker_subscription,
 )
+from streams_assignor.groups.decoded import AssignmentSeen, SubscriptionSeen
+from streams_assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.groups.member import InspectedMember, with_unique_names
+from streams_assignor.groups.member_names import member_name
 
 CONNECT_PROTOCOL: Final = "connect"
 

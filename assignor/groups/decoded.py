@@ -12,11 +12,7 @@ from uuid import UUID
 
 from attrs import field, frozen
 
-from assignor.groups._release_detection import CandidateReleases, find_candidates
-from assignor.groups.broker_assigned import Assigned, BrokerAssignment
-from assignor.groups.member_names import UUID_TEXT
-from assignor.protocol.member import hosts_of
-from subscription_codec import (
+from streams_assignor.codec import (
     FIRST_VERSION_WITH_OFFSET_SUMS,
     LATEST_OFFSET,
     NO_FOLLOW_UP,
@@ -32,8 +28,8 @@ from subscription_codec import (
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec.columns import SortedPartitions, TaskIds, without_repeats
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.columns import SortedPartitions, TaskIds, without_repeats
+from streams_assignor.codec.consumer_protocol import (
     HIGHEST_SUPPORTED_VERSION,
     ConsumerAssignment,
     TopicPartitions,
@@ -41,8 +37,12 @@ from subscription_codec.consumer_protocol import (
     decode_consumer_subscription,
     flatten_by_topic,
 )
-from upgrade.cluster.features.carried_levels import NO_LEVELS, Levels, decode_levels
-from upgrade.releases import NEWEST, Release
+from streams_assignor.groups._release_detection import CandidateReleases, find_candidates
+from streams_assignor.groups.broker_assigned import Assigned, BrokerAssignment
+from streams_assignor.groups.member_names import UUID_TEXT
+from streams_assignor.protocol.member import hosts_of
+from streams_assignor.upgrade.cluster.features.carried_levels import NO_LEVELS, Levels, decode_levels
+from streams_assignor.upgrade.releases import NEWEST, Release
 
 NO_CANDIDATES: Final = CandidateReleases()
 _NO_PARTITIONS: Final = SortedPartitions(())

@@ -15,10 +15,10 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from assignor.groups.broker_assigned import Assigned, BrokerAssignment, BrokerGroup
-from subscription_codec import DecodeError, TopicPartition
-from subscription_codec.consumer_protocol import decode_consumer_subscription
-from upgrade.cluster.client.errors import ClusterError
+from streams_assignor.codec import DecodeError, TopicPartition
+from streams_assignor.codec.consumer_protocol import decode_consumer_subscription
+from streams_assignor.groups.broker_assigned import Assigned, BrokerAssignment, BrokerGroup
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
 
 STABLE: Final = "Stable"
 EMPTY: Final = "Empty"

@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from assignor.groups.decoded import (
+from streams_assignor.groups.decoded import (
     AssignmentSeen,
     SubscriptionSeen,
     assigned_by_broker,
@@ -16,10 +16,10 @@ from assignor.groups.decoded import (
     known_to_broker,
     subscription_seen,
 )
-from assignor.groups.described_group import DescribedGroupMember
-from assignor.groups.member_names import member_label, member_name
-from assignor.groups.rejoin import RejoinCause, rejoin_causes
-from upgrade.releases import Release
+from streams_assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.groups.member_names import member_label, member_name
+from streams_assignor.groups.rejoin import RejoinCause, rejoin_causes
+from streams_assignor.upgrade.releases import Release
 
 UNKNOWN_PROTOCOL: Final = "unknown"
 

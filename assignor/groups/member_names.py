@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.groups.described_group import DescribedGroupMember
 
 UUID_TEXT: Final = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _KAFKA_UUID: Final = re.compile(r"[\w+/-]{22}", re.ASCII)

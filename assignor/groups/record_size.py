@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from assignor.groups.described_group import DescribedGroup, DescribedGroupMember
+from streams_assignor.groups.described_group import DescribedGroup, DescribedGroupMember
 
 _BATCH: Final = 61  # header of a batch of records
 _RECORD: Final = 20  # lengths, attributes, time and offset of a record, at most

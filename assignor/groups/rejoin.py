@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen
-from subscription_codec import EARLIEST_PROBEABLE_VERSION, FIRST_VERSION_WITH_OFFSET_SUMS, TopicPartition
-from subscription_codec.columns import SortedPartitions
-from upgrade import ConfigException
-from upgrade.config_types import parse_end_point
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION, FIRST_VERSION_WITH_OFFSET_SUMS, TopicPartition
+from streams_assignor.codec.columns import SortedPartitions
+from streams_assignor.groups.decoded import AssignmentSeen, SubscriptionSeen
+from streams_assignor.upgrade import ConfigException
+from streams_assignor.upgrade.config_types import parse_end_point
 
 
 class RejoinCause(Enum):

@@ -20,10 +20,10 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from assignor.groups.decoded import topology_order
-from assignor.groups.member import InspectedMember
-from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import SortedPartitions, count_distinct
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.codec.columns import SortedPartitions, count_distinct
+from streams_assignor.groups.decoded import topology_order
+from streams_assignor.groups.member import InspectedMember
 
 T = TypeVar("T")
 

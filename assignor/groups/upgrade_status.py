@@ -8,8 +8,8 @@ from enum import Enum
 
 from attrs import field, frozen
 
-from assignor.groups.member import InspectedMember
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.groups.member import InspectedMember
 
 
 class Stage(Enum):

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from assignor.observability.events import (
+from streams_assignor.codec import TaskId
+from streams_assignor.observability.events import (
     AssignmentComputed,
     AssignmentReceived,
     Event,
@@ -25,11 +26,10 @@ from assignor.observability.events import (
     RejoinRequested,
     TasksChanged,
 )
-from assignor.rebalance_listener import PartitionsByTask
-from probing import VersionAnswer
-from probing.follow_up import FollowUpReason
-from subscription_codec import TaskId
-from upgrade.input_values import parse_json
+from streams_assignor.probing import VersionAnswer
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.rebalance_listener import PartitionsByTask
+from streams_assignor.upgrade.input_values import parse_json
 
 _ABSENT: Final = object()
 """Read instead of a value: this event has no such log field."""
@@ -218,7 +218,7 @@ def log_name(event_type: type[Event]) -> str:
 def log_fields(event: Event) -> dict[str, Any]:
     """Return the log fields of an event; lists of tasks that do not apply are left out.
 
-    >>> from assignor.observability.events import JoinReason
+    >>> from streams_assignor.observability.events import JoinReason
     >>> log_fields(
     ...     JoinSent(reason=JoinReason.FIRST_JOIN, used_version=2, supported_version=11, subscription_size=88)
     ... )

@@ -1,4 +1,4 @@
-"""The log of a member: one line per event on the logger ``assignor``, with the same values as fields.
+"""The log of a member: one line per event on the logger ``streams_assignor``, with the same values as fields.
 
 The fields are attributes of the ``LogRecord``: ``event``, the member (``process_id`` and, where the client library has
 them, ``group_id`` and ``client_id``), and those of ``event_fields.EVENT_FIELDS``. They are numbers, words and lists of
@@ -13,10 +13,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from assignor.observability.event_fields import log_fields
-from assignor.observability.events import Event, MemberFailed, Observer, RejoinDelayed
+from streams_assignor.observability.event_fields import log_fields
+from streams_assignor.observability.events import Event, MemberFailed, Observer, RejoinDelayed
 
-_LOG: Final = logging.getLogger("assignor")
+_LOG: Final = logging.getLogger("streams_assignor")
 _LEVELS: Final[Mapping[type[Event], int]] = {MemberFailed: logging.ERROR, RejoinDelayed: logging.WARNING}
 _PROCESS_ID_LENGTH: Final = 8  # enough characters of a process id for a person to recognize it
 

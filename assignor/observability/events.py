@@ -16,9 +16,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor.rebalance_listener import PartitionsByTask, TaskChanges
-from probing import VersionAnswer
-from probing.follow_up import FollowUpReason
+from streams_assignor.probing import VersionAnswer
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.rebalance_listener import PartitionsByTask, TaskChanges
 
 
 class JoinReason(enum.Enum):
@@ -235,7 +235,7 @@ Event = (
 )
 Observer = Callable[[Event], None]
 
-_LOG: Final = logging.getLogger("assignor")
+_LOG: Final = logging.getLogger("streams_assignor")
 
 
 def isolate_errors(observer: Observer) -> Observer:

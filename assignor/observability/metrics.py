@@ -18,7 +18,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from assignor.observability.events import (
+from streams_assignor.observability.events import (
     AssignmentComputed,
     AssignmentReceived,
     Event,
@@ -28,7 +28,7 @@ from assignor.observability.events import (
     RejoinRequested,
     TasksChanged,
 )
-from assignor.rebalance_listener import TaskChanges
+from streams_assignor.rebalance_listener import TaskChanges
 
 
 class InstrumentKind(enum.Enum):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
-from upgrade.extras import importing
+from streams_assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
+from streams_assignor.upgrade.extras import importing
 
 with importing("opentelemetry"):
     from opentelemetry.metrics import Meter, get_meter

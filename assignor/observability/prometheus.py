@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from assignor.errors import UsageError
-from assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
-from upgrade.extras import importing
+from streams_assignor.errors import UsageError
+from streams_assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
+from streams_assignor.upgrade.extras import importing
 
 with importing("prometheus_client"):
     from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
-from assignor.protocol._member_tasks import GrantedTasks
-from assignor.protocol.group import Process
-from assignor.topology import InputPartitionsByTask
-from subscription_codec import IMMEDIATELY, TaskId, TopicPartition
-from upgrade.release_behaviour import InterimStandby
+from streams_assignor.codec import IMMEDIATELY, TaskId, TopicPartition
+from streams_assignor.protocol._member_tasks import GrantedTasks
+from streams_assignor.protocol.group import Process
+from streams_assignor.topology import InputPartitionsByTask
+from streams_assignor.upgrade.release_behaviour import InterimStandby
 
 
 def withhold_owned_tasks(

@@ -14,8 +14,8 @@ from typing import Final
 
 from attrs import field, frozen
 
-from subscription_codec import NO_FOLLOW_UP, TaskId
-from upgrade.release_behaviour import MemberTasksMethod
+from streams_assignor.codec import NO_FOLLOW_UP, TaskId
+from streams_assignor.upgrade.release_behaviour import MemberTasksMethod
 
 NO_PREVIOUS_TASKS: Final[Mapping[str, Sequence[TaskId]]] = {}
 OTHER_PROCESS: Final = ""

@@ -10,11 +10,11 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import FatalError
-from assignor.task_assignors.application_state import UNKNOWN_LAG, TaskInfo
-from assignor.topology import Topology
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import FatalError
+from streams_assignor.task_assignors.application_state import UNKNOWN_LAG, TaskInfo
+from streams_assignor.topology import Topology
 
 MAX_OFFSET: Final = 2**63 - 1
 """The largest sum; larger ones count as this (Java: ``Long.MAX_VALUE``)."""

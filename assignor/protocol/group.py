@@ -13,12 +13,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from assignor.errors import FatalError
-from assignor.protocol._member_tasks import OTHER_PROCESS
-from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, KafkaStreamsState
-from assignor.topology import InputPartitionsByTask
-from probing import MemberVersions
-from subscription_codec import (
+from streams_assignor.codec import (
     FIRST_VERSION_WITH_OFFSET_SUMS,
     OFFSET_UNKNOWN,
     DecodeError,
@@ -29,10 +24,15 @@ from subscription_codec import (
     TaskId,
     TopicPartition,
 )
-from subscription_codec.columns import TaskOffsetSums, partitions_of
-from subscription_codec.consumer_protocol import TopicPartitions, decode_member_userdata
-from upgrade import ConfigException
-from upgrade.config_types import parse_end_point
+from streams_assignor.codec.columns import TaskOffsetSums, partitions_of
+from streams_assignor.codec.consumer_protocol import TopicPartitions, decode_member_userdata
+from streams_assignor.errors import FatalError
+from streams_assignor.probing import MemberVersions
+from streams_assignor.protocol._member_tasks import OTHER_PROCESS
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, KafkaStreamsState
+from streams_assignor.topology import InputPartitionsByTask
+from streams_assignor.upgrade import ConfigException
+from streams_assignor.upgrade.config_types import parse_end_point
 
 FUTURE_PROCESS_ID: Final = UUID(int=0)
 """The process id of all members with a future version, whose own cannot be decoded (Java: ``FUTURE_ID``)."""
@@ -58,7 +58,7 @@ class MemberMetadata(MemberVersions):
     rack_id: str | None = None
     error_code: int = 0
     trailing: bytes = b""
-    """The bytes after the last field, for an ``assignor.extension``."""
+    """The bytes after the last field, for an ``extension``."""
 
     @property
     def owned_partitions(self) -> Iterator[TopicPartition]:

@@ -18,12 +18,12 @@ from typing import Protocol
 
 from attrs import Factory, frozen
 
-from assignor.errors import FatalError
-from assignor.task_assignors.application_state import TaskInfo, task_infos
-from assignor.topology import CHANGELOG_CONFIG, REPARTITION_CONFIG, InputPartitionsByTask, Topology
-from probing.model import AssignorError
-from subscription_codec import TaskId
-from upgrade.release_behaviour import CURRENT, ReleaseBehaviour
+from streams_assignor.codec import TaskId
+from streams_assignor.errors import FatalError
+from streams_assignor.probing.model import AssignorError
+from streams_assignor.task_assignors.application_state import TaskInfo, task_infos
+from streams_assignor.topology import CHANGELOG_CONFIG, REPARTITION_CONFIG, InputPartitionsByTask, Topology
+from streams_assignor.upgrade.release_behaviour import CURRENT, ReleaseBehaviour
 
 
 @frozen
@@ -82,7 +82,7 @@ def plan_internal_topics(
     Existing internal topics decide nothing, but have to fit; ``FatalError`` if they do not. If not ``topics_complete``,
     a topic may exist although it is not in ``partitions``: then no topic is reported as missing.
 
-    >>> from assignor.topology import Subtopology
+    >>> from streams_assignor.topology import Subtopology
     >>> counting = Topology.of(Subtopology(sources=["orders"], changelogs=["app-counts-changelog"]))
     >>> [(topic.name, topic.partitions) for topic in plan_internal_topics(counting, {"orders": 3}).new_topics]
     [('app-counts-changelog', 3)]

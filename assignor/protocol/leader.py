@@ -17,30 +17,8 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor.cluster import ClusterSnapshot
-from assignor.config import AssignmentConfigs
-from assignor.errors import FatalError
-from assignor.protocol import group
-from assignor.protocol._cooperative import withhold_owned_tasks
-from assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, NO_PREVIOUS_TASKS, GrantedTasks, ProcessTasks
-from assignor.protocol.end_offsets import end_offset_sums
-from assignor.protocol.group import MemberMetadata, Process
-from assignor.protocol.internal_topics import (
-    InternalTopicPlan,
-    missing_sources,
-    plan_internal_topics,
-)
-from assignor.task_assignor import TaskAssignor
-from assignor.task_assignors.application_state import EMPTY, LATEST_OFFSET, ApplicationState
-from assignor.task_assignors.built_in import BUILT_IN_TYPES, FALLBACK_PRIOR, STICKY
-from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
-from assignor.task_assignors.java_order import hash_order_before_3_0
-from assignor.task_assignors.task_assignment import AssignmentError, KafkaStreamsAssignment, validate
-from assignor.topology import InputPartitionsByTask, Topology
-from probing import AssignmentContent, ProbingError, RuleSet, VersionAnswer, VersionDecision, decide
-from probing.leader import assignment_error
-from probing.model import AssignorError, Precondition
-from subscription_codec import (
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import (
     Assignment,
     EncodeError,
     HostInfo,
@@ -49,9 +27,31 @@ from subscription_codec import (
     TaskId,
     with_topic_dictionary,
 )
-from subscription_codec.consumer_protocol import ConsumerAssignment, encode_leader_userdata, group_by_topic
-from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
-from upgrade.release_behaviour import CURRENT, ReleaseBehaviour
+from streams_assignor.codec.consumer_protocol import ConsumerAssignment, encode_leader_userdata, group_by_topic
+from streams_assignor.codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.errors import FatalError
+from streams_assignor.probing import AssignmentContent, ProbingError, RuleSet, VersionAnswer, VersionDecision, decide
+from streams_assignor.probing.leader import assignment_error
+from streams_assignor.probing.model import AssignorError, Precondition
+from streams_assignor.protocol import group
+from streams_assignor.protocol._cooperative import withhold_owned_tasks
+from streams_assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, NO_PREVIOUS_TASKS, GrantedTasks, ProcessTasks
+from streams_assignor.protocol.end_offsets import end_offset_sums
+from streams_assignor.protocol.group import MemberMetadata, Process
+from streams_assignor.protocol.internal_topics import (
+    InternalTopicPlan,
+    missing_sources,
+    plan_internal_topics,
+)
+from streams_assignor.task_assignor import TaskAssignor
+from streams_assignor.task_assignors.application_state import EMPTY, LATEST_OFFSET, ApplicationState
+from streams_assignor.task_assignors.built_in import BUILT_IN_TYPES, FALLBACK_PRIOR, STICKY
+from streams_assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
+from streams_assignor.task_assignors.java_order import hash_order_before_3_0
+from streams_assignor.task_assignors.task_assignment import AssignmentError, KafkaStreamsAssignment, validate
+from streams_assignor.topology import InputPartitionsByTask, Topology
+from streams_assignor.upgrade.release_behaviour import CURRENT, ReleaseBehaviour
 
 _ENCODED_AS_ERROR: Final = "TaskAssignmentException"
 """The only exception that leaders since 2.7 encode as an error code; they fail on all others."""
@@ -108,7 +108,7 @@ def perform_assignment(
         cluster: Topics, offsets, racks and the time.
         subscriptions: Whole consumer-protocol subscriptions by member id.
         plan: What ``plan_internal_topics`` has returned for this cluster; None if nothing has been planned yet.
-        merge: Merges the bytes after the last field of the userdata (``assignor.extension``).
+        merge: Merges the bytes after the last field of the userdata (``extension``).
 
     Raises:
         FatalError: Kafka's leader fails here, and no member gets an assignment. Leaders since 2.7 send most errors to

@@ -14,13 +14,7 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
-from assignor.protocol.group import task_order
-from assignor.task_assignors.application_state import EMPTY
-from probing import Action, MemberVersion, ProbingError, ReceivedVersions, RejoinMode
-from probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
-from probing.model import AssignorError
-from subscription_codec import (
+from streams_assignor.codec import (
     EARLIEST_PROBEABLE_VERSION,
     FIRST_VERSION_WITH_OFFSET_SUMS,
     IMMEDIATELY,
@@ -40,8 +34,8 @@ from subscription_codec import (
     TaskOffsetSum,
     TopicPartition,
 )
-from subscription_codec.columns import HostMap, TaskOffsetSums
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.columns import HostMap, TaskOffsetSums
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     decode_leader_userdata,
@@ -49,8 +43,14 @@ from subscription_codec.consumer_protocol import (
     flatten_by_topic,
     group_by_topic,
 )
-from upgrade.config_types import parse_end_point
-from upgrade.release_behaviour import CURRENT, ReleaseBehaviour, ReportedTasks
+from streams_assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
+from streams_assignor.probing import Action, MemberVersion, ProbingError, ReceivedVersions, RejoinMode
+from streams_assignor.probing.follow_up import FollowUp, FollowUpReason, schedule_follow_up
+from streams_assignor.probing.model import AssignorError
+from streams_assignor.protocol.group import task_order
+from streams_assignor.task_assignors.application_state import EMPTY
+from streams_assignor.upgrade.config_types import parse_end_point
+from streams_assignor.upgrade.release_behaviour import CURRENT, ReleaseBehaviour, ReportedTasks
 
 PartitionSet = frozenset[TopicPartition]
 
@@ -80,7 +80,7 @@ class ReceivedAssignment:
     dropped: bool = False
     """Whether the member has taken nothing but the version."""
     trailing: bytes = b""
-    """The bytes after the last field, for an ``assignor.extension``."""
+    """The bytes after the last field, for an ``extension``."""
 
     @cached_property
     def hosts(self) -> Mapping[HostInfo, PartitionSet]:
@@ -138,7 +138,7 @@ class Member:
             offset_sums: The offset sums of stateful tasks on disk. Tasks that run need none; a suspended one without
                 is unknown. None: the offsets of all ``stored`` tasks are unknown.
             owned_partitions: The partitions that it owns; None for those of the last assignment.
-            trailing: The bytes after the last field, of an ``assignor.extension``.
+            trailing: The bytes after the last field, of an ``extension``.
 
         Raises:
             FatalError: The version cannot be sent, or a value does not fit its field.

@@ -3,10 +3,10 @@
 The adapter for confluent-kafka and the simulation drive the same objects.
 """
 
-from assignor.streams_group._member import StreamsGroupMember
-from assignor.streams_group._timers import HeartbeatTimer, StatusTimer
-from assignor.streams_group._topology import topology_fields
-from assignor.streams_group.model import (
+from streams_assignor.streams_group._member import StreamsGroupMember
+from streams_assignor.streams_group._timers import HeartbeatTimer, StatusTimer
+from streams_assignor.streams_group._topology import topology_fields
+from streams_assignor.streams_group.model import (
     Callback,
     CallbackKind,
     HeartbeatErrorReaction,

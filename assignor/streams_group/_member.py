@@ -1,7 +1,7 @@
 """The membership of one member of a streams group, as an immutable value: each event returns the next value.
 
 Rule 1: it knows no clock, network or thread; ``HeartbeatTimer`` has the times.
-Rule 2: messages are dicts with Kafka's field names (``subscription_codec.streams_group``).
+Rule 2: messages are dicts with Kafka's field names (``codec.streams_group``).
 
 The owner of a member sends what `next_request` returns while ``sends_heartbeats`` holds, and passes the answer to
 `on_response` or the loss of the connection to `on_disconnect`. It runs ``callbacks[0]`` in the application, once, and
@@ -20,7 +20,8 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from assignor.streams_group.model import (
+from streams_assignor.codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
+from streams_assignor.streams_group.model import (
     TASK_FIELDS,
     Callback,
     CallbackKind,
@@ -32,8 +33,7 @@ from assignor.streams_group.model import (
     StreamsTasks,
     decode_tasks,
 )
-from assignor.streams_group.rules import HINTS, error_rule, status_rule
-from subscription_codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
+from streams_assignor.streams_group.rules import HINTS, error_rule, status_rule
 
 _S = StreamsMemberState
 _SENDING: Final = frozenset({_S.JOINING, _S.RECONCILING, _S.ACKNOWLEDGING, _S.STABLE, _S.PREPARE_LEAVING, _S.LEAVING})

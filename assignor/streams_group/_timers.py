@@ -6,9 +6,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.streams_group._member import StreamsGroupMember
-from assignor.streams_group.model import MemberFailure, StatusReaction
-from assignor.streams_group.rules import status_rule
+from streams_assignor.streams_group._member import StreamsGroupMember
+from streams_assignor.streams_group.model import MemberFailure, StatusReaction
+from streams_assignor.streams_group.rules import status_rule
 
 RETRY_BACKOFF_MS: Final = 100
 RETRY_BACKOFF_MAX_MS: Final = 1_000

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from assignor.task_assignors.java_order import bucket_order, buckets_of_copy, spread, string_hash
-from assignor.topology import CHANGELOG_CONFIG, REPARTITION_CONFIG, Subtopology, Topology
+from streams_assignor.task_assignors.java_order import bucket_order, buckets_of_copy, spread, string_hash
+from streams_assignor.topology import CHANGELOG_CONFIG, REPARTITION_CONFIG, Subtopology, Topology
 
 TOPOLOGY_EPOCH: Final = 0
 """All releases up to 4.4 send this one (KIP-1071: topology updates come later)."""

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from subscription_codec import TaskId
-from upgrade.input_values import parse_number
+from streams_assignor.codec import TaskId
+from streams_assignor.upgrade.input_values import parse_number
 
 
 class StreamsMemberState(enum.Enum):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from assignor.streams_group.model import HeartbeatErrorReaction, StatusReaction
+from streams_assignor.streams_group.model import HeartbeatErrorReaction, StatusReaction
 
 
 class ErrorRule(NamedTuple):

@@ -10,13 +10,13 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
-from assignor.task_assignors.high_availability.standbys import add_standbys, add_standbys_by_tags
-from assignor.task_assignors.partial_assignment import PartialAssignment
-from assignor.task_assignors.rack_aware import RackAwareOptimizer
-from assignor.task_assignors.rack_aware.racks import RackAwareCosts, Racks
-from assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
+from streams_assignor.task_assignors.high_availability.standbys import add_standbys, add_standbys_by_tags
+from streams_assignor.task_assignors.partial_assignment import PartialAssignment
+from streams_assignor.task_assignors.rack_aware import RackAwareOptimizer
+from streams_assignor.task_assignors.rack_aware.racks import RackAwareCosts, Racks
+from streams_assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
 
 
 def identity_assignment(state: ApplicationState) -> TaskAssignment:

@@ -20,17 +20,17 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
-from assignor.task_assignors.least_loaded import LeastLoadedHeap
-from assignor.task_assignors.partial_assignment import (
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
+from streams_assignor.task_assignors.least_loaded import LeastLoadedHeap
+from streams_assignor.task_assignors.partial_assignment import (
     AssignmentReason,
     PartialAssignment,
     ReasonTexts,
     task_assignment,
 )
-from assignor.task_assignors.quotas import distribute, iter_least_loaded
-from assignor.task_assignors.task_assignment import TaskAssignment
-from subscription_codec import TaskId
+from streams_assignor.task_assignors.quotas import distribute, iter_least_loaded
+from streams_assignor.task_assignors.task_assignment import TaskAssignment
 
 
 @frozen

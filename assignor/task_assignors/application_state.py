@@ -15,11 +15,11 @@ from uuid import UUID
 
 from attrs import field, frozen
 
-from assignor.config import AssignmentConfigs
-from assignor.topology import Topology
-from subscription_codec import LATEST_OFFSET as LATEST_OFFSET
-from subscription_codec import OFFSET_UNKNOWN, HostInfo, TaskId, TopicPartition
-from subscription_codec.columns import make_records, partitions_of
+from streams_assignor.codec import LATEST_OFFSET as LATEST_OFFSET
+from streams_assignor.codec import OFFSET_UNKNOWN, HostInfo, TaskId, TopicPartition
+from streams_assignor.codec.columns import make_records, partitions_of
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.topology import Topology
 
 UNKNOWN_LAG: Final = OFFSET_UNKNOWN
 """The lag of a process whose offset is not known. This offset sum and ``LATEST_OFFSET`` serve as lags, too."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from assignor.task_assignors._fallback_prior import FallbackPriorTaskAssignor
-from assignor.task_assignors.application_state import ApplicationState
-from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
-from assignor.task_assignors.partial_assignment import ReasonTexts
-from assignor.task_assignors.sticky import StickyTaskAssignor
-from assignor.task_assignors.task_assignment import TaskAssignment
+from streams_assignor.task_assignors._fallback_prior import FallbackPriorTaskAssignor
+from streams_assignor.task_assignors.application_state import ApplicationState
+from streams_assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
+from streams_assignor.task_assignors.partial_assignment import ReasonTexts
+from streams_assignor.task_assignors.sticky import StickyTaskAssignor
+from streams_assignor.task_assignors.task_assignment import TaskAssignment
 
 
 class BuiltInTaskAssignor(Protocol):
@@ -30,13 +30,13 @@ class BuiltInTaskAssignor(Protocol):
 
 
 STICKY: Final = StickyTaskAssignor()
-"""``assignor.task_assignors.sticky``: tasks stay with their processes as long as that is balanced."""
+"""``task_assignors.sticky``: tasks stay with their processes as long as that is balanced."""
 
 HIGH_AVAILABILITY: Final = HighAvailabilityTaskAssignor()
-"""``assignor.task_assignors.high_availability``: balanced in the end, available until then. Needs all lags."""
+"""``task_assignors.high_availability``: balanced in the end, available until then. Needs all lags."""
 
 FALLBACK_PRIOR: Final = FallbackPriorTaskAssignor()
-"""``assignor.task_assignors._fallback_prior``: every process keeps its tasks, and the group rebalances again soon."""
+"""``task_assignors._fallback_prior``: every process keeps its tasks, and the group rebalances again soon."""
 
 BUILT_IN: Final[Mapping[str, BuiltInTaskAssignor]] = {
     assignor.name: assignor for assignor in (STICKY, HIGH_AVAILABILITY, FALLBACK_PRIOR)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from attrs import define, field
 
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
 
 Key = TypeVar("Key")
 DEFAULT_BUCKETS: Final = 16

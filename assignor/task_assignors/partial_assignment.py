@@ -12,9 +12,9 @@ from uuid import UUID
 
 from attrs import define, field
 
-from assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
-from assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
+from streams_assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
 
 
 class AssignmentReason(Enum):

@@ -12,8 +12,13 @@ from uuid import UUID
 
 from attrs import field, frozen
 
-from assignor.task_assignors.application_state import ApplicationState, check_keys, frozen_tasks, java_uuid_order
-from subscription_codec import StreamsAssignorError, TaskId
+from streams_assignor.codec import StreamsAssignorError, TaskId
+from streams_assignor.task_assignors.application_state import (
+    ApplicationState,
+    check_keys,
+    frozen_tasks,
+    java_uuid_order,
+)
 
 
 class ActiveAndStandbyError(StreamsAssignorError, ValueError):

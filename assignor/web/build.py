@@ -23,9 +23,9 @@ from typing import Any, Final
 
 from attrs import frozen
 
-import assignor
-from assignor.formats.page import SHARED
-from subscription_codec import StreamsAssignorError
+import streams_assignor
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.formats.page import SHARED
 
 PAGES: Final = Path(__file__).parent / "pages"
 MANIFEST: Final = "site.json"
@@ -36,34 +36,33 @@ CONTENT_SECURITY_POLICY: Final = (
     "require-trusted-types-for 'script'; trusted-types own-files"
 )
 """For the page and its worker: files of the site only, and no text becomes a script."""
-PACKAGES: Final = ("subscription_codec", "probing", "upgrade", "assignor", "spark_sim")
 DEPENDENCIES: Final = ("attrs", "click")
 """The distributions that the commands of the page import; those with compiled parts, and rich, are not among them."""
 OPTIONAL: Final = ("pyyaml",)
 """The page reads YAML if this command line does."""
 _CODE: Final = frozenset({".py", ".toml", ".gz"})
 _LEFT_OUT: Final = (
-    "assignor/cli/assign",
-    "assignor/cli/audit/",
-    "assignor/cli/bounce",
-    "assignor/cli/conform",
-    "assignor/cli/member",
-    "assignor/cli/report",
-    "assignor/cli/sweep",
-    "assignor/cli/web",
-    "assignor/clients/",
-    "assignor/demo/",
-    "assignor/groups/describe/",
-    "assignor/observability/",
-    "assignor/testing",
-    "assignor/web/",
+    "streams_assignor/cli/assign",
+    "streams_assignor/cli/audit/",
+    "streams_assignor/cli/bounce",
+    "streams_assignor/cli/conform",
+    "streams_assignor/cli/member",
+    "streams_assignor/cli/report",
+    "streams_assignor/cli/sweep",
+    "streams_assignor/cli/web",
+    "streams_assignor/clients/",
+    "streams_assignor/demo/",
+    "streams_assignor/groups/describe/",
+    "streams_assignor/observability/",
+    "streams_assignor/testing",
+    "streams_assignor/web/",
     "click/shell_completion",
     "click/_winconsole",
     "click/testing",
-    "spark_sim/audit/_report",
-    "spark_sim/audit/_spark_source",
-    "spark_sim/audit/follow",
-    "spark_sim/packed/compiled/",
+    "streams_assignor/spark_sim/audit/_report",
+    "streams_assignor/spark_sim/audit/_spark_source",
+    "streams_assignor/spark_sim/audit/follow",
+    "streams_assignor/spark_sim/packed/compiled/",
 )
 """Members, live groups, sweeps, reports: the page has no such commands, and needs not load them."""
 _STDLIB_LEFT_OUT: Final = (
@@ -165,7 +164,7 @@ def _member(archive: tarfile.TarFile, name: str, lock: PyodideLock) -> bytes:
 
 def code_files() -> dict[str, bytes]:
     """Return the code of the page by its paths: this tree, and the distributions it depends on."""
-    files = {**dict(_own_files(Path(assignor.__file__).parents[1])), **dict(_distribution_files())}
+    files = {**dict(_own_files(Path(streams_assignor.__file__).parent)), **dict(_distribution_files())}
     return {name: content for name, content in files.items() if not name.startswith(_LEFT_OUT)}
 
 
@@ -175,10 +174,9 @@ def _is_needed(name: str) -> bool:
 
 
 def _own_files(root: Path) -> Iterator[tuple[str, bytes]]:
-    for package in PACKAGES:
-        for path in _files_below(root / package):
-            if path.suffix in _CODE:
-                yield path.relative_to(root).as_posix(), path.read_bytes()
+    for path in _files_below(root):
+        if path.suffix in _CODE:
+            yield path.relative_to(root.parent).as_posix(), path.read_bytes()
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, "/python")
-from assignor.cli.in_browser import plan
+from streams_assignor.cli.in_browser import plan
 
 result = plan(["2.8", "4.3"])
 if result["status"]:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from assignor.web.build import CONTENT_SECURITY_POLICY
+from streams_assignor.web.build import CONTENT_SECURITY_POLICY
 
 LOOPBACK: Final = "127.0.0.1"
 INDEX: Final = "index.html"

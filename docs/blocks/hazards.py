@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from blocks.markdown import NOT_THERE, table
-from upgrade.hazards import (
+from streams_assignor.upgrade.hazards import (
     HAZARDS,
     KNOWN_BUGS,
     Application,

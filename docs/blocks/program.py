@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import click
 
-from assignor.cli.assign import CONFIGURATION
-from assignor.cli.main import cli
-from assignor.observability.event_fields import EVENT_FIELDS
 from blocks.markdown import table
-from spark_sim.sweep.tables.schema import TABLES
-from upgrade.config_keys import CONFIG_KEYS, ConfigKey
+from streams_assignor.cli.assign import CONFIGURATION
+from streams_assignor.cli.main import cli
+from streams_assignor.observability.event_fields import EVENT_FIELDS
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.upgrade.config_keys import CONFIG_KEYS, ConfigKey
 
 COMMANDS: Final = (
     *("userdata decode", "userdata explain", "assign", "plan", "release"),

@@ -7,11 +7,18 @@ from itertools import groupby
 from typing import Any, Final
 
 from blocks.markdown import table, word
-from upgrade.cluster.features.dialects import DIALECT_POINTS, DIALECTS, Code
-from upgrade.plans import FROM_LINES, TO_LINES, Plan, documented_plan, kip_268_cells, upgrade_from_value
-from upgrade.release_names import CONFLUENT_PLATFORM
-from upgrade.releases import RELEASES, Release, release_named
-from upgrade.upgrade_from import PINNED_VERSIONS
+from streams_assignor.upgrade.cluster.features.dialects import DIALECT_POINTS, DIALECTS, Code
+from streams_assignor.upgrade.plans import (
+    FROM_LINES,
+    TO_LINES,
+    Plan,
+    documented_plan,
+    kip_268_cells,
+    upgrade_from_value,
+)
+from streams_assignor.upgrade.release_names import CONFLUENT_PLATFORM
+from streams_assignor.upgrade.releases import RELEASES, Release, release_named
+from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS
 
 
 def releases() -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from blocks.markdown import NOT_THERE, table
-from upgrade.roll.deviations import DEVIATIONS
-from upgrade.roll.gates import GatePhase
-from upgrade.roll.group import GROUP_GATES
+from streams_assignor.upgrade.roll.deviations import DEVIATIONS
+from streams_assignor.upgrade.roll.gates import GatePhase
+from streams_assignor.upgrade.roll.group import GROUP_GATES
 
 
 def roll_gates() -> str:

@@ -9,11 +9,11 @@ from typing import Final
 from attrs import asdict
 
 from blocks.markdown import number, table, word, words
-from probing._state_diagram import mermaid
-from probing.follow_up import FollowUpReason
-from probing.model import AssignmentContent, MemberState, VersionComparison
-from probing.rules import BY_NAME, CURRENT, G0, KIP_268, RuleSet, Transitions, VersionSource
-from upgrade.release_behaviour import BEHAVIOURS
+from streams_assignor.probing._state_diagram import mermaid
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.probing.model import AssignmentContent, MemberState, VersionComparison
+from streams_assignor.probing.rules import BY_NAME, CURRENT, G0, KIP_268, RuleSet, Transitions, VersionSource
+from streams_assignor.upgrade.release_behaviour import BEHAVIOURS
 
 
 def leaders() -> str:

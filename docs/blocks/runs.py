@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import Any, Final
 
 from blocks.markdown import DOCS, NOT_THERE, ROOT, table
-from spark_sim.regressions.known_bugs import BUGS, SearchMethod
-from spark_sim.sweep.report import _guide_tables
+from streams_assignor.spark_sim.regressions.known_bugs import BUGS, SearchMethod
+from streams_assignor.spark_sim.sweep.report import _guide_tables
 
 PARTS_BESIDE_JAVA: Final = ("topologies", "hosts", "upgrades", "eager", "future")
 

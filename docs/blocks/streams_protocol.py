@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from blocks.markdown import NOT_THERE, number, table
-from upgrade.streams_protocol import (
+from streams_assignor.upgrade.streams_protocol import (
     GROUP_CONFIGURATIONS,
     IGNORED_SETTINGS,
     OTHER_CONFIGURATIONS,

@@ -222,8 +222,21 @@ def java_methods() -> str:
         links = [f"[{Path(path).stem}](../../{path})" for path in files[:_MOST_FILES]]
         if name in judged or name in {each.split(".")[1] for each in judged}:
             links.insert(0, "[Kafka's own](kafka-unit-tests.md)")
-        rows.append((f"`{name}`", ", ".join(f"`{module}`" for module in modules), ", ".join(links) or _NO_TEST))
+        rows.append(
+            (f"`{name}`", ", ".join(f"`{_import_name(module)}`" for module in modules), ", ".join(links) or _NO_TEST)
+        )
     return table(("Java", "cited in", "tests"), rows)
+
+
+def _import_name(module: str) -> str:
+    """Return the name of a module, named by its folder, as it is imported.
+
+    >>> _import_name("streams_assignor.codec.quirks"), _import_name("probing")
+    ('streams_assignor.codec.quirks', 'streams_assignor.probing')
+    """
+    folder, dot, rest = module.partition(".")
+    parts = {"assignor": "streams_assignor", "subscription_codec": "streams_assignor.codec"}
+    return parts.get(folder, f"streams_assignor.{folder}") + dot + rest
 
 
 def _citations() -> Iterator[_Citation]:

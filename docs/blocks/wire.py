@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from blocks.markdown import NOT_THERE, number, table
-from subscription_codec import consumer_protocol, layout, quirks
-from subscription_codec.wire.schema import Layout
-from subscription_codec.wire.structs import Struct
-from subscription_codec.wire.types import Array, ColumnType
+from streams_assignor.codec import consumer_protocol, layout, quirks
+from streams_assignor.codec.wire.schema import Layout
+from streams_assignor.codec.wire.structs import Struct
+from streams_assignor.codec.wire.types import Array, ColumnType
 
 
 def layouts(versions: Mapping[int, Layout]) -> str:

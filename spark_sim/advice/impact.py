@@ -15,16 +15,16 @@ from typing import Any, Final
 
 from attrs import asdict, evolve, frozen
 
-from spark_sim.advice.upgrade_guide import UpgradePath, derive_guide
-from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
-from spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES, MeasuredSimulation
-from spark_sim.model.scenario import Instance, Scenario, Step, make_step
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from spark_sim.packed import ExplorationResult, UpgradeCell, explore
-from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
-from spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE
-from spark_sim.search.sampling import member_names
-from upgrade.plans import Plan, Upgrade, all_plans
+from streams_assignor.spark_sim.advice.upgrade_guide import UpgradePath, derive_guide
+from streams_assignor.spark_sim.model.coordinator import SESSION_TIMEOUT_MS
+from streams_assignor.spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES, MeasuredSimulation
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario, Step, make_step
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from streams_assignor.spark_sim.packed import ExplorationResult, UpgradeCell, explore
+from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
+from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE
+from streams_assignor.spark_sim.search.sampling import member_names
+from streams_assignor.upgrade.plans import Plan, Upgrade, all_plans
 
 MAX_PLAYED_MEMBERS: Final = 20
 MAX_PLAYED_TASKS: Final = 200

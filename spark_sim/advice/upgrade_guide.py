@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.search.cell_result import ERROR, HOLDS, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
-from upgrade.planner import documented_hops
-from upgrade.plans import (
+from streams_assignor.spark_sim.search.cell_result import ERROR, HOLDS, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
+from streams_assignor.upgrade.planner import documented_hops
+from streams_assignor.upgrade.plans import (
     KAFKA_8649_RULE_SET,
     RECORD_FORMAT_CHANGES,
     Obstacle,
@@ -27,9 +27,9 @@ from upgrade.plans import (
     is_downgrade,
     obstacles,
 )
-from upgrade.releases import Release
-from upgrade.upgrade_from import line_number
-from upgrade.verdict import Guidance, guidance
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.upgrade_from import line_number
+from streams_assignor.upgrade.verdict import Guidance, guidance
 
 BOUNCES: Final[Mapping[Plan, int]] = {Plan.ONE_BOUNCE: 1, Plan.TWO_BOUNCES: 2}
 Pair = tuple[Release, Release]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from attrs import define, field
 
-from assignor.groups.history.group_history import GroupSummary
-from assignor.groups.history.tables import FINDINGS, GENERATIONS, Row
+from streams_assignor.groups.history.group_history import GroupSummary
+from streams_assignor.groups.history.tables import FINDINGS, GENERATIONS, Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

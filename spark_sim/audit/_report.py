@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import define, field
 
-from assignor.formats.page import gzip_block, json_block, page_parts
-from assignor.groups.history.tables import GENERATIONS, MEMBERS, TASKS, Row
-from spark_sim.audit._groups import GroupSummaries
-from spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
-from spark_sim.audit.conformance import conformance_summary
+from streams_assignor.formats.page import gzip_block, json_block, page_parts
+from streams_assignor.groups.history.tables import GENERATIONS, MEMBERS, TASKS, Row
+from streams_assignor.spark_sim.audit._groups import GroupSummaries
+from streams_assignor.spark_sim.audit._report_data import MOST_INTERVALS, Columns, GroupData, group_data
+from streams_assignor.spark_sim.audit.conformance import conformance_summary
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
-from assignor.groups.history.tables import GENERATIONS, MEMBERS, TASKS
-from spark_sim.sweep.tables.parquet import parquet_format
+from streams_assignor.groups.history.tables import GENERATIONS, MEMBERS, TASKS
+from streams_assignor.spark_sim.sweep.tables.parquet import parquet_format
 
 if TYPE_CHECKING:
     import pyarrow as pa

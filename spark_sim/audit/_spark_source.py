@@ -14,16 +14,23 @@ import pyspark
 from attrs import define, field
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-from assignor.formats.text import printable
-from spark_sim.audit.records import FILTERED, RECORDS, partition_records
-from spark_sim.audit.sources import PartitionSource, Source, SourceError, dump_source, live_source, segments_source
-from spark_sim.audit.sources.live import LivePartition, live_ranges
-from spark_sim.row_filter import KEEPS_ALL, RowFilter, take_filters, takes_filters
-from spark_sim.row_filter import OPTION as PUSH
-from spark_sim.sweep.spark.worker_errors import one_line
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.errors import quote_input
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.formats.text import printable
+from streams_assignor.spark_sim.audit.records import FILTERED, RECORDS, partition_records
+from streams_assignor.spark_sim.audit.sources import (
+    PartitionSource,
+    Source,
+    SourceError,
+    dump_source,
+    live_source,
+    segments_source,
+)
+from streams_assignor.spark_sim.audit.sources.live import LivePartition, live_ranges
+from streams_assignor.spark_sim.row_filter import KEEPS_ALL, RowFilter, take_filters, takes_filters
+from streams_assignor.spark_sim.row_filter import OPTION as PUSH
+from streams_assignor.spark_sim.sweep.spark.worker_errors import one_line
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+from streams_assignor.upgrade.errors import quote_input
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 try:
     from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
@@ -39,7 +46,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 NAME: Final = "consumer_offsets"
 SEGMENTS, DUMP, SERVERS, CONFIG = "segments", "dump", "bootstrap.servers", "command.config"
@@ -269,7 +276,7 @@ def topic_of(options: Mapping[str, str]) -> OffsetsTopic:
     Raises:
         SourceError: They name none, or their file cannot be read.
     """
-    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
     try:
         config = CommandConfig.read(Path(options[CONFIG])) if CONFIG in options else CommandConfig()

@@ -9,8 +9,15 @@ from uuid import uuid4
 
 from attrs import define, field, frozen
 
-from spark_sim.audit.cut_partition import BucketUnit, ReadPiece, ReduceBucket, bucket_name, buckets_of, is_exact
-from spark_sim.audit.partition_audit import (
+from streams_assignor.spark_sim.audit.cut_partition import (
+    BucketUnit,
+    ReadPiece,
+    ReduceBucket,
+    bucket_name,
+    buckets_of,
+    is_exact,
+)
+from streams_assignor.spark_sim.audit.partition_audit import (
     BOUNCES,
     GROUPS,
     AuditFilter,
@@ -18,10 +25,10 @@ from spark_sim.audit.partition_audit import (
     PartitionSummary,
     read_summary,
 )
-from spark_sim.audit.sources import PartitionSource, Source
-from spark_sim.conformance.bounces import Bounce
-from spark_sim.engine import WorkEngine, WorkProgress
-from spark_sim.finished_units import FinishedUnits, unit_key
+from streams_assignor.spark_sim.audit.sources import PartitionSource, Source
+from streams_assignor.spark_sim.conformance.bounces import Bounce
+from streams_assignor.spark_sim.engine import WorkEngine, WorkProgress
+from streams_assignor.spark_sim.finished_units import FinishedUnits, unit_key
 
 
 @frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_sim.sweep.spark.api import register as register_tables
+from streams_assignor.spark_sim.sweep.spark.api import register as register_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,6 +17,6 @@ def register(spark: SparkSession) -> None:
         MissingExtraError: A library of Spark is not installed.
     """
     register_tables(spark)
-    from spark_sim.audit._spark_source import ConsumerOffsets
+    from streams_assignor.spark_sim.audit._spark_source import ConsumerOffsets
 
     spark.dataSource.register(ConsumerOffsets)

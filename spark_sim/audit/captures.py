@@ -9,15 +9,15 @@ from typing import Any, Final, TypeAlias
 
 from attrs import frozen
 
-from assignor.groups.capture import Capture
-from assignor.groups.history.tables import valid_text
-from spark_sim.destination import Destination
-from spark_sim.engine import Log, WorkEngine, WorkProgress
-from spark_sim.finished_units import UNITS, make_json, unit_key
-from spark_sim.sweep.tables.formats import is_own_in_table
-from spark_sim.sweep.tables.parquet import write_parquet
-from spark_sim.sweep.tables.publishing import Results, begins_with
-from spark_sim.table import Row, Table, columns_of
+from streams_assignor.groups.capture import Capture
+from streams_assignor.groups.history.tables import valid_text
+from streams_assignor.spark_sim.destination import Destination
+from streams_assignor.spark_sim.engine import Log, WorkEngine, WorkProgress
+from streams_assignor.spark_sim.finished_units import UNITS, make_json, unit_key
+from streams_assignor.spark_sim.sweep.tables.formats import is_own_in_table
+from streams_assignor.spark_sim.sweep.tables.parquet import write_parquet
+from streams_assignor.spark_sim.sweep.tables.publishing import Results, begins_with
+from streams_assignor.spark_sim.table import Row, Table, columns_of
 
 SUMMARY_FILE: Final = "conform.json"
 SCHEMA: Final = {"schema": "streams-assignor/conform", "version": 1}

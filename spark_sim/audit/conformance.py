@@ -9,12 +9,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
-from assignor.groups.capture import Capture
-from assignor.groups.history.tables import Row, valid_text
-from spark_sim.conformance.bounces import MOST_JOINS, Bounce
-from spark_sim.engine import WorkEngine, WorkProgress
-from spark_sim.finished_units import FinishedUnits, make_json
-from spark_sim.table import Table, columns_of
+from streams_assignor.groups.capture import Capture
+from streams_assignor.groups.history.tables import Row, valid_text
+from streams_assignor.spark_sim.conformance.bounces import MOST_JOINS, Bounce
+from streams_assignor.spark_sim.engine import WorkEngine, WorkProgress
+from streams_assignor.spark_sim.finished_units import FinishedUnits, make_json
+from streams_assignor.spark_sim.table import Table, columns_of
 
 TOO_LARGE: Final = f"it has more than {MOST_JOINS} joins"
 CONFORMANCE: Final = Table(
@@ -44,7 +44,10 @@ CONFORMANCE: Final = Table(
 
 def compare_bounce(bounce: Bounce) -> Row:
     """Return the row of one bounce."""
-    from spark_sim.conformance.excerpt import ExcerptVerdict, judge_excerpt  # most audits do without the simulator
+    from streams_assignor.spark_sim.conformance.excerpt import (  # most audits do without the simulator
+        ExcerptVerdict,
+        judge_excerpt,
+    )
 
     capture = bounce.loaded().capture
     verdict = judge_excerpt(capture) if isinstance(capture, Capture) else ExcerptVerdict(None, TOO_LARGE)

@@ -18,13 +18,18 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from assignor.groups.history.history import MARKERS, MOST_GONE, PartitionHistory
-from assignor.groups.history.log_segment import MAX_PROBLEMS, LogRecord, SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.partition_audit import AuditFilter, PartitionSummary, audit_partition, write_summary
-from spark_sim.audit.sources import PartitionSource
-from spark_sim.finished_units import KeyedUnit, MakeUnit
-from spark_sim.table import Row
+from streams_assignor.groups.history.history import MARKERS, MOST_GONE, PartitionHistory
+from streams_assignor.groups.history.log_segment import MAX_PROBLEMS, LogRecord, SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.spark_sim.audit.partition_audit import (
+    AuditFilter,
+    PartitionSummary,
+    audit_partition,
+    write_summary,
+)
+from streams_assignor.spark_sim.audit.sources import PartitionSource
+from streams_assignor.spark_sim.finished_units import KeyedUnit, MakeUnit
+from streams_assignor.spark_sim.table import Row
 
 Item = LogRecord | RecordColumns
 

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
-from spark_sim.audit.sources import SourceError
-from spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
-from spark_sim.engine import EngineError, failure_reason
-from spark_sim.sweep.spark.session import spark_errors
-from spark_sim.sweep.tables.parquet import open_parquet
-from spark_sim.sweep.tables.publishing import Results, open_results
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.input_values import InvalidInput, parse_json, read_text
+from streams_assignor.spark_sim.audit.sources import SourceError
+from streams_assignor.spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
+from streams_assignor.spark_sim.engine import EngineError, failure_reason
+from streams_assignor.spark_sim.sweep.spark.session import spark_errors
+from streams_assignor.spark_sim.sweep.tables.parquet import open_parquet
+from streams_assignor.spark_sim.sweep.tables.publishing import Results, open_results
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json, read_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 _CHECKPOINT: Final = "checkpoint"
 _IN_CHECKPOINT: Final = frozenset({"metadata", "offsets", "commits", "sources", "state"})
@@ -78,7 +78,7 @@ def follow(
             to which brokers gave no answer, is restarted before, a few times; so is one that does not begin its next
             batch in time.
     """
-    from spark_sim.audit.api import register
+    from streams_assignor.spark_sim.audit.api import register
 
     register(spark)
     lost: tuple[type[Exception], ...] = (ConnectionError, *spark_errors())

@@ -12,14 +12,14 @@ from typing import Any, Final, TypeVar
 
 from attrs import define, field
 
-from assignor.groups.history.group_history import GroupSummary
-from assignor.groups.history.history import PartitionHistory
-from assignor.groups.history.log_segment import SegmentReader
-from assignor.groups.history.tables import AUDIT_TABLES, FINDINGS, GENERATIONS, Row
-from spark_sim.audit._groups import KeptRows, joined_lives
-from spark_sim.audit.job import NOT_VERIFIED, SCHEMA, is_complete
-from spark_sim.audit.partition_audit import rows_of
-from spark_sim.audit.sources import Source, SourceError
+from streams_assignor.groups.history.group_history import GroupSummary
+from streams_assignor.groups.history.history import PartitionHistory
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.groups.history.tables import AUDIT_TABLES, FINDINGS, GENERATIONS, Row
+from streams_assignor.spark_sim.audit._groups import KeptRows, joined_lives
+from streams_assignor.spark_sim.audit.job import NOT_VERIFIED, SCHEMA, is_complete
+from streams_assignor.spark_sim.audit.partition_audit import rows_of
+from streams_assignor.spark_sim.audit.sources import Source, SourceError
 
 T = TypeVar("T")
 

@@ -12,27 +12,27 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from assignor.formats.text import join_names, printable
-from assignor.groups.history.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
-from assignor.groups.history.log_segment import LOST
-from spark_sim.audit._groups import GroupSummaries
-from spark_sim.audit._schema import TABLES
-from spark_sim.audit._work import AuditWork
-from spark_sim.audit.conformance import CONFORMANCE, compare_bounces, conformance_summary
-from spark_sim.audit.partition_audit import BOUNCES, AuditFilter, PartitionSummary
-from spark_sim.audit.sources import Source, SourceError, segments_source
-from spark_sim.audit.sources.live import NO_RECORD
-from spark_sim.audit.storage import HADOOP, is_known
-from spark_sim.destination import Destination, open_destination
-from spark_sim.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
-from spark_sim.engine_choice import PROCESSES, EngineOptions
-from spark_sim.engine_libraries import ARROW, SPARK
-from spark_sim.finished_units import UNITS
-from spark_sim.sweep.spark.paths import is_uri
-from spark_sim.sweep.tables.formats import is_own_in_table
-from spark_sim.sweep.tables.parquet import PARQUET, write_parquet
-from spark_sim.sweep.tables.publishing import Results, begins_with, page_titled
-from upgrade.extras import require
+from streams_assignor.formats.text import join_names, printable
+from streams_assignor.groups.history.history import DROPPED, UNDECODABLE, UNKNOWN_TYPE
+from streams_assignor.groups.history.log_segment import LOST
+from streams_assignor.spark_sim.audit._groups import GroupSummaries
+from streams_assignor.spark_sim.audit._schema import TABLES
+from streams_assignor.spark_sim.audit._work import AuditWork
+from streams_assignor.spark_sim.audit.conformance import CONFORMANCE, compare_bounces, conformance_summary
+from streams_assignor.spark_sim.audit.partition_audit import BOUNCES, AuditFilter, PartitionSummary
+from streams_assignor.spark_sim.audit.sources import Source, SourceError, segments_source
+from streams_assignor.spark_sim.audit.sources.live import NO_RECORD
+from streams_assignor.spark_sim.audit.storage import HADOOP, is_known
+from streams_assignor.spark_sim.destination import Destination, open_destination
+from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
+from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions
+from streams_assignor.spark_sim.engine_libraries import ARROW, SPARK
+from streams_assignor.spark_sim.finished_units import UNITS
+from streams_assignor.spark_sim.sweep.spark.paths import is_uri
+from streams_assignor.spark_sim.sweep.tables.formats import is_own_in_table
+from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET, write_parquet
+from streams_assignor.spark_sim.sweep.tables.publishing import Results, begins_with, page_titled
+from streams_assignor.upgrade.extras import require
 
 INCOMPLETE: Final = frozenset({*LOST, UNDECODABLE, DROPPED})
 """Counts that say that an audit has not seen, or not understood, all of its source."""
@@ -139,9 +139,9 @@ def stored_segments(segments: str, engine: WorkEngine, log: Log) -> Source:
         SparkFilesError: Spark cannot read it.
         StorageError: Neither knows the storage.
     """
-    from spark_sim.audit.sources._spark_files import spark_segments
-    from spark_sim.sweep.spark.executor import SparkEngine
-    from spark_sim.sweep.spark.files import NoFileSystem
+    from streams_assignor.spark_sim.audit.sources._spark_files import spark_segments
+    from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine
+    from streams_assignor.spark_sim.sweep.spark.files import NoFileSystem
 
     assert isinstance(engine, SparkEngine)
     try:
@@ -182,7 +182,7 @@ def run_audit(
         EngineError: A worker failed.
     """
     require(*ARROW)
-    from spark_sim.audit._report import write_report
+    from streams_assignor.spark_sim.audit._report import write_report
 
     with ExitStack() as stack:
         destination = out if isinstance(out, Destination) else stack.enter_context(open_destination(out, RESULTS))

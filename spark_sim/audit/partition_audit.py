@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, fields, frozen
 
-from assignor.groups.history.group_history import GroupSummary
-from assignor.groups.history.history import PartitionHistory
-from assignor.groups.history.log_segment import MAX_BATCH_BYTES, LogRecord, SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
-from spark_sim.audit._groups import SummaryBuilder
-from spark_sim.audit._schema import TABLES
-from spark_sim.audit.sources import PartitionSource
-from spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
-from spark_sim.finished_units import RESULT
-from spark_sim.sweep.tables.parquet import TableWriter
+from streams_assignor.groups.history.group_history import GroupSummary
+from streams_assignor.groups.history.history import PartitionHistory
+from streams_assignor.groups.history.log_segment import MAX_BATCH_BYTES, LogRecord, SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from streams_assignor.spark_sim.audit._groups import SummaryBuilder
+from streams_assignor.spark_sim.audit._schema import TABLES
+from streams_assignor.spark_sim.audit.sources import PartitionSource
+from streams_assignor.spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
+from streams_assignor.spark_sim.finished_units import RESULT
+from streams_assignor.spark_sim.sweep.tables.parquet import TableWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
-from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from assignor.groups.history.tables import valid_text
-from spark_sim.audit.sources import PartitionSource, Source
-from spark_sim.row_filter import KEEPS_ALL, RowFilter
-from spark_sim.table import Table, columns_of
-from subscription_codec import DecodeError
-from subscription_codec.coordinator import RECORD_TYPES, RecordKey, decode_key, decode_value, record_type_number
+from streams_assignor.codec import DecodeError
+from streams_assignor.codec.coordinator import RECORD_TYPES, RecordKey, decode_key, decode_value, record_type_number
+from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.groups.history.tables import valid_text
+from streams_assignor.spark_sim.audit.sources import PartitionSource, Source
+from streams_assignor.spark_sim.row_filter import KEEPS_ALL, RowFilter
+from streams_assignor.spark_sim.table import Table, columns_of
 
 MARKER: Final = "transaction marker"
 FILTERED: Final = ("partition", "group", "kind", "topic", "topic_partition")

@@ -12,7 +12,8 @@ from uuid import uuid4
 
 from attrs import define, field
 
-from spark_sim.sweep.tables.publishing import (
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.sweep.tables.publishing import (
     DRAFT_MARK,
     DRAFT_START,
     ResultFolderError,
@@ -22,8 +23,7 @@ from spark_sim.sweep.tables.publishing import (
     is_draft_name,
     named,
 )
-from subscription_codec import StreamsAssignorError
-from upgrade.redaction import hide_credentials
+from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem

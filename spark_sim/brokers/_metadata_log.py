@@ -11,10 +11,10 @@ from functools import lru_cache
 
 from attrs import evolve, frozen
 
-from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureLevel
-from upgrade.cluster.features.dialects import Dialect
-from upgrade.cluster.features.levels_of_releases import CATALOGS
-from upgrade.cluster.features.metadata_log import (
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION, FeatureLevel
+from streams_assignor.upgrade.cluster.features.dialects import Dialect
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS
+from streams_assignor.upgrade.cluster.features.metadata_log import (
     FeatureLevelRecord,
     MetadataLoader,
     MetadataRecord,
@@ -22,7 +22,7 @@ from upgrade.cluster.features.metadata_log import (
     apply_entry,
     decode_record,
 )
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.errors import FeatureError
 
 METADATA_LEVELS: Mapping[int, FeatureLevel] = {
     level.number: level

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from spark_sim.brokers.scenario import node_id
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import SupportedRanges
-from upgrade.cluster.features.dialects import Dialect
-from upgrade.cluster.features.levels_of_releases import catalog_of
+from streams_assignor.spark_sim.brokers.scenario import node_id
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import SupportedRanges
+from streams_assignor.upgrade.cluster.features.dialects import Dialect
+from streams_assignor.upgrade.cluster.features.levels_of_releases import catalog_of
 
 
 class Role(Enum):
@@ -72,8 +72,8 @@ class NodeState:
 def supported_ranges(release: BrokerRelease, dialect: Dialect) -> SupportedRanges:
     """Return the ranges that a release advertises, without features that have only level 0.
 
-    >>> from upgrade.cluster.brokers.protocol_versions import broker_release
-    >>> from upgrade.cluster.features.dialects import KAFKA_4
+    >>> from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
+    >>> from streams_assignor.upgrade.cluster.features.dialects import KAFKA_4
     >>> supported_ranges(broker_release("4.0.0"), KAFKA_4)["metadata.version"]
     (7, 25)
     """

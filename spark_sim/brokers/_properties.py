@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from spark_sim.brokers import _metadata_log
-from spark_sim.brokers._nodes import newest_level
-from spark_sim.brokers.cluster_state import ClusterState
-from spark_sim.model.violations import Violation
-from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
-from upgrade.cluster.features.cluster import FeatureCluster, unsupported_levels
+from streams_assignor.spark_sim.brokers import _metadata_log
+from streams_assignor.spark_sim.brokers._nodes import newest_level
+from streams_assignor.spark_sim.brokers.cluster_state import ClusterState
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import FeatureCluster, unsupported_levels
 
 NODES_SUPPORT_LEVELS: Final = "always: no node stays that cannot read what is finalized"
 LEVELS_SUPPORTED_WHEN_FINALIZED: Final = "always: no level is finalized that a live node lacks"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from spark_sim.brokers._nodes import NodeState
-from spark_sim.brokers.cluster_state import ClusterState, EventKind
-from upgrade.cluster.features.cluster import EventType, FeatureCluster
-from upgrade.cluster.features.dialects import StartupReaction
-from upgrade.cluster.features.levels_of_releases import catalog_of
-from upgrade.cluster.features.registration import (
+from streams_assignor.spark_sim.brokers._nodes import NodeState
+from streams_assignor.spark_sim.brokers.cluster_state import ClusterState, EventKind
+from streams_assignor.upgrade.cluster.features.cluster import EventType, FeatureCluster
+from streams_assignor.upgrade.cluster.features.dialects import StartupReaction
+from streams_assignor.upgrade.cluster.features.levels_of_releases import catalog_of
+from streams_assignor.upgrade.cluster.features.registration import (
     elect_controller,
     expire_registration,
     observe_finalized_levels,

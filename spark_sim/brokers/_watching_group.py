@@ -13,10 +13,10 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor import StreamsAssignor, Subtopology, Topology
-from spark_sim.brokers.scenario import GROUP_MEMBERS
-from upgrade.cluster.features.carried_levels import CarriedLevels
-from upgrade.cluster.features.rpc import FeatureMetadata, NewestFeatures
+from streams_assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor.spark_sim.brokers.scenario import GROUP_MEMBERS
+from streams_assignor.upgrade.cluster.features.carried_levels import CarriedLevels
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, NewestFeatures
 
 TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",)))
 PARTITIONS: Final = {"data": 1}

@@ -7,19 +7,19 @@ from typing import Final
 
 from attrs import evolve
 
-from spark_sim.brokers._nodes import NodeState, Role, supported_ranges
-from spark_sim.brokers._properties import always, eventually, unsupported_at_finalization
-from spark_sim.brokers._settle import handle_registration, settle, with_controller
-from spark_sim.brokers._watching_group import WatchingGroup
-from spark_sim.brokers.cluster_state import ClusterState, EventKind, unsettled_state
-from spark_sim.brokers.scenario import BrokerScenario, ClusterStep, level_text
-from spark_sim.model.scenario import ScenarioError
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import EventType
-from upgrade.cluster.features.dialects import Dialect, DowngradeIntent
-from upgrade.cluster.features.registration import start_broker, start_controller, unregister_broker
-from upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
+from streams_assignor.spark_sim.brokers._nodes import NodeState, Role, supported_ranges
+from streams_assignor.spark_sim.brokers._properties import always, eventually, unsupported_at_finalization
+from streams_assignor.spark_sim.brokers._settle import handle_registration, settle, with_controller
+from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
+from streams_assignor.spark_sim.brokers.cluster_state import ClusterState, EventKind, unsettled_state
+from streams_assignor.spark_sim.brokers.scenario import BrokerScenario, ClusterStep, level_text
+from streams_assignor.spark_sim.model.scenario import ScenarioError
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import EventType
+from streams_assignor.upgrade.cluster.features.dialects import Dialect, DowngradeIntent
+from streams_assignor.upgrade.cluster.features.registration import start_broker, start_controller, unregister_broker
+from streams_assignor.upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 
 
 def initial_state(scenario: BrokerScenario) -> ClusterState:

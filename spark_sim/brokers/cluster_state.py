@@ -13,14 +13,14 @@ from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
-from spark_sim.brokers._metadata_log import MetadataLog
-from spark_sim.brokers._nodes import ClusterNodes, NodeState, Role, supported_ranges
-from spark_sim.brokers._watching_group import WatchingGroup
-from spark_sim.brokers.scenario import BrokerScenario, level_text
-from spark_sim.model.scenario import ScenarioError
-from spark_sim.model.violations import Violation
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import (
+from streams_assignor.spark_sim.brokers._metadata_log import MetadataLog
+from streams_assignor.spark_sim.brokers._nodes import ClusterNodes, NodeState, Role, supported_ranges
+from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
+from streams_assignor.spark_sim.brokers.scenario import BrokerScenario, level_text
+from streams_assignor.spark_sim.model.scenario import ScenarioError
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import (
     ClusterEvent,
     ClusterTransition,
     EventType,
@@ -28,8 +28,8 @@ from upgrade.cluster.features.cluster import (
     FeatureNode,
     unsupported_levels,
 )
-from upgrade.cluster.features.dialects import ValidatedNodes
-from upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
+from streams_assignor.upgrade.cluster.features.dialects import ValidatedNodes
+from streams_assignor.upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
 
 
 class EventKind(StrEnum):

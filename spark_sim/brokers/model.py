@@ -13,20 +13,20 @@ from typing import Any, NamedTuple
 
 from attrs import evolve, frozen
 
-from spark_sim.brokers._settle import eligible_controllers
-from spark_sim.brokers._watching_group import WatchingGroup
-from spark_sim.brokers.actions import apply_step, check_final_state, initial_state
-from spark_sim.brokers.cluster_state import ClusterState, EventKind, TraceEvent
-from spark_sim.brokers.operator_program import ReleasePair
-from spark_sim.brokers.plans import OperatorPlan, background_steps, fault_steps, race_steps
-from spark_sim.brokers.scenario import BrokerScenario, ClusterStep, make_step
-from spark_sim.model.violations import Violation
-from spark_sim.search.bfs import bfs
-from spark_sim.search.graph import StateGraph, path_to
-from spark_sim.search.model import FAULT_ACTION, Transition
-from spark_sim.search.path_counting import count_paths
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.dialects import Dialect
+from streams_assignor.spark_sim.brokers._settle import eligible_controllers
+from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
+from streams_assignor.spark_sim.brokers.actions import apply_step, check_final_state, initial_state
+from streams_assignor.spark_sim.brokers.cluster_state import ClusterState, EventKind, TraceEvent
+from streams_assignor.spark_sim.brokers.operator_program import ReleasePair
+from streams_assignor.spark_sim.brokers.plans import OperatorPlan, background_steps, fault_steps, race_steps
+from streams_assignor.spark_sim.brokers.scenario import BrokerScenario, ClusterStep, make_step
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.search.bfs import bfs
+from streams_assignor.spark_sim.search.graph import StateGraph, path_to
+from streams_assignor.spark_sim.search.model import FAULT_ACTION, Transition
+from streams_assignor.spark_sim.search.path_counting import count_paths
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.dialects import Dialect
 
 
 @frozen

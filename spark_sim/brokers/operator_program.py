@@ -13,11 +13,11 @@ from typing import Protocol
 
 from attrs import frozen
 
-from spark_sim.brokers._nodes import NodeState, newest_level
-from spark_sim.brokers.cluster_state import ClusterState
-from spark_sim.brokers.scenario import ClusterStep, Level, make_step
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease
-from upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.spark_sim.brokers._nodes import NodeState, newest_level
+from streams_assignor.spark_sim.brokers.cluster_state import ClusterState
+from streams_assignor.spark_sim.brokers.scenario import ClusterStep, Level, make_step
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 
 
 @frozen

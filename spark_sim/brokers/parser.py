@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import evolve
 
-from spark_sim.brokers.scenario import (
+from streams_assignor.spark_sim.brokers.scenario import (
     DIALECTS_BY_NAME,
     GROUP_MEMBERS,
     HAS_RELEASE,
@@ -19,12 +19,12 @@ from spark_sim.brokers.scenario import (
     Level,
     node_id,
 )
-from spark_sim.model.scenario import VERBS as STREAMS_VERBS
-from spark_sim.model.scenario import ScenarioError, parse_target, parse_verb
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, broker_release, version_named
-from upgrade.cluster.features.catalog import INT16, METADATA_VERSION
-from upgrade.cluster.features.dialects import KIP_584
-from upgrade.errors import UnknownLevel
+from streams_assignor.spark_sim.model.scenario import VERBS as STREAMS_VERBS
+from streams_assignor.spark_sim.model.scenario import ScenarioError, parse_target, parse_verb
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease, broker_release, version_named
+from streams_assignor.upgrade.cluster.features.catalog import INT16, METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.dialects import KIP_584
+from streams_assignor.upgrade.errors import UnknownLevel
 
 _NODE_NAME: Final = re.compile(r"[bc]?[1-9][0-9]{0,3}", re.ASCII)
 FIRST_FEATURE_LINE: Final = (3, 3)

@@ -11,8 +11,8 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from spark_sim.brokers.cluster_state import ClusterState
-from spark_sim.brokers.operator_program import (
+from streams_assignor.spark_sim.brokers.cluster_state import ClusterState
+from streams_assignor.spark_sim.brokers.operator_program import (
     AwaitSnapshots,
     ChangeLevel,
     OperatorPhase,
@@ -20,8 +20,8 @@ from spark_sim.brokers.operator_program import (
     RollingRestart,
     restarts_of_stopped_nodes,
 )
-from spark_sim.brokers.scenario import GROUP_MEMBERS, ClusterStep, make_step
-from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_778, Dialect
+from streams_assignor.spark_sim.brokers.scenario import GROUP_MEMBERS, ClusterStep, make_step
+from streams_assignor.upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_778, Dialect
 
 OLD_BROKER: Final = "b9"
 """The name of the added broker of the older release."""

@@ -18,10 +18,10 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.model.scenario import Verb, make_verb
-from upgrade.cluster.brokers.protocol_versions import VERSIONS, BrokerRelease
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, Dialect
+from streams_assignor.spark_sim.model.scenario import Verb, make_verb
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import VERSIONS, BrokerRelease
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, Dialect
 
 DIALECTS_BY_NAME: Final[Mapping[str, Dialect]] = dict(zip(("kip-584", "kip-778", "kafka-4"), DIALECTS, strict=True))
 DIALECT_NAMES: Final[Mapping[Dialect, str]] = {dialect: name for name, dialect in DIALECTS_BY_NAME.items()}

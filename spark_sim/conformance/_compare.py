@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from probing.model import AssignmentContent
-from probing.rules import BY_NAME
-from spark_sim.conformance._identity import StartedAs
-from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, UnreadableMessage
-from spark_sim.model.events import format_tasks
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.probing.model import AssignmentContent
+from streams_assignor.probing.rules import BY_NAME
+from streams_assignor.spark_sim.conformance._identity import StartedAs
+from streams_assignor.spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, UnreadableMessage
+from streams_assignor.spark_sim.model.events import format_tasks
 
 
 @frozen

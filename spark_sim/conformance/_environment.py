@@ -15,18 +15,18 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor import Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture
-from probing.model import AssignorError
-from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration
-from spark_sim.conformance.messages import (
+from streams_assignor import Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups.capture import Capture, GenerationRecord, InvalidCapture
+from streams_assignor.probing.model import AssignorError
+from streams_assignor.spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration
+from streams_assignor.spark_sim.conformance.messages import (
     AssignmentMessage,
     SubscriptionMessage,
     decode_assignment_message,
     decode_subscription_message,
 )
-from subscription_codec import TaskId, TopicPartition
 
 MAX_PARTITIONS: Final = 100_000
 MAX_SUBTOPOLOGIES: Final = 1_000

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from assignor import FatalError, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.groups.capture import GenerationRecord
-from spark_sim.conformance._identity import Incarnation
-from spark_sim.conformance._twin import FailureInGeneration, Twin
-from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage
-from spark_sim.conformance.result import SUBTOPOLOGY_MISMATCH, GenerationReplay, MemberReplay, SimulatedFailure
-from upgrade.plans import KAFKA_8649_RULE_SET
+from streams_assignor import FatalError, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.groups.capture import GenerationRecord
+from streams_assignor.spark_sim.conformance._identity import Incarnation
+from streams_assignor.spark_sim.conformance._twin import FailureInGeneration, Twin
+from streams_assignor.spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage
+from streams_assignor.spark_sim.conformance.result import (
+    SUBTOPOLOGY_MISMATCH,
+    GenerationReplay,
+    MemberReplay,
+    SimulatedFailure,
+)
+from streams_assignor.upgrade.plans import KAFKA_8649_RULE_SET
 
 
 def final_failure(twin: Twin, index: int, next_generation: int | None) -> SimulatedFailure | None:

@@ -25,14 +25,18 @@ from uuid import UUID
 
 from attrs import define, evolve, field, frozen
 
-from assignor.groups import DescribedGroupMember
-from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture, StartSnapshot
-from spark_sim.conformance.messages import SubscriptionMessage, UnreadableMessage, decode_subscription_message
-from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
-from upgrade.errors import UpgradeError
-from upgrade.release_behaviour import UPGRADE_FROM
-from upgrade.releases import RELEASES, Release, release_named
-from upgrade.streams_config import StreamsConfig
+from streams_assignor.groups import DescribedGroupMember
+from streams_assignor.groups.capture import Capture, GenerationRecord, InvalidCapture, StartSnapshot
+from streams_assignor.spark_sim.conformance.messages import (
+    SubscriptionMessage,
+    UnreadableMessage,
+    decode_subscription_message,
+)
+from streams_assignor.upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
+from streams_assignor.upgrade.releases import RELEASES, Release, release_named
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 # The records identify static members; in a step of several instances the value may be a template.
 _KEYS: Final = CONFIG_KEYS.keys() - {"group.instance.id"}

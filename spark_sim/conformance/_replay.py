@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from assignor import FatalError
-from assignor.groups.capture import Capture, GenerationRecord
-from spark_sim.conformance._compare import (
+from streams_assignor import FatalError
+from streams_assignor.codec import TaskId
+from streams_assignor.groups.capture import Capture, GenerationRecord
+from streams_assignor.spark_sim.conformance._compare import (
     active_owner_counts,
     assignment_differences,
     comparable_facts,
@@ -23,19 +24,22 @@ from spark_sim.conformance._compare import (
     same_tasks,
     subscription_differences,
 )
-from spark_sim.conformance._environment import Environment
-from spark_sim.conformance._failures import failures_in_missing_generations, final_failure, mark_subtopology_mismatches
-from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration
-from spark_sim.conformance._twin import Twin
-from spark_sim.conformance.messages import (
+from streams_assignor.spark_sim.conformance._environment import Environment
+from streams_assignor.spark_sim.conformance._failures import (
+    failures_in_missing_generations,
+    final_failure,
+    mark_subtopology_mismatches,
+)
+from streams_assignor.spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration
+from streams_assignor.spark_sim.conformance._twin import Twin
+from streams_assignor.spark_sim.conformance.messages import (
     SubscriptionMessage,
     UnreadableMessage,
     decode_assignment_message,
     decode_subscription_message,
 )
-from spark_sim.conformance.result import GenerationReplay, MemberReplay, SimulatedFailure
-from subscription_codec import TaskId
-from upgrade.errors import UpgradeError
+from streams_assignor.spark_sim.conformance.result import GenerationReplay, MemberReplay, SimulatedFailure
+from streams_assignor.upgrade.errors import UpgradeError
 
 _MAX_REBALANCES: Final = 10
 """Enough rebalances for a group that becomes stable at all: a task moves in two."""

@@ -16,12 +16,21 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.groups.capture import Capture
-from spark_sim.conformance._environment import infer_environment
-from spark_sim.conformance._identity import Incarnation, IncarnationsByGeneration, StartedAs, open_steps
-from spark_sim.conformance._replay import Replay
-from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, decode_assignment_message
-from spark_sim.conformance.result import GenerationReplay
+from streams_assignor.groups.capture import Capture
+from streams_assignor.spark_sim.conformance._environment import infer_environment
+from streams_assignor.spark_sim.conformance._identity import (
+    Incarnation,
+    IncarnationsByGeneration,
+    StartedAs,
+    open_steps,
+)
+from streams_assignor.spark_sim.conformance._replay import Replay
+from streams_assignor.spark_sim.conformance.messages import (
+    AssignmentMessage,
+    SubscriptionMessage,
+    decode_assignment_message,
+)
+from streams_assignor.spark_sim.conformance.result import GenerationReplay
 
 _MAX_REPLAYS: Final = 200
 """Limit for a capture that no steps explain; real ones agree long before."""

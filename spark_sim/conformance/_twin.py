@@ -8,18 +8,18 @@ from typing import Final, NamedTuple, TypeVar
 
 from attrs import define, evolve, field
 
-from assignor import FatalError, ReceivedAssignment, StreamsAssignor, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.groups import DescribedGroupMember
-from assignor.protocol.member import Member
-from probing import AssignorError, RejoinMode
-from probing.model import MemberState
-from spark_sim.conformance._compare import FactDifference
-from spark_sim.conformance._identity import Incarnation
-from spark_sim.conformance.messages import SubscriptionMessage, decode_assignment_message
-from spark_sim.model.events import format_tasks
-from subscription_codec import TaskId
-from upgrade.errors import UpgradeError
+from streams_assignor import FatalError, ReceivedAssignment, StreamsAssignor, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId
+from streams_assignor.groups import DescribedGroupMember
+from streams_assignor.probing import AssignorError, RejoinMode
+from streams_assignor.probing.model import MemberState
+from streams_assignor.protocol.member import Member
+from streams_assignor.spark_sim.conformance._compare import FactDifference
+from streams_assignor.spark_sim.conformance._identity import Incarnation
+from streams_assignor.spark_sim.conformance.messages import SubscriptionMessage, decode_assignment_message
+from streams_assignor.spark_sim.model.events import format_tasks
+from streams_assignor.upgrade.errors import UpgradeError
 
 _T = TypeVar("_T")
 

@@ -23,13 +23,13 @@ from typing import IO, Any, Final
 
 from attrs import define, evolve, field, fields, frozen
 
-from assignor.groups.capture import Capture, GenerationRecord
-from assignor.groups.described_group import DescribedGroupMember
-from assignor.groups.member import decode_members
-from assignor.protocol import PROTOCOL_NAME
-from spark_sim.conformance._identity import Incarnation, identify_members
-from spark_sim.conformance.messages import SubscriptionMessage, decode_subscription_message
-from upgrade.input_values import parse_json
+from streams_assignor.groups.capture import Capture, GenerationRecord
+from streams_assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.groups.member import decode_members
+from streams_assignor.protocol import PROTOCOL_NAME
+from streams_assignor.spark_sim.conformance._identity import Incarnation, identify_members
+from streams_assignor.spark_sim.conformance.messages import SubscriptionMessage, decode_subscription_message
+from streams_assignor.upgrade.input_values import parse_json
 
 PAUSE_MS: Final = 3_600_000
 """A rolling bounce without a restart for an hour is over, unless members still send different versions."""

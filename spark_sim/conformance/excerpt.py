@@ -21,13 +21,13 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor.groups.capture import Capture, GenerationRecord, InvalidCapture
-from spark_sim.conformance._compare import Difference
-from spark_sim.conformance._environment import infer_environment
-from spark_sim.conformance._identity import Incarnation, StartedAs, open_steps
-from spark_sim.conformance._replay import Replay
-from spark_sim.conformance._step_inference import replica_counts
-from spark_sim.conformance.verdict import ConformanceVerdict, check_conformance
+from streams_assignor.groups.capture import Capture, GenerationRecord, InvalidCapture
+from streams_assignor.spark_sim.conformance._compare import Difference
+from streams_assignor.spark_sim.conformance._environment import infer_environment
+from streams_assignor.spark_sim.conformance._identity import Incarnation, StartedAs, open_steps
+from streams_assignor.spark_sim.conformance._replay import Replay
+from streams_assignor.spark_sim.conformance._step_inference import replica_counts
+from streams_assignor.spark_sim.conformance.verdict import ConformanceVerdict, check_conformance
 
 RELEASES_INFERRED: Final = "releases are inferred"
 SETTINGS_UNKNOWN: Final = "settings and lags are not in the records"

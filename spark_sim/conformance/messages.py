@@ -9,8 +9,7 @@ from uuid import UUID
 
 from attrs import frozen
 
-from assignor.groups.decoded import SubscriptionSeen, subscription_seen
-from subscription_codec import (
+from streams_assignor.codec import (
     EARLIEST_PROBEABLE_VERSION,
     IMMEDIATELY,
     LATEST_OFFSET,
@@ -21,7 +20,8 @@ from subscription_codec import (
     TaskId,
     TopicPartition,
 )
-from subscription_codec.consumer_protocol import decode_leader_userdata, flatten_by_topic
+from streams_assignor.codec.consumer_protocol import decode_leader_userdata, flatten_by_topic
+from streams_assignor.groups.decoded import SubscriptionSeen, subscription_seen
 
 _FIRST_WITH_UNIQUE_FIELD: Final = 8
 

@@ -6,11 +6,11 @@ from typing import Final
 
 from attrs import Factory, define, frozen
 
-from assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
-from assignor.groups import DescribedGroupMember
-from spark_sim.conformance._compare import Difference, FactDifference
-from spark_sim.conformance._identity import Incarnation
-from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, UnreadableMessage
+from streams_assignor.errors import PARTITION_COUNT_MISMATCH, FatalError
+from streams_assignor.groups import DescribedGroupMember
+from streams_assignor.spark_sim.conformance._compare import Difference, FactDifference
+from streams_assignor.spark_sim.conformance._identity import Incarnation
+from streams_assignor.spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, UnreadableMessage
 
 SUBTOPOLOGY_MISMATCH: Final = "SUBTOPOLOGY_MISMATCH"
 """Error code of a task that comes with a partition of another subtopology."""

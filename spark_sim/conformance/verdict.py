@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from attrs import asdict, frozen
 
-from assignor.groups.capture import Capture, InvalidCapture, instance_prefix
-from probing.model import AssignorError
-from spark_sim.conformance._compare import Difference, active_owner_counts
-from spark_sim.conformance._environment import infer_environment
-from spark_sim.conformance._identity import (
+from streams_assignor.groups.capture import Capture, InvalidCapture, instance_prefix
+from streams_assignor.probing.model import AssignorError
+from streams_assignor.spark_sim.conformance._compare import Difference, active_owner_counts
+from streams_assignor.spark_sim.conformance._environment import infer_environment
+from streams_assignor.spark_sim.conformance._identity import (
     Incarnation,
     IncarnationsByGeneration,
     has_tasks,
@@ -21,10 +21,14 @@ from spark_sim.conformance._identity import (
     simultaneous_starts,
     snapshot_generations,
 )
-from spark_sim.conformance._replay import Replay
-from spark_sim.conformance._step_inference import infer_steps
-from spark_sim.conformance.messages import AssignmentMessage, SubscriptionMessage, decode_subscription_message
-from spark_sim.conformance.result import GenerationReplay, MemberReplay, SimulatedFailure
+from streams_assignor.spark_sim.conformance._replay import Replay
+from streams_assignor.spark_sim.conformance._step_inference import infer_steps
+from streams_assignor.spark_sim.conformance.messages import (
+    AssignmentMessage,
+    SubscriptionMessage,
+    decode_subscription_message,
+)
+from streams_assignor.spark_sim.conformance.result import GenerationReplay, MemberReplay, SimulatedFailure
 
 PROCESS_TERMINATED: Final = "its process had ended"
 RESTARTED: Final = "it had been started again"

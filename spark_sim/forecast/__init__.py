@@ -1,9 +1,9 @@
 """Forecasts of what a step does to a live group: the group is continued by the simulation, from its own bytes."""
 
-from spark_sim.forecast.forecast import Forecast, Outcome, forecast
-from spark_sim.forecast.observation import ForecastError, ObservedGroup, observe
-from spark_sim.forecast.operations import Operation, parse_operation
-from spark_sim.forecast.restart_order import Cost, CostRange, RestartOrder, restart_order
+from streams_assignor.spark_sim.forecast.forecast import Forecast, Outcome, forecast
+from streams_assignor.spark_sim.forecast.observation import ForecastError, ObservedGroup, observe
+from streams_assignor.spark_sim.forecast.operations import Operation, parse_operation
+from streams_assignor.spark_sim.forecast.restart_order import Cost, CostRange, RestartOrder, restart_order
 
 __all__ = [
     "Cost",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from spark_sim.forecast.observation import ObservedGroup, possible_releases
-from upgrade.releases import OURS
+from streams_assignor.spark_sim.forecast.observation import ObservedGroup, possible_releases
+from streams_assignor.upgrade.releases import OURS
 
 _SESSION_S_BEFORE_3_0: Final = 10.0
 _SESSION_S: Final = 45.0

@@ -13,18 +13,28 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from assignor.groups._release_detection import format_ranges
-from spark_sim.forecast.assumptions import EITHER_PROTOCOL, SEVERAL_AT_A_TIME, assumptions, default_session_s
-from spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, RestoredStore
-from spark_sim.forecast.observation import ObservedGroup
-from spark_sim.forecast.operations import ADD, STOP, Operation
-from spark_sim.forecast.possibilities import new_process_ids, next_leaders, possible_groups, with_standbys
-from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
-from spark_sim.model.scenario import Instance
-from spark_sim.model.settle import is_warming_up
-from subscription_codec import TaskId
-from upgrade.release_behaviour import RebalanceProtocol
-from upgrade.releases import Release
+from streams_assignor.codec import TaskId
+from streams_assignor.groups._release_detection import format_ranges
+from streams_assignor.spark_sim.forecast.assumptions import (
+    EITHER_PROTOCOL,
+    SEVERAL_AT_A_TIME,
+    assumptions,
+    default_session_s,
+)
+from streams_assignor.spark_sim.forecast.live_simulation import NEW_PROCESS, LiveSimulation, RestoredStore
+from streams_assignor.spark_sim.forecast.observation import ObservedGroup
+from streams_assignor.spark_sim.forecast.operations import ADD, STOP, Operation
+from streams_assignor.spark_sim.forecast.possibilities import (
+    new_process_ids,
+    next_leaders,
+    possible_groups,
+    with_standbys,
+)
+from streams_assignor.spark_sim.model.coordinator import SESSION_TIMEOUT_MS
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.settle import is_warming_up
+from streams_assignor.upgrade.release_behaviour import RebalanceProtocol
+from streams_assignor.upgrade.releases import Release
 
 
 @frozen

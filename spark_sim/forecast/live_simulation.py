@@ -8,21 +8,21 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor import ReceivedAssignment, Topology
-from assignor.groups import InspectedMember
-from assignor.protocol.member import Member
-from assignor.task_assignor import BUILT_IN, TaskAssignor
-from probing.model import MemberState
-from spark_sim.forecast.observation import ObservedGroup, ObservedProcess
-from spark_sim.model.member import SimulatedMember
-from spark_sim.model.metrics import MeasuredSimulation
-from spark_sim.model.processes import start_process, stop_process
-from spark_sim.model.scenario import Instance, Scenario
-from spark_sim.model.settle import settle
-from spark_sim.model.workload import Workload
-from subscription_codec import EARLIEST_PROBEABLE_VERSION, LATEST_OFFSET, TaskId, TopicPartition
-from upgrade.releases import OURS, Release
-from upgrade.streams_config import StreamsConfig
+from streams_assignor import ReceivedAssignment, Topology
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION, LATEST_OFFSET, TaskId, TopicPartition
+from streams_assignor.groups import InspectedMember
+from streams_assignor.probing.model import MemberState
+from streams_assignor.protocol.member import Member
+from streams_assignor.spark_sim.forecast.observation import ObservedGroup, ObservedProcess
+from streams_assignor.spark_sim.model.member import SimulatedMember
+from streams_assignor.spark_sim.model.metrics import MeasuredSimulation
+from streams_assignor.spark_sim.model.processes import start_process, stop_process
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario
+from streams_assignor.spark_sim.model.settle import settle
+from streams_assignor.spark_sim.model.workload import Workload
+from streams_assignor.task_assignor import BUILT_IN, TaskAssignor
+from streams_assignor.upgrade.releases import OURS, Release
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 NEW_PROCESS: Final = "(new)"
 

@@ -15,16 +15,16 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor import Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.groups import InspectedGroup, InspectedMember, place_of
-from assignor.groups.described_group import REBALANCING, STABLE
-from assignor.groups.offsets import ChangelogSizes
-from spark_sim.forecast.state_sizes import StateSize, size_problems, state_sizes
-from subscription_codec import TaskId, TopicPartition
-from upgrade.errors import UpgradeError
-from upgrade.releases import OURS, Release
-from upgrade.streams_config import StreamsConfig
+from streams_assignor import Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups import InspectedGroup, InspectedMember, place_of
+from streams_assignor.groups.described_group import REBALANCING, STABLE
+from streams_assignor.groups.offsets import ChangelogSizes
+from streams_assignor.spark_sim.forecast.state_sizes import StateSize, size_problems, state_sizes
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import OURS, Release
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 MOST_PARTITIONS: Final = 100_000
 """Of a topic whose size is not known."""

@@ -10,10 +10,10 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor.groups import matches
-from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess
-from spark_sim.model.scenario import Instance
-from upgrade.releases import release_named
+from streams_assignor.groups import matches
+from streams_assignor.spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.upgrade.releases import release_named
 
 RESTART, STOP, ADD, UPGRADE = "restart", "stop", "add", "upgrade"
 _UUID_BEGINNING: Final = 8

@@ -14,20 +14,25 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
-from assignor import FatalError, StreamsAssignor
-from assignor.groups import InspectedMember
-from assignor.groups.decoded import AssignmentSeen, assignment_seen
-from assignor.groups.standbys import StandbyKind
-from assignor.task_assignor import BUILT_IN
-from assignor.task_assignors.java_order import bucket_order, spread, string_hash
-from spark_sim.forecast.live_simulation import LiveSimulation, ObservedWorkload, keeps_process_id
-from spark_sim.forecast.observation import ForecastError, ObservedGroup, ObservedProcess, possible_releases
-from spark_sim.forecast.operations import ADD, STOP, Operation
-from spark_sim.model.scenario import Instance
-from subscription_codec import TaskId
-from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, RebalanceProtocol, ReleaseBehaviour
-from upgrade.releases import OURS, Release
-from upgrade.upgrade_from import EAGER_LINES
+from streams_assignor import FatalError, StreamsAssignor
+from streams_assignor.codec import TaskId
+from streams_assignor.groups import InspectedMember
+from streams_assignor.groups.decoded import AssignmentSeen, assignment_seen
+from streams_assignor.groups.standbys import StandbyKind
+from streams_assignor.spark_sim.forecast.live_simulation import LiveSimulation, ObservedWorkload, keeps_process_id
+from streams_assignor.spark_sim.forecast.observation import (
+    ForecastError,
+    ObservedGroup,
+    ObservedProcess,
+    possible_releases,
+)
+from streams_assignor.spark_sim.forecast.operations import ADD, STOP, Operation
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.task_assignor import BUILT_IN
+from streams_assignor.task_assignors.java_order import bucket_order, spread, string_hash
+from streams_assignor.upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, RebalanceProtocol, ReleaseBehaviour
+from streams_assignor.upgrade.releases import OURS, Release
+from streams_assignor.upgrade.upgrade_from import EAGER_LINES
 
 MOST_LEADERS: Final = 8
 """The processes up to which each of them is played as the leader."""

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 from attrs import evolve, frozen
 
-from assignor.groups import InspectedGroup
-from assignor.task_assignor import BUILT_IN
-from spark_sim.forecast.observation import ObservedGroup, ObservedProcess
-from spark_sim.forecast.possibilities import MOST_LEADERS, difference, with_patch_levels, with_standbys
-from spark_sim.model.scenario import Instance
-from upgrade.releases import OURS
+from streams_assignor.groups import InspectedGroup
+from streams_assignor.spark_sim.forecast.observation import ObservedGroup, ObservedProcess
+from streams_assignor.spark_sim.forecast.possibilities import MOST_LEADERS, difference, with_patch_levels, with_standbys
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.task_assignor import BUILT_IN
+from streams_assignor.upgrade.releases import OURS
 
 
 @frozen(kw_only=True)

@@ -26,12 +26,12 @@ from uuid import UUID
 
 from attrs import asdict, astuple, define, evolve, frozen
 
-from spark_sim.forecast.assumptions import EITHER_PROTOCOL, assumptions
-from spark_sim.forecast.live_simulation import LiveSimulation
-from spark_sim.forecast.observation import ObservedGroup
-from spark_sim.forecast.operations import Operation
-from spark_sim.forecast.possibilities import MOST_LEADERS, possible_groups, with_standbys
-from spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.forecast.assumptions import EITHER_PROTOCOL, assumptions
+from streams_assignor.spark_sim.forecast.live_simulation import LiveSimulation
+from streams_assignor.spark_sim.forecast.observation import ObservedGroup
+from streams_assignor.spark_sim.forecast.operations import Operation
+from streams_assignor.spark_sim.forecast.possibilities import MOST_LEADERS, possible_groups, with_standbys
+from streams_assignor.spark_sim.model.scenario import Instance
 
 MOST_EXACT: Final = 8
 """The most instances of which the cheapest order is searched for."""

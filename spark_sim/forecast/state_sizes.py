@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from assignor.groups.offsets import ChangelogSizes
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups.offsets import ChangelogSizes
 
 
 @frozen

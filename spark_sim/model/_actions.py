@@ -12,18 +12,18 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from assignor import FatalError, ReceivedAssignment
-from assignor.protocol.member import Member
-from probing import RejoinMode
-from probing.follow_up import FollowUpReason
-from spark_sim.model._group_state import GroupState, offset_sums
-from spark_sim.model.coordinator import SESSION_TIMEOUT_MS, GroupPhase
-from spark_sim.model.events import format_tasks
-from spark_sim.model.member import SimulatedMember
-from spark_sim.model.processes import complete_join_phase, fail_member
-from spark_sim.model.properties import check_always, check_assignment
-from spark_sim.model.scenario import GroupAction, ScenarioError
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor import FatalError, ReceivedAssignment
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.probing import RejoinMode
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.protocol.member import Member
+from streams_assignor.spark_sim.model._group_state import GroupState, offset_sums
+from streams_assignor.spark_sim.model.coordinator import SESSION_TIMEOUT_MS, GroupPhase
+from streams_assignor.spark_sim.model.events import format_tasks
+from streams_assignor.spark_sim.model.member import SimulatedMember
+from streams_assignor.spark_sim.model.processes import complete_join_phase, fail_member
+from streams_assignor.spark_sim.model.properties import check_always, check_assignment
+from streams_assignor.spark_sim.model.scenario import GroupAction, ScenarioError
 
 
 def enabled_actions(state: GroupState) -> tuple[GroupAction, ...]:

@@ -13,15 +13,15 @@ from uuid import UUID
 
 from attrs import evolve
 
-from assignor import ReceivedAssignment
-from assignor.cluster import ClusterSnapshot
-from spark_sim.model.coordinator import Coordinator
-from spark_sim.model.events import GroupEvent
-from spark_sim.model.member import SimulatedMember
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.violations import ADVISORY_PROPERTIES, Violation
-from spark_sim.model.workload import LONG_CHANGELOG_END
-from subscription_codec import TaskId
+from streams_assignor import ReceivedAssignment
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId
+from streams_assignor.spark_sim.model.coordinator import Coordinator
+from streams_assignor.spark_sim.model.events import GroupEvent
+from streams_assignor.spark_sim.model.member import SimulatedMember
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.violations import ADVISORY_PROPERTIES, Violation
+from streams_assignor.spark_sim.model.workload import LONG_CHANGELOG_END
 
 
 class GroupState:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
 
 
 class GroupEvent(NamedTuple):

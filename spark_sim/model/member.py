@@ -15,14 +15,14 @@ from uuid import UUID
 
 from attrs import define, field
 
-from assignor import ReceivedAssignment, StreamsAssignor
-from assignor.cluster import ClusterSnapshot
-from assignor.protocol.internal_topics import InternalTopicPlan
-from probing.follow_up import FollowUpReason
-from spark_sim.model.scenario import Instance
-from spark_sim.model.workload import Workload
-from subscription_codec import TaskId, TopicPartition
-from upgrade.release_behaviour import ReportedTasks
+from streams_assignor import ReceivedAssignment, StreamsAssignor
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.protocol.internal_topics import InternalTopicPlan
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.workload import Workload
+from streams_assignor.upgrade.release_behaviour import ReportedTasks
 
 T = TypeVar("T")
 MAX_ENTRIES: Final = 1 << 14

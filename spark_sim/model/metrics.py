@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Self
 
-from assignor import ReceivedAssignment
-from assignor.groups.described_group import DEFAULT_MAX_MESSAGE_BYTES
-from spark_sim.model.coordinator import SESSION_TIMEOUT_MS
-from spark_sim.model.member import SimulatedMember
-from spark_sim.model.scenario import Scenario, Step
-from spark_sim.model.simulation import Simulation
-from subscription_codec import TaskId
+from streams_assignor import ReceivedAssignment
+from streams_assignor.codec import TaskId
+from streams_assignor.groups.described_group import DEFAULT_MAX_MESSAGE_BYTES
+from streams_assignor.spark_sim.model.coordinator import SESSION_TIMEOUT_MS
+from streams_assignor.spark_sim.model.member import SimulatedMember
+from streams_assignor.spark_sim.model.scenario import Scenario, Step
+from streams_assignor.spark_sim.model.simulation import Simulation
 
 MAX_GROUP_METADATA_BYTES: Final = DEFAULT_MAX_MESSAGE_BYTES
 """``message.max.bytes`` of a broker, by default: a group's metadata is one record of ``__consumer_offsets``."""

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from attrs import evolve
 
-from assignor import FatalError
-from spark_sim.model._group_state import GroupState
-from spark_sim.model.member import SimulatedMember
-from spark_sim.model.scenario import Instance, ScenarioError, Step
-from spark_sim.model.violations import Violation, is_requested_shutdown
-from subscription_codec import TaskId
+from streams_assignor import FatalError
+from streams_assignor.codec import TaskId
+from streams_assignor.spark_sim.model._group_state import GroupState
+from streams_assignor.spark_sim.model.member import SimulatedMember
+from streams_assignor.spark_sim.model.scenario import Instance, ScenarioError, Step
+from streams_assignor.spark_sim.model.violations import Violation, is_requested_shutdown
 
 SHUTDOWN_REQUEST_SINCE: Final = (2, 8)
 """The first release whose members can request the shutdown of the application (KIP-663)."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from assignor import ReceivedAssignment
-from assignor.protocol.member import Member
-from spark_sim.model._group_state import GroupState, caught_up_tasks
-from spark_sim.model.member import SimulatedMember
-from spark_sim.model.violations import (
+from streams_assignor import ReceivedAssignment
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION, TopicPartition
+from streams_assignor.protocol.member import Member
+from streams_assignor.spark_sim.model._group_state import GroupState, caught_up_tasks
+from streams_assignor.spark_sim.model.member import SimulatedMember
+from streams_assignor.spark_sim.model.violations import (
     CAUGHT_UP_OWNER,
     COMMON_VERSION_REACHED,
     EVERY_TASK_OWNED,
@@ -20,7 +21,6 @@ from spark_sim.model.violations import (
     TASK_PARTITIONS_MATCH,
     Violation,
 )
-from subscription_codec import EARLIEST_PROBEABLE_VERSION, TopicPartition
 
 
 def check_always(state: GroupState) -> list[Violation]:

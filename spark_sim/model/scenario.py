@@ -19,11 +19,11 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from attrs import evolve, frozen
 
-from assignor import Topology
-from spark_sim.model.workload import DEFAULT_WORKLOAD, TOPOLOGIES, Workload
-from upgrade.errors import UpgradeError
-from upgrade.releases import Release, release_named
-from upgrade.streams_config import StreamsConfig
+from streams_assignor import Topology
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, TOPOLOGIES, Workload
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import Release, release_named
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 
 class GroupAction(NamedTuple):

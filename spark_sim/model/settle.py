@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Final
 
-from probing.follow_up import FollowUpReason
-from spark_sim.model._actions import expire_sessions, join, lead, leave_before_rejoin, sync
-from spark_sim.model._group_state import GroupState, caught_up_tasks
-from spark_sim.model.coordinator import GroupPhase
-from spark_sim.model.processes import complete_join_phase
-from spark_sim.model.properties import check_always
-from spark_sim.model.violations import REBALANCING_TERMINATES, Violation
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.spark_sim.model._actions import expire_sessions, join, lead, leave_before_rejoin, sync
+from streams_assignor.spark_sim.model._group_state import GroupState, caught_up_tasks
+from streams_assignor.spark_sim.model.coordinator import GroupPhase
+from streams_assignor.spark_sim.model.processes import complete_join_phase
+from streams_assignor.spark_sim.model.properties import check_always
+from streams_assignor.spark_sim.model.violations import REBALANCING_TERMINATES, Violation
 
 MAX_REBALANCES: Final = 20
 """More rebalances than this, with no time between them, count as endless: a healthy step needs a handful."""

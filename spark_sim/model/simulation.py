@@ -12,12 +12,18 @@ from typing import Final, Self
 
 from attrs import evolve
 
-from spark_sim.model import _actions
-from spark_sim.model._group_state import GroupState
-from spark_sim.model.processes import change_topics, request_shutdown, schedule_crash, start_process, stop_process
-from spark_sim.model.properties import check_eventually
-from spark_sim.model.scenario import VERBS, GroupAction, ScenarioError, Step
-from spark_sim.model.settle import settle
+from streams_assignor.spark_sim.model import _actions
+from streams_assignor.spark_sim.model._group_state import GroupState
+from streams_assignor.spark_sim.model.processes import (
+    change_topics,
+    request_shutdown,
+    schedule_crash,
+    start_process,
+    stop_process,
+)
+from streams_assignor.spark_sim.model.properties import check_eventually
+from streams_assignor.spark_sim.model.scenario import VERBS, GroupAction, ScenarioError, Step
+from streams_assignor.spark_sim.model.settle import settle
 
 
 class Simulation(GroupState):

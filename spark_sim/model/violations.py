@@ -10,8 +10,8 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor import FatalError
-from subscription_codec import DecodeError
+from streams_assignor import FatalError
+from streams_assignor.codec import DecodeError
 
 SINGLE_OWNER: Final = "always: no task is owned twice in a generation"
 READABLE_VERSION: Final = "always: no member receives a version it cannot read"

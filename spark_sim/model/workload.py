@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from assignor import Subtopology, Topology
-from assignor.task_assignor import TaskAssignor
-from subscription_codec import TaskId, TopicPartition
-from upgrade.errors import UpgradeError
-from upgrade.releases import Release
-from upgrade.streams_config import StreamsConfig
+from streams_assignor import Subtopology, Topology
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.task_assignor import TaskAssignor
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 TOPOLOGIES: Final[Mapping[str, Topology]] = {
     "counts": Topology.of(Subtopology(sources=["data"], changelogs=["counts-changelog"])),

@@ -11,7 +11,7 @@ answer, is not repeated: ``tables`` asks the real objects.
 what members and leaders send, ``encoding`` the states and actions as integers, ``bfs`` the search.
 """
 
-from spark_sim.packed._cell import FaultBudget, OperatorDeviation, UpgradeCell
-from spark_sim.packed.explorer import ExplorationResult, explore
+from streams_assignor.spark_sim.packed._cell import FaultBudget, OperatorDeviation, UpgradeCell
+from streams_assignor.spark_sim.packed.explorer import ExplorationResult, explore
 
 __all__ = ["ExplorationResult", "FaultBudget", "OperatorDeviation", "UpgradeCell", "explore"]

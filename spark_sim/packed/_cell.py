@@ -14,8 +14,8 @@ from typing import Final
 from attrs import evolve, field, frozen
 from attrs.validators import and_, ge, le
 
-from spark_sim.model.scenario import Instance
-from upgrade.plans import Plan, Upgrade
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.upgrade.plans import Plan, Upgrade
 
 InstanceSequence = tuple[Instance, ...]
 MAX_FAULTS: Final = 7

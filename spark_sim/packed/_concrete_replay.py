@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 
 from attrs import evolve
 
-from spark_sim.model.properties import check_always
-from spark_sim.model.scenario import GroupAction, Instance, Scenario, ScenarioError, Step, make_step
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import SINGLE_OWNER
-from spark_sim.search.bfs import walk
-from spark_sim.search.model import BaseModel
-from spark_sim.search.sampling import member_names
+from streams_assignor.spark_sim.model.properties import check_always
+from streams_assignor.spark_sim.model.scenario import GroupAction, Instance, Scenario, ScenarioError, Step, make_step
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import SINGLE_OWNER
+from streams_assignor.spark_sim.search.bfs import walk
+from streams_assignor.spark_sim.search.model import BaseModel
+from streams_assignor.spark_sim.search.sampling import member_names
 
 MAX_BOUNCES: Final = 1_000
 """Enough for all schedules of three members that are bounced once, with either kind of restart."""

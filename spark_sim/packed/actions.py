@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from probing import RejoinMode
-from spark_sim.model.violations import Violation
-from spark_sim.packed._process_state import (
+from streams_assignor.probing import RejoinMode
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed._process_state import (
     ABSENT,
     ASSIGNED,
     COMPLETING,
@@ -23,8 +23,8 @@ from spark_sim.packed._process_state import (
     PackedProcessState,
     with_join_pending,
 )
-from spark_sim.packed.tables.process_table import ProcessTable
-from spark_sim.packed.view import (
+from streams_assignor.spark_sim.packed.tables.process_table import ProcessTable
+from streams_assignor.spark_sim.packed.view import (
     CRASHES,
     PHASE,
     REBALANCE_TIMEOUTS,

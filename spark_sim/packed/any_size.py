@@ -14,15 +14,15 @@ from typing import Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed._cell import FaultBudget, UpgradeCell
-from spark_sim.packed._process_state import ABSENT, COMPLETING, PackedProcessState
-from spark_sim.packed.actions import ActionRow, PackedAction
-from spark_sim.packed.encoding import SECOND_OWNER, Encoding
-from spark_sim.packed.equivalence import equivalence_class
-from spark_sim.packed.tables.memo import Interner, Memo
-from spark_sim.packed.termination import rebalancing_ends
-from spark_sim.packed.view import (
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed._cell import FaultBudget, UpgradeCell
+from streams_assignor.spark_sim.packed._process_state import ABSENT, COMPLETING, PackedProcessState
+from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction
+from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
+from streams_assignor.spark_sim.packed.equivalence import equivalence_class
+from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
+from streams_assignor.spark_sim.packed.termination import rebalancing_ends
+from streams_assignor.spark_sim.packed.view import (
     GROUP_FIELD_BITS,
     IN_SOME_ROUND,
     NEVER_TERMINAL,
@@ -34,7 +34,7 @@ from spark_sim.packed.view import (
     saturate,
     tallies_of,
 )
-from spark_sim.search.views import MAX_PARTS, ActionEffect, Processes, Views, close, members
+from streams_assignor.spark_sim.search.views import MAX_PARTS, ActionEffect, Processes, Views, close, members
 
 ANY_NUMBER: Final = FaultBudget(1, 1, 1)
 """The faults of groups of any size: taking one does not use it up."""

@@ -14,14 +14,14 @@ from typing import Final
 
 from attrs import Factory, define
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed.actions import PackedAction
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.model import LEAD, PackedModel, PackedState
-from spark_sim.packed.tables.transition_table import TransitionTable, election_table
-from spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, SUMMARY_MASK, StateSummary
-from spark_sim.search.bfs import MAX_STATES, fill
-from spark_sim.search.graph import FAILED_STATE, StateGraph, StateViolation
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed.actions import PackedAction
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.model import LEAD, PackedModel, PackedState
+from streams_assignor.spark_sim.packed.tables.transition_table import TransitionTable, election_table
+from streams_assignor.spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, SUMMARY_MASK, StateSummary
+from streams_assignor.spark_sim.search.bfs import MAX_STATES, fill
+from streams_assignor.spark_sim.search.graph import FAILED_STATE, StateGraph, StateViolation
 
 MAX_SECOND_OWNER_SUSPECTS: Final = 25
 """So many suspected second owners are replayed with real members before a cell is cleared of them."""

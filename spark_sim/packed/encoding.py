@@ -19,9 +19,10 @@ from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from spark_sim.model.violations import COMMON_VERSION_REACHED, SINGLE_OWNER, Violation
-from spark_sim.packed._cell import UpgradeCell
-from spark_sim.packed._process_state import (
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.spark_sim.model.violations import COMMON_VERSION_REACHED, SINGLE_OWNER, Violation
+from streams_assignor.spark_sim.packed._cell import UpgradeCell
+from streams_assignor.spark_sim.packed._process_state import (
     COMPLETING,
     JOIN_PENDING,
     NOT_A_MEMBER,
@@ -29,10 +30,10 @@ from spark_sim.packed._process_state import (
     PackedProcessState,
     elected_states,
 )
-from spark_sim.packed.actions import ActionRow, PackedAction, operator_actions, protocol_actions
-from spark_sim.packed.tables.memo import Memo
-from spark_sim.packed.tables.process_table import ProcessTable
-from spark_sim.packed.view import (
+from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction, operator_actions, protocol_actions
+from streams_assignor.spark_sim.packed.tables.memo import Memo
+from streams_assignor.spark_sim.packed.tables.process_table import ProcessTable
+from streams_assignor.spark_sim.packed.view import (
     CRASHES,
     GROUP_FIELD_BITS,
     GROUP_FIELDS_MASK,
@@ -47,7 +48,6 @@ from spark_sim.packed.view import (
     saturate,
     summarize,
 )
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
 
 SECOND_OWNER: Final = Violation(
     SINGLE_OWNER, "", "a leader before 2.4 assigns partitions that cooperative members still own"

@@ -12,9 +12,9 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.model.scenario import Instance
-from spark_sim.packed._cell import UpgradeCell
-from upgrade import ConfigException
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.packed._cell import UpgradeCell
+from streams_assignor.upgrade import ConfigException
 
 NOT_STARTED: Final = "refused"
 """The class of cells in which a process does not start; their messages differ, so each is explored."""
@@ -39,7 +39,7 @@ class ReleaseBehaviourKey:
 def behaviour_key(instance: Instance) -> ReleaseBehaviourKey:
     """Return what the version protocol depends on of an instance.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> behaviour_key(Instance(release_named("3.9.2"))) == behaviour_key(Instance(release_named("4.3.1"), "4.2"))
     True
     """

@@ -8,16 +8,20 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from spark_sim.model.violations import NO_MEMBER_FAILS, REBALANCING_TERMINATES, SINGLE_OWNER
-from spark_sim.packed._cell import UpgradeCell
-from spark_sim.packed._concrete_replay import find_second_owner, replay_confirms, replay_for_second_owner
-from spark_sim.packed.bfs import MAX_SECOND_OWNER_SUSPECTS, PackedGraph, bfs
-from spark_sim.packed.encoding import SECOND_OWNER, Encoding
-from spark_sim.packed.model import LEAD
-from spark_sim.packed.paths import scenario_to
-from spark_sim.search.bfs import MAX_STATES
-from spark_sim.search.path_counting import NOT_COUNTED, PathCounts, count_paths
-from upgrade import ConfigException
+from streams_assignor.spark_sim.model.violations import NO_MEMBER_FAILS, REBALANCING_TERMINATES, SINGLE_OWNER
+from streams_assignor.spark_sim.packed._cell import UpgradeCell
+from streams_assignor.spark_sim.packed._concrete_replay import (
+    find_second_owner,
+    replay_confirms,
+    replay_for_second_owner,
+)
+from streams_assignor.spark_sim.packed.bfs import MAX_SECOND_OWNER_SUSPECTS, PackedGraph, bfs
+from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
+from streams_assignor.spark_sim.packed.model import LEAD
+from streams_assignor.spark_sim.packed.paths import scenario_to
+from streams_assignor.spark_sim.search.bfs import MAX_STATES
+from streams_assignor.spark_sim.search.path_counting import NOT_COUNTED, PathCounts, count_paths
+from streams_assignor.upgrade import ConfigException
 
 MIN_COMPILED_COST: Final = 3_000_000
 """In transitions: plain Python needs some seconds for them. Loading the compiled code takes about half a second."""
@@ -38,8 +42,8 @@ PYTHON_ENGINE: Final = Engine(bfs, count_paths)
 def compiled_engine() -> Engine | None:
     """Return the compiled engine; None without numba, or if numba has no directory for its cache."""
     try:
-        from spark_sim.packed.compiled import bfs as compiled_bfs
-        from spark_sim.packed.compiled import path_counting
+        from streams_assignor.spark_sim.packed.compiled import bfs as compiled_bfs
+        from streams_assignor.spark_sim.packed.compiled import path_counting
     except (ImportError, RuntimeError):
         return None
     return Engine(compiled_bfs.bfs, path_counting.count_paths)

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from attrs import frozen
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed._process_state import COMPLETING
-from spark_sim.packed.actions import PackedAction
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables.transition_table import edge_label
-from spark_sim.packed.view import PHASE
-from spark_sim.search.model import Transition
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed._process_state import COMPLETING
+from streams_assignor.spark_sim.packed.actions import PackedAction
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.tables.transition_table import edge_label
+from streams_assignor.spark_sim.packed.view import PHASE
+from streams_assignor.spark_sim.search.model import Transition
 
 LEAD = PackedAction("lead", -1, -1, PHASE)
 """The leader assigns. The action is the same for every leader, so it names no process."""

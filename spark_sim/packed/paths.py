@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define
 
-from spark_sim.model.scenario import Instance, Scenario, Step, make_step
-from spark_sim.packed.actions import PackedAction
-from spark_sim.packed.bfs import PackedGraph
-from spark_sim.packed.encoding import Encoding
-from spark_sim.search.cycles import cycle_from
-from spark_sim.search.graph import path_to
-from spark_sim.search.path_counting import count_paths
-from spark_sim.search.sampling import member_names
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario, Step, make_step
+from streams_assignor.spark_sim.packed.actions import PackedAction
+from streams_assignor.spark_sim.packed.bfs import PackedGraph
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.search.cycles import cycle_from
+from streams_assignor.spark_sim.search.graph import path_to
+from streams_assignor.spark_sim.search.path_counting import count_paths
+from streams_assignor.spark_sim.search.sampling import member_names
 
 _SCENARIO_VERBS = {"spurious join": "join"}
 

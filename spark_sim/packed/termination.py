@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from probing import RejoinMode
-from spark_sim.model.violations import Violation
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables._protocol_table import Reaction
+from streams_assignor.probing import RejoinMode
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.tables._protocol_table import Reaction
 
 Versions = frozenset[int]
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from attrs import evolve
 
-from spark_sim.model.settle import MAX_REBALANCES
-from spark_sim.model.violations import SINGLE_OWNER
-from spark_sim.packed.any_size import AnySizeClass, explore_any_size
-from spark_sim.packed.explorer import Counterexample, ExplorationResult, explore
-from spark_sim.search.cell_result import (
+from streams_assignor.spark_sim.model.settle import MAX_REBALANCES
+from streams_assignor.spark_sim.model.violations import SINGLE_OWNER
+from streams_assignor.spark_sim.packed.any_size import AnySizeClass, explore_any_size
+from streams_assignor.spark_sim.packed.explorer import Counterexample, ExplorationResult, explore
+from streams_assignor.spark_sim.search.cell_result import (
     ANY_SIZE,
     CONCRETE_REPLAY_DISAGREES,
     INCOMPLETE,

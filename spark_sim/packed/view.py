@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from spark_sim.packed._cell import OperatorDeviation, UpgradeCell
-from spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.packed._cell import OperatorDeviation, UpgradeCell
+from streams_assignor.spark_sim.packed._process_state import (
     ABSENT,
     ASSIGNED,
     COMPLETING,

@@ -13,14 +13,14 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.model.processes import SHUTDOWN_REQUEST_SINCE
-from spark_sim.model.scenario import Instance, Scenario, Step, make_step
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from spark_sim.regressions._extra_properties import ExtraPropertySimulation
-from spark_sim.search.bfs import walk
-from spark_sim.search.model import BaseModel
-from spark_sim.search.sampling import member_names
+from streams_assignor.spark_sim.model.processes import SHUTDOWN_REQUEST_SINCE
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario, Step, make_step
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from streams_assignor.spark_sim.regressions._extra_properties import ExtraPropertySimulation
+from streams_assignor.spark_sim.search.bfs import walk
+from streams_assignor.spark_sim.search.model import BaseModel
+from streams_assignor.spark_sim.search.sampling import member_names
 
 HOLD: Final = Step("hold")
 SETTLE: Final = Step("settle")

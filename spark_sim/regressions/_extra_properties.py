@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from assignor import ReceivedAssignment
-from spark_sim.model.member import SimulatedMember
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import Violation
-from spark_sim.packed.bfs import PackedGraph
-from subscription_codec.consumer_protocol import decode_consumer_assignment
+from streams_assignor import ReceivedAssignment
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment
+from streams_assignor.spark_sim.model.member import SimulatedMember
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed.bfs import PackedGraph
 
 ASSIGNED_PARTITIONS_RECORDED: Final = "always: a member that keeps its tasks records the partitions that it receives"
 UPGRADE_COMPLETED: Final = "eventually: the group reaches the latest version of its release"

@@ -14,9 +14,9 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor.errors import PARTITION_COUNT_MISMATCH
-from spark_sim.model.scenario import Instance
-from spark_sim.model.violations import (
+from streams_assignor.errors import PARTITION_COUNT_MISMATCH
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.violations import (
     CAUGHT_UP_OWNER,
     EVERY_MEMBER_ASSIGNED,
     NO_MEMBER_FAILS,
@@ -28,9 +28,9 @@ from spark_sim.model.violations import (
     SINGLE_OWNER,
     TASK_PARTITIONS_MATCH,
 )
-from spark_sim.regressions._extra_properties import ASSIGNED_PARTITIONS_RECORDED, UPGRADE_COMPLETED
-from upgrade.plans import KAFKA_8649_RULE_SET, Plan, Upgrade
-from upgrade.release_behaviour import (
+from streams_assignor.spark_sim.regressions._extra_properties import ASSIGNED_PARTITIONS_RECORDED, UPGRADE_COMPLETED
+from streams_assignor.upgrade.plans import KAFKA_8649_RULE_SET, Plan, Upgrade
+from streams_assignor.upgrade.release_behaviour import (
     BOTH,
     COOPERATIVE,
     CURRENT,
@@ -39,7 +39,7 @@ from upgrade.release_behaviour import (
     MemberTasksMethod,
     ReleaseBehaviour,
 )
-from upgrade.releases import RELEASES, Release, release_named
+from streams_assignor.upgrade.releases import RELEASES, Release, release_named
 
 
 class SearchMethod(enum.Enum):

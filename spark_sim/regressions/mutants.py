@@ -12,11 +12,11 @@ from typing import Final, cast
 
 from attrs import evolve
 
-from probing import BY_NAME
-from probing.model import VersionComparison
-from probing.rules import G4A, KAFKA_8649, RuleSet, VersionSource
-from upgrade.release_behaviour import CURRENT, ReleaseBehaviour
-from upgrade.releases import RELEASES, Release, release_named
+from streams_assignor.probing import BY_NAME
+from streams_assignor.probing.model import VersionComparison
+from streams_assignor.probing.rules import G4A, KAFKA_8649, RuleSet, VersionSource
+from streams_assignor.upgrade.release_behaviour import CURRENT, ReleaseBehaviour
+from streams_assignor.upgrade.releases import RELEASES, Release, release_named
 
 _OLDER_VERSION_REFUSED: Final = {
     pair: after for pair, after in G4A.member.transitions.items() if pair[1] is not VersionComparison.OLD

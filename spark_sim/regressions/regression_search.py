@@ -12,22 +12,22 @@ from typing import Any, Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
-from spark_sim.model.processes import SHUTDOWN_REQUEST_SINCE
-from spark_sim.model.scenario import Instance
-from spark_sim.model.violations import REBALANCING_TERMINATES
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
-from spark_sim.packed.bfs import bfs
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.equivalence import behaviour_key, equivalence_class
-from spark_sim.packed.paths import cycle_scenario, scenario_to
-from spark_sim.regressions._coarse_bfs import CoarseSearch, coarse_bfs
-from spark_sim.regressions._extra_properties import never_completed
-from spark_sim.regressions.known_bugs import BUGS, RegressionBug, ReleasePairs, SearchMethod
-from spark_sim.search.cell_result import SIMULATION_FAILS, CellResult
-from spark_sim.search.path_counting import count_paths
-from spark_sim.table import NO_COLUMN, Row, column
-from upgrade.releases import Release
+from streams_assignor.spark_sim.model.processes import SHUTDOWN_REQUEST_SINCE
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.violations import REBALANCING_TERMINATES
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
+from streams_assignor.spark_sim.packed.bfs import bfs
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.equivalence import behaviour_key, equivalence_class
+from streams_assignor.spark_sim.packed.paths import cycle_scenario, scenario_to
+from streams_assignor.spark_sim.regressions._coarse_bfs import CoarseSearch, coarse_bfs
+from streams_assignor.spark_sim.regressions._extra_properties import never_completed
+from streams_assignor.spark_sim.regressions.known_bugs import BUGS, RegressionBug, ReleasePairs, SearchMethod
+from streams_assignor.spark_sim.search.cell_result import SIMULATION_FAILS, CellResult
+from streams_assignor.spark_sim.search.path_counting import count_paths
+from streams_assignor.spark_sim.table import NO_COLUMN, Row, column
+from streams_assignor.upgrade.releases import Release
 
 FAULTS: Final = FaultBudget(crashes=1, rebalance_timeouts=1)
 MAX_STEPS: Final = 3

@@ -4,6 +4,6 @@
 is looked at before it has.
 """
 
-from spark_sim.rolls.searches import ROLL, RollExploration, RollFinding, RollSearch, roll_searches
+from streams_assignor.spark_sim.rolls.searches import ROLL, RollExploration, RollFinding, RollSearch, roll_searches
 
 __all__ = ["ROLL", "RollExploration", "RollFinding", "RollSearch", "roll_searches"]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from spark_sim.rolls.state import RollModelState
-from upgrade.releases import resolve_release
-from upgrade.roll import engine
-from upgrade.roll.plan import RESTART, STOP, InstanceConfig
+from streams_assignor.spark_sim.rolls.state import RollModelState
+from streams_assignor.upgrade.releases import resolve_release
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.plan import RESTART, STOP, InstanceConfig
 
 _JOINS = 4
 """So often an instance starts that fails again and again."""

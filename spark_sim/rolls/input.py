@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from upgrade.roll.group_observation import PartitionOffsets, StateBehind
+from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
 
 _TASK: Final = "0_0"
 _SOME: Final = 5

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from spark_sim.rolls.input import InputFlow
-from spark_sim.rolls.rolled_group import RolledGroup, is_shown_as
-from spark_sim.rolls.state import RollModelState
-from upgrade.roll import engine
-from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.group_observation import NO_MEMBERS, STABLE, GroupObservation
-from upgrade.roll.plan import RoundAction
+from streams_assignor.spark_sim.rolls.input import InputFlow
+from streams_assignor.spark_sim.rolls.rolled_group import RolledGroup, is_shown_as
+from streams_assignor.spark_sim.rolls.state import RollModelState
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.group_observation import NO_MEMBERS, STABLE, GroupObservation
+from streams_assignor.upgrade.roll.plan import RoundAction
 
 _NEVER_STOPPED: Final = (DeviationKind.MEMBER_GONE, DeviationKind.NOT_RETURNED, DeviationKind.FAILED_AFTER_JOIN)
 _OTHER_CONFIG: Final = (

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from attrs import fields
 
-from spark_sim.rolls.state import RollModelState
-from upgrade.roll.group_life import GroupLife
-from upgrade.roll.group_memory import GroupMemory
-from upgrade.roll.journal import CommandEnded, DeviationFound
-from upgrade.roll.state import RollState, StepInProgress
-from upgrade.roll.unowned_times import UnownedTimes
+from streams_assignor.spark_sim.rolls.state import RollModelState
+from streams_assignor.upgrade.roll.group_life import GroupLife
+from streams_assignor.upgrade.roll.group_memory import GroupMemory
+from streams_assignor.upgrade.roll.journal import CommandEnded, DeviationFound
+from streams_assignor.upgrade.roll.state import RollState, StepInProgress
+from streams_assignor.upgrade.roll.unowned_times import UnownedTimes
 
 _WORDS: Final = "words for an operator"
 _COUNTS: Final = "it only counts: what belongs to a step has its distance from this one"

@@ -16,27 +16,27 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from spark_sim.model.coordinator import ELECT_NEWEST, ELECT_OLDEST
-from spark_sim.model.violations import Violation
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from spark_sim.rolls.faults import faulty
-from spark_sim.rolls.input import TROUBLES, InputFlow, SimulatedInput
-from spark_sim.rolls.judgement import begun_wrongly, unready, wrong_outcome
-from spark_sim.rolls.keys import model_key
-from spark_sim.rolls.properties import ENDS, ONCE, OUTCOME, READY, UNDISTURBED, WORKS
-from spark_sim.rolls.rolled_group import RolledGroup
-from spark_sim.rolls.state import RollBudget, RollModelState
-from spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
-from upgrade.roll import engine
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.expectation import NO_FORECAST
-from upgrade.roll.gates import RollWatch
-from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.interrupted import interrupted
-from upgrade.roll.journal import BackPlanned, QuestionAnswered, RoundVerified, StepPassed
-from upgrade.roll.plan import RESTART, STOP, RollPlan, RoundAction
-from upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, begin
-from upgrade.roll.static_members import keeps_unreadable_assignment
+from streams_assignor.spark_sim.model.coordinator import ELECT_NEWEST, ELECT_OLDEST
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from streams_assignor.spark_sim.rolls.faults import faulty
+from streams_assignor.spark_sim.rolls.input import TROUBLES, InputFlow, SimulatedInput
+from streams_assignor.spark_sim.rolls.judgement import begun_wrongly, unready, wrong_outcome
+from streams_assignor.spark_sim.rolls.keys import model_key
+from streams_assignor.spark_sim.rolls.properties import ENDS, ONCE, OUTCOME, READY, UNDISTURBED, WORKS
+from streams_assignor.spark_sim.rolls.rolled_group import RolledGroup
+from streams_assignor.spark_sim.rolls.state import RollBudget, RollModelState
+from streams_assignor.spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.expectation import NO_FORECAST
+from streams_assignor.upgrade.roll.gates import RollWatch
+from streams_assignor.upgrade.roll.group import GROUP_RULES
+from streams_assignor.upgrade.roll.interrupted import interrupted
+from streams_assignor.upgrade.roll.journal import BackPlanned, QuestionAnswered, RoundVerified, StepPassed
+from streams_assignor.upgrade.roll.plan import RESTART, STOP, RollPlan, RoundAction
+from streams_assignor.upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, begin
+from streams_assignor.upgrade.roll.static_members import keeps_unreadable_assignment
 
 _PLANNED: Final = (ABOUT_PLAN, ABOUT_WAY_BACK, ABOUT_NEEDS)
 """What is asked of a roll in which nothing happens."""

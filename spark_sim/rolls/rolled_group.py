@@ -9,20 +9,20 @@ from typing import Final
 
 from attrs import evolve
 
-from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
-from assignor.groups.described_group import DescribedGroupMember
-from assignor.groups.member import InspectedMember
-from spark_sim.model.coordinator import GroupPhase
-from spark_sim.model.processes import start_process, stop_process
-from spark_sim.model.scenario import Instance, Scenario
-from spark_sim.model.settle import is_warming_up, progress, settle
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import Violation
-from spark_sim.model.workload import Workload
-from upgrade.releases import resolve_release
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.group_observation import GroupObservation, MemberSeen
-from upgrade.roll.plan import RESTART, START, STOP, InstanceConfig
+from streams_assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
+from streams_assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.spark_sim.model.coordinator import GroupPhase
+from streams_assignor.spark_sim.model.processes import start_process, stop_process
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario
+from streams_assignor.spark_sim.model.settle import is_warming_up, progress, settle
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.model.workload import Workload
+from streams_assignor.upgrade.releases import resolve_release
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.group_observation import GroupObservation, MemberSeen
+from streams_assignor.upgrade.roll.plan import RESTART, START, STOP, InstanceConfig
 
 _STATES: Final[Mapping[GroupPhase, str]] = {
     GroupPhase.EMPTY: "Empty",

@@ -10,18 +10,18 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from spark_sim.model.violations import Violation
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from spark_sim.rolls.model import RollAction, RollModel
-from spark_sim.rolls.properties import RETURNS
-from spark_sim.rolls.state import RollBudget, RollModelState
-from spark_sim.search.bfs import bfs
-from spark_sim.search.graph import StateGraph, StateViolation, path_to
-from spark_sim.search.path_counting import count_paths
-from upgrade.planner import Advice, advise
-from upgrade.releases import release_named
-from upgrade.roll.engine import ROLLED_BACK
-from upgrade.roll.plan import RESTART, START, STOP, RollInstance, RollLimits, RollPlan, group_rounds
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from streams_assignor.spark_sim.rolls.model import RollAction, RollModel
+from streams_assignor.spark_sim.rolls.properties import RETURNS
+from streams_assignor.spark_sim.rolls.state import RollBudget, RollModelState
+from streams_assignor.spark_sim.search.bfs import bfs
+from streams_assignor.spark_sim.search.graph import StateGraph, StateViolation, path_to
+from streams_assignor.spark_sim.search.path_counting import count_paths
+from streams_assignor.upgrade.planner import Advice, advise
+from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.roll.engine import ROLLED_BACK
+from streams_assignor.upgrade.roll.plan import RESTART, START, STOP, RollInstance, RollLimits, RollPlan, group_rounds
 
 
 @frozen(kw_only=True)

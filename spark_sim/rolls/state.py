@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
-from spark_sim.model.violations import Violation
-from spark_sim.rolls.input import InputFlow, SimulatedInput
-from spark_sim.rolls.properties import FORESEEN
-from spark_sim.rolls.rolled_group import RolledGroup, text_of
-from upgrade.roll import engine
-from upgrade.roll.gates import RollWatch
-from upgrade.roll.group_observation import GroupObservation
-from upgrade.roll.journal import CommandEnded, QuestionAnswered, RollRecord, RollResumed, StepPassed
-from upgrade.roll.state import RollState
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.rolls.input import InputFlow, SimulatedInput
+from streams_assignor.spark_sim.rolls.properties import FORESEEN
+from streams_assignor.spark_sim.rolls.rolled_group import RolledGroup, text_of
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.gates import RollWatch
+from streams_assignor.upgrade.roll.group_observation import GroupObservation
+from streams_assignor.upgrade.roll.journal import CommandEnded, QuestionAnswered, RollRecord, RollResumed, StepPassed
+from streams_assignor.upgrade.roll.state import RollState
 
 
 @frozen

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from spark_sim.search.graph import FAILED_STATE, StateGraph, StateViolation
-from spark_sim.search.model import A, Model, S, Transition
+from streams_assignor.spark_sim.search.graph import FAILED_STATE, StateGraph, StateViolation
+from streams_assignor.spark_sim.search.model import A, Model, S, Transition
 
 MAX_STATES: Final = 10_000_000
 """About four gigabytes (416 bytes were measured for a packed state with seven transitions)."""

@@ -16,11 +16,20 @@ from typing import Any, ClassVar, Final, Self
 
 from attrs import evolve, field, fields, frozen
 
-from spark_sim.search.release_roles import Recast
-from spark_sim.table import NO_COLUMN, Column, Row, column, columns_of, field_columns, row_of, values_of
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import release_named
-from upgrade.verdict import Verdict, topology_conditions
+from streams_assignor.spark_sim.search.release_roles import Recast
+from streams_assignor.spark_sim.table import (
+    NO_COLUMN,
+    Column,
+    Row,
+    column,
+    columns_of,
+    field_columns,
+    row_of,
+    values_of,
+)
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.verdict import Verdict, topology_conditions
 
 SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR = (verdict.value for verdict in Verdict)
 HOLDS: Final = frozenset({SAFE, SAFE_IF})

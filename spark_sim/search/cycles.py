@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from spark_sim.search.graph import StateGraph
-from spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, A, S
+from streams_assignor.spark_sim.search.graph import StateGraph
+from streams_assignor.spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, A, S
 
 EXTERNAL_ACTION: Final = OPERATOR_ACTION | FAULT_ACTION
 """Actions that the protocol does not take by itself. Each uses something up, so no cycle contains one."""

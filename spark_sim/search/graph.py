@@ -15,8 +15,8 @@ from typing import Final, Generic, NamedTuple
 
 from attrs import Factory, define
 
-from spark_sim.model.violations import Violation
-from spark_sim.search.model import A, Model, S, Transition
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.search.model import A, Model, S, Transition
 
 FAILED_STATE: Final = 0
 """The number of what follows a violating action; it has no transitions."""

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
-from spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.model.violations import Violation
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.search.cycles import find_cycle_state
-from spark_sim.search.graph import FAILED_STATE, StateGraph
-from spark_sim.search.model import GENERATION, MULTIPLICITY, OPERATOR_ACTION
+from streams_assignor.spark_sim.search.cycles import find_cycle_state
+from streams_assignor.spark_sim.search.graph import FAILED_STATE, StateGraph
+from streams_assignor.spark_sim.search.model import GENERATION, MULTIPLICITY, OPERATOR_ACTION
 
 
 @frozen

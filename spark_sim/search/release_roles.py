@@ -10,10 +10,10 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from spark_sim.model.scenario import Instance, Scenario
-from upgrade.plans import Plan, Upgrade
-from upgrade.release_behaviour import CURRENT
-from upgrade.releases import Release
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.release_behaviour import CURRENT
+from streams_assignor.upgrade.releases import Release
 
 ROLES: Final = Upgrade(Release("\ue000", CURRENT), Release("\ue001", CURRENT), Plan.ONE_BOUNCE, "\ue002")
 """Stands for every upgrade of a class, to be written only: its names are characters that occur in no other text."""
@@ -23,7 +23,7 @@ ROLES: Final = Upgrade(Release("\ue000", CURRENT), Release("\ue001", CURRENT), P
 class Recast:
     """Replaces the releases of one upgrade, and its value of ``upgrade.from``, by those of another.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> older = Upgrade(release_named("1.0"), release_named("2.0"), Plan.ONE_BOUNCE)
     >>> newer = Upgrade(release_named("1.1"), release_named("2.1"), Plan.ONE_BOUNCE)
     >>> Recast(older, newer).line("A@1.0.2 B@1.0.2 | bounce A>2.0.1")

@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from spark_sim.model.scenario import Instance, Scenario, Step, make_step
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from spark_sim.search.schedules import crash_steps, make_schedule, restart_modes, upgrade_key
-from upgrade.errors import UpgradeError
-from upgrade.plans import Plan, Upgrade
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario, Step, make_step
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from streams_assignor.spark_sim.search.schedules import crash_steps, make_schedule, restart_modes, upgrade_key
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.plans import Plan, Upgrade
 
 MAX_MEMBERS: Final = 1_000
 MAX_MEMBERS_FULL_SCHEDULE: Final = 12

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice, permutations, product
 
-from spark_sim.model.scenario import VERBS, Instance, Scenario, Step, make_step
-from upgrade.plans import Plan, Upgrade
+from streams_assignor.spark_sim.model.scenario import VERBS, Instance, Scenario, Step, make_step
+from streams_assignor.upgrade.plans import Plan, Upgrade
 
 
 def upgrade_key(upgrade: Upgrade) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import PROPERTIES, Violation
-from spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import PROPERTIES, Violation
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
 
 
 def first_violation(scenario: Scenario) -> Violation | None:

@@ -7,20 +7,20 @@ from typing import Final
 
 from attrs import evolve
 
-from assignor.streams_group import CallbackKind, StreamsMemberState
-from spark_sim.model.scenario import ScenarioError
-from spark_sim.streams_groups._coordinator import (
+from streams_assignor.spark_sim.model.scenario import ScenarioError
+from streams_assignor.spark_sim.streams_groups._coordinator import (
     GROUP_ID_NOT_FOUND,
     HeartbeatRequest,
     HeartbeatResponse,
     fence_member,
     heartbeat,
 )
-from spark_sim.streams_groups._group import NO_GROUP, Record
-from spark_sim.streams_groups._group import CoordinatorMemberState as GroupMemberState
-from spark_sim.streams_groups._members import SimulatedThread, has_duplicates
-from spark_sim.streams_groups._world import World, initial_world
-from spark_sim.streams_groups.scenario import GroupScenario, GroupStep
+from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, Record
+from streams_assignor.spark_sim.streams_groups._group import CoordinatorMemberState as GroupMemberState
+from streams_assignor.spark_sim.streams_groups._members import SimulatedThread, has_duplicates
+from streams_assignor.spark_sim.streams_groups._world import World, initial_world
+from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario, GroupStep
+from streams_assignor.streams_group import CallbackKind, StreamsMemberState
 
 MAX_SETTLE_STEPS: Final = 1_000
 

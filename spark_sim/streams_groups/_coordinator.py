@@ -13,14 +13,25 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from assignor.streams_group.model import TASK_FIELDS
-from spark_sim.streams_groups._group import CoordinatorMember, Record, RecordKind, StreamsGroup, tombstones
-from spark_sim.streams_groups._reconciliation import reconcile
-from spark_sim.streams_groups._rules import CoordinatorRules
-from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple, partitions_by_subtopology, tasks_of
-from spark_sim.streams_groups.task_assignor import AssignmentMemberSpec, GroupSpec, MemberAssignment, assign
-from subscription_codec import TaskId
-from subscription_codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
+from streams_assignor.codec import TaskId
+from streams_assignor.codec.streams_group import JOIN_GROUP_MEMBER_EPOCH, LEAVE_GROUP_MEMBER_EPOCH
+from streams_assignor.spark_sim.streams_groups._group import (
+    CoordinatorMember,
+    Record,
+    RecordKind,
+    StreamsGroup,
+    tombstones,
+)
+from streams_assignor.spark_sim.streams_groups._reconciliation import reconcile
+from streams_assignor.spark_sim.streams_groups._rules import CoordinatorRules
+from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple, partitions_by_subtopology, tasks_of
+from streams_assignor.spark_sim.streams_groups.task_assignor import (
+    AssignmentMemberSpec,
+    GroupSpec,
+    MemberAssignment,
+    assign,
+)
+from streams_assignor.streams_group.model import TASK_FIELDS
 
 NO_ERROR: Final = 0
 UNKNOWN_MEMBER_ID: Final = 25

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 
 
 class CoordinatorMemberState(enum.Enum):

@@ -1,4 +1,4 @@
-"""Simulated members: the shipped client state machine (`assignor.streams_group`), its connection and application."""
+"""Simulated members: the shipped client state machine (`streams_group`), its connection and application."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from assignor.streams_group import (
+from streams_assignor.spark_sim.streams_groups._coordinator import HeartbeatRequest, HeartbeatResponse
+from streams_assignor.spark_sim.streams_groups._rules import ClientRules, client_rules_of
+from streams_assignor.spark_sim.streams_groups._tasks import TasksTuple, owned_tasks
+from streams_assignor.streams_group import (
     CallbackKind,
     MemberProfile,
     StreamsGroupMember,
     StreamsMemberState,
     StreamsTasks,
 )
-from assignor.streams_group.model import TASK_FIELDS, decode_tasks
-from spark_sim.streams_groups._coordinator import HeartbeatRequest, HeartbeatResponse
-from spark_sim.streams_groups._rules import ClientRules, client_rules_of
-from spark_sim.streams_groups._tasks import TasksTuple, owned_tasks
+from streams_assignor.streams_group.model import TASK_FIELDS, decode_tasks
 
 _HAS_TASKS: Final = frozenset(
     {StreamsMemberState.RECONCILING, StreamsMemberState.ACKNOWLEDGING, StreamsMemberState.STABLE}

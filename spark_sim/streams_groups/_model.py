@@ -13,20 +13,20 @@ from typing import Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
-from spark_sim.model.violations import Violation
-from spark_sim.search.bfs import MAX_STATES, bfs
-from spark_sim.search.cycles import EXTERNAL_ACTION, cycle_from
-from spark_sim.search.graph import StateGraph, path_to
-from spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
-from spark_sim.search.path_counting import count_paths
-from spark_sim.streams_groups._actions import (
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.search.bfs import MAX_STATES, bfs
+from streams_assignor.spark_sim.search.cycles import EXTERNAL_ACTION, cycle_from
+from streams_assignor.spark_sim.search.graph import StateGraph, path_to
+from streams_assignor.spark_sim.search.model import FAULT_ACTION, OPERATOR_ACTION, Transition
+from streams_assignor.spark_sim.search.path_counting import count_paths
+from streams_assignor.spark_sim.streams_groups._actions import (
     apply_possible_step,
     effective_steps,
     possible_steps,
     run_scenario,
     settling,
 )
-from spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups._properties import (
     PROPERTIES,
     REBALANCING_TERMINATES,
     STANDBY_STAYS,
@@ -34,8 +34,8 @@ from spark_sim.streams_groups._properties import (
     eventually,
     moved_standbys,
 )
-from spark_sim.streams_groups._world import World
-from spark_sim.streams_groups.scenario import FAULTS, GroupScenario, GroupStep
+from streams_assignor.spark_sim.streams_groups._world import World
+from streams_assignor.spark_sim.streams_groups.scenario import FAULTS, GroupScenario, GroupStep
 
 _SETTLE: Final = GroupStep("settle")
 _SETTLED_FAULTS: Final = frozenset({"crash"})

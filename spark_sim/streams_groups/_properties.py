@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from assignor.streams_group import StreamsMemberState
-from spark_sim.model.violations import Violation
-from spark_sim.streams_groups._coordinator import accepts_commit
-from spark_sim.streams_groups._members import SimulatedThread
-from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
-from spark_sim.streams_groups._world import World
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.streams_groups._coordinator import accepts_commit
+from streams_assignor.spark_sim.streams_groups._members import SimulatedThread
+from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
+from streams_assignor.spark_sim.streams_groups._world import World
+from streams_assignor.streams_group import StreamsMemberState
 
 SINGLE_OWNER: Final = "always: no two members of the group process a task"
 SINGLE_COMMITTER: Final = "always: no two members can commit offsets of a task"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
-from spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.spark_sim.streams_groups._group import CoordinatorMember, CoordinatorMemberState, StreamsGroup
+from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS, TasksTuple
 
 
 def reconcile(

@@ -7,8 +7,8 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.errors import UpgradeError
-from upgrade.releases import ASSUMED
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import ASSUMED
 
 
 @frozen

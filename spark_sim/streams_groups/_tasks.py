@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from assignor.streams_group import StreamsTasks
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.streams_group import StreamsTasks
 
 
 @frozen(cache_hash=True)

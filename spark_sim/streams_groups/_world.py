@@ -8,12 +8,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from assignor.streams_group import StreamsGroupMember
-from spark_sim.streams_groups._coordinator import GroupConfig, HeartbeatRequest
-from spark_sim.streams_groups._group import NO_GROUP, Record, StreamsGroup
-from spark_sim.streams_groups._members import SimulatedThread
-from spark_sim.streams_groups._rules import rules_of
-from spark_sim.streams_groups.scenario import GroupScenario
+from streams_assignor.spark_sim.streams_groups._coordinator import GroupConfig, HeartbeatRequest
+from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, Record, StreamsGroup
+from streams_assignor.spark_sim.streams_groups._members import SimulatedThread
+from streams_assignor.spark_sim.streams_groups._rules import rules_of
+from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario
+from streams_assignor.streams_group import StreamsGroupMember
 
 
 @frozen

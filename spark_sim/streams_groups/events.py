@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from attrs import asdict, frozen
 
-from assignor.streams_group import StreamsGroupMember
-from spark_sim.model.violations import Violation
-from spark_sim.streams_groups._actions import apply_step
-from spark_sim.streams_groups._properties import always, eventually
-from spark_sim.streams_groups._tasks import NO_TASKS
-from spark_sim.streams_groups._world import World, initial_world
-from spark_sim.streams_groups.scenario import GroupScenario, GroupStep
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.streams_groups._actions import apply_step
+from streams_assignor.spark_sim.streams_groups._properties import always, eventually
+from streams_assignor.spark_sim.streams_groups._tasks import NO_TASKS
+from streams_assignor.spark_sim.streams_groups._world import World, initial_world
+from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario, GroupStep
+from streams_assignor.streams_group import StreamsGroupMember
 
 
 @frozen

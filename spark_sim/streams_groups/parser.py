@@ -8,10 +8,10 @@ from typing import Final
 
 from attrs import evolve
 
-from spark_sim.model.scenario import ScenarioError, parse_verb
-from spark_sim.streams_groups._coordinator import GroupTopology
-from spark_sim.streams_groups._rules import rules_of
-from spark_sim.streams_groups.scenario import VERBS, GroupScenario, GroupStep, StreamsGroupOperands
+from streams_assignor.spark_sim.model.scenario import ScenarioError, parse_verb
+from streams_assignor.spark_sim.streams_groups._coordinator import GroupTopology
+from streams_assignor.spark_sim.streams_groups._rules import rules_of
+from streams_assignor.spark_sim.streams_groups.scenario import VERBS, GroupScenario, GroupStep, StreamsGroupOperands
 
 _MEMBER_NAME: Final = re.compile(r"[A-Z](\.[1-9])?", re.ASCII)
 _MEMBER_ID: Final = re.compile(r"([A-Z](?:\.[1-9])?)#[1-9][0-9]*", re.ASCII)

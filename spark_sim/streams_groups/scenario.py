@@ -17,9 +17,9 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.model.scenario import Verb, make_verb
-from spark_sim.streams_groups._coordinator import GroupTopology
-from spark_sim.streams_groups._rules import NEWEST
+from streams_assignor.spark_sim.model.scenario import Verb, make_verb
+from streams_assignor.spark_sim.streams_groups._coordinator import GroupTopology
+from streams_assignor.spark_sim.streams_groups._rules import NEWEST
 
 
 class StreamsGroupOperands(enum.Enum):

@@ -11,8 +11,8 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.streams_groups._model import Budget, GroupCell, GroupExploration, explore
-from spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups._model import Budget, GroupCell, GroupExploration, explore
+from streams_assignor.spark_sim.streams_groups._properties import (
     ADVISORY_PROPERTIES,
     EVERY_TASK_OWNED,
     NO_MEMBER_FAILS,
@@ -22,8 +22,8 @@ from spark_sim.streams_groups._properties import (
     SINGLE_OWNER,
     STANDBY_STAYS,
 )
-from spark_sim.streams_groups.parser import parse_scenario
-from spark_sim.streams_groups.scenario import FAULTS
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 
 __all__ = ["ADVISORY_PROPERTIES", "FINDINGS", "StreamsFinding", "StreamsSearch", "streams_searches"]
 

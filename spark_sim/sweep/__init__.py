@@ -11,7 +11,7 @@ from typing import Any
 
 class _Callable(ModuleType):
     def __call__(self, *args: Any, **settings: Any) -> Any:
-        from spark_sim.sweep.spark.api import sweep
+        from streams_assignor.spark_sim.sweep.spark.api import sweep
 
         return sweep(*args, **settings)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from spark_sim.engine import Processes
-from spark_sim.sweep.tables.engine import SweepJob
-from spark_sim.sweep.tables.local import LocalTables, commit_task
-from spark_sim.sweep.worker import UnitTask
+from streams_assignor.spark_sim.engine import Processes
+from streams_assignor.spark_sim.sweep.tables.engine import SweepJob
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables, commit_task
+from streams_assignor.spark_sim.sweep.worker import UnitTask
 
 
 class LocalSweep(SweepJob):

@@ -6,8 +6,8 @@ from typing import Any
 
 from attrs import frozen
 
-from spark_sim.regressions.mutants import mutants_registered
-from spark_sim.regressions.regression_search import (
+from streams_assignor.spark_sim.regressions.mutants import mutants_registered
+from streams_assignor.spark_sim.regressions.regression_search import (
     MAX_STEPS,
     RegressionKey,
     RegressionResult,
@@ -15,8 +15,8 @@ from spark_sim.regressions.regression_search import (
     regression_searches,
     run_search,
 )
-from spark_sim.sweep.traces import Trace
-from spark_sim.sweep.work_units import COST_OF_A_TASK, WorkUnit
+from streams_assignor.spark_sim.sweep.traces import Trace
+from streams_assignor.spark_sim.sweep.work_units import COST_OF_A_TASK, WorkUnit
 
 
 @frozen

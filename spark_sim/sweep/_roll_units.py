@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import frozen
 
-from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
-from spark_sim.rolls import RollSearch, roll_searches
-from spark_sim.sweep.traces import Trace, TraceStep
-from spark_sim.sweep.work_units import WorkUnit
+from streams_assignor.spark_sim.regressions.regression_search import RegressionKey, RegressionResult
+from streams_assignor.spark_sim.rolls import RollSearch, roll_searches
+from streams_assignor.spark_sim.sweep.traces import Trace, TraceStep
+from streams_assignor.spark_sim.sweep.work_units import WorkUnit
 
 _STEP = "; "
 _COST_OF_TWO = 800_000.0

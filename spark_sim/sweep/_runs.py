@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.model.events import events_digest
-from spark_sim.model.metrics import MeasuredSimulation
-from spark_sim.model.scenario import Scenario, Step
-from spark_sim.search.cell_result import ERROR, SAFE, UNSAFE, UpgradeResult
-from spark_sim.table import column
-from upgrade.plans import Upgrade
+from streams_assignor.spark_sim.model.events import events_digest
+from streams_assignor.spark_sim.model.metrics import MeasuredSimulation
+from streams_assignor.spark_sim.model.scenario import Scenario, Step
+from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, UNSAFE, UpgradeResult
+from streams_assignor.spark_sim.table import column
+from streams_assignor.upgrade.plans import Upgrade
 
 UNIT_KEY: Final = (
     "unit_key",

@@ -6,11 +6,11 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
-from spark_sim.streams_groups.parser import parse_scenario
-from spark_sim.streams_groups.searches import ADVISORY_PROPERTIES, StreamsSearch, streams_searches
-from spark_sim.sweep.traces import Trace, trace_group_scenario, trace_line
-from spark_sim.sweep.work_units import WorkUnit
+from streams_assignor.spark_sim.regressions.regression_search import RegressionKey, RegressionResult
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from streams_assignor.spark_sim.streams_groups.searches import ADVISORY_PROPERTIES, StreamsSearch, streams_searches
+from streams_assignor.spark_sim.sweep.traces import Trace, trace_group_scenario, trace_line
+from streams_assignor.spark_sim.sweep.work_units import WorkUnit
 
 
 @frozen

@@ -8,18 +8,18 @@ from typing import Any, Final, NamedTuple
 
 from attrs import field, frozen
 
-from spark_sim.brokers.model import BrokerCell, BrokerExploration, explore
-from spark_sim.brokers.operator_program import ReleasePair
-from spark_sim.brokers.parser import FIRST_FEATURE_LINE, kraft_release, parse_scenario
-from spark_sim.brokers.plans import PLANS
-from spark_sim.brokers.scenario import DIALECTS_BY_NAME
-from spark_sim.model.scenario import ScenarioError
-from spark_sim.search.cell_result import SAFE, CellResult
-from spark_sim.sweep.traces import Trace, trace_broker_scenario
-from spark_sim.sweep.work_units import WorkUnit
-from spark_sim.table import NO_COLUMN, Row, column
-from upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
-from upgrade.cluster.features.dialects import KIP_584
+from streams_assignor.spark_sim.brokers.model import BrokerCell, BrokerExploration, explore
+from streams_assignor.spark_sim.brokers.operator_program import ReleasePair
+from streams_assignor.spark_sim.brokers.parser import FIRST_FEATURE_LINE, kraft_release, parse_scenario
+from streams_assignor.spark_sim.brokers.plans import PLANS
+from streams_assignor.spark_sim.brokers.scenario import DIALECTS_BY_NAME
+from streams_assignor.spark_sim.model.scenario import ScenarioError
+from streams_assignor.spark_sim.search.cell_result import SAFE, CellResult
+from streams_assignor.spark_sim.sweep.traces import Trace, trace_broker_scenario
+from streams_assignor.spark_sim.sweep.work_units import WorkUnit
+from streams_assignor.spark_sim.table import NO_COLUMN, Row, column
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
+from streams_assignor.upgrade.cluster.features.dialects import KIP_584
 
 FEATURE_LINES: Final = tuple(
     line for line in NEWEST_OF_LINE if not line.startswith("0.") and broker_release(line).number >= FIRST_FEATURE_LINE

@@ -10,11 +10,11 @@ from functools import cache
 
 from attrs import evolve
 
-from spark_sim.packed import OperatorDeviation, UpgradeCell
-from spark_sim.packed.equivalence import NOT_STARTED, equivalence_class
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.sweep.operator_deviations import DEVIATIONS_BY_NAME, possible_deviations
-from upgrade.plans import Upgrade
+from streams_assignor.spark_sim.packed import OperatorDeviation, UpgradeCell
+from streams_assignor.spark_sim.packed.equivalence import NOT_STARTED, equivalence_class
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.sweep.operator_deviations import DEVIATIONS_BY_NAME, possible_deviations
+from streams_assignor.upgrade.plans import Upgrade
 
 
 def representatives(upgrades: Iterable[Upgrade]) -> dict[Hashable, Upgrade]:

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from spark_sim.sweep.suites import GUIDE, HISTORY, MATRIX
-from spark_sim.sweep.tables.formats import FILE_FORMATS, is_own_in_table
-from spark_sim.sweep.tables.parquet import PARQUET as PARQUET
-from spark_sim.sweep.tables.publishing import (
+from streams_assignor.spark_sim.sweep.suites import GUIDE, HISTORY, MATRIX
+from streams_assignor.spark_sim.sweep.tables.formats import FILE_FORMATS, is_own_in_table
+from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET as PARQUET
+from streams_assignor.spark_sim.sweep.tables.publishing import (
     IsOwn,
     OpenFolder,
     ResultFolderError,
@@ -19,7 +19,7 @@ from spark_sim.sweep.tables.publishing import (
     open_results,
     page_titled,
 )
-from spark_sim.sweep.tables.schema import TABLES, UNITS
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES, UNITS
 
 REPORT: Final = "report.html"
 is_page: Final = page_titled("Upgrade sweep", "Broker sweep", "Known bugs")

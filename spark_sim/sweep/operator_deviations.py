@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from spark_sim.packed import OperatorDeviation, UpgradeCell
-from spark_sim.packed.equivalence import all_instances_start
-from upgrade.plans import Plan, Upgrade
+from streams_assignor.spark_sim.packed import OperatorDeviation, UpgradeCell
+from streams_assignor.spark_sim.packed.equivalence import all_instances_start
+from streams_assignor.upgrade.plans import Plan, Upgrade
 
 DEVIATION_NAMES: Final[Mapping[OperatorDeviation, str]] = {
     deviation: deviation.name.lower() for deviation in OperatorDeviation if deviation is not OperatorDeviation.NONE

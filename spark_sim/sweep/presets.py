@@ -13,12 +13,12 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from spark_sim.packed import explore
-from spark_sim.packed.explorer import choose_engine, compiled_engine
-from spark_sim.search.bfs import MAX_STATES
-from spark_sim.sweep.equivalence import representatives
-from spark_sim.sweep.suites import Suite, upgrade_suite
-from spark_sim.sweep.work_units import (
+from streams_assignor.spark_sim.packed import explore
+from streams_assignor.spark_sim.packed.explorer import choose_engine, compiled_engine
+from streams_assignor.spark_sim.search.bfs import MAX_STATES
+from streams_assignor.spark_sim.sweep.equivalence import representatives
+from streams_assignor.spark_sim.sweep.suites import Suite, upgrade_suite
+from streams_assignor.spark_sim.sweep.work_units import (
     COST_OF_A_RUN,
     COST_OF_ANY_SIZE,
     SECONDS_PER_COST,
@@ -28,8 +28,8 @@ from spark_sim.sweep.work_units import (
     WorkUnit,
     unit_key,
 )
-from spark_sim.sweep.worker import compute_unit
-from upgrade.plans import MATRICES
+from streams_assignor.spark_sim.sweep.worker import compute_unit
+from streams_assignor.upgrade.plans import MATRICES
 
 PREDICTION_FACTOR: Final = 4
 """A slice takes between a quarter of its prediction and four times as much."""

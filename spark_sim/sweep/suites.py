@@ -10,24 +10,24 @@ from typing import Any, Final
 
 from attrs import asdict, evolve, field, frozen
 
-from spark_sim.advice.upgrade_guide import derive_guide, entry_json
-from spark_sim.model.scenario import ScenarioError
-from spark_sim.search.cell_result import CellResult
-from spark_sim.sweep._regression_units import regression_units
-from spark_sim.sweep._roll_units import roll_units
-from spark_sim.sweep._streams_units import streams_units
-from spark_sim.sweep.broker_units import (
+from streams_assignor.spark_sim.advice.upgrade_guide import derive_guide, entry_json
+from streams_assignor.spark_sim.model.scenario import ScenarioError
+from streams_assignor.spark_sim.search.cell_result import CellResult
+from streams_assignor.spark_sim.sweep._regression_units import regression_units
+from streams_assignor.spark_sim.sweep._roll_units import roll_units
+from streams_assignor.spark_sim.sweep._streams_units import streams_units
+from streams_assignor.spark_sim.sweep.broker_units import (
     BrokerUnit,
     all_line_pairs,
     cell_keys,
 )
-from spark_sim.sweep.equivalence import deviation_class, merge_results, upgrade_class
-from spark_sim.sweep.operator_deviations import possible_deviations
-from spark_sim.sweep.tables.engine import TableStore
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.parquet import TablesError
-from spark_sim.sweep.tables.publishing import ResultFolderError
-from spark_sim.sweep.tables.rows import (
+from streams_assignor.spark_sim.sweep.equivalence import deviation_class, merge_results, upgrade_class
+from streams_assignor.spark_sim.sweep.operator_deviations import possible_deviations
+from streams_assignor.spark_sim.sweep.tables.engine import TableStore
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
+from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
+from streams_assignor.spark_sim.sweep.tables.rows import (
     BROKER_SUITE,
     REGRESSION_SUITE,
     UPGRADE_SUITE,
@@ -37,12 +37,12 @@ from spark_sim.sweep.tables.rows import (
     kind_rows,
     parse_results,
 )
-from spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
-from spark_sim.sweep.work_units import SweepConfig, WorkUnit, default_config, digest_of
-from spark_sim.table import Row
-from upgrade.errors import UpgradeError
-from upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
-from upgrade.releases import resolve_release
+from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig, WorkUnit, default_config, digest_of
+from streams_assignor.spark_sim.table import Row
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
+from streams_assignor.upgrade.releases import resolve_release
 
 MATRIX: Final = "matrix.json"
 GUIDE: Final = "guide.json"

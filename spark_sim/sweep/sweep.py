@@ -23,15 +23,15 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.engine import NO_SETTINGS, Log, Processes, WorkProgress
-from spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
-from spark_sim.engine_libraries import require_engine
-from spark_sim.search.cell_result import CellResult
-from spark_sim.sweep._local import LocalSweep
-from spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
-from spark_sim.sweep.spark.executor import SparkEngine, sweep_on_spark
-from spark_sim.sweep.spark.paths import folder_uri, local_folder
-from spark_sim.sweep.suites import (
+from streams_assignor.spark_sim.engine import NO_SETTINGS, Log, Processes, WorkProgress
+from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
+from streams_assignor.spark_sim.engine_libraries import require_engine
+from streams_assignor.spark_sim.search.cell_result import CellResult
+from streams_assignor.spark_sim.sweep._local import LocalSweep
+from streams_assignor.spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
+from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine, sweep_on_spark
+from streams_assignor.spark_sim.sweep.spark.paths import folder_uri, local_folder
+from streams_assignor.spark_sim.sweep.suites import (
     FinishedSweep,
     Suite,
     counterexample_of,
@@ -39,14 +39,14 @@ from spark_sim.sweep.suites import (
     read_store,
     table_rows,
 )
-from spark_sim.sweep.tables.engine import SweepJob, TableStore
-from spark_sim.sweep.tables.formats import require_format
-from spark_sim.sweep.tables.parquet import TablesError
-from spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError
-from spark_sim.sweep.tables.schema import TABLES
-from spark_sim.sweep.work_units import SECONDS_PER_COST, WorkUnit, cut_into_tasks, digest_of, unit_key
-from spark_sim.sweep.worker import UnitTask
-from upgrade.input_values import parse_json
+from streams_assignor.spark_sim.sweep.tables.engine import SweepJob, TableStore
+from streams_assignor.spark_sim.sweep.tables.formats import require_format
+from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
+from streams_assignor.spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.sweep.work_units import SECONDS_PER_COST, WorkUnit, cut_into_tasks, digest_of, unit_key
+from streams_assignor.spark_sim.sweep.worker import UnitTask
+from streams_assignor.upgrade.input_values import parse_json
 
 MAX_REPORT_SHARE: Final = 0.05
 """The share of the time for progress, as drawing thousands of cells takes longer than a batch of small units."""

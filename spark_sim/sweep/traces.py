@@ -11,22 +11,22 @@ from typing import Any, Generic, TypeVar
 
 from attrs import asdict, frozen
 
-from assignor.formats.text import count
-from spark_sim.brokers.actions import apply_step, check_final_state, initial_state
-from spark_sim.brokers.cluster_state import TraceEvent
-from spark_sim.brokers.parser import is_broker_scenario
-from spark_sim.brokers.parser import parse_scenario as parse_broker_scenario
-from spark_sim.brokers.scenario import BrokerScenario
-from spark_sim.model.events import GroupEvent, events_digest
-from spark_sim.model.scenario import Scenario, ScenarioError, join_words
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import Violation
-from spark_sim.regressions.mutants import mutants_registered
-from spark_sim.streams_groups.events import GroupTraceEvent, trace_run
-from spark_sim.streams_groups.parser import is_group_scenario
-from spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
-from spark_sim.streams_groups.scenario import GroupScenario
-from upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.formats.text import count
+from streams_assignor.spark_sim.brokers.actions import apply_step, check_final_state, initial_state
+from streams_assignor.spark_sim.brokers.cluster_state import TraceEvent
+from streams_assignor.spark_sim.brokers.parser import is_broker_scenario
+from streams_assignor.spark_sim.brokers.parser import parse_scenario as parse_broker_scenario
+from streams_assignor.spark_sim.brokers.scenario import BrokerScenario
+from streams_assignor.spark_sim.model.events import GroupEvent, events_digest
+from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError, join_words
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.regressions.mutants import mutants_registered
+from streams_assignor.spark_sim.streams_groups.events import GroupTraceEvent, trace_run
+from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
+from streams_assignor.spark_sim.streams_groups.scenario import GroupScenario
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 E = TypeVar("E", GroupEvent, TraceEvent, GroupTraceEvent)
 
@@ -122,7 +122,7 @@ def trace(scenario: Scenario) -> Trace[GroupEvent]:
 def trace_broker_scenario(scenario: BrokerScenario) -> Trace[TraceEvent]:
     """Run a scenario and record the events of each step.
 
-    >>> from spark_sim.brokers.parser import parse_scenario
+    >>> from streams_assignor.spark_sim.brokers.parser import parse_scenario
     >>> [each.step for each in trace_broker_scenario(parse_scenario("1@3.9.2 level 3.9 | crash 1")).steps]
     ['1@3.9.2 level 3.9-IV0', 'crash 1', 'the end']
     """
@@ -142,7 +142,7 @@ def trace_broker_scenario(scenario: BrokerScenario) -> Trace[TraceEvent]:
 def trace_group_scenario(scenario: GroupScenario) -> Trace[GroupTraceEvent]:
     """Run a scenario of a streams group and record what each step changes.
 
-    >>> from spark_sim.streams_groups.parser import parse_scenario
+    >>> from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
     >>> [each.step for each in trace_group_scenario(parse_scenario("A@4.3.1 group 4.3.1 | start A | settle")).steps]
     ['A@4.3.1 group 4.3.1 tasks=2', 'start A', 'settle', 'the end']
     """

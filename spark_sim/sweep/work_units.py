@@ -14,22 +14,21 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
-from spark_sim.code_digest import OUR_PACKAGES as OUR_PACKAGES
-from spark_sim.code_digest import code_digest as code_digest
-from spark_sim.code_digest import digest_of as digest_of
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
-from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
-from spark_sim.packed.equivalence import all_instances_start
-from spark_sim.packed.explorer import choose_engine
-from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, group_size, upgrade_result
-from spark_sim.search.cell_result import DEVIATION_COLUMNS, SAMPLED, CellResult, UpgradeResult
-from spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
-from spark_sim.search.schedules import spread_schedules, upgrade_key
-from spark_sim.sweep.equivalence import deviation_class, representatives, upgrade_class
-from spark_sim.sweep.operator_deviations import DEVIATION_NAMES, possible_deviations
-from spark_sim.sweep.traces import Trace, trace
-from upgrade.plans import Upgrade
+from streams_assignor.spark_sim.code_digest import code_digest as code_digest
+from streams_assignor.spark_sim.code_digest import digest_of as digest_of
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
+from streams_assignor.spark_sim.packed.equivalence import all_instances_start
+from streams_assignor.spark_sim.packed.explorer import choose_engine
+from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, group_size, upgrade_result
+from streams_assignor.spark_sim.search.cell_result import DEVIATION_COLUMNS, SAMPLED, CellResult, UpgradeResult
+from streams_assignor.spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
+from streams_assignor.spark_sim.search.schedules import spread_schedules, upgrade_key
+from streams_assignor.spark_sim.sweep.equivalence import deviation_class, representatives, upgrade_class
+from streams_assignor.spark_sim.sweep.operator_deviations import DEVIATION_NAMES, possible_deviations
+from streams_assignor.spark_sim.sweep.traces import Trace, trace
+from streams_assignor.upgrade.plans import Upgrade
 
 W = TypeVar("W")
 

@@ -1,10 +1,10 @@
 """The records that group coordinators write into ``__consumer_offsets``: bytes to dicts with Kafka's field names.
 
 ``decode_key`` / ``decode_value`` and their inverses are for one record, and ``RECORD_TYPES`` has the fields of
-each type. Userdata inside a record stays bytes; ``subscription_codec.consumer_protocol`` decodes it.
+each type. Userdata inside a record stays bytes; ``codec.consumer_protocol`` decodes it.
 """
 
-from subscription_codec.coordinator._records import (
+from streams_assignor.codec.coordinator._records import (
     RecordKey,
     RecordValue,
     decode_key,
@@ -13,7 +13,7 @@ from subscription_codec.coordinator._records import (
     encode_value,
     record_type_number,
 )
-from subscription_codec.coordinator._tables import RECORD_TYPES, RecordType
+from streams_assignor.codec.coordinator._tables import RECORD_TYPES, RecordType
 
 __all__ = [
     "RECORD_TYPES",

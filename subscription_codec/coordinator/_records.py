@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from subscription_codec._messages import require_bytes
-from subscription_codec.coordinator._tables import RECORD_TYPES, RecordType
-from subscription_codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, Truncated
-from subscription_codec.wire.schema import Layout
+from streams_assignor.codec._messages import require_bytes
+from streams_assignor.codec.coordinator._tables import RECORD_TYPES, RecordType
+from streams_assignor.codec.errors import BadVersion, DecodeError, EncodeError, FutureVersion, Truncated
+from streams_assignor.codec.wire.schema import Layout
 
 _NUMBER_SIZE: Final = 2
 """Bytes of the number before a message."""

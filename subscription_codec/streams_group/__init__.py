@@ -2,11 +2,11 @@
 
 ``HEARTBEAT``, ``DESCRIBE`` and ``TOPOLOGY_DESCRIPTION_UPDATE`` have the schemas of request and response;
 ``encode_message`` and ``decode_message`` are for one message without its header. The records of the group's coordinator
-are in ``subscription_codec.coordinator``.
+are in ``codec.coordinator``.
 """
 
-from subscription_codec.streams_group._codec import decode_message, encode_message
-from subscription_codec.streams_group._tables import (
+from streams_assignor.codec.streams_group._codec import decode_message, encode_message
+from streams_assignor.codec.streams_group._tables import (
     DESCRIBE,
     HEARTBEAT,
     JOIN_GROUP_MEMBER_EPOCH,

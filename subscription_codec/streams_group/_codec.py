@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from subscription_codec._messages import require_bytes
-from subscription_codec.errors import EncodeError, FutureVersion
-from subscription_codec.wire.schema import Schema
+from streams_assignor.codec._messages import require_bytes
+from streams_assignor.codec.errors import EncodeError, FutureVersion
+from streams_assignor.codec.wire.schema import Schema
 
 
 def encode_message(schema: Schema, version: int, fields: Mapping[str, Any]) -> bytes:

@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from subscription_codec.wire.schema import Schema
-from subscription_codec.wire.streams_structs import ENDPOINT, INTERNAL_TOPIC, KEY_VALUE, PARTITIONS, SUBTOPOLOGY, TASKS
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.text import STRING
-from subscription_codec.wire.types import BOOLEAN, INT_8, INT_16, INT_32, INT_64, List
+from streams_assignor.codec.wire.schema import Schema
+from streams_assignor.codec.wire.streams_structs import (
+    ENDPOINT,
+    INTERNAL_TOPIC,
+    KEY_VALUE,
+    PARTITIONS,
+    SUBTOPOLOGY,
+    TASKS,
+)
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.text import STRING
+from streams_assignor.codec.wire.types import BOOLEAN, INT_8, INT_16, INT_32, INT_64, List
 
 
 class Api(NamedTuple):

@@ -26,12 +26,12 @@ from functools import cache, partial
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import INT32, LITTLE_ENDIAN, FastPathMiss, Rows, task_of
-from subscription_codec.records import TaskId
-from subscription_codec.wire.hosts import HostMapType, TopicDictionaryType
-from subscription_codec.wire.structs import Struct
-from subscription_codec.wire.text import ModifiedUtf8, Utf8
-from subscription_codec.wire.types import (
+from streams_assignor.codec.columns import INT32, LITTLE_ENDIAN, FastPathMiss, Rows, task_of
+from streams_assignor.codec.records import TaskId
+from streams_assignor.codec.wire.hosts import HostMapType, TopicDictionaryType
+from streams_assignor.codec.wire.structs import Struct
+from streams_assignor.codec.wire.text import ModifiedUtf8, Utf8
+from streams_assignor.codec.wire.types import (
     INT_32,
     Array,
     Bytes,

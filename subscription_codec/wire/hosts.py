@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import (
+from streams_assignor.codec.columns import (
     INT32,
     FastPathMiss,
     HostMap,
@@ -16,10 +16,10 @@ from subscription_codec.columns import (
     byteswapped,
     to_big_endian,
 )
-from subscription_codec.records import HostInfo, HostPartitions, TopicEntry, TopicPartition
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.text import ModifiedUtf8, decode_modified_utf8, encode_modified_utf8
-from subscription_codec.wire.types import INT_32, Array, ColumnType, Reader
+from streams_assignor.codec.records import HostInfo, HostPartitions, TopicEntry, TopicPartition
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.text import ModifiedUtf8, decode_modified_utf8, encode_modified_utf8
+from streams_assignor.codec.wire.types import INT_32, Array, ColumnType, Reader
 
 TOPIC_PARTITION: Final = Struct(
     "TopicPartition",

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from subscription_codec.errors import EncodeError, TrailingBytes
-from subscription_codec.wire.codegen import FALLBACK_ERRORS, CompiledCodec, compile_codec
-from subscription_codec.wire.structs import Field, Nullable, Struct
-from subscription_codec.wire.types import Array, Reader, Sized, WireType
+from streams_assignor.codec.errors import EncodeError, TrailingBytes
+from streams_assignor.codec.wire.codegen import FALLBACK_ERRORS, CompiledCodec, compile_codec
+from streams_assignor.codec.wire.structs import Field, Nullable, Struct
+from streams_assignor.codec.wire.types import Array, Reader, Sized, WireType
 
 NOT_FLEXIBLE: Final = 1 << 15
 """``Schema.flexible`` of a message without a flexible version."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.text import STRING
-from subscription_codec.wire.types import INT_16, INT_32, UINT_16, List
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.text import STRING
+from streams_assignor.codec.wire.types import INT_16, INT_32, UINT_16, List
 
 PARTITIONS: Final = Field("partitions", List(INT_32))
 TASKS: Final = Struct("TaskIds", Field("subtopologyId", STRING), PARTITIONS)

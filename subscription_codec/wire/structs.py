@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from subscription_codec.errors import BadCount, DecodeError, EncodeError
-from subscription_codec.wire.types import Reader, WireType, read_unsigned_varint, unsigned_varint
+from streams_assignor.codec.errors import BadCount, DecodeError, EncodeError
+from streams_assignor.codec.wire.types import Reader, WireType, read_unsigned_varint, unsigned_varint
 
 T = TypeVar("T")
 

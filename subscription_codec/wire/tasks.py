@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from subscription_codec.columns import (
+from streams_assignor.codec.columns import (
     INT16,
     INT32,
     INT64,
@@ -20,11 +20,11 @@ from subscription_codec.columns import (
     pack_task_ids,
     to_big_endian,
 )
-from subscription_codec.errors import EncodeError
-from subscription_codec.records import TaskId, TaskOffsetSum
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.text import Utf8, Utf16, shared_name
-from subscription_codec.wire.types import INT_32, INT_64, Array, ColumnType, Reader
+from streams_assignor.codec.errors import EncodeError
+from streams_assignor.codec.records import TaskId, TaskOffsetSum
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.text import Utf8, Utf16, shared_name
+from streams_assignor.codec.wire.types import INT_32, INT_64, Array, ColumnType, Reader
 
 
 def _without_topology(task: Any) -> tuple[Any, ...]:

@@ -7,8 +7,8 @@ from array import array
 from functools import lru_cache
 from typing import Any, Final
 
-from subscription_codec.errors import BadCount, BadText, EncodeError
-from subscription_codec.wire.types import Reader, Sized, WireType
+from streams_assignor.codec.errors import BadCount, BadText, EncodeError
+from streams_assignor.codec.wire.types import Reader, Sized, WireType
 
 _NATIVE_UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 

@@ -21,8 +21,8 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final, Generic, TypeVar
 from uuid import UUID
 
-from subscription_codec.columns import INT32, Rows
-from subscription_codec.errors import BadCount, DecodeError, EncodeError, Truncated
+from streams_assignor.codec.columns import INT32, Rows
+from streams_assignor.codec.errors import BadCount, DecodeError, EncodeError, Truncated
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import assignor
-from assignor import (
+import streams_assignor
+from streams_assignor import (
     ConfigException,
     StreamsAssignor,
     StreamsConfig,
@@ -17,10 +17,10 @@ from assignor import (
     Topology,
     UsageError,
 )
-from assignor.clients.adapter import ClientAdapter
-from assignor.clients.aiokafka import StreamsPartitionAssignor as AiokafkaAssignor
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
+from streams_assignor.clients.adapter import ClientAdapter
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor as AiokafkaAssignor
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {
@@ -43,8 +43,8 @@ PUBLIC = {
 }
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]))
 SERVICE = """\
-from assignor import Subtopology, TaskRebalanceListener, Topology
-from assignor.clients import aiokafka, confluent, kafka_python
+from streams_assignor import Subtopology, TaskRebalanceListener, Topology
+from streams_assignor.clients import aiokafka, confluent, kafka_python
 
 class Billing(TaskRebalanceListener):
     def {callback}(self, tasks: object) -> None: ...
@@ -102,27 +102,29 @@ MISTAKES = [
 
 
 def test_every_public_name_exists() -> None:
-    assert set(assignor.__all__) == PUBLIC == set(assignor._MODULES)
+    assert set(streams_assignor.__all__) == PUBLIC == set(streams_assignor._MODULES)
     for name in PUBLIC:
-        assert name == getattr(assignor, name).__name__
+        assert name == getattr(streams_assignor, name).__name__
     with pytest.raises(AttributeError, match="no attribute 'moon'"):
-        _ = assignor.moon
+        _ = streams_assignor.moon
 
 
 def test_every_public_name_is_documented() -> None:
     reference = (ROOT / "docs/reference/api.md").read_text()
-    listed = reference.partition("from assignor import (")[2].partition(")")[0]
+    listed = reference.partition("from streams_assignor import (")[2].partition(")")[0]
 
     assert {name.strip() for name in listed.split(",") if name.strip()} == PUBLIC
 
 
 def test_every_error_has_the_documented_base() -> None:
     errors = [
-        each for name in PUBLIC if isinstance(each := getattr(assignor, name), type) and issubclass(each, Exception)
+        each
+        for name in PUBLIC
+        if isinstance(each := getattr(streams_assignor, name), type) and issubclass(each, Exception)
     ]
 
     assert {"ConfigException", "FatalError", "StreamsAssignorError", "UsageError"} == {each.__name__ for each in errors}
-    assert all(issubclass(each, assignor.StreamsAssignorError) for each in errors)
+    assert all(issubclass(each, streams_assignor.StreamsAssignorError) for each in errors)
 
 
 def test_signatures_name_every_argument() -> None:

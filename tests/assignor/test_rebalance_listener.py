@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.errors import UsageError
-from assignor.rebalance_listener import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import UsageError
+from streams_assignor.rebalance_listener import (
     NoOpListener,
     OwnedTasks,
     PartitionsByTask,
@@ -16,7 +17,6 @@ from assignor.rebalance_listener import (
     check_listener,
     require_synchronous,
 )
-from subscription_codec import TaskId, TopicPartition
 from tests.assignor.clients.recording_listener import RecordingListener
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]

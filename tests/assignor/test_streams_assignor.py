@@ -7,9 +7,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import FatalError, StreamsAssignor, Subtopology, Topology
-from probing import RejoinMode
-from subscription_codec import (
+from streams_assignor import FatalError, StreamsAssignor, Subtopology, Topology
+from streams_assignor.codec import (
     Assignment,
     FutureSubscription,
     HostInfo,
@@ -21,7 +20,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     decode_consumer_assignment,
@@ -29,8 +28,9 @@ from subscription_codec.consumer_protocol import (
     encode_consumer_assignment,
     encode_consumer_subscription,
 )
+from streams_assignor.probing import RejoinMode
+from streams_assignor.upgrade import ConfigException, StreamsConfig, release_named
 from tests.group import Group
-from upgrade import ConfigException, StreamsConfig, release_named
 
 OURS_AT_3 = release_named("streams-assignor-3")
 ORDERS = Topology.of(Subtopology(sources=["orders"], changelogs=["orders-changelog"]))

@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor import testing
-from assignor.task_assignor import (
+from streams_assignor import testing
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignor import (
     BUILT_IN,
     FALLBACK_PRIOR,
     HIGH_AVAILABILITY,
@@ -21,8 +22,7 @@ from assignor.task_assignor import (
     TaskInfo,
     default_standby_assignment,
 )
-from assignor.testing import ConformanceError, ConformanceReport, check_task_assignor, random_state, to_python
-from subscription_codec import TaskId
+from streams_assignor.testing import ConformanceError, ConformanceReport, check_task_assignor, random_state, to_python
 
 UNKNOWN_PROCESS = UUID(int=99)
 

@@ -37,7 +37,7 @@ import sys
 
 def test_it():
     ours = {name for name in sys.modules if name.partition(".")[0] in {"assignor", "upgrade", "subscription_codec"}}
-    assert {"assignor", "assignor.testing_plugin"} == ours
+    assert {"assignor", "streams_assignor.testing_plugin"} == ours
     assert not {"attr", "click", "confluent_kafka", "kafka", "pyspark", "rich"} & {*sys.modules}
 """
 
@@ -63,7 +63,7 @@ def test_the_tests_of_its_page_pass(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_the_test_of_a_spark_job_on_its_page_passes() -> None:
-    from spark_sim.sweep.spark.session import spark_session
+    from streams_assignor.spark_sim.sweep.spark.session import spark_session
 
     (program,) = (each for each in programs() if "spark" in each)
     known: dict[str, Any] = {}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import Subtopology, Topology, UsageError
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor import Subtopology, Topology, UsageError
+from streams_assignor.codec import TaskId, TopicPartition
 
 COUNTING = Topology.of(
     Subtopology(sources=["orders", "customers"], repartition_sinks=["by-region"]),

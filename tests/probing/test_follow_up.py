@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probing import CURRENT, FollowUp, FollowUpReason, schedule_follow_up
-from probing.follow_up import MAX_WAIT_SECONDS, RejoinHistory
-from probing.rules import BY_NAME, G4A, G4B, G4C
-from subscription_codec import IMMEDIATELY, NO_FOLLOW_UP
+from streams_assignor.codec import IMMEDIATELY, NO_FOLLOW_UP
+from streams_assignor.probing import CURRENT, FollowUp, FollowUpReason, schedule_follow_up
+from streams_assignor.probing.follow_up import MAX_WAIT_SECONDS, RejoinHistory
+from streams_assignor.probing.rules import BY_NAME, G4A, G4B, G4C
 
 encoded = st.sampled_from([IMMEDIATELY, 1, 1_700_000_000_000, NO_FOLLOW_UP - 1, NO_FOLLOW_UP])
 

@@ -5,7 +5,7 @@ Where the KIP and current Kafka differ, the test has both behaviours. X is 3 and
 
 import pytest
 
-from probing import (
+from streams_assignor.probing import (
     CURRENT,
     KIP_268,
     Action,
@@ -16,7 +16,7 @@ from probing import (
     ReceivedVersions,
     decide,
 )
-from probing.rules import G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649
+from streams_assignor.probing.rules import G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649
 
 PROBING = [KIP_268, KAFKA_2_0, KAFKA_8649, G4A, G4B, G4C, CURRENT]
 BOTH = pytest.mark.parametrize("rules", [KIP_268, CURRENT], ids=lambda rules: rules.name)

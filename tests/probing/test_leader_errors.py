@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probing import (
+from streams_assignor.probing import (
     CURRENT,
     Action,
     AssignmentContent,
@@ -17,7 +17,7 @@ from probing import (
     RuleSet,
     decide,
 )
-from probing.rules import BY_NAME, G0, G1, G1F, G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649, KIP_268
+from streams_assignor.probing.rules import BY_NAME, G0, G1, G1F, G4A, G4B, G4C, KAFKA_2_0, KAFKA_8649, KIP_268
 
 GROUP = {"old": MemberVersions(4, 4), "new": MemberVersions(11, 11)}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from probing import (
+from streams_assignor.probing import (
     CURRENT,
     KIP_268,
     Action,
@@ -16,9 +16,9 @@ from probing import (
     RemoteProtocolError,
     decide,
 )
-from probing._state_diagram import mermaid
-from probing.leader import VersionAnswer, VersionDecision, assignment_error
-from probing.rules import BY_NAME, G1, KAFKA_2_0, KAFKA_8649
+from streams_assignor.probing._state_diagram import mermaid
+from streams_assignor.probing.leader import VersionAnswer, VersionDecision, assignment_error
+from streams_assignor.probing.rules import BY_NAME, G1, KAFKA_2_0, KAFKA_8649
 
 MIXED = {"old": MemberVersions(3, 3), "new": MemberVersions(4, 4)}
 

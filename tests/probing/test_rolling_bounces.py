@@ -11,9 +11,17 @@ from typing import NamedTuple
 
 import pytest
 
-from probing import Action, AssignmentContent, MemberVersion, MemberVersions, ProbingError, ReceivedVersions, decide
-from probing.rules import BY_NAME
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
+from streams_assignor.probing import (
+    Action,
+    AssignmentContent,
+    MemberVersion,
+    MemberVersions,
+    ProbingError,
+    ReceivedVersions,
+    decide,
+)
+from streams_assignor.probing.rules import BY_NAME
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
 
 MOST = 20
 ALL_RUNS = list(product(permutations("ABC"), "ABC", (0, -1)))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probing import (
+from streams_assignor.probing import (
     CURRENT,
     Action,
     AssignmentContent,
@@ -18,8 +18,8 @@ from probing import (
     compare_versions,
     decide,
 )
-from probing._state_diagram import mermaid
-from probing.rules import (
+from streams_assignor.probing._state_diagram import mermaid
+from streams_assignor.probing.rules import (
     BY_NAME,
     G0,
     G1,

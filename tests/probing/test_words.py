@@ -4,10 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from probing.follow_up import FollowUpReason
-from probing.model import Action, AssignmentContent, AssignorError, MemberState, Precondition, RejoinMode
-from probing.model import VersionComparison as Comparison
-from probing.rules import VersionSource
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.probing.model import (
+    Action,
+    AssignmentContent,
+    AssignorError,
+    MemberState,
+    Precondition,
+    RejoinMode,
+)
+from streams_assignor.probing.model import VersionComparison as Comparison
+from streams_assignor.probing.rules import VersionSource
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "probing.md").read_text(encoding="utf-8").splitlines()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark_sim.sweep.spark.session import spark_session
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from tests.browser import open_browser
 
 

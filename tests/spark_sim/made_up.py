@@ -4,9 +4,9 @@ from functools import cache
 
 from attrs import evolve
 
-from spark_sim.search.cell_result import UpgradeResult
-from upgrade.plans import Plan, documented_plan, kip_268_plans, kip_268_upgrades
-from upgrade.releases import RELEASES
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.upgrade.plans import Plan, documented_plan, kip_268_plans, kip_268_upgrades
+from streams_assignor.upgrade.releases import RELEASES
 
 EXAMPLE = "A@1.1.1 B@1.1.1 C@1.1.1 | elect newest | bounce A>2.0.1"
 MORE = [Plan.ONE_BOUNCE, Plan.TWO_BOUNCES, Plan.OFFLINE]

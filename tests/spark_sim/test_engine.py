@@ -6,13 +6,13 @@ import pytest
 from attrs import frozen
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from spark_sim import engine_choice
-from spark_sim.engine import IN_THIS_PROCESS, EngineError, open_processes
-from spark_sim.engine_choice import EVERY_CORE, PROCESSES, EngineOptions, UnknownMaster, require_master
-from spark_sim.sweep.spark.executor import on_session
-from spark_sim.sweep.spark.session import SparkNotStarted, require_own_spark_home
-from subscription_codec import StreamsAssignorError
+from streams_assignor.cli.main import cli
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim import engine_choice
+from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, EngineError, open_processes
+from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES, EngineOptions, UnknownMaster, require_master
+from streams_assignor.spark_sim.sweep.spark.executor import on_session
+from streams_assignor.spark_sim.sweep.spark.session import SparkNotStarted, require_own_spark_home
 
 
 @frozen
@@ -69,7 +69,7 @@ def test_processes_give_what_this_process_gives():
 @pytest.mark.spark
 @pytest.mark.slow
 def test_spark_gives_what_this_process_gives_also_in_pieces(spark, monkeypatch):
-    monkeypatch.setattr("spark_sim.sweep.spark.executor._PIECE_BYTES", 10)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.spark.executor._PIECE_BYTES", 10)
     with on_session(spark) as on_spark:
         assert on_spark.shares_files
         assert powers(IN_THIS_PROCESS) == powers(on_spark)

@@ -16,10 +16,10 @@ import pytest
 from attrs import frozen
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from spark_sim.audit.job import RESULTS
-from spark_sim.sweep.suites import ResultFolderError, read_sweep
-from spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.cli.main import cli
+from streams_assignor.spark_sim.audit.job import RESULTS
+from streams_assignor.spark_sim.sweep.suites import ResultFolderError, read_sweep
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(7200)]
 

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-import spark_sim
-from spark_sim.audit.records import read_records
-from spark_sim.audit.sources import segments_source
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.schema import TABLES
-from spark_sim.sweep.work_units import SweepConfig
-from upgrade import Plan
-from upgrade.plans import kip_268_upgrades
+from streams_assignor import spark_sim
+from streams_assignor.spark_sim.audit.records import read_records
+from streams_assignor.spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig
+from streams_assignor.upgrade import Plan
+from streams_assignor.upgrade.plans import kip_268_upgrades
 
 pytestmark = [pytest.mark.gate, pytest.mark.spark, pytest.mark.slow]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from subscription_codec.wire.schema import Schema
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import Boolean, Bytes, Integer, KafkaUuid, List
+from streams_assignor.codec.wire.schema import Schema
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.text import Utf8
+from streams_assignor.codec.wire.types import Boolean, Bytes, Integer, KafkaUuid, List
 from tests.java_oracle import Oracle
 from tests.lab.integration.kafka_jars import Unavailable
 

@@ -1,6 +1,6 @@
 """Our records in the form of the accessors of Kafka's newest ``SubscriptionInfo`` and ``AssignmentInfo``."""
 
-from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, Subscription
+from streams_assignor.codec import LATEST_OFFSET, OFFSET_UNKNOWN, Subscription
 
 
 def as_java_shows_it(record):

@@ -7,7 +7,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from subscription_codec import (
+from streams_assignor.codec import (
     LATEST_OFFSET,
     LATEST_SUPPORTED_VERSION,
     NO_FOLLOW_UP,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscription_codec import (
+from streams_assignor.codec import (
     LATEST_OFFSET,
     Assignment,
     HostInfo,
@@ -23,9 +23,9 @@ from subscription_codec import (
     encode_subscription,
     to_fields,
 )
-from subscription_codec import columns as columns_module
-from subscription_codec.columns import HostMap, SortedPartitions, TaskIds, TaskOffsetSums
-from subscription_codec.records import TopicEntry
+from streams_assignor.codec import columns as columns_module
+from streams_assignor.codec.columns import HostMap, SortedPartitions, TaskIds, TaskOffsetSums
+from streams_assignor.codec.records import TopicEntry
 from tests.subscription_codec.strategies import assignments, subscriptions
 
 TASKS = (TaskId(0, 3), TaskId(-1, -(2**31)), TaskId(2**31 - 1, 0), TaskId(0, 3))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from subscription_codec import DecodeError
-from subscription_codec.connect_protocol import (
+from streams_assignor.codec import DecodeError
+from streams_assignor.codec.connect_protocol import (
     ConnectorTasks,
     decode_worker_assignment,
     decode_worker_subscription,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     DecodeError,
     EncodeError,
@@ -15,7 +15,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartitions,
@@ -30,8 +30,8 @@ from subscription_codec.consumer_protocol import (
     flatten_by_topic,
     group_by_topic,
 )
-from subscription_codec.errors import Truncated
-from subscription_codec.wire.types import Bytes
+from streams_assignor.codec.errors import Truncated
+from streams_assignor.codec.wire.types import Bytes
 
 names = st.text(st.characters(codec="utf-8"), max_size=6)
 groups = st.lists(

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from subscription_codec import DecodeError, EncodeError, FutureVersion
-from subscription_codec.coordinator import (
+from streams_assignor.codec import DecodeError, EncodeError, FutureVersion
+from streams_assignor.codec.coordinator import (
     RECORD_TYPES,
     decode_key,
     decode_value,
@@ -16,10 +16,10 @@ from subscription_codec.coordinator import (
     encode_value,
     record_type_number,
 )
-from subscription_codec.errors import BadCount, BadVersion, TrailingBytes, Truncated
-from subscription_codec.wire.codegen import FALLBACK_ERRORS
-from subscription_codec.wire.structs import UNKNOWN_TAGS
-from subscription_codec.wire.types import BOOLEAN
+from streams_assignor.codec.errors import BadCount, BadVersion, TrailingBytes, Truncated
+from streams_assignor.codec.wire.codegen import FALLBACK_ERRORS
+from streams_assignor.codec.wire.structs import UNKNOWN_TAGS
+from streams_assignor.codec.wire.types import BOOLEAN
 from tests.matrix import with_matrix
 from tests.subscription_codec.coordinator_draws import coordinator_oracle, draw_fields
 

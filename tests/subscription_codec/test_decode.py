@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     ClientTag,
     DecodeError,
@@ -21,10 +21,10 @@ from subscription_codec import (
     explain,
     to_fields,
 )
-from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
-from subscription_codec.errors import BadCount, BadText, BadVersion, TrailingBytes, Truncated
-from subscription_codec.layout import MAX_CLIENT_TAGS
-from subscription_codec.records import IMMEDIATELY, NO_FOLLOW_UP
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from streams_assignor.codec.errors import BadCount, BadText, BadVersion, TrailingBytes, Truncated
+from streams_assignor.codec.layout import MAX_CLIENT_TAGS
+from streams_assignor.codec.records import IMMEDIATELY, NO_FOLLOW_UP
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, future_subscriptions, subscriptions
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     ClientTag,
     EncodeError,
@@ -27,9 +27,9 @@ from subscription_codec import (
     to_fields,
     with_topic_dictionary,
 )
-from subscription_codec.errors import join_path
-from subscription_codec.records import TopicEntry
-from subscription_codec.wire.hosts import IndexedPartition
+from streams_assignor.codec.errors import join_path
+from streams_assignor.codec.records import TopicEntry
+from streams_assignor.codec.wire.hosts import IndexedPartition
 from tests.subscription_codec.strategies import assignments, subscriptions
 
 TOO_LONG = "é" * 40_000

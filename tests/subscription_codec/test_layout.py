@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     EncodeError,
     FutureSubscription,
@@ -25,12 +25,12 @@ from subscription_codec import (
     from_fields,
     to_fields,
 )
-from subscription_codec.errors import Truncated
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
-from subscription_codec.wire.schema import NOT_FLEXIBLE, Schema
-from subscription_codec.wire.structs import Field, Struct
-from subscription_codec.wire.tasks import INT_32, TaskIdsType
-from subscription_codec.wire.types import Array, ColumnType
+from streams_assignor.codec.errors import Truncated
+from streams_assignor.codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
+from streams_assignor.codec.wire.schema import NOT_FLEXIBLE, Schema
+from streams_assignor.codec.wire.structs import Field, Struct
+from streams_assignor.codec.wire.tasks import INT_32, TaskIdsType
+from streams_assignor.codec.wire.types import Array, ColumnType
 
 TASKS = (TaskId(0, 1), TaskId(2, 3))
 HOSTS = (HostPartitions(HostInfo("h", 1), (TopicPartition("t", 0),)),)

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     ClientTag,
     DecodeError,
@@ -23,8 +23,8 @@ from subscription_codec import (
     encode_subscription,
     explain,
 )
-from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
-from subscription_codec.errors import BadCount
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from streams_assignor.codec.errors import BadCount
 from tests.memory import peak_bytes
 
 VERSIONS = range(1, 12)

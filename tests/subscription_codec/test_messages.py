@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, encode_key, encode_value
-from subscription_codec.streams_group import (
+from streams_assignor.codec.coordinator import RECORD_TYPES, decode_key, decode_value, encode_key, encode_value
+from streams_assignor.codec.streams_group import (
     DESCRIBE,
     HEARTBEAT,
     TOPOLOGY_DESCRIPTION_UPDATE,

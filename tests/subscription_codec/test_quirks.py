@@ -2,7 +2,7 @@
 
 import pytest
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     EncodeError,
     FutureSubscription,
@@ -18,7 +18,7 @@ from subscription_codec import (
     from_fields,
     to_fields,
 )
-from subscription_codec.quirks import QUIRKS, imitate_release
+from streams_assignor.codec.quirks import QUIRKS, imitate_release
 from tests.subscription_codec import naive
 from tests.subscription_codec.test_vectors import ENCODE, LATEST, ROWS
 

@@ -6,17 +6,17 @@ from random import Random
 
 import pytest
 
-from subscription_codec import DecodeError, EncodeError, FutureVersion
-from subscription_codec.errors import TrailingBytes
-from subscription_codec.streams_group import (
+from streams_assignor.codec import DecodeError, EncodeError, FutureVersion
+from streams_assignor.codec.errors import TrailingBytes
+from streams_assignor.codec.streams_group import (
     DESCRIBE,
     HEARTBEAT,
     TOPOLOGY_DESCRIPTION_UPDATE,
     decode_message,
     encode_message,
 )
-from subscription_codec.wire.codegen import FALLBACK_ERRORS
-from subscription_codec.wire.structs import UNKNOWN_TAGS
+from streams_assignor.codec.wire.codegen import FALLBACK_ERRORS
+from streams_assignor.codec.wire.structs import UNKNOWN_TAGS
 from tests.matrix import with_matrix
 from tests.subscription_codec.coordinator_draws import coordinator_oracle, draw_fields
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from subscription_codec import (
+from streams_assignor.codec import (
     DecodeError,
     EncodeError,
     FutureSubscription,
@@ -21,7 +21,7 @@ from subscription_codec import (
     from_fields,
     to_fields,
 )
-from subscription_codec.json_fields import LAYOUTS
+from streams_assignor.codec.json_fields import LAYOUTS
 from tests.java_oracle import as_java_keeps_it
 from tests.subscription_codec import naive
 from tests.subscription_codec.java_view import as_java_shows_it

@@ -6,15 +6,15 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-import upgrade
-from assignor.cli.plan.command import plan
+from streams_assignor import upgrade
+from streams_assignor.cli.plan.command import plan
+from streams_assignor.upgrade import PlannedApplication, judge_code, parse_settings, plan_for
+from streams_assignor.upgrade.application.evidence import described_topology
+from streams_assignor.upgrade.application.live_group import LiveGroup, LiveMember
+from streams_assignor.upgrade.hazards import compare_topologies, parse_subtopologies
+from streams_assignor.upgrade.releases import RELEASES, resolve_release
+from streams_assignor.upgrade.verdict import TopologyFeature
 from tests.upgrade.application.class_bytes import ClassBytes
-from upgrade import PlannedApplication, judge_code, parse_settings, plan_for
-from upgrade.application.evidence import described_topology
-from upgrade.application.live_group import LiveGroup, LiveMember
-from upgrade.hazards import compare_topologies, parse_subtopologies
-from upgrade.releases import RELEASES, resolve_release
-from upgrade.verdict import TopologyFeature
 
 TEXT = "Topologies:\n   Sub-topology: 0\n    Source: KSTREAM-SOURCE-0000000000 (topics: [{}])\n      --> none\n"
 REMOVED = "org/apache/kafka/streams/processor/PartitionGrouper"

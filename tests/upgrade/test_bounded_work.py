@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from assignor.groups.history.log_segment import SegmentReader
-from subscription_codec import decode_assignment, decode_subscription
+from streams_assignor.codec import decode_assignment, decode_subscription
+from streams_assignor.groups.history.log_segment import SegmentReader
 from tests.assignor.groups.history.segments import GZIP, NONE, Pair, batch
 from tests.lab.fuzz.files import READERS
 from tests.work import growth

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from streams_assignor.upgrade import OURS, ConfigException, StreamsConfig, release_named
+from streams_assignor.upgrade.config_types import MAX_HOST_LENGTH, EndPointFormat, parse_end_point
+from streams_assignor.upgrade.release_behaviour import behaviour_of
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.upgrade.end_points import FILE, JARS, ask, drawn, systematic
-from upgrade import OURS, ConfigException, StreamsConfig, release_named
-from upgrade.config_types import MAX_HOST_LENGTH, EndPointFormat, parse_end_point
-from upgrade.release_behaviour import behaviour_of
 
 ROWS = [json.loads(line) for line in FILE.open()]
 

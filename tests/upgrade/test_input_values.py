@@ -10,7 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from upgrade.input_values import InvalidInput, parse_json, parse_number, read_all, read_input, read_lines, read_text
+from streams_assignor.upgrade.input_values import (
+    InvalidInput,
+    parse_json,
+    parse_number,
+    read_all,
+    read_input,
+    read_lines,
+    read_text,
+)
 
 DEEP = "[" * 100_000
 LONG = "9" * 5_000

@@ -2,11 +2,11 @@
 
 import pytest
 
-from upgrade.errors import UpgradeError
-from upgrade.hazards import WayBackVerdict
-from upgrade.patch_levels import advise_between, is_same_release
-from upgrade.plans import Plan
-from upgrade.releases import resolve_release
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import WayBackVerdict
+from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
+from streams_assignor.upgrade.plans import Plan
+from streams_assignor.upgrade.releases import resolve_release
 
 
 def advised(origin, target, **further):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upgrade import Plan, Upgrade, UpgradeError, advise, release_named
-from upgrade.plans import (
+from streams_assignor.upgrade import Plan, Upgrade, UpgradeError, advise, release_named
+from streams_assignor.upgrade.plans import (
     Obstacle,
     all_plans,
     all_upgrades,
@@ -20,8 +20,8 @@ from upgrade.plans import (
     order_by_capability,
     upgrade_from_value,
 )
-from upgrade.releases import NEWEST_OF_LINE, RELEASES, resolve_release
-from upgrade.upgrade_from import UpgradeFromEffect, line_number
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES, resolve_release
+from streams_assignor.upgrade.upgrade_from import UpgradeFromEffect, line_number
 
 CELLS = list(kip_268_cells())
 KAFKA = [release for release in RELEASES.values() if release.is_released]

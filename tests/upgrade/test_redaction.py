@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from upgrade import redaction
-from upgrade.cluster.client.errors import ApiError, Unreachable
-from upgrade.redaction import hide_credentials, redact, stop_redacting
+from streams_assignor.upgrade import redaction
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
+from streams_assignor.upgrade.redaction import hide_credentials, redact, stop_redacting
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from attrs import asdict, evolve, fields
 
-from assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS
-from upgrade.config_keys import RACK_AWARE_STRATEGIES
-from upgrade.release_behaviour import (
+from streams_assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS
+from streams_assignor.upgrade.config_keys import RACK_AWARE_STRATEGIES
+from streams_assignor.upgrade.release_behaviour import (
     BEHAVIOURS,
     CURRENT,
     InterimStandby,
@@ -16,7 +16,7 @@ from upgrade.release_behaviour import (
     ReportedTasks,
     behaviour_of,
 )
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.releases import RELEASES
 
 # Read in the sources: the first release with each value. A value holds until the next row.
 COLUMNS = {

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probing.rules import BY_NAME
-from subscription_codec import LATEST_SUPPORTED_VERSION
+from streams_assignor.codec import LATEST_SUPPORTED_VERSION
+from streams_assignor.probing.rules import BY_NAME
+from streams_assignor.upgrade import UnknownRelease, as_release, number_of, release_named
+from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
+from streams_assignor.upgrade.release_names import CONFLUENT_PLATFORM
+from streams_assignor.upgrade.releases import NEWEST, NEWEST_OF_LINE, OURS, RELEASES, resolve_release, with_assumption
+from streams_assignor.upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect, implies_eager, line_number
 from tests.subscription_codec.test_vectors import LATEST
-from upgrade import UnknownRelease, as_release, number_of, release_named
-from upgrade.release_behaviour import UPGRADE_FROM
-from upgrade.release_names import CONFLUENT_PLATFORM
-from upgrade.releases import NEWEST, NEWEST_OF_LINE, OURS, RELEASES, resolve_release, with_assumption
-from upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect, implies_eager, line_number
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
 LINES = list(dict.fromkeys(release.line for release in KAFKA))

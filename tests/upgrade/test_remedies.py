@@ -2,9 +2,9 @@
 
 import pytest
 
-from upgrade.application.setting_files import parse_settings
-from upgrade.application_plan import PlannedApplication, plan_for
-from upgrade.hazards import Answer
+from streams_assignor.upgrade.application.setting_files import parse_settings
+from streams_assignor.upgrade.application_plan import PlannedApplication, plan_for
+from streams_assignor.upgrade.hazards import Answer
 
 BASE = "application.id=a\nbootstrap.servers=k:1\n"
 

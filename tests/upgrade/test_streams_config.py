@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.config import AssignmentConfigs
-from probing.follow_up import MAX_WAIT_SECONDS
-from upgrade import OURS, ConfigException, StreamsConfig, StreamsSettings, as_streams_config, release_named
-from upgrade.config_keys import CONFIG_KEYS
-from upgrade.config_types import ConfigType
-from upgrade.release_behaviour import UPGRADE_FROM
-from upgrade.releases import NEWEST
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.probing.follow_up import MAX_WAIT_SECONDS
+from streams_assignor.upgrade import (
+    OURS,
+    ConfigException,
+    StreamsConfig,
+    StreamsSettings,
+    as_streams_config,
+    release_named,
+)
+from streams_assignor.upgrade.config_keys import CONFIG_KEYS
+from streams_assignor.upgrade.config_types import ConfigType
+from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
+from streams_assignor.upgrade.releases import NEWEST
 
 KIP_VALUES = {"0.10.0": 1, "0.10.1": 2, "0.10.2": 2, "0.11.0": 2, "1.0": 2, "1.1": 2}
 

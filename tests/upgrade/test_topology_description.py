@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from upgrade import UpgradeError
-from upgrade.topology_description import parse_topology_description
-from upgrade.verdict import TopologyFeature, facts_of_topology
+from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.topology_description import parse_topology_description
+from streams_assignor.upgrade.verdict import TopologyFeature, facts_of_topology
 
 TEXTS = sorted((Path(__file__).parent / "topologies").glob("*.txt"))
 FEATURES = {

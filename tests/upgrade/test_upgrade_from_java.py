@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
+from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.upgrade_from import StartupOutcome
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
-from upgrade.release_behaviour import UPGRADE_FROM
-from upgrade.releases import release_named
-from upgrade.upgrade_from import StartupOutcome
 
 PROGRAM = Path(__file__).parent / "java/UpgradeFrom.java"
 LATEST = 99  # what the program calls the latest version, whatever the release

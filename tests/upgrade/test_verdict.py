@@ -2,8 +2,8 @@
 
 import pytest
 
-from upgrade import Plan, UpgradeError, advise, release_named
-from upgrade.verdict import TopologyFacts, TopologyFeature, Verdict, features_named, guidance
+from streams_assignor.upgrade import Plan, UpgradeError, advise, release_named
+from streams_assignor.upgrade.verdict import TopologyFacts, TopologyFeature, Verdict, features_named, guidance
 
 JOINS, TABLES = TopologyFeature.FOREIGN_KEY_JOINS, TopologyFeature.REPARTITIONED_TABLES
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from upgrade import Plan, advise, release_named
-from upgrade._messages import MessageCode, MessageList, PlanMessage
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade import Plan, advise, release_named
+from streams_assignor.upgrade._messages import MessageCode, MessageList, PlanMessage
+from streams_assignor.upgrade.releases import RELEASES
 
 FOR_RECORDS = ("TWO_BOUNCES_FOR_RECORDS", "STOPPING_FOR_RECORDS")
 

@@ -10,10 +10,10 @@ from typing import BinaryIO, Final
 
 from attrs import frozen
 
-from upgrade.application._entry import ArchiveEntry, Unreadable, file_entry
-from upgrade.application._images import Layer, read_image, visible_files
-from upgrade.application._tar_files import GZIP_MAGIC, expanded, is_tar, tar_entries, tar_members
-from upgrade.application._zip_files import zip_entries
+from streams_assignor.upgrade.application._entry import ArchiveEntry, Unreadable, file_entry
+from streams_assignor.upgrade.application._images import Layer, read_image, visible_files
+from streams_assignor.upgrade.application._tar_files import GZIP_MAGIC, expanded, is_tar, tar_entries, tar_members
+from streams_assignor.upgrade.application._zip_files import zip_entries
 
 _BEGINNING: Final = 512
 _OTHERS: Final = {

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from attrs import field, frozen
 
-from upgrade.input_values import InvalidInput, open_input
+from streams_assignor.upgrade.input_values import InvalidInput, open_input
 
 
 class Unreadable(InvalidInput):

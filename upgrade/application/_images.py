@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application._entry import ArchiveEntry, Unreadable
-from upgrade.application._tar_files import TarMember, tar_entry
-from upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.upgrade.application._entry import ArchiveEntry, Unreadable
+from streams_assignor.upgrade.application._tar_files import TarMember, tar_entry
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 MAX_JSON_BYTES: Final = 1 << 22
 MAX_IMAGES: Final = 100

@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from upgrade.application.libraries import JarOrigin, Library
+from streams_assignor.upgrade.application.libraries import JarOrigin, Library
 
 CLASS_ROOTS: Final = re.compile(r"(?:(?:BOOT|WEB)-INF/classes|inst)/")
 SCRIPT: Final = re.compile(r"(?:.*/)?(?:bin/[^/]+|[^/]+\.(?:sh|bat|cmd|service))")

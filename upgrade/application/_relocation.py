@@ -10,9 +10,9 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application.class_file import ClassFile, ClassHeader, ClassMember, Reference
-from upgrade.application.code import classes_of_any_release
-from upgrade.application.dependencies import CLIENTS, STREAMS
+from streams_assignor.upgrade.application.class_file import ClassFile, ClassHeader, ClassMember, Reference
+from streams_assignor.upgrade.application.code import classes_of_any_release
+from streams_assignor.upgrade.application.dependencies import CLIENTS, STREAMS
 
 KAFKA: Final = "org/apache/kafka/"
 _STREAMS_FOLDER: Final = "org/apache/kafka/streams/"

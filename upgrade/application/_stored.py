@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from upgrade.errors import UpgradeError
-from upgrade.releases import RELEASES, Release
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import RELEASES, Release
 
 CODE: Final = "code.txt.gz"
 SCALA_CODE: Final = "scala.txt.gz"

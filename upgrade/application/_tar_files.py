@@ -15,8 +15,8 @@ from typing import BinaryIO, Final
 
 from attrs import evolve, frozen
 
-from upgrade.application._entry import ArchiveEntry, Section, Unreadable
-from upgrade.input_values import InvalidInput
+from streams_assignor.upgrade.application._entry import ArchiveEntry, Section, Unreadable
+from streams_assignor.upgrade.input_values import InvalidInput
 
 MAX_NAME_BYTES: Final = 1 << 16
 """The longest name of a file, and the longest list of further fields."""

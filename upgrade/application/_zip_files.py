@@ -11,8 +11,8 @@ from struct import Struct, error
 from typing import BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from upgrade.application._entry import ArchiveEntry, Unreadable
-from upgrade.input_values import InvalidInput
+from streams_assignor.upgrade.application._entry import ArchiveEntry, Unreadable
+from streams_assignor.upgrade.input_values import InvalidInput
 
 MAX_DIRECTORY_BYTES: Final = 1 << 25
 """The largest list of entries of a jar: each takes some ten times as much memory."""

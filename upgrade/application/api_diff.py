@@ -9,8 +9,17 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.application.class_file import ABSTRACT, DEPRECATED, FINAL, INTERFACE, PROTECTED, PUBLIC, STATIC, SYNTHETIC
-from upgrade.application.code import JAVA, Code, KafkaClass, MemberId, is_public
+from streams_assignor.upgrade.application.class_file import (
+    ABSTRACT,
+    DEPRECATED,
+    FINAL,
+    INTERFACE,
+    PROTECTED,
+    PUBLIC,
+    STATIC,
+    SYNTHETIC,
+)
+from streams_assignor.upgrade.application.code import JAVA, Code, KafkaClass, MemberId, is_public
 
 CONSTRUCTOR: Final = "<init>"
 _OBJECT: Final = "java/lang/Object"

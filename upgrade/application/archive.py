@@ -16,13 +16,19 @@ from typing import Final, Self
 
 from attrs import evolve, field, frozen
 
-from upgrade.application._containers import Container, open_container, open_folder
-from upgrade.application._entry import ArchiveEntry, Unreadable, file_entry
-from upgrade.application._ownership import SCRIPT, Jar, Ownership, root_of
-from upgrade.application._relocation import Copy, Relocation, find_copies
-from upgrade.application.class_file import ClassFile, ClassHeader, InvalidClass, read_class, read_header
-from upgrade.application.code import classes_of_any_release, release_of_classes
-from upgrade.application.libraries import (
+from streams_assignor.upgrade.application._containers import Container, open_container, open_folder
+from streams_assignor.upgrade.application._entry import ArchiveEntry, Unreadable, file_entry
+from streams_assignor.upgrade.application._ownership import SCRIPT, Jar, Ownership, root_of
+from streams_assignor.upgrade.application._relocation import Copy, Relocation, find_copies
+from streams_assignor.upgrade.application.class_file import (
+    ClassFile,
+    ClassHeader,
+    InvalidClass,
+    read_class,
+    read_header,
+)
+from streams_assignor.upgrade.application.code import classes_of_any_release, release_of_classes
+from streams_assignor.upgrade.application.libraries import (
     MANIFEST,
     POM,
     JarOrigin,
@@ -32,7 +38,7 @@ from upgrade.application.libraries import (
     parse_manifest,
     parse_pom,
 )
-from upgrade.input_values import MAX_FILE_BYTES, InvalidInput, open_input, read_input
+from streams_assignor.upgrade.input_values import MAX_FILE_BYTES, InvalidInput, open_input, read_input
 
 MAX_ENTRIES: Final = 500_000
 MAX_JAR_BYTES: Final = 1 << 29

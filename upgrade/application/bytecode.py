@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.application.class_file import (
+from streams_assignor.upgrade.application.class_file import (
     DAMAGE,
     MAGIC,
     WITH_CONSTANT,
@@ -22,8 +22,8 @@ from upgrade.application.class_file import (
     constant_places,
     instruction_length,
 )
-from upgrade.application.source_names import source_class, source_method
-from upgrade.errors import quote_input
+from streams_assignor.upgrade.application.source_names import source_class, source_method
+from streams_assignor.upgrade.errors import quote_input
 
 _U2, _U4 = Struct(">H").unpack_from, Struct(">I").unpack_from
 _NUMBERS: Final[Mapping[int, Struct]] = {3: Struct(">i"), 4: Struct(">f"), 5: Struct(">q"), 6: Struct(">d")}

@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.errors import UpgradeError, quote_input
+from streams_assignor.upgrade.errors import UpgradeError, quote_input
 
 PUBLIC, PRIVATE, PROTECTED, STATIC, FINAL = 0x1, 0x2, 0x4, 0x8, 0x10
 INTERFACE, ABSTRACT, SYNTHETIC = 0x200, 0x400, 0x1000

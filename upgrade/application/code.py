@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.application._stored import (
+from streams_assignor.upgrade.application._stored import (
     CODE,
     SCALA_CODE,
     TEST_UTILS_CODE,
@@ -27,7 +27,7 @@ from upgrade.application._stored import (
     stored_text,
     table_name,
 )
-from upgrade.application.class_file import (
+from streams_assignor.upgrade.application.class_file import (
     ABSTRACT,
     DEPRECATED,
     FINAL,
@@ -39,8 +39,8 @@ from upgrade.application.class_file import (
     SYNTHETIC,
     THROWS,
 )
-from upgrade.application.scala import scala_jar, scala_places
-from upgrade.releases import Release
+from streams_assignor.upgrade.application.scala import scala_jar, scala_places
+from streams_assignor.upgrade.releases import Release
 
 CLASS_FLAGS: Final = PUBLIC | FINAL | INTERFACE | ABSTRACT | DEPRECATED
 MEMBER_FLAGS: Final = PUBLIC | PRIVATE | PROTECTED | STATIC | FINAL | ABSTRACT | SYNTHETIC | DEPRECATED | THROWS
@@ -102,7 +102,7 @@ def code_of(release: Release, scala: str = "", *, with_tests: bool = False) -> C
     Raises:
         NoTable: Kafka has not published the release, or not for this version of Scala.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> code_of(RELEASES["4.4.0"])["org/apache/kafka/streams/KafkaStreams"].artifact
     'kafka-streams'
     >>> code_of(RELEASES["4.1.0"], "2.13")["org/apache/kafka/streams/scala/StreamsBuilder"].artifact

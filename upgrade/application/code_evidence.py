@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from upgrade.application.api_diff import full_text, java_name
-from upgrade.application.archive import ApplicationClass, Archives
-from upgrade.application.code import Code, code_of
-from upgrade.application.code_settings import settings_in_code
-from upgrade.application.dependencies import STREAMS, needed_by
-from upgrade.application.facts import decisive_references
-from upgrade.application.linkage import LinkageReport, Problem, check_references
-from upgrade.application.needs import left_out
-from upgrade.application.rocksdb import ROCKSDB, lacks, rocksdb_code, rocksdb_version
-from upgrade.hazards import (
+from streams_assignor.upgrade.application.api_diff import full_text, java_name
+from streams_assignor.upgrade.application.archive import ApplicationClass, Archives
+from streams_assignor.upgrade.application.code import Code, code_of
+from streams_assignor.upgrade.application.code_settings import settings_in_code
+from streams_assignor.upgrade.application.dependencies import STREAMS, needed_by
+from streams_assignor.upgrade.application.facts import decisive_references
+from streams_assignor.upgrade.application.linkage import LinkageReport, Problem, check_references
+from streams_assignor.upgrade.application.needs import left_out
+from streams_assignor.upgrade.application.rocksdb import ROCKSDB, lacks, rocksdb_code, rocksdb_version
+from streams_assignor.upgrade.hazards import (
     BORROWED_LIBRARY,
     CLEAN_UP,
     CLEAN_UP_CLASSES,
@@ -23,7 +23,7 @@ from upgrade.hazards import (
     CodeFacts,
     Lacking,
 )
-from upgrade.releases import RELEASES, Release
+from streams_assignor.upgrade.releases import RELEASES, Release
 
 _KAFKA_STREAMS: Final = "org/apache/kafka/streams/KafkaStreams"
 _SETTER: Final = "org/apache/kafka/streams/state/RocksDBConfigSetter"

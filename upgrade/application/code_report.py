@@ -9,24 +9,24 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from subscription_codec.errors import require_type
-from upgrade.application.api_diff import java_name
-from upgrade.application.archive import Archives
-from upgrade.application.code import Code, code_of
-from upgrade.application.code_evidence import code_facts
-from upgrade.application.compilation import refused_by_compilers
-from upgrade.application.dependencies import STREAMS, java_level, needed_by
-from upgrade.application.libraries import Library
-from upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references, with_places
-from upgrade.application.needs import Need, check_needs
-from upgrade.application.pinned import MixedArtifacts, mixed_artifacts
-from upgrade.application.raised_libraries import RaisedLibrary, raised_libraries
-from upgrade.application.replacements import Replacement, overloads, replacement
-from upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
-from upgrade.application.settings import KnownClasses
-from upgrade.errors import UpgradeError
-from upgrade.hazards import CodeFacts, CodeSettings
-from upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.codec.errors import require_type
+from streams_assignor.upgrade.application.api_diff import java_name
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.code import Code, code_of
+from streams_assignor.upgrade.application.code_evidence import code_facts
+from streams_assignor.upgrade.application.compilation import refused_by_compilers
+from streams_assignor.upgrade.application.dependencies import STREAMS, java_level, needed_by
+from streams_assignor.upgrade.application.libraries import Library
+from streams_assignor.upgrade.application.linkage import LinkageReport, Problem, Referrer, check_references, with_places
+from streams_assignor.upgrade.application.needs import Need, check_needs
+from streams_assignor.upgrade.application.pinned import MixedArtifacts, mixed_artifacts
+from streams_assignor.upgrade.application.raised_libraries import RaisedLibrary, raised_libraries
+from streams_assignor.upgrade.application.replacements import Replacement, overloads, replacement
+from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT, scala_jar, scala_versions
+from streams_assignor.upgrade.application.settings import KnownClasses
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import CodeFacts, CodeSettings
+from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
 
 _INVISIBLE: Final = "reflection, native images, names of metrics, and whether a line ever runs"
 _SCALA_LIBRARY: Final = "scala-library"

@@ -17,13 +17,13 @@ from typing import Final, TypeVar
 
 from attrs import field, frozen
 
-from upgrade.application.bytecode import CodeFile, MemberRef, Method, read_code
-from upgrade.application.class_file import DAMAGE, STATIC, InvalidClass
-from upgrade.application.configuration import CONFIGS, keys_of_any_release
-from upgrade.application.known_calls import known_call
-from upgrade.application.setting_names import OPEN_PREFIXES, WITHOUT_DEFINITION, scope
-from upgrade.application.source_names import source_class, source_method
-from upgrade.application.value_flow import (
+from streams_assignor.upgrade.application.bytecode import CodeFile, MemberRef, Method, read_code
+from streams_assignor.upgrade.application.class_file import DAMAGE, STATIC, InvalidClass
+from streams_assignor.upgrade.application.configuration import CONFIGS, keys_of_any_release
+from streams_assignor.upgrade.application.known_calls import known_call
+from streams_assignor.upgrade.application.setting_names import OPEN_PREFIXES, WITHOUT_DEFINITION, scope
+from streams_assignor.upgrade.application.source_names import source_class, source_method
+from streams_assignor.upgrade.application.value_flow import (
     LOST,
     MAX_WORK,
     Applied,
@@ -55,7 +55,7 @@ from upgrade.application.value_flow import (
     Value,
     WorkLimit,
 )
-from upgrade.hazards import UNKNOWN_VALUE, CodeSettings, LoadedFile, Setting
+from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, CodeSettings, LoadedFile, Setting
 
 MAX_DEPTH: Final = 24
 """Names that lead to other names."""

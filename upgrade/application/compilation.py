@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from upgrade.application.api_diff import java_name
-from upgrade.application.code import Code
-from upgrade.application.dependencies import Dependency
-from upgrade.application.linkage import LinkageReport
-from upgrade.application.needs import PACKAGES
-from upgrade.hazards import CodeSettings
+from streams_assignor.upgrade.application.api_diff import java_name
+from streams_assignor.upgrade.application.code import Code
+from streams_assignor.upgrade.application.dependencies import Dependency
+from streams_assignor.upgrade.application.linkage import LinkageReport
+from streams_assignor.upgrade.application.needs import PACKAGES
+from streams_assignor.upgrade.hazards import CodeSettings
 
 _CONFIG: Final = "org/apache/kafka/streams/StreamsConfig"
 _TEXT: Final = "Ljava/lang/String;"

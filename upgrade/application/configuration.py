@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from attrs import field, fields, frozen
 
-from upgrade.application._stored import place_of, stored_configuration, table_name, values_at
-from upgrade.releases import Release
+from streams_assignor.upgrade.application._stored import place_of, stored_configuration, table_name, values_at
+from streams_assignor.upgrade.releases import Release
 
 CONFIGS: Final = ("streams", "consumer", "producer", "admin")
 """``StreamsConfig``, ``ConsumerConfig``, ``ProducerConfig`` and ``AdminClientConfig``."""
@@ -65,7 +65,7 @@ def configuration_of(release: Release) -> Configuration:
     Raises:
         NoTable: Kafka has not published the release.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> configuration_of(RELEASES["3.9.2"]).configs["streams"]["processing.guarantee"].default
     'at_least_once'
     """
@@ -175,7 +175,7 @@ class ConfigurationDiff:
 def compare_configurations(old: Configuration, new: Configuration) -> ConfigurationDiff:
     """Compare the configurations of two releases.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> old, new = (configuration_of(RELEASES[name]) for name in ("2.8.2", "3.0.2"))
     >>> found = {(each.config, each.key): each for each in compare_configurations(old, new).keys}
     >>> found["consumer", "session.timeout.ms"].as_json()["default"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.application._stored import (
+from streams_assignor.upgrade.application._stored import (
     DEPENDENCIES,
     NoTable,
     place_of,
@@ -20,8 +20,8 @@ from upgrade.application._stored import (
     table_name,
     values_at,
 )
-from upgrade.application.scala import SCALA_ARTIFACT, scala_versions
-from upgrade.releases import Release
+from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT, scala_versions
+from streams_assignor.upgrade.releases import Release
 
 KAFKA_GROUP: Final = "org.apache.kafka"
 STREAMS: Final = "kafka-streams"
@@ -74,7 +74,7 @@ def artifacts_of(release: Release) -> tuple[str, ...]:
     Raises:
         NoTable: Kafka has not published the release.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> artifacts_of(RELEASES["4.3.1"])
     ('kafka-clients', 'kafka-streams', 'kafka-streams-scala_2.13')
     """
@@ -89,7 +89,7 @@ def dependencies_of(release: Release, artifact: str = STREAMS) -> tuple[Dependen
     Raises:
         NoTable: Kafka has not published the release, or not with this artifact.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> [f"{each.artifact} {each.version}" for each in dependencies_of(RELEASES["3.9.1"])][-2:]
     ['rocksdbjni 7.9.2', 'slf4j-api 1.7.36']
     """
@@ -102,7 +102,7 @@ def needed_by(release: Release, artifact: str = STREAMS) -> tuple[Dependency, ..
     Raises:
         NoTable: Kafka has not published the release, or not with this artifact.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> [each.artifact for each in needed_by(RELEASES["4.1.0"]) if not each.group.startswith("com.fasterxml")]
     ['zstd-jni', 'kafka-clients', 'lz4-java', 'rocksdbjni', 'slf4j-api', 'snappy-java']
     """
@@ -121,7 +121,7 @@ def java_level(release: Release, artifact: str = STREAMS) -> int:
     Raises:
         NoTable: Kafka has not published the release, or not with this artifact.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> [java_level(RELEASES[name]) for name in ("1.1.1", "3.9.2", "4.0.0")]
     [7, 8, 11]
     """
@@ -144,7 +144,7 @@ def natives_of(release: Release, artifact: str = STREAMS) -> Mapping[str, frozen
     Raises:
         NoTable: Kafka has not published the release, or not with this artifact.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> natives = natives_of(RELEASES["2.8.2"])["org.rocksdb:rocksdbjni"]
     >>> "linux-aarch64" in natives, "macos-aarch64" in natives
     (True, False)

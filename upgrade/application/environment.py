@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.application._stored import ENVIRONMENT, place_of, stored_json, table_name, values_at
-from upgrade.releases import Release, number_of
+from streams_assignor.upgrade.application._stored import ENVIRONMENT, place_of, stored_json, table_name, values_at
+from streams_assignor.upgrade.releases import Release, number_of
 
 ALL_VARIABLES: Final = "*"
 """The name for a class that reads all variables of the environment."""
@@ -39,7 +39,7 @@ def environment_of(release: Release) -> Mapping[str, EnvironmentEntry]:
     Raises:
         NoTable: Kafka has not published the release.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> name = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
     >>> [environment_of(RELEASES[each])[name].defaults for each in ("3.9.2", "4.0.0")]
     [(), ('',)]
@@ -115,7 +115,7 @@ def needs_of(release: Release, settings: Mapping[str, str]) -> tuple[Environment
     Raises:
         NoTable: Kafka has not published the release.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> settings = {"sasl.oauthbearer.token.endpoint.url": "https://example.com/token"}
     >>> [each.option for each in needs_of(RELEASES["4.0.0"], settings)]
     ['-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=<sasl.oauthbearer.token.endpoint.url>']

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
-from upgrade.application.setting_files import Settings, Variant, default_of, is_placeholder
-from upgrade.application.setting_names import keys_elsewhere
-from upgrade.hazards import UNKNOWN_VALUE, ApplicationTopology, Setting, SettingFacts
-from upgrade.topology_description import DescribedNode, parse_topology_description
+from streams_assignor.upgrade.application.setting_files import Settings, Variant, default_of, is_placeholder
+from streams_assignor.upgrade.application.setting_names import keys_elsewhere
+from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, ApplicationTopology, Setting, SettingFacts
+from streams_assignor.upgrade.topology_description import DescribedNode, parse_topology_description
 
 
 def setting_facts(source: str, settings: Settings) -> tuple[SettingFacts, ...]:

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.application.api_diff import full_text, java_name
-from upgrade.application.archive import ApplicationClass
-from upgrade.application.class_file import ABSTRACT, INTERFACE, ClassFile, Reference, ReferenceKind
-from upgrade.application.code import Code
-from upgrade.application.linkage import Find, Referrer
+from streams_assignor.upgrade.application.api_diff import full_text, java_name
+from streams_assignor.upgrade.application.archive import ApplicationClass
+from streams_assignor.upgrade.application.class_file import ABSTRACT, INTERFACE, ClassFile, Reference, ReferenceKind
+from streams_assignor.upgrade.application.code import Code
+from streams_assignor.upgrade.application.linkage import Find, Referrer
 
 
 class CodeFact(enum.Enum):

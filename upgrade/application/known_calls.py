@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from upgrade.application.bytecode import MemberRef
-from upgrade.application.value_flow import (
+from streams_assignor.upgrade.application.bytecode import MemberRef
+from streams_assignor.upgrade.application.value_flow import (
     LOST,
     NULL,
     Applied,

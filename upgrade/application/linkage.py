@@ -13,10 +13,17 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application.api_diff import CONSTRUCTOR, ApiElement, Resolution, java_name, resolve_member, supertypes
-from upgrade.application.archive import ApplicationClass
-from upgrade.application.bytecode import MemberRef, Place, read_code
-from upgrade.application.class_file import (
+from streams_assignor.upgrade.application.api_diff import (
+    CONSTRUCTOR,
+    ApiElement,
+    Resolution,
+    java_name,
+    resolve_member,
+    supertypes,
+)
+from streams_assignor.upgrade.application.archive import ApplicationClass
+from streams_assignor.upgrade.application.bytecode import MemberRef, Place, read_code
+from streams_assignor.upgrade.application.class_file import (
     ABSTRACT,
     FINAL,
     INTERFACE,
@@ -29,8 +36,15 @@ from upgrade.application.class_file import (
     Reference,
     ReferenceKind,
 )
-from upgrade.application.code import JAVA, Code, KafkaClass, MemberId, classes_of_any_release, is_public
-from upgrade.application.libraries import Library
+from streams_assignor.upgrade.application.code import (
+    JAVA,
+    Code,
+    KafkaClass,
+    MemberId,
+    classes_of_any_release,
+    is_public,
+)
+from streams_assignor.upgrade.application.libraries import Library
 
 _KAFKA: Final = "org/apache/kafka/"
 _APPLICATION: Final = "application"

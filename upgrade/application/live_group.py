@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.errors import UpgradeError
-from upgrade.hazards import ApplicationTopology, GroupFacts
-from upgrade.releases import Release, ResolvedRelease
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import ApplicationTopology, GroupFacts
+from streams_assignor.upgrade.releases import Release, ResolvedRelease
 
 _MOST_SHOWN: Final = 5
 

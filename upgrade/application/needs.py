@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.application.dependencies import KAFKA_GROUP, Dependency
-from upgrade.application.libraries import Library
+from streams_assignor.upgrade.application.dependencies import KAFKA_GROUP, Dependency
+from streams_assignor.upgrade.application.libraries import Library
 
 _CONNECT: Final = "org/apache/kafka/connect/"
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.application.configuration import releases_with
-from upgrade.application.setting_files import Settings, Variant, setting_of
-from upgrade.input_values import InvalidInput, parse_number
-from upgrade.release_behaviour import UPGRADE_FROM
-from upgrade.releases import Release
+from streams_assignor.upgrade.application.configuration import releases_with
+from streams_assignor.upgrade.application.setting_files import Settings, Variant, setting_of
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
+from streams_assignor.upgrade.releases import Release
 
 _GROUP_PROTOCOL: Final = "group.protocol"
 _STREAMS: Final = "streams"

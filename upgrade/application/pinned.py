@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from upgrade.application.archive import ApplicationClass, Archives, KafkaArtifact
-from upgrade.application.class_file import PRIVATE
-from upgrade.application.code import JAVA, Code, KafkaClass, code_of
-from upgrade.application.dependencies import CLIENTS, STREAMS
-from upgrade.application.libraries import Library
-from upgrade.application.linkage import Problem, check_artifacts
-from upgrade.releases import NEWEST, RELEASES
+from streams_assignor.upgrade.application.archive import ApplicationClass, Archives, KafkaArtifact
+from streams_assignor.upgrade.application.class_file import PRIVATE
+from streams_assignor.upgrade.application.code import JAVA, Code, KafkaClass, code_of
+from streams_assignor.upgrade.application.dependencies import CLIENTS, STREAMS
+from streams_assignor.upgrade.application.libraries import Library
+from streams_assignor.upgrade.application.linkage import Problem, check_artifacts
+from streams_assignor.upgrade.releases import NEWEST, RELEASES
 
 _MANAGERS: Final = {
     "spring-boot": "Spring Boot",

@@ -8,10 +8,10 @@ from typing import Any
 
 from attrs import field, frozen
 
-from upgrade.application.libraries import Library
-from upgrade.application.linkage import Problem
-from upgrade.hazards import WrapperLine, wrapper_for
-from upgrade.releases import Release
+from streams_assignor.upgrade.application.libraries import Library
+from streams_assignor.upgrade.application.linkage import Problem
+from streams_assignor.upgrade.hazards import WrapperLine, wrapper_for
+from streams_assignor.upgrade.releases import Release
 
 
 @frozen

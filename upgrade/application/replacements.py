@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.application.api_diff import full_text
-from upgrade.application.class_file import PRIVATE
-from upgrade.application.code import Code
+from streams_assignor.upgrade.application.api_diff import full_text
+from streams_assignor.upgrade.application.class_file import PRIVATE
+from streams_assignor.upgrade.application.code import Code
 
 NUMBERS_KEPT: Final = "the numbers of unnamed stores and internal topics stay"
 

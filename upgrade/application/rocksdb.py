@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from upgrade.application._stored import ROCKSDB_CODE, stored_configuration
-from upgrade.application.api_diff import resolve_member
-from upgrade.application.class_file import Reference, ReferenceKind
-from upgrade.application.code import Code, classes_at
-from upgrade.application.dependencies import needed_by
-from upgrade.releases import RELEASES, Release
+from streams_assignor.upgrade.application._stored import ROCKSDB_CODE, stored_configuration
+from streams_assignor.upgrade.application.api_diff import resolve_member
+from streams_assignor.upgrade.application.class_file import Reference, ReferenceKind
+from streams_assignor.upgrade.application.code import Code, classes_at
+from streams_assignor.upgrade.application.dependencies import needed_by
+from streams_assignor.upgrade.releases import RELEASES, Release
 
 ROCKSDB: Final = "org/rocksdb/"
 ROCKSDB_ARTIFACT: Final = "rocksdbjni"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from upgrade.application._stored import (
+from streams_assignor.upgrade.application._stored import (
     DEPENDENCIES,
     NoTable,
     expand,
@@ -14,7 +14,7 @@ from upgrade.application._stored import (
     stored_json,
     table_name,
 )
-from upgrade.releases import Release, number_of
+from streams_assignor.upgrade.releases import Release, number_of
 
 SCALA_ARTIFACT: Final = "kafka-streams-scala"
 """The version of Scala follows it in the name of the artifact."""
@@ -28,7 +28,7 @@ def scala_versions(release: Release) -> tuple[str, ...]:
     Raises:
         NoTable: Kafka has not published the release.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> [scala_versions(RELEASES[name]) for name in ("1.1.1", "2.4.1", "3.9.2", "4.4.0")]
     [(), ('2.11', '2.12', '2.13'), ('2.12', '2.13'), ('2.13',)]
     """
@@ -44,7 +44,7 @@ def scala_jar(release: Release, scala: str) -> str:
     Raises:
         NoTable: Kafka has not published the release, or has no artifact for the version.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> [scala_jar(RELEASES[name], "2.13") for name in ("4.1.2", "4.2.2", "4.4.0")]
     ['4.1.2', '4.2.1', '4.3.1']
     """

@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from upgrade.application.setting_forms import Entry
+from streams_assignor.upgrade.application.setting_forms import Entry
 
 ENVIRONMENT: Final = "environment"
 COMMAND_LINE: Final = "command line"

@@ -11,9 +11,9 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from subscription_codec.errors import require_type
-from upgrade.application.configuration import CONFIGS, keys_of_any_release
-from upgrade.application.setting_elsewhere import (
+from streams_assignor.codec.errors import require_type
+from streams_assignor.upgrade.application.configuration import CONFIGS, keys_of_any_release
+from streams_assignor.upgrade.application.setting_elsewhere import (
     COMMAND_LINE,
     ENVIRONMENT,
     Embedded,
@@ -21,8 +21,8 @@ from upgrade.application.setting_elsewhere import (
     elsewhere,
     variable_name,
 )
-from upgrade.application.setting_forms import Entry, form_of
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.application.setting_forms import Entry, form_of
+from streams_assignor.upgrade.errors import UpgradeError
 
 _PREFIXES: Final = (
     "spring.kafka.streams.properties",

@@ -16,9 +16,9 @@ from typing import Any, Final, NoReturn
 
 from attrs import evolve, field, frozen
 
-from upgrade.errors import UpgradeError
-from upgrade.hazards import UNKNOWN_VALUE
-from upgrade.input_values import parse_property_lines, require_shallow
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import UNKNOWN_VALUE
+from streams_assignor.upgrade.input_values import parse_property_lines, require_shallow
 
 _SPRING_DOCUMENT: Final = re.compile(r"[#!]---[ \t\f]*")
 """The line between two documents of a properties file: Spring Boot 2.4 and later."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from upgrade.application.configuration import CONFIGS, keys_of_any_release, releases_with
-from upgrade.application.setting_files import Variant
+from streams_assignor.upgrade.application.configuration import CONFIGS, keys_of_any_release, releases_with
+from streams_assignor.upgrade.application.setting_files import Variant
 
 PREFIXES: Final[Mapping[str, str]] = {
     "main.consumer.": "consumer",

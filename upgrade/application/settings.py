@@ -13,15 +13,15 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application.code import Code, classes_of_any_release
-from upgrade.application.configuration import (
+from streams_assignor.upgrade.application.code import Code, classes_of_any_release
+from streams_assignor.upgrade.application.configuration import (
     CONFIGS,
     Configuration,
     ReleaseConfigKey,
 )
-from upgrade.application.environment import needs_of
-from upgrade.application.setting_files import Settings, Variant, default_of, is_placeholder
-from upgrade.application.setting_names import (
+from streams_assignor.upgrade.application.environment import needs_of
+from streams_assignor.upgrade.application.setting_files import Settings, Variant, default_of, is_placeholder
+from streams_assignor.upgrade.application.setting_names import (
     OPEN_PREFIXES,
     PREFIXES,
     TOPIC,
@@ -30,12 +30,12 @@ from upgrade.application.setting_names import (
     known_elsewhere,
     scope,
 )
-from upgrade.application.values import is_judged, refusal, refusal_beside
-from upgrade.config_types import parse_end_point
-from upgrade.errors import ConfigException
-from upgrade.hazards import CodeSettings
-from upgrade.redaction import hide_credentials
-from upgrade.releases import RELEASES, Release
+from streams_assignor.upgrade.application.values import is_judged, refusal, refusal_beside
+from streams_assignor.upgrade.config_types import parse_end_point
+from streams_assignor.upgrade.errors import ConfigException
+from streams_assignor.upgrade.hazards import CodeSettings
+from streams_assignor.upgrade.redaction import hide_credentials
+from streams_assignor.upgrade.releases import RELEASES, Release
 
 
 class Effect(enum.Enum):

@@ -14,9 +14,16 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.application.bytecode import ClassConstant, ConstantPool, Dynamic, Handle, MemberRef, Method
-from upgrade.application.class_file import STATIC, instruction_length
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.application.bytecode import (
+    ClassConstant,
+    ConstantPool,
+    Dynamic,
+    Handle,
+    MemberRef,
+    Method,
+)
+from streams_assignor.upgrade.application.class_file import STATIC, instruction_length
+from streams_assignor.upgrade.errors import UpgradeError
 
 MAX_ATOMS: Final = 8
 """More possible values of one place are not told apart."""

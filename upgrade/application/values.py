@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from upgrade.application.configuration import ReleaseConfigKey
-from upgrade.config_types import invalid_value, trim
-from upgrade.errors import ConfigException
+from streams_assignor.upgrade.application.configuration import ReleaseConfigKey
+from streams_assignor.upgrade.config_types import invalid_value, trim
+from streams_assignor.upgrade.errors import ConfigException
 
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 _DOUBLE: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)")
@@ -33,8 +33,8 @@ _MAX_DIGITS: Final = 25
 def refusal(key: str, definition: ReleaseConfigKey, text: str) -> str | None:
     """Return what Kafka says of a value that it refuses; None if it accepts it, as far as ``is_judged`` goes.
 
-    >>> from upgrade.application.configuration import configuration_of
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.application.configuration import configuration_of
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> refusal("acks", configuration_of(RELEASES["4.0.0"]).configs["producer"]["acks"], "2")
     'Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1'
     """

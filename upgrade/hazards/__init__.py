@@ -3,7 +3,7 @@
 Facts are rows of one table, each with its source and with what was run. A hazard is information: it changes no verdict.
 """
 
-from upgrade.hazards._application import (
+from streams_assignor.upgrade.hazards._application import (
     BORROWED_LIBRARY,
     MISSING_LIBRARY,
     UNKNOWN_VALUE,
@@ -18,11 +18,18 @@ from upgrade.hazards._application import (
     SettingFacts,
     version_number,
 )
-from upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
-from upgrade.hazards._conditions import UNSET, Answer, Ask, Brokers, Concern, Condition
-from upgrade.hazards._evidence import CONTRADICTIONS, COULD_SET, Contradiction, Subject
-from upgrade.hazards._guide_entries import Guide, GuideEntry, PassedEntries, Rule, entries_between, guide_entries
-from upgrade.hazards._hazard import (
+from streams_assignor.upgrade.hazards._checked import CheckedScope, ReadGuides, scope_of
+from streams_assignor.upgrade.hazards._conditions import UNSET, Answer, Ask, Brokers, Concern, Condition
+from streams_assignor.upgrade.hazards._evidence import CONTRADICTIONS, COULD_SET, Contradiction, Subject
+from streams_assignor.upgrade.hazards._guide_entries import (
+    Guide,
+    GuideEntry,
+    PassedEntries,
+    Rule,
+    entries_between,
+    guide_entries,
+)
+from streams_assignor.upgrade.hazards._hazard import (
     NOT_RUN,
     Hazard,
     HazardSubject,
@@ -31,18 +38,18 @@ from upgrade.hazards._hazard import (
     count_by_severity,
     order_hazards,
 )
-from upgrade.hazards._judgement import (
+from streams_assignor.upgrade.hazards._judgement import (
     JudgedFeatures,
     JudgedHazard,
     judge_condition,
     judge_features,
     judge_hazards,
 )
-from upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
-from upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS, StoreFormat
-from upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
-from upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
-from upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
+from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS, StoreFormat
+from streams_assignor.upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
+from streams_assignor.upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
+from streams_assignor.upgrade.hazards._usual_conditions import (
     CLIENT_SUPPLIER,
     NAMED_TOPOLOGIES,
     PATTERN_SOURCES,
@@ -50,8 +57,15 @@ from upgrade.hazards._usual_conditions import (
     STATIC_AFTERWARDS,
     STORES,
 )
-from upgrade.hazards._way_back import StepKind, WayBack, WayBackVerdict, assumptions_of, source_of, way_back
-from upgrade.hazards._wrappers import (
+from streams_assignor.upgrade.hazards._way_back import (
+    StepKind,
+    WayBack,
+    WayBackVerdict,
+    assumptions_of,
+    source_of,
+    way_back,
+)
+from streams_assignor.upgrade.hazards._wrappers import (
     CLEAN_UP,
     CLEAN_UP_CLASSES,
     PASSIVE_LIBRARIES,

@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.topology_description import DescribedNode
+from streams_assignor.upgrade.topology_description import DescribedNode
 
 Number = tuple[int, ...]
 BORROWED_LIBRARY: Final = "borrowed-library"

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from upgrade.hazards._guide_entries import Guide, entries_between
-from upgrade.releases import Release
+from streams_assignor.upgrade.hazards._guide_entries import Guide, entries_between
+from streams_assignor.upgrade.releases import Release
 
 _APPLICATION: Final = "your code and configuration"
 _CHECKED: Final = ("metadata versions", "rebalance protocols", "upgrade.from", "record formats")

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.hazards._application import Application, GroupFacts, Number, Setting, version_number
-from upgrade.hazards._evidence import Subject, contradictions, witnesses
-from upgrade.topology_description import DescribedNode
+from streams_assignor.upgrade.hazards._application import Application, GroupFacts, Number, Setting, version_number
+from streams_assignor.upgrade.hazards._evidence import Subject, contradictions, witnesses
+from streams_assignor.upgrade.topology_description import DescribedNode
 
 UNSET: Final = " is not set in "
 """Between a key and the files."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.hazards._application import Application, CodeSettings, SettingFacts
+from streams_assignor.upgrade.hazards._application import Application, CodeSettings, SettingFacts
 
 ENVIRONMENT: Final = "environment"
 COMMAND_LINE: Final = "command line"

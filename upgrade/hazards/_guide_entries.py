@@ -14,9 +14,9 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.hazards._known_bugs import KNOWN_BUGS
-from upgrade.releases import Release
-from upgrade.upgrade_from import line_number
+from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.upgrade_from import line_number
 
 _TABLE: Final = "guide_entries.toml"
 
@@ -33,19 +33,19 @@ class Guide(enum.Enum):
 class Rule(enum.Enum):
     """What has an entry besides the rows of hazards: where the rule is."""
 
-    COOPERATIVE = "upgrade.plans.Obstacle.PROTOCOL"
-    VERSION_PROBING = "upgrade.plans.Obstacle.VERSION"
-    OVERSHOT_VERSIONS = "upgrade.plans.Obstacle.OVERSHOT"
-    FOREIGN_KEY_JOINS = "upgrade.plans.Obstacle.FOREIGN_KEY_JOINS"
-    REPARTITIONED_TABLES = "upgrade.plans.Obstacle.REPARTITIONING"
-    UPGRADE_FROM = "upgrade.release_behaviour.UPGRADE_FROM"
-    KAFKA_14646_MESSAGES = "upgrade._messages.MessageCode.KAFKA_14646_VALUE"
-    RELEASE_BUGS = "upgrade._warnings._RELEASE_BUGS"
-    RELEASE_NOTES = "upgrade.releases.Release.note"
-    KEPT_PROCESS_IDS = "upgrade.release_behaviour.ReleaseBehaviour.keeps_process_id"
-    STREAMS_PROTOCOL = "upgrade.streams_protocol"
-    BROKER_NOTES = "upgrade.cluster.brokers._upgrade_notes.UPGRADE_NOTES"
-    BROKER_STEPS = "upgrade.cluster.brokers.planner"
+    COOPERATIVE = "streams_assignor.upgrade.plans.Obstacle.PROTOCOL"
+    VERSION_PROBING = "streams_assignor.upgrade.plans.Obstacle.VERSION"
+    OVERSHOT_VERSIONS = "streams_assignor.upgrade.plans.Obstacle.OVERSHOT"
+    FOREIGN_KEY_JOINS = "streams_assignor.upgrade.plans.Obstacle.FOREIGN_KEY_JOINS"
+    REPARTITIONED_TABLES = "streams_assignor.upgrade.plans.Obstacle.REPARTITIONING"
+    UPGRADE_FROM = "streams_assignor.upgrade.release_behaviour.UPGRADE_FROM"
+    KAFKA_14646_MESSAGES = "streams_assignor.upgrade._messages.MessageCode.KAFKA_14646_VALUE"
+    RELEASE_BUGS = "streams_assignor.upgrade._warnings._RELEASE_BUGS"
+    RELEASE_NOTES = "streams_assignor.upgrade.releases.Release.note"
+    KEPT_PROCESS_IDS = "streams_assignor.upgrade.release_behaviour.ReleaseBehaviour.keeps_process_id"
+    STREAMS_PROTOCOL = "streams_assignor.upgrade.streams_protocol"
+    BROKER_NOTES = "streams_assignor.upgrade.cluster.brokers._upgrade_notes.UPGRADE_NOTES"
+    BROKER_STEPS = "streams_assignor.upgrade.cluster.brokers.planner"
 
     @property
     def label(self) -> str:
@@ -84,7 +84,7 @@ PARTLY_READ: Final = (("4.4", Guide.UPGRADE),)
 @cache
 def guide_entries() -> tuple[GuideEntry, ...]:
     """Return every entry: guide by guide, the oldest release first."""
-    text = files("upgrade.hazards").joinpath(_TABLE).read_text(encoding="utf-8")
+    text = files("streams_assignor.upgrade.hazards").joinpath(_TABLE).read_text(encoding="utf-8")
     return tuple(
         GuideEntry(release, Guide(guide), summary, *((), answer) if isinstance(answer, str) else (tuple(answer), ""))
         for guide, releases in tomllib.loads(text).items()
@@ -98,7 +98,7 @@ def entries_between(origin: Release, target: Release) -> PassedEntries:
 
     Releases of our own have no guide. Every known bug is compared with both releases.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> found = entries_between(release_named("4.2.0"), release_named("4.3.1"))
     >>> sorted({each.release for each in found.entries})
     ['4.3']

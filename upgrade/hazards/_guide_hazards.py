@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from upgrade.config_types import EndPointFormat
-from upgrade.hazards._application import BORROWED_LIBRARY, MISSING_LIBRARY
-from upgrade.hazards._conditions import (
+from streams_assignor.upgrade.config_types import EndPointFormat
+from streams_assignor.upgrade.hazards._application import BORROWED_LIBRARY, MISSING_LIBRARY
+from streams_assignor.upgrade.hazards._conditions import (
     EVERYWHERE,
     MAIN_CONSUMER,
     PRODUCER,
@@ -20,8 +20,8 @@ from upgrade.hazards._conditions import (
     Sets,
     Uses,
 )
-from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
-from upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._usual_conditions import (
     BUILT_WITH_PROPERTIES,
     EXACTLY_ONCE,
     EXACTLY_ONCE_V2,

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.hazards._conditions import Condition
-from upgrade.releases import Release
+from streams_assignor.upgrade.hazards._conditions import Condition
+from streams_assignor.upgrade.releases import Release
 
 NOT_RUN: Final = "read, not run"
 

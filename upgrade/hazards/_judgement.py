@@ -7,19 +7,19 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from upgrade.hazards._application import Application
-from upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
-from upgrade.hazards._hazard import Hazard, Severity, order_hazards
-from upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards._application import Application
+from streams_assignor.upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
+from streams_assignor.upgrade.hazards._hazard import Hazard, Severity, order_hazards
+from streams_assignor.upgrade.hazards._usual_conditions import (
     FOREIGN_KEY_JOINS,
     REPARTITIONED_TABLES,
     SECOND_SOURCE_TOPIC,
     SEVERAL_THREADS,
     STATELESS_SUBTOPOLOGIES,
 )
-from upgrade.hazards._wrappers import with_wrappers, wrapper_hazards
-from upgrade.releases import Release
-from upgrade.verdict import TopologyFacts, TopologyFeature
+from streams_assignor.upgrade.hazards._wrappers import with_wrappers, wrapper_hazards
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.verdict import TopologyFacts, TopologyFeature
 
 
 @frozen

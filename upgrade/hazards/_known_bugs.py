@@ -11,9 +11,18 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.hazards._conditions import EVERYWHERE, PRODUCER, Always, Ask, Brokers, Condition, Sets, Uses
-from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
-from upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards._conditions import (
+    EVERYWHERE,
+    PRODUCER,
+    Always,
+    Ask,
+    Brokers,
+    Condition,
+    Sets,
+    Uses,
+)
+from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._usual_conditions import (
     BUILT_WITH_PROPERTIES,
     CACHE_IS_OFF,
     EXACTLY_ONCE,

@@ -11,9 +11,9 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
-from upgrade.hazards._usual_conditions import ON_DISK
-from upgrade.releases import Release
+from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._usual_conditions import ON_DISK
+from streams_assignor.upgrade.releases import Release
 
 EMPTY_DIRECTORY: Final = "start each member with an empty state directory, and it restores from the changelogs"
 
@@ -106,7 +106,7 @@ STORE_FORMATS: Final = (
 def unreadable_formats(reader: Release, writer: Release) -> tuple[StoreFormat, ...]:
     """List the formats of ``writer`` that ``reader`` cannot read; oldest first.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> [each.line for each in unreadable_formats(release_named("2.8"), release_named("4.0"))]
     ['3.0', '4.0']
     """

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from upgrade.config_types import EndPointFormat
-from upgrade.hazards._conditions import MAIN_CONSUMER, Ask, Brokers, Lacks, RunsOnJavaBefore, Sets
-from upgrade.hazards._guide_hazards import GUIDE_HAZARDS
-from upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
-from upgrade.hazards._known_bugs import KNOWN_BUGS
-from upgrade.hazards._stores import STORE_FORMATS
-from upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.config_types import EndPointFormat
+from streams_assignor.upgrade.hazards._conditions import MAIN_CONSUMER, Ask, Brokers, Lacks, RunsOnJavaBefore, Sets
+from streams_assignor.upgrade.hazards._guide_hazards import GUIDE_HAZARDS
+from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS
+from streams_assignor.upgrade.hazards._stores import STORE_FORMATS
+from streams_assignor.upgrade.hazards._usual_conditions import (
     EXACTLY_ONCE,
     FOREIGN_KEY_JOINS,
     ON_DISK,
@@ -28,8 +28,8 @@ from upgrade.hazards._usual_conditions import (
     may_use,
     setting,
 )
-from upgrade.plans import Plan
-from upgrade.releases import Release
+from streams_assignor.upgrade.plans import Plan
+from streams_assignor.upgrade.releases import Release
 
 _BEFORE_3_0: Final = ReleaseRange(before=(3, 0))
 _SINCE_3_0: Final = ReleaseRange((3, 0))
@@ -509,7 +509,7 @@ HAZARDS: Final = tuple(
 def hazards_between(origin: Release, target: Release, plan: Plan) -> Iterator[Hazard]:
     """Yield what one hop from one release to the other meets; static members come first.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> [each.name for each in hazards_between(release_named("4.1.1"), release_named("4.3.0"), Plan.ONE_BOUNCE)][-1]
     'leak-of-4.3.0'
     """

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.errors import UpgradeError
-from upgrade.topology_description import DescribedNode, parse_topology_description
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.topology_description import DescribedNode, parse_topology_description
 
 MAX_SUBTOPOLOGIES: Final = 2_500
 """The most of a topology: each may have something in common with each of another one."""

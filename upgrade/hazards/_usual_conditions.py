@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from upgrade.config_types import EndPointFormat, parse_end_point
-from upgrade.errors import ConfigException
-from upgrade.hazards._conditions import (
+from streams_assignor.upgrade.config_types import EndPointFormat, parse_end_point
+from streams_assignor.upgrade.errors import ConfigException
+from streams_assignor.upgrade.hazards._conditions import (
     EVERYWHERE,
     MAIN_CONSUMER,
     PRODUCER,
@@ -24,8 +24,8 @@ from upgrade.hazards._conditions import (
     Sets,
     Uses,
 )
-from upgrade.topology_description import DescribedNode
-from upgrade.verdict import TopologyFeature, features_of_nodes
+from streams_assignor.upgrade.topology_description import DescribedNode
+from streams_assignor.upgrade.verdict import TopologyFeature, features_of_nodes
 
 _GENERATED: Final = re.compile(r"[A-Z][A-Z-]+-\d{10}")
 _SUPPRESS: Final = re.compile(r"KTABLE-SUPPRESS-\d{10}")

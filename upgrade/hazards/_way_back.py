@@ -7,9 +7,9 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.hazards._stores import EMPTY_DIRECTORY, unreadable_formats
-from upgrade.hazards._table import static_downgrade
-from upgrade.plans import (
+from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, unreadable_formats
+from streams_assignor.upgrade.hazards._table import static_downgrade
+from streams_assignor.upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Obstacle,
     Plan,
@@ -18,10 +18,10 @@ from upgrade.plans import (
     is_wrongly_probed,
     obstacles,
 )
-from upgrade.releases import Release
-from upgrade.upgrade_from import PINNED_VERSIONS
-from upgrade.verdict import TopologyFeature, advised_hop
-from upgrade.verdict.conditions import without_features
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS
+from streams_assignor.upgrade.verdict import TopologyFeature, advised_hop
+from streams_assignor.upgrade.verdict.conditions import without_features
 
 
 class WayBackVerdict(enum.Enum):
@@ -81,8 +81,8 @@ _OBSTACLE_SOURCES: Final = {
 def source_of(hop: Upgrade) -> str:
     """Name the documents that require the steps of a hop.
 
-    >>> from upgrade.plans import documented_upgrade
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.plans import documented_upgrade
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> source_of(documented_upgrade(release_named("2.3"), release_named("3.9")))
     'KIP-429, KIP-904, upgrade guide of 3.9'
 
@@ -102,7 +102,7 @@ def source_of(hop: Upgrade) -> str:
 def assumptions_of(*releases: Release) -> tuple[str, ...]:
     """Say what was assumed of releases.
 
-    >>> from upgrade.releases import resolve_release
+    >>> from streams_assignor.upgrade.releases import resolve_release
     >>> assumptions_of(resolve_release("4.9", "4.3").release)
     ('4.9.0 is assumed to behave like 4.3.1',)
     """

@@ -13,11 +13,11 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.hazards._application import Application, Setting, version_number
-from upgrade.hazards._conditions import Answer, Ask, HasLibrary, Uses
-from upgrade.hazards._hazard import Hazard, HazardSubject, Severity
-from upgrade.hazards._usual_conditions import ON_DISK, setting
-from upgrade.releases import Release
+from streams_assignor.upgrade.hazards._application import Application, Setting, version_number
+from streams_assignor.upgrade.hazards._conditions import Answer, Ask, HasLibrary, Uses
+from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, Severity
+from streams_assignor.upgrade.hazards._usual_conditions import ON_DISK, setting
+from streams_assignor.upgrade.releases import Release
 
 PASSIVE_LIBRARIES: Final = frozenset(
     {
@@ -74,7 +74,7 @@ def wrapper_lines() -> Mapping[tuple[str, str], WrapperLine]:
     >>> wrapper_lines()["spring-kafka", "2.6"].deletes_stores
     True
     """
-    table = tomllib.loads(files("upgrade.hazards").joinpath(_TABLE).read_text(encoding="utf-8"))
+    table = tomllib.loads(files("streams_assignor.upgrade.hazards").joinpath(_TABLE).read_text(encoding="utf-8"))
     return {
         (library, line): WrapperLine(
             library,
@@ -93,7 +93,7 @@ def wrapper_lines() -> Mapping[tuple[str, str], WrapperLine]:
 def wrapper_for(library: str, version: str, target: Release) -> WrapperLine | None:
     """Return the newest line of a wrapper that is newer than a version and made for a release, or for one before it.
 
-    >>> from upgrade.releases import RELEASES
+    >>> from streams_assignor.upgrade.releases import RELEASES
     >>> wrapper_for("spring-kafka", "2.7.14", RELEASES["3.9.2"]).line
     '3.3'
     """

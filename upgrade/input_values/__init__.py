@@ -5,7 +5,7 @@ Python's own parsers are not total: ``int`` and ``json.loads`` raise ``ValueErro
 a writer.
 """
 
-from upgrade.input_values._files import (
+from streams_assignor.upgrade.input_values._files import (
     MAX_CAPTURE_BYTES,
     MAX_FILE_BYTES,
     open_input,
@@ -14,8 +14,14 @@ from upgrade.input_values._files import (
     read_lines,
     read_text,
 )
-from upgrade.input_values._properties import parse_properties, parse_property_lines
-from upgrade.input_values._text import MAX_LEVELS, InvalidInput, parse_json, parse_number, require_shallow
+from streams_assignor.upgrade.input_values._properties import parse_properties, parse_property_lines
+from streams_assignor.upgrade.input_values._text import (
+    MAX_LEVELS,
+    InvalidInput,
+    parse_json,
+    parse_number,
+    require_shallow,
+)
 
 __all__ = [
     "MAX_CAPTURE_BYTES",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, AnyStr, BinaryIO, Final, TextIO
 
-from upgrade.input_values._text import InvalidInput
+from streams_assignor.upgrade.input_values._text import InvalidInput
 
 MAX_FILE_BYTES: Final = 1 << 24
 """The largest file of settings or of a topology, and the longest line: real ones are far smaller."""

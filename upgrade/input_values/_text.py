@@ -8,7 +8,7 @@ import re
 from itertools import accumulate
 from typing import Any, Final, NoReturn
 
-from upgrade.errors import UpgradeError, quote_input
+from streams_assignor.upgrade.errors import UpgradeError, quote_input
 
 MAX_LEVELS: Final = 200
 """Of brackets in a JSON document: Python's parser needs stack for each. In WebAssembly, where Python does not see its

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release
-from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.errors import UpgradeError
-from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.gates import (
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release
+from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.gates import (
     EVERY_PHASE,
     GatePhase,
     GateResult,
@@ -30,8 +30,8 @@ from upgrade.roll.gates import (
     shortened,
     waiting,
 )
-from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, InstanceConfig, RollRound, RoundAction
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, BY_HAND, InstanceConfig, RollRound, RoundAction
+from streams_assignor.upgrade.roll.state import RollState
 
 _LOOP_RETURNS: Final = 3
 
@@ -45,7 +45,7 @@ def cluster_rounds(advice: BrokerAdvice) -> tuple[RollRound, ...]:
     Raises:
         UpgradeError: The cluster has ZooKeeper, there is no way, or a step is neither of the two.
 
-    >>> from upgrade.cluster.brokers.planner import advise_brokers
+    >>> from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
     >>> plan = advise_brokers(broker_release("3.9.2"), broker_release("4.3.1"), MetadataMode.KRAFT)
     >>> [each.action.value for each in cluster_rounds(plan)]
     ['restart', 'once']

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
-from upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
-from upgrade.roll.expectation import NO_FORECAST, Expectation
-from upgrade.roll.gates import GatePhase, GateResult, GateStatus, O, RollRules, RollWatch
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.expectation import NO_FORECAST, Expectation
+from streams_assignor.upgrade.roll.gates import GatePhase, GateResult, GateStatus, O, RollRules, RollWatch
+from streams_assignor.upgrade.roll.journal import (
     FOUND,
     BackPlanned,
     CommandEnded,
@@ -21,8 +21,8 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, GROUP, RollRound, back_rounds
-from upgrade.roll.state import (
+from streams_assignor.upgrade.roll.plan import BY_HAND, GROUP, RollRound, back_rounds
+from streams_assignor.upgrade.roll.state import (
     ABOUT_DEVIATION,
     ABOUT_DONE,
     ABOUT_FORECAST,

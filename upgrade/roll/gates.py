@@ -12,8 +12,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from attrs import field, frozen
 
-from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.state import RollState
 
 _SHOWN: Final = 5
 

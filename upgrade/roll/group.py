@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from upgrade.releases import Release, resolve_release
-from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.gates import (
+from streams_assignor.upgrade.releases import Release, resolve_release
+from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.gates import (
     EVERY_PHASE,
     GatePhase,
     GateResult,
@@ -28,14 +28,27 @@ from upgrade.roll.gates import (
     shortened,
     waiting,
 )
-from upgrade.roll.group_life import follow, is_ready, lives_on, no_crash_loop, not_replaced, replaced_instances
-from upgrade.roll.group_memory import remember, renew
-from upgrade.roll.group_observation import AT_REST, NO_MEMBERS, GroupObservation, MemberSeen, PartitionOffsets
-from upgrade.roll.group_progress import commits, lag, unowned
-from upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
-from upgrade.roll.state import RollState
-from upgrade.roll.static_members import static_gate
-from upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
+from streams_assignor.upgrade.roll.group_life import (
+    follow,
+    is_ready,
+    lives_on,
+    no_crash_loop,
+    not_replaced,
+    replaced_instances,
+)
+from streams_assignor.upgrade.roll.group_memory import remember, renew
+from streams_assignor.upgrade.roll.group_observation import (
+    AT_REST,
+    NO_MEMBERS,
+    GroupObservation,
+    MemberSeen,
+    PartitionOffsets,
+)
+from streams_assignor.upgrade.roll.group_progress import commits, lag, unowned
+from streams_assignor.upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
+from streams_assignor.upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.static_members import static_gate
+from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
 
 NOT_TOLD: Final = "does not tell"
 """In the text of ``config`` where members show the release of before, too."""

@@ -11,10 +11,10 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.gates import GateResult, RollWatch, failed, passed, shortened, waiting
-from upgrade.roll.group_observation import AT_REST, GroupObservation, MemberSeen
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.gates import GateResult, RollWatch, failed, passed, shortened, waiting
+from streams_assignor.upgrade.roll.group_observation import AT_REST, GroupObservation, MemberSeen
+from streams_assignor.upgrade.roll.state import RollState
 
 _LOOP_JOINS: Final = 3
 

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from attrs import field, frozen
 
-from upgrade.roll.group_observation import GroupObservation, PartitionOffsets, StateBehind
-from upgrade.roll.state import RollState
-from upgrade.roll.unowned_times import UnownedTimes, track
+from streams_assignor.upgrade.roll.group_observation import GroupObservation, PartitionOffsets, StateBehind
+from streams_assignor.upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.unowned_times import UnownedTimes, track
 
 _Owned = TypeVar("_Owned", PartitionOffsets, StateBehind)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.releases import Release
+from streams_assignor.upgrade.releases import Release
 
 STABLE: Final = "Stable"
 REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.gates import GateResult, RollWatch, failed, passed, shortened, waiting
-from upgrade.roll.group_observation import AT_REST, GroupObservation, PartitionOffsets
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.gates import GateResult, RollWatch, failed, passed, shortened, waiting
+from streams_assignor.upgrade.roll.group_observation import AT_REST, GroupObservation, PartitionOffsets
+from streams_assignor.upgrade.roll.state import RollState
 
 _MARKER: Final = 1
 """The lag of a partition of which all is processed: a transaction ends with a marker, which nobody reads."""

@@ -7,11 +7,11 @@ from itertools import takewhile
 
 from attrs import frozen
 
-from upgrade.errors import UpgradeError
-from upgrade.releases import Release, resolve_release
-from upgrade.roll.gates import shortened
-from upgrade.roll.group_observation import MemberSeen
-from upgrade.roll.plan import InstanceConfig, RollRound, RoundAction
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import Release, resolve_release
+from streams_assignor.upgrade.roll.gates import shortened
+from streams_assignor.upgrade.roll.group_observation import MemberSeen
+from streams_assignor.upgrade.roll.plan import InstanceConfig, RollRound, RoundAction
 
 
 @frozen

@@ -17,11 +17,11 @@ from zlib import crc32
 
 from attrs import asdict, field, fields, frozen, has, resolve_types
 
-from upgrade.errors import UpgradeError
-from upgrade.input_values import InvalidInput, parse_json
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.expectation import NO_FORECAST, Expectation
-from upgrade.roll.plan import InstanceConfig, RollInstance, RollPlan, RollRound
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.expectation import NO_FORECAST, Expectation
+from streams_assignor.upgrade.roll.plan import InstanceConfig, RollInstance, RollPlan, RollRound
 
 FORMAT: Final = 2
 """Of the journal; a later one is refused."""

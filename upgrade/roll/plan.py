@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.errors import UpgradeError
-from upgrade.hazards import EMPTY_DIRECTORY, WayBackVerdict
-from upgrade.planner import Advice
-from upgrade.plans import Plan, Upgrade, is_downgrade, takes_tasks_from_eager_members
-from upgrade.verdict.guidance import is_pushed
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import EMPTY_DIRECTORY, WayBackVerdict
+from streams_assignor.upgrade.planner import Advice
+from streams_assignor.upgrade.plans import Plan, Upgrade, is_downgrade, takes_tasks_from_eager_members
+from streams_assignor.upgrade.verdict.guidance import is_pushed
 
 RESTART: Final = "restart"
 STOP: Final = "stop"
@@ -195,8 +195,8 @@ def check_plan(plan: RollPlan) -> None:
 def group_rounds(advice: Advice) -> tuple[RollRound, ...]:
     """Return the rounds of a plan for a group of Kafka Streams, with the words and the ways back of its steps.
 
-    >>> from upgrade.planner import advise
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.planner import advise
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> rounds = group_rounds(advise(release_named("2.3.1"), release_named("4.3.1")))
     >>> [str(each.config) for each in rounds]
     ['3.9.2 with upgrade.from=2.3', '3.9.2', '4.3.1']

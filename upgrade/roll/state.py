@@ -8,9 +8,9 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.expectation import Expectation
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.expectation import Expectation
+from streams_assignor.upgrade.roll.journal import (
     BackPlanned,
     CommandEnded,
     CommandIntended,
@@ -27,7 +27,15 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, STOP, InstanceConfig, RollPlan, RollRound, RoundAction
+from streams_assignor.upgrade.roll.plan import (
+    ALL_INSTANCES,
+    BY_HAND,
+    STOP,
+    InstanceConfig,
+    RollPlan,
+    RollRound,
+    RoundAction,
+)
 
 ABOUT_DONE: Final = "may-be-done"
 """Whether a group is to be restarted that may run the release already."""

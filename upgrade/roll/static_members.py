@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from upgrade.releases import Release, resolve_release
-from upgrade.roll.deviations import DeviationKind
-from upgrade.roll.gates import GateResult, RollWatch, failed, passed, waiting
-from upgrade.roll.group_observation import GroupObservation
-from upgrade.roll.plan import START, STOP, InstanceConfig
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.releases import Release, resolve_release
+from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.gates import GateResult, RollWatch, failed, passed, waiting
+from streams_assignor.upgrade.roll.group_observation import GroupObservation
+from streams_assignor.upgrade.roll.plan import START, STOP, InstanceConfig
+from streams_assignor.upgrade.roll.state import RollState
 
 
 def keeps_unreadable_assignment(seen: GroupObservation, instance: str, config: InstanceConfig) -> bool:

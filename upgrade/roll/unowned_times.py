@@ -11,9 +11,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.roll.group_observation import REBALANCING, GroupObservation
-from upgrade.roll.plan import BY_HAND, RoundAction
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.group_observation import REBALANCING, GroupObservation
+from streams_assignor.upgrade.roll.plan import BY_HAND, RoundAction
+from streams_assignor.upgrade.roll.state import RollState
 
 _EVERY_INSTANCE: Final = ""
 """Of a group that is started again: nobody has any task until then."""

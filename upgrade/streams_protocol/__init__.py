@@ -3,8 +3,8 @@
 Facts are rows of tables; ``planner`` and ``preflight``, the judgement of a live group, are pure.
 """
 
-from upgrade.streams_protocol._commands import Target
-from upgrade.streams_protocol._facts import (
+from streams_assignor.upgrade.streams_protocol._commands import Target
+from streams_assignor.upgrade.streams_protocol._facts import (
     GROUP_CONFIGURATIONS,
     IGNORED_SETTINGS,
     OTHER_CONFIGURATIONS,
@@ -14,8 +14,14 @@ from upgrade.streams_protocol._facts import (
     GroupConfiguration,
     Protocol,
 )
-from upgrade.streams_protocol._hazards import TO_STREAMS
-from upgrade.streams_protocol._requirements import REQUIREMENTS, Facts, Reliance, RequirementStatus, reliances_named
+from streams_assignor.upgrade.streams_protocol._hazards import TO_STREAMS
+from streams_assignor.upgrade.streams_protocol._requirements import (
+    REQUIREMENTS,
+    Facts,
+    Reliance,
+    RequirementStatus,
+    reliances_named,
+)
 
 __all__ = [
     "GROUP_CONFIGURATIONS",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from upgrade.streams_protocol._settings import CarriedSetting
+from streams_assignor.upgrade.streams_protocol._settings import CarriedSetting
 
 
 @frozen

@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.config_keys import TAG_PREFIX
+from streams_assignor.upgrade.config_keys import TAG_PREFIX
 
 
 class Protocol(enum.Enum):

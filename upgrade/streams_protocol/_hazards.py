@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from upgrade.hazards import (
+from streams_assignor.upgrade.hazards import (
     CLIENT_SUPPLIER,
     STANDBYS,
     STATIC_AFTERWARDS,
@@ -19,8 +19,8 @@ from upgrade.hazards import (
     ReleaseRange,
     Severity,
 )
-from upgrade.releases import Release
-from upgrade.streams_protocol._facts import STATIC_MEMBERSHIP, Protocol
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.streams_protocol._facts import STATIC_MEMBERSHIP, Protocol
 
 _BEFORE_4_4: Final = ReleaseRange(before=STATIC_MEMBERSHIP)
 _SINCE_4_4: Final = ReleaseRange(STATIC_MEMBERSHIP)

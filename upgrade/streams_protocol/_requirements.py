@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.errors import UpgradeError, quote_input
-from upgrade.hazards import (
+from streams_assignor.upgrade.errors import UpgradeError, quote_input
+from streams_assignor.upgrade.hazards import (
     NAMED_TOPOLOGIES,
     NOT_RUN,
     PATTERN_SOURCES,
@@ -25,8 +25,8 @@ from upgrade.hazards import (
     SettingFacts,
     judge_condition,
 )
-from upgrade.releases import Release
-from upgrade.streams_protocol._facts import (
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.streams_protocol._facts import (
     AVAILABLE,
     EARLY_ACCESS,
     FIXED_BROKERS,
@@ -35,7 +35,7 @@ from upgrade.streams_protocol._facts import (
     STREAMS_VERSION_LEVEL,
     Protocol,
 )
-from upgrade.verdict import TopologyFeature
+from streams_assignor.upgrade.verdict import TopologyFeature
 
 
 class Reliance(enum.Enum):

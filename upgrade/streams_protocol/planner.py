@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
-from upgrade.errors import UpgradeError
-from upgrade.hazards import (
+from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import (
     Answer,
     Application,
     Hazard,
@@ -29,22 +29,28 @@ from upgrade.hazards import (
     order_hazards,
     way_back,
 )
-from upgrade.patch_levels import is_same_release
-from upgrade.planner import Advice
-from upgrade.plans import Plan, Upgrade
-from upgrade.release_behaviour import UPGRADE_FROM
-from upgrade.releases import Release, ResolvedRelease
-from upgrade.streams_protocol._commands import Target
-from upgrade.streams_protocol._facts import AVAILABLE, EARLY_ACCESS, GROUP_PROTOCOL, SURVIVALS, Protocol
-from upgrade.streams_protocol._hazards import hazards_of_change
-from upgrade.streams_protocol._requirements import (
+from streams_assignor.upgrade.patch_levels import is_same_release
+from streams_assignor.upgrade.planner import Advice
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
+from streams_assignor.upgrade.releases import Release, ResolvedRelease
+from streams_assignor.upgrade.streams_protocol._commands import Target
+from streams_assignor.upgrade.streams_protocol._facts import (
+    AVAILABLE,
+    EARLY_ACCESS,
+    GROUP_PROTOCOL,
+    SURVIVALS,
+    Protocol,
+)
+from streams_assignor.upgrade.streams_protocol._hazards import hazards_of_change
+from streams_assignor.upgrade.streams_protocol._requirements import (
     Facts,
     JudgedRequirement,
     RequirementStatus,
     judge,
     require_streams_client,
 )
-from upgrade.streams_protocol._settings import (
+from streams_assignor.upgrade.streams_protocol._settings import (
     CarriedSetting,
     LostSetting,
     carried_settings,
@@ -52,8 +58,8 @@ from upgrade.streams_protocol._settings import (
     lost_settings,
     main_consumer_setting,
 )
-from upgrade.upgrade_from import format_effects
-from upgrade.verdict import Verdict
+from streams_assignor.upgrade.upgrade_from import format_effects
+from streams_assignor.upgrade.verdict import Verdict
 
 _SOURCE: Final = "KIP-1071, upgrade guide of 4.2"
 _COVERED_HAZARDS: Final = frozenset(
@@ -276,7 +282,7 @@ def plan_migration(
     Raises:
         UpgradeError: The release that has to run the streams protocol does not have it, or a setting is no number.
 
-    >>> from upgrade.releases import resolve_release
+    >>> from streams_assignor.upgrade.releases import resolve_release
     >>> new = resolve_release("4.3.1")
     >>> str(plan_migration(new, new, Protocol.CLASSIC, Facts(), Target()).steps[1].do)
     'start every member as 4.3.1 with group.protocol=classic'

@@ -11,21 +11,21 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.cluster.features.rpc import FeatureMetadata
-from upgrade.hazards import GroupFacts
-from upgrade.releases import Release
-from upgrade.streams_protocol._facts import (
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
+from streams_assignor.upgrade.hazards import GroupFacts
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.streams_protocol._facts import (
     AVAILABLE,
     STATIC_MEMBERSHIP,
     STREAMS_VERSION,
     STREAMS_VERSION_LEVEL,
     Protocol,
 )
-from upgrade.streams_protocol._requirements import Facts
-from upgrade.streams_protocol._settings import main_consumer_setting
-from upgrade.upgrade_from import line_number
+from streams_assignor.upgrade.streams_protocol._requirements import Facts
+from streams_assignor.upgrade.streams_protocol._settings import main_consumer_setting
+from streams_assignor.upgrade.upgrade_from import line_number
 
 _EMPTY: Final = "Empty"
 _STABLE: Final = "Stable"

@@ -1,7 +1,7 @@
 """The verdict of a plan: one rule for plans, the guide and the matrix of a sweep."""
 
-from upgrade.verdict._topology_features import facts_of_topology, features_of_nodes
-from upgrade.verdict.conditions import (
+from streams_assignor.upgrade.verdict._topology_features import facts_of_topology, features_of_nodes
+from streams_assignor.upgrade.verdict.conditions import (
     UNKNOWN_TOPOLOGY,
     TopologyFacts,
     TopologyFeature,
@@ -9,7 +9,7 @@ from upgrade.verdict.conditions import (
     features_named,
     topology_conditions,
 )
-from upgrade.verdict.guidance import NO_GUIDANCE, Guidance, advised_hop, guidance
+from streams_assignor.upgrade.verdict.guidance import NO_GUIDANCE, Guidance, advised_hop, guidance
 
 __all__ = [
     "NO_GUIDANCE",

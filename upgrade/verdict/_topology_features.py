@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from upgrade.topology_description import DescribedNode, parse_topology_description
-from upgrade.verdict.conditions import TopologyFacts, TopologyFeature
+from streams_assignor.upgrade.topology_description import DescribedNode, parse_topology_description
+from streams_assignor.upgrade.verdict.conditions import TopologyFacts, TopologyFeature
 
 _SUBSCRIPTIONS: Final = re.compile(r"subscription-registration(-\d+)?-topic$", re.IGNORECASE)
 _REPARTITION: Final = "-repartition"

@@ -15,8 +15,8 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.errors import UpgradeError, quote_input
-from upgrade.plans import (
+from streams_assignor.upgrade.errors import UpgradeError, quote_input
+from streams_assignor.upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Obstacle,
     Plan,
@@ -27,8 +27,8 @@ from upgrade.plans import (
     obstacles,
     order_by_capability,
 )
-from upgrade.releases import Release
-from upgrade.upgrade_from import PINNED_VERSIONS, UpgradeFromEffect
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS, UpgradeFromEffect
 
 
 class Verdict(enum.Enum):
@@ -126,7 +126,7 @@ def topology_conditions(upgrade: Upgrade) -> tuple[TopologyFeature, ...]:
 
     Offline there are none: members of both releases never meet.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> bounce = Upgrade(release_named("2.8"), release_named("3.9"), Plan.ONE_BOUNCE)
     >>> [each.condition for each in topology_conditions(bounce)]
     ['no foreign-key-joins', 'no repartitioned-tables']

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.plans import (
+from streams_assignor.upgrade.plans import (
     KAFKA_8649_RULE_SET,
     Plan,
     Upgrade,
@@ -19,8 +19,8 @@ from upgrade.plans import (
     obstacles,
     order_by_capability,
 )
-from upgrade.releases import Release
-from upgrade.verdict.conditions import (
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.verdict.conditions import (
     UNKNOWN_TOPOLOGY,
     TopologyFacts,
     TopologyFeature,
@@ -85,7 +85,7 @@ def guidance(
 
     ``SAFE_IF`` means that the topology decides: ``if_met`` (or ``hops``) is safe if it has none of ``features``.
 
-    >>> from upgrade.releases import release_named
+    >>> from streams_assignor.upgrade.releases import release_named
     >>> found = guidance(release_named("2.8"), release_named("3.9"))
     >>> found.verdict.value, found.hops[0].plan.value, found.if_met[0].plan.value
     ('safe-if', 'two_bounces', 'one_bounce')

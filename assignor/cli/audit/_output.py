@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.formats.text import sanitize
-from upgrade.redaction import hide_credentials
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from rich.console import Group as RichGroup
     from rich.table import Table
 
-    from spark_sim.audit.job import Audit
+    from streams_assignor.spark_sim.audit.job import Audit
 
 _SHOWN_GROUPS: Final = 10
 _SHOWN_FINDINGS: Final = 3
@@ -32,7 +32,7 @@ _SHOWN_PROBLEMS: Final = 5
 
 def show(audit: Audit, out: str) -> None:
     """Print the summary of an audit whose results are in ``out``."""
-    from assignor.formats.console import SafeConsole
+    from streams_assignor.formats.console import SafeConsole
 
     console, out = SafeConsole(), hide_credentials(out)
     rebalances = audit.groups.total("generations")

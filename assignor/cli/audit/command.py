@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
-from assignor.cli._spark_options import (
+from streams_assignor.cli._exit_status import WrongUsage, exit_unless, one_line_errors
+from streams_assignor.cli._spark_options import (
     STORAGE_FORMAT,
     LocalPath,
     engine_options,
@@ -25,8 +25,8 @@ from assignor.cli._spark_options import (
     log_to_stderr,
     resumable,
 )
-from assignor.cli.audit._output import show
-from assignor.cli.params import (
+from streams_assignor.cli.audit._output import show
+from streams_assignor.cli.params import (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
     VERBOSE,
@@ -35,18 +35,18 @@ from assignor.cli.params import (
     document,
     output_options,
 )
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.progress import step
-from assignor.groups.history.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
-from upgrade.errors import quote_input
-from upgrade.input_values import parse_number
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.progress import step
+from streams_assignor.groups.history.log_segment import MAX_BATCH_BYTES, MAX_TIMESTAMP
+from streams_assignor.upgrade.errors import quote_input
+from streams_assignor.upgrade.input_values import parse_number
 
 if TYPE_CHECKING:
-    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
-    from spark_sim.audit.job import Audit
-    from spark_sim.audit.partition_audit import AuditFilter
-    from spark_sim.audit.sources import Source
-    from spark_sim.engine_choice import EngineOptions
+    from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    from streams_assignor.spark_sim.audit.job import Audit
+    from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+    from streams_assignor.spark_sim.audit.sources import Source
+    from streams_assignor.spark_sim.engine_choice import EngineOptions
 
 _LAG_SECONDS: Final = 10.0
 _LIVE: Final = ("confluent_kafka",)
@@ -171,11 +171,11 @@ def audit(
       streams-assignor audit --segments segments --group "billing-*" --since 2026-11-22T14:00 --out audit
       streams-assignor audit --segments segments --no-commits --json --out audit
     """  # noqa: D301 - click reads the backspace character
-    from spark_sim.audit.job import is_read_by_spark
-    from spark_sim.audit.partition_audit import AuditFilter
-    from spark_sim.engine_choice import EVERY_CORE, PROCESSES
-    from spark_sim.engine_libraries import require_engine
-    from spark_sim.sweep.spark.paths import is_uri
+    from streams_assignor.spark_sim.audit.job import is_read_by_spark
+    from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+    from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES
+    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.spark.paths import is_uri
 
     is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
     files = [path for path in (segments, dump, records) if path is not None]
@@ -240,7 +240,7 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 
 def _file_source(segments: str | None, dump: Path | None, records: Path | None) -> Source | None:
-    from spark_sim.audit.sources import dump_source, preserved_source, segments_source
+    from streams_assignor.spark_sim.audit.sources import dump_source, preserved_source, segments_source
 
     if records is not None:
         return preserved_source(records)
@@ -250,23 +250,23 @@ def _file_source(segments: str | None, dump: Path | None, records: Path | None) 
 
 
 def _live_source(context: click.Context, servers: str | None, command_config: Path | None) -> Source:
-    from spark_sim.audit.sources import live_source
+    from streams_assignor.spark_sim.audit.sources import live_source
 
     return live_source(_offsets_topic(context, servers, command_config))
 
 
 def _offsets_topic(context: click.Context, servers: str | None, command_config: Path | None) -> OffsetsTopic:
-    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
     return OffsetsTopic.of(*cluster_settings(context, servers, command_config))
 
 
 def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds: float, engine: EngineOptions) -> None:
     with one_line_errors():
-        from spark_sim.audit.follow import follow, open_preserved, report_lag
-        from spark_sim.audit.sources.live import live_ranges
-        from spark_sim.engine_choice import EVERY_CORE
-        from spark_sim.sweep.spark.session import spark_session
+        from streams_assignor.spark_sim.audit.follow import follow, open_preserved, report_lag
+        from streams_assignor.spark_sim.audit.sources.live import live_ranges
+        from streams_assignor.spark_sim.engine_choice import EVERY_CORE
+        from streams_assignor.spark_sim.sweep.spark.session import spark_session
 
         options = {"bootstrap.servers": topic.bootstrap_servers}
         options |= {} if command_config is None else {"command.config": str(command_config.absolute())}
@@ -303,13 +303,13 @@ def _run(
     source: Source | str, out: str, kept: AuditFilter, engine: EngineOptions, storage_format: str, *, fresh: bool
 ) -> Audit:
     """Audit a source, or the URI of segments that Spark reads."""
-    from assignor.formats.console import SafeConsole
-    from spark_sim.audit.job import RESULTS, chosen_engine, run_audit, stored_segments
-    from spark_sim.destination import open_destination
-    from spark_sim.engine_choice import PROCESSES, open_engine
-    from spark_sim.engine_libraries import require_engine
-    from spark_sim.sweep.report.progress import show_progress
-    from spark_sim.sweep.tables.formats import require_format
+    from streams_assignor.formats.console import SafeConsole
+    from streams_assignor.spark_sim.audit.job import RESULTS, chosen_engine, run_audit, stored_segments
+    from streams_assignor.spark_sim.destination import open_destination
+    from streams_assignor.spark_sim.engine_choice import PROCESSES, open_engine
+    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.report.progress import show_progress
+    from streams_assignor.spark_sim.sweep.tables.formats import require_format
 
     console = SafeConsole(stderr=True, highlight=False)
     chosen = engine if isinstance(source, str) else chosen_engine(engine, source, storage_format)

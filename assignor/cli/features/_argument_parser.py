@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 import click
 from attrs import Factory, define
 
-from assignor.cli.features.click_support import usage_error
+from streams_assignor.cli.features.click_support import usage_error
 
 _CHANGE: Final = ("--metadata", "--release-version", "--feature", "--dry-run")
 _OPTIONS_OF_KAFKA: Final[Mapping[str, tuple[str, ...]]] = {

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from upgrade.cluster.client.errors import ApiError
-from upgrade.cluster.features.catalog import INT16, METADATA_VERSION, FeatureCatalog
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, UpgradeType
-from upgrade.cluster.features.update_features import LevelChange
-from upgrade.errors import UnknownLevel, UpgradeError
+from streams_assignor.upgrade.cluster.client.errors import ApiError
+from streams_assignor.upgrade.cluster.features.catalog import INT16, METADATA_VERSION, FeatureCatalog
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, UpgradeType
+from streams_assignor.upgrade.cluster.features.update_features import LevelChange
+from streams_assignor.upgrade.errors import UnknownLevel, UpgradeError
 
 Updates = Mapping[str, FeatureUpdate]
 

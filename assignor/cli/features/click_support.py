@@ -14,12 +14,12 @@ from typing import IO, Any, Final, TypeVar
 
 import click
 
-from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE
-from upgrade.cluster.client.errors import ApiError
-from upgrade.cluster.features.rpc import Listener
-from upgrade.config_types import parse_bootstrap_servers
-from upgrade.errors import ConfigException, UpgradeError
-from upgrade.extras import MissingExtraError
+from streams_assignor.upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE
+from streams_assignor.upgrade.cluster.client.errors import ApiError
+from streams_assignor.upgrade.cluster.features.rpc import Listener
+from streams_assignor.upgrade.config_types import parse_bootstrap_servers
+from streams_assignor.upgrade.errors import ConfigException, UpgradeError
+from streams_assignor.upgrade.extras import MissingExtraError
 
 BOOTSTRAP_SERVERS_VARIABLE: Final = "KAFKA_BOOTSTRAP_SERVERS"
 """The variable of the environment with the value of ``--bootstrap-servers``."""

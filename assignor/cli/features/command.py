@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.cli.features import _feature_command
-from assignor.cli.features._argument_parser import expand_command_line
-from assignor.cli.features.click_support import (
+from streams_assignor.cli.features import _feature_command
+from streams_assignor.cli.features._argument_parser import expand_command_line
+from streams_assignor.cli.features.click_support import (
     BOOTSTRAP_LISTENERS,
     CommandFailure,
     F,
@@ -31,20 +31,20 @@ from assignor.cli.features.click_support import (
     shared_options,
     usage_error,
 )
-from assignor.cli.params import document
-from upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE, CommandConfig
-from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed
-from upgrade.cluster.features.catalog import FeatureCatalog, version_key
-from upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG
-from upgrade.cluster.features.rpc import FeatureUpdate, Listener, UpgradeType
-from upgrade.release_names import parse_release_name
+from streams_assignor.cli.params import document
+from streams_assignor.upgrade.cluster.client.command_config import COMMAND_CONFIG_VARIABLE, CommandConfig
+from streams_assignor.upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed
+from streams_assignor.upgrade.cluster.features.catalog import FeatureCatalog, version_key
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG
+from streams_assignor.upgrade.cluster.features.rpc import FeatureUpdate, Listener, UpgradeType
+from streams_assignor.upgrade.release_names import parse_release_name
 
 if TYPE_CHECKING:
-    from upgrade.cluster.client.feature_client import FeatureClient
+    from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 
 
 def _client() -> FeatureClient:
-    from upgrade.cluster.client.feature_client import DEFAULT_TIMEOUT_SECONDS, FeatureClient
+    from streams_assignor.upgrade.cluster.client.feature_client import DEFAULT_TIMEOUT_SECONDS, FeatureClient
 
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors are raised as exceptions
     config = _command_config(shared_option("command_config") or os.environ.get(COMMAND_CONFIG_VARIABLE))

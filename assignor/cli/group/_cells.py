@@ -9,17 +9,17 @@ from typing import Final
 
 from rich.text import Text
 
-from assignor.formats.text import count, format_seconds, join_names, printable
-from assignor.groups import BrokerGroup, DescribedSubtopology, InspectedGroup
-from assignor.groups.broker_assigned.reconciliation import Reconciliation, Thing
-from assignor.groups.broker_assigned.topics import task_count
-from assignor.groups.connect import InspectedWorker
-from assignor.groups.decoded import OffsetSumTotals
-from assignor.groups.member import InspectedMember
-from assignor.groups.member_names import shorten_uuids
-from assignor.groups.standbys import StandbyKind
-from subscription_codec import TaskId, TopicPartition
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.formats.text import count, format_seconds, join_names, printable
+from streams_assignor.groups import BrokerGroup, DescribedSubtopology, InspectedGroup
+from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation, Thing
+from streams_assignor.groups.broker_assigned.topics import task_count
+from streams_assignor.groups.connect import InspectedWorker
+from streams_assignor.groups.decoded import OffsetSumTotals
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.member_names import shorten_uuids
+from streams_assignor.groups.standbys import StandbyKind
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 _SHOWN_SUBTOPOLOGIES: Final = 8
 _SHOWN_TOPICS: Final = 4

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from upgrade.extras import MissingExtraError, how_to_install, is_installed
+from streams_assignor.upgrade.extras import MissingExtraError, how_to_install, is_installed
 
 if TYPE_CHECKING:  # `plan` has an option with these names, and seldom a group
-    from assignor.groups import ClusterGroups, DescribedGroup
-    from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
+    from streams_assignor.groups import ClusterGroups, DescribedGroup
+    from streams_assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 
 
 class Lookup(Protocol):
@@ -41,13 +41,13 @@ LookupFactory = Callable[[str, Mapping[str, Any], float], Lookup]
 
 
 def _load_kafka_python() -> LookupFactory:
-    from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 
     return GroupLookup
 
 
 def _load_confluent() -> LookupFactory:
-    from assignor.groups.describe.confluent.group_lookup import GroupLookup
+    from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup
 
     return GroupLookup
 

@@ -11,12 +11,12 @@ from typing import Any, Final, Protocol
 
 import click
 
-from assignor.cli.group._watch import ChangeTracker, Look, ProblemClock, error_text
-from assignor.formats.block_yaml import to_yaml
-from assignor.formats.openmetrics import exposition
-from assignor.formats.text import as_markdown, join_names
-from assignor.groups import FindingSeverity, InspectedGroup, finding_text, group_progress, progress_text
-from assignor.groups.offsets import group_gauges, lag_json, lag_summary
+from streams_assignor.cli.group._watch import ChangeTracker, Look, ProblemClock, error_text
+from streams_assignor.formats.block_yaml import to_yaml
+from streams_assignor.formats.openmetrics import exposition
+from streams_assignor.formats.text import as_markdown, join_names
+from streams_assignor.groups import FindingSeverity, InspectedGroup, finding_text, group_progress, progress_text
+from streams_assignor.groups.offsets import group_gauges, lag_json, lag_summary
 
 
 class Output(Protocol):
@@ -90,7 +90,7 @@ class TableOutput:
     """Tables; when watching, a terminal redraws them, and other output shows only the changes."""
 
     def __init__(self, everything: bool) -> None:
-        from assignor.formats.console import SafeConsole
+        from streams_assignor.formats.console import SafeConsole
 
         self._everything = everything
         self._console = SafeConsole(highlight=False)
@@ -99,7 +99,7 @@ class TableOutput:
         self._console.print(self._render(groups))
 
     def watch(self, results: Iterator[Look], problems: ProblemClock, nothing: str) -> None:
-        from assignor.cli.group import _tables
+        from streams_assignor.cli.group import _tables
 
         tracker = ChangeTracker(self._everything)
         with _tables.live_display(self._console) as draw:
@@ -110,7 +110,7 @@ class TableOutput:
                 draw(picture, news)
 
     def _render(self, groups: Sequence[InspectedGroup]) -> Any:
-        from assignor.cli.group import _tables
+        from streams_assignor.cli.group import _tables
 
         if self._everything:
             return _tables.render_overview(groups, self._console.width)

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assignor.cli.group._cells import (
+from streams_assignor.cli.group._cells import (
     broker_facts,
     epoch_cell,
     is_pending,
@@ -25,12 +25,12 @@ from assignor.cli.group._cells import (
     tasks_cell,
     worker_cell,
 )
-from assignor.formats.text import printable
-from assignor.groups import FindingSeverity, InspectedGroup, finding_text, upgrade_text
-from assignor.groups.described_group import ASSIGNING, CLASSIC, STABLE, STREAMS
-from assignor.groups.member import InspectedMember
-from assignor.groups.member_names import shorten_uuids
-from assignor.groups.offsets import lag_summary
+from streams_assignor.formats.text import printable
+from streams_assignor.groups import FindingSeverity, InspectedGroup, finding_text, upgrade_text
+from streams_assignor.groups.described_group import ASSIGNING, CLASSIC, STABLE, STREAMS
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.member_names import shorten_uuids
+from streams_assignor.groups.offsets import lag_summary
 
 _STATE_STYLES: Final[Mapping[str, str]] = {STABLE: "green", "Empty": "dim", "Dead": "red"}
 _SEVERITY_MARKS: Final[Mapping[FindingSeverity, tuple[str, str]]] = {

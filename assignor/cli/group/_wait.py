@@ -1,6 +1,6 @@
 """``group NAME --wait``: returns when a group is stable, empty or on a release, as ``kubectl rollout status`` does.
 
-What is stable is no proof of a restart, so the number of members has to be known (``assignor.groups.RestartTracker``).
+What is stable is no proof of a restart, so the number of members has to be known (``groups.RestartTracker``).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final
 import click
 from attrs import frozen
 
-from assignor.cli.group._watch import Look, error_text, looks
-from assignor.formats.text import format_seconds, join_names, printable
-from assignor.groups import (
+from streams_assignor.cli.group._watch import Look, error_text, looks
+from streams_assignor.formats.text import format_seconds, join_names, printable
+from streams_assignor.groups import (
     DescribedGroup,
     DescribedGroupMember,
     ExpectedMembers,
@@ -37,10 +37,10 @@ from assignor.groups import (
     shows_releases,
     upgrade_from_note,
 )
-from assignor.groups.described_group import CLASSIC, DEAD, STABLE, UNKNOWN_TYPE
-from upgrade.cluster.client.errors import ApiError
-from upgrade.input_values import InvalidInput, parse_json, read_all, read_text
-from upgrade.releases import Release, ResolvedRelease
+from streams_assignor.groups.described_group import CLASSIC, DEAD, STABLE, UNKNOWN_TYPE
+from streams_assignor.upgrade.cluster.client.errors import ApiError
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json, read_all, read_text
+from streams_assignor.upgrade.releases import Release, ResolvedRelease
 
 CANNOT_TELL: Final = 3
 TIMED_OUT: Final = 124

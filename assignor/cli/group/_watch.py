@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor.groups import (
+from streams_assignor.groups import (
     TRANSIENT,
     Finding,
     InspectedGroup,
@@ -23,8 +23,8 @@ from assignor.groups import (
     is_hidden,
     place_of,
 )
-from assignor.groups.described_group import WITHOUT_METADATA
-from upgrade.cluster.client.errors import ApiError, ClusterError
+from streams_assignor.groups.described_group import WITHOUT_METADATA
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError
 
 CONFIRM_SECONDS: Final = 10.0
 """How long a transient problem has to last until it counts: above the usual heartbeat interval of 3 s."""

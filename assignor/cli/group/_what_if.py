@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless
-from assignor.formats.block_yaml import to_yaml
-from assignor.formats.progress import step
-from assignor.formats.text import count, format_bytes, format_seconds, sanitize
-from assignor.groups import InspectedGroup
-from upgrade.config_keys import CONFIG_KEYS
-from upgrade.errors import UpgradeError
-from upgrade.streams_config import StreamsConfig
+from streams_assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless
+from streams_assignor.formats.block_yaml import to_yaml
+from streams_assignor.formats.progress import step
+from streams_assignor.formats.text import count, format_bytes, format_seconds, sanitize
+from streams_assignor.groups import InspectedGroup
+from streams_assignor.upgrade.config_keys import CONFIG_KEYS
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 if TYPE_CHECKING:
-    from assignor.groups.offsets import ChangelogSizes
-    from spark_sim.forecast import Cost, CostRange, Forecast, Operation, Outcome, RestartOrder
+    from streams_assignor.groups.offsets import ChangelogSizes
+    from streams_assignor.spark_sim.forecast import Cost, CostRange, Forecast, Operation, Outcome, RestartOrder
 
 _ROWS: Final = 20
 """Lines of one list; all of them are in the JSON."""
@@ -31,7 +31,7 @@ _OF_MEMBERS: Final = ("application.server", "client.rack", "group.instance.id", 
 
 def read_operation(text: str) -> Operation:
     """Read a step; a text that is none ends the command."""
-    from spark_sim.forecast import parse_operation
+    from streams_assignor.spark_sim.forecast import parse_operation
 
     try:
         return parse_operation(text)
@@ -41,8 +41,8 @@ def read_operation(text: str) -> Operation:
 
 def read_config(path: Path | None) -> StreamsConfig:
     """Read the settings of the members that decide where tasks go; the defaults without a file."""
-    from assignor.cli.plan.application_settings import read_settings
-    from upgrade.application.setting_files import is_placeholder, setting_of
+    from streams_assignor.cli.plan.application_settings import read_settings
+    from streams_assignor.upgrade.application.setting_files import is_placeholder, setting_of
 
     if path is None:
         return StreamsConfig()
@@ -67,7 +67,7 @@ def show_forecast(
     session_timeout_s: float | None,
 ) -> None:
     """Print what a step does; status 1 if there is no forecast, or if something goes wrong in it."""
-    from spark_sim.forecast import forecast, observe, restart_order
+    from streams_assignor.spark_sim.forecast import forecast, observe, restart_order
 
     options: dict[str, Any] = {
         "now_ms": int(1000 * time.time()),

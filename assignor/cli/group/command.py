@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import click
 from attrs import evolve
 
-from assignor.cli.group._lookup import LOOKUP_LOADERS, Lookup, load_lookup
-from assignor.cli.group._output import OUTPUTS, Output
-from assignor.cli.group._wait import (
+from streams_assignor.cli.group._lookup import LOOKUP_LOADERS, Lookup, load_lookup
+from streams_assignor.cli.group._output import OUTPUTS, Output
+from streams_assignor.cli.group._wait import (
     EMPTY_CONDITION,
     STABLE_CONDITION,
     RememberedState,
@@ -26,10 +26,10 @@ from assignor.cli.group._wait import (
     release_condition,
     wait_for,
 )
-from assignor.cli.group._watch import CONFIRM_SECONDS, Look, ProblemClock, error_text, look_until_decided, looks
-from assignor.cli.group._what_if import FORMS as FORECAST_FORMS
-from assignor.cli.group._what_if import read_config, read_operation, show_forecast
-from assignor.cli.params import (
+from streams_assignor.cli.group._watch import CONFIRM_SECONDS, Look, ProblemClock, error_text, look_until_decided, looks
+from streams_assignor.cli.group._what_if import FORMS as FORECAST_FORMS
+from streams_assignor.cli.group._what_if import read_config, read_operation, show_forecast
+from streams_assignor.cli.params import (
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
     VERBOSE,
@@ -38,10 +38,10 @@ from assignor.cli.params import (
     complete_release,
     silence_client_logs,
 )
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.progress import step
-from assignor.formats.text import format_seconds, printable, sanitize
-from assignor.groups import (
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.progress import step
+from streams_assignor.formats.text import format_seconds, printable, sanitize
+from streams_assignor.groups import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
     CrashLoopDetector,
@@ -50,16 +50,16 @@ from assignor.groups import (
     NoSuchGroup,
     inspect_group,
 )
-from assignor.groups.check import check_members
-from assignor.groups.offsets import UnreadRecordsDetector, check_lag, offset_request
-from upgrade import UpgradeError
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.extras import MissingExtraError
-from upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.groups.check import check_members
+from streams_assignor.groups.offsets import UnreadRecordsDetector, check_lag, offset_request
+from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.extras import MissingExtraError
+from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
 
 if TYPE_CHECKING:
-    from spark_sim.forecast import Operation
-    from upgrade.streams_config import StreamsConfig
+    from streams_assignor.spark_sim.forecast import Operation
+    from streams_assignor.upgrade.streams_config import StreamsConfig
 
 WATCH_SECONDS: Final = 1.0
 _NEAREST: Final = 3
@@ -448,7 +448,7 @@ def _report_progress(watch: bool) -> Callable[[str], object]:
     """Return what shows a line at a terminal until the next one; an empty line clears it."""
     if watch or not sys.stderr.isatty():
         return lambda _line: None
-    from assignor.formats.console import SafeConsole
+    from streams_assignor.formats.console import SafeConsole
 
     status = SafeConsole(stderr=True).status("")
 

@@ -9,10 +9,10 @@ import click
 from attrs import frozen
 from click.core import ParameterSource
 
-from upgrade.application.live_group import LiveGroup
-from upgrade.application.parameters import PlanParameters, plan_parameters
-from upgrade.application_plan import PlannedApplication
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.application.live_group import LiveGroup
+from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
+from streams_assignor.upgrade.application_plan import PlannedApplication
+from streams_assignor.upgrade.errors import UpgradeError
 
 GROUP_OPTIONS: Final = ("members", "tasks", "standbys", "static", "state", "session_timeout", "explored")
 _KEYS: Final[Mapping[str, str]] = {

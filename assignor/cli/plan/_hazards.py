@@ -8,11 +8,11 @@ from typing import Final
 
 import click
 
-from assignor.formats.text import sanitize
-from upgrade import Advice, Release, UpgradeError
-from upgrade.application.evidence import described_topology, joined_topologies
-from upgrade.errors import quote_input
-from upgrade.hazards import (
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade import Advice, Release, UpgradeError
+from streams_assignor.upgrade.application.evidence import described_topology, joined_topologies
+from streams_assignor.upgrade.errors import quote_input
+from streams_assignor.upgrade.hazards import (
     Answer,
     ApplicationTopology,
     JudgedFeatures,
@@ -22,8 +22,8 @@ from upgrade.hazards import (
     static_downgrade,
     version_number,
 )
-from upgrade.input_values import read_text
-from upgrade.verdict import TopologyFeature, guidance
+from streams_assignor.upgrade.input_values import read_text
+from streams_assignor.upgrade.verdict import TopologyFeature, guidance
 
 topologies_option = click.option(
     "--topologies",

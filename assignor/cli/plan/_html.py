@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from assignor.cli.plan._markdown import runbook
-from assignor.formats.page import json_block, page_parts
-from assignor.formats.text import without_controls
+from streams_assignor.cli.plan._markdown import runbook
+from streams_assignor.formats.page import json_block, page_parts
+from streams_assignor.formats.text import without_controls
 
 _SCRIPT: Final = """import { fill, pageData } from "./dom.mjs";
 import { planParts } from "./plan.mjs";

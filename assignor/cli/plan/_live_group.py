@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from assignor.cli.group._lookup import load_lookup
-from assignor.cli.params import silence_client_logs
-from assignor.groups import LOOKUP_TIMEOUT_SECONDS, DescribedGroup, InspectedGroup, InspectedMember, inspect_group
-from assignor.groups.described_group import STREAMS, WITHOUT_METADATA
-from assignor.groups.standbys import StandbyKind
-from upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.hazards import ApplicationTopology
-from upgrade.releases import RELEASES, Release
-from upgrade.streams_protocol.preflight import line_of
+from streams_assignor.cli.group._lookup import load_lookup
+from streams_assignor.cli.params import silence_client_logs
+from streams_assignor.groups import (
+    LOOKUP_TIMEOUT_SECONDS,
+    DescribedGroup,
+    InspectedGroup,
+    InspectedMember,
+    inspect_group,
+)
+from streams_assignor.groups.described_group import STREAMS, WITHOUT_METADATA
+from streams_assignor.groups.standbys import StandbyKind
+from streams_assignor.upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.hazards import ApplicationTopology
+from streams_assignor.upgrade.releases import RELEASES, Release
+from streams_assignor.upgrade.streams_protocol.preflight import line_of
 
 if TYPE_CHECKING:
-    from upgrade.cluster.client.command_config import CommandConfig
-    from upgrade.cluster.features.rpc import FeatureMetadata
+    from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+    from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
 
 _FIRST_STREAMS: Final[Mapping[bool, str]] = {False: "4.1.0", True: "4.4.0"}
 """The first release that joins a group of KIP-1071, by whether the member is static."""
@@ -43,7 +49,7 @@ def read_group(name: str, servers: str, config: CommandConfig, client: str | Non
 def _brokers(servers: str, config: CommandConfig, seconds: float) -> tuple[Mapping[int, FeatureMetadata], str]:
     """Return the features of all brokers, or why they are not known."""
     try:
-        from upgrade.cluster.client.feature_client import FeatureClient
+        from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
     except ImportError as error:
         return {}, f"their features are asked with kafka-python: {error}"
     try:

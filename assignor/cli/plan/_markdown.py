@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from assignor.cli.plan.code_texts import remedy_text
-from assignor.cli.plan.text import rest_text, split_text
-from assignor.formats.text import as_markdown, as_markdown_code, count, sanitize
+from streams_assignor.cli.plan.code_texts import remedy_text
+from streams_assignor.cli.plan.text import rest_text, split_text
+from streams_assignor.formats.text import as_markdown, as_markdown_code, count, sanitize
 
 _CODE: Final = "commands"
 _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "source"}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assignor.groups import LOOKUP_TIMEOUT_SECONDS, DescribedGroup, NoSuchGroup, inspect_group
-from assignor.groups.standbys import StandbyKind
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.streams_protocol.preflight import MigratingGroup
+from streams_assignor.groups import LOOKUP_TIMEOUT_SECONDS, DescribedGroup, NoSuchGroup, inspect_group
+from streams_assignor.groups.standbys import StandbyKind
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup
 
 if TYPE_CHECKING:
-    from upgrade.cluster.client.command_config import CommandConfig
-    from upgrade.cluster.features.rpc import FeatureMetadata
+    from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+    from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
 
 
 def observe(
@@ -25,8 +25,8 @@ def observe(
 
     Both are only described: nothing changes.
     """
-    from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-    from upgrade.cluster.client.feature_client import FeatureClient
+    from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+    from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # errors arrive as exceptions
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 from attrs import field, frozen
 
-from assignor.cli.plan.code_texts import remedy_text
-from assignor.formats.text import count, sanitize
+from streams_assignor.cli.plan.code_texts import remedy_text
+from streams_assignor.formats.text import count, sanitize
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _ABOUT: Final = "https://kafka.apache.org/documentation/streams/upgrade-guide"

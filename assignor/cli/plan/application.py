@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from assignor.cli.plan.application_code import CodeResult
-from assignor.cli.plan.application_settings import ConfigurationResult
-from assignor.cli.plan.text import DisplayOptions
-from assignor.formats.text import sanitize
-from upgrade.application.setting_files import Settings
-from upgrade.application.settings import SettingsReport
-from upgrade.application_plan import ApplicationPlan, PlannedApplication
+from streams_assignor.cli.plan.application_code import CodeResult
+from streams_assignor.cli.plan.application_settings import ConfigurationResult
+from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.application.setting_files import Settings
+from streams_assignor.upgrade.application.settings import SettingsReport
+from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication
 
 HINT: Final = (
     "for your application: --config FILE, --app PATH, --topology FILE and --group NAME say which hazards concern it"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from assignor.cli.plan.text import DisplayOptions
-from assignor.formats.text import sanitize
-from upgrade.application.api_diff import java_name
+from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.application.api_diff import java_name
 
 if TYPE_CHECKING:
-    from upgrade.application.code_report import CodeReport
-    from upgrade.application.linkage import Problem, Referrer
-    from upgrade.application.pinned import MixedArtifacts
+    from streams_assignor.upgrade.application.code_report import CodeReport
+    from streams_assignor.upgrade.application.linkage import Problem, Referrer
+    from streams_assignor.upgrade.application.pinned import MixedArtifacts
 
 _MOST_SHOWN: Final = 3
 

@@ -9,13 +9,13 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor.cli.plan.text import DisplayOptions
-from assignor.formats.text import sanitize
-from upgrade import UpgradeError
-from upgrade.application.setting_files import Settings, combined_settings
-from upgrade.application.setting_forms import PROPERTIES, form_of
-from upgrade.application.settings import Effect, SettingsReport
-from upgrade.input_values import read_text
+from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.application.setting_files import Settings, combined_settings
+from streams_assignor.upgrade.application.setting_forms import PROPERTIES, form_of
+from streams_assignor.upgrade.application.settings import Effect, SettingsReport
+from streams_assignor.upgrade.input_values import read_text
 
 
 @frozen

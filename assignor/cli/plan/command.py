@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from attrs import evolve
 
-from assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
-from assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
-from assignor.cli.plan._hazards import (
+from streams_assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
+from streams_assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
+from streams_assignor.cli.plan._hazards import (
     compare_topology_files,
     feature_lines,
     library_option,
@@ -25,34 +25,39 @@ from assignor.cli.plan._hazards import (
     static_verdict_lines,
     topologies_option,
 )
-from assignor.cli.plan._markdown import runbook
-from assignor.cli.plan._sarif import sarif
-from assignor.cli.plan.application import application_parts
-from assignor.cli.plan.application_settings import read_settings, source_of
-from assignor.cli.plan.impact import estimate_impact, impact_lines
-from assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.text import count, sanitize
-from upgrade import Release, UpgradeError
-from upgrade.application.live_group import LiveGroup
-from upgrade.application.setting_files import Settings
-from upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
-from upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
-from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.hazards import TopologyChange
-from upgrade.patch_levels import is_same_release
-from upgrade.releases import ResolvedRelease, resolve_release
-from upgrade.streams_protocol import Reliance, reliances_named
-from upgrade.verdict import (
+from streams_assignor.cli.plan._markdown import runbook
+from streams_assignor.cli.plan._sarif import sarif
+from streams_assignor.cli.plan.application import application_parts
+from streams_assignor.cli.plan.application_settings import read_settings, source_of
+from streams_assignor.cli.plan.impact import estimate_impact, impact_lines
+from streams_assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
+from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.formats.text import count, sanitize
+from streams_assignor.upgrade import Release, UpgradeError
+from streams_assignor.upgrade.application.live_group import LiveGroup
+from streams_assignor.upgrade.application.setting_files import Settings
+from streams_assignor.upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
+    BrokerRelease,
+    MetadataMode,
+    broker_release,
+    version_named,
+)
+from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice
+from streams_assignor.upgrade.hazards import TopologyChange
+from streams_assignor.upgrade.patch_levels import is_same_release
+from streams_assignor.upgrade.releases import ResolvedRelease, resolve_release
+from streams_assignor.upgrade.streams_protocol import Reliance, reliances_named
+from streams_assignor.upgrade.verdict import (
     TopologyFeature,
     Verdict,
     features_named,
 )
 
 if TYPE_CHECKING:
-    from upgrade.application.code_report import CodeReport
+    from streams_assignor.upgrade.application.code_report import CodeReport
 
 CANNOT_BE_TOLD: Final = 3
 """The exit status if no step is known to stop members, and the files do not rule out what would for certain."""
@@ -274,7 +279,9 @@ def plan(
         raise click.UsageError("--to-protocol excludes --brokers, --topologies and options about a group's size")
     try:
         if from_app:
-            from upgrade.application.code_report import release_of_files  # a plan without code is made sooner
+            from streams_assignor.upgrade.application.code_report import (
+                release_of_files,  # a plan without code is made sooner
+            )
 
             code, releases = to_app, [release_of_files(from_app, own), release_of_files(to_app, own)]
         may_be_found = bool(protocol.group_name) and not protocol.to_protocol
@@ -328,7 +335,7 @@ def plan(
 
 
 def _judge_code(code: Sequence[Path], origin: Release, target: Release, own: Sequence[str]) -> CodeReport:
-    from upgrade.application.code_report import judge_code  # a plan without code is made sooner
+    from streams_assignor.upgrade.application.code_report import judge_code  # a plan without code is made sooner
 
     return judge_code(code, origin, target, own)
 
@@ -368,7 +375,7 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     context = click.get_current_context()
     servers, config = cluster_settings(context, servers, options.command_config)
     assumed = resolve_release(assume).release if assume else None
-    from assignor.cli.plan._live_group import read_group  # a plan without a group is made sooner
+    from streams_assignor.cli.plan._live_group import read_group  # a plan without a group is made sooner
 
     return read_group(options.group_name, servers, config, options.client, assumed)
 
@@ -448,7 +455,7 @@ def _view(*, verbose: bool) -> DisplayOptions:
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
     """Return the plain values of a plan in another form."""
     if output == "html":
-        from assignor.cli.plan._html import plan_page
+        from streams_assignor.cli.plan._html import plan_page
 
         return plan_page(plain)
     if output == "sarif":

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from assignor.formats.progress import step
-from assignor.formats.text import count, format_seconds
-from upgrade import Upgrade
-from upgrade.verdict import Verdict
+from streams_assignor.formats.progress import step
+from streams_assignor.formats.text import count, format_seconds
+from streams_assignor.upgrade import Upgrade
+from streams_assignor.upgrade.verdict import Verdict
 
 if TYPE_CHECKING:
-    from spark_sim.advice.impact import Impact, MeasuredHop
+    from streams_assignor.spark_sim.advice.impact import Impact, MeasuredHop
 
 
 def estimate_impact(
@@ -26,8 +26,10 @@ def estimate_impact(
     **_flags: bool,
 ) -> Impact:
     """Explore and measure the plan in a group of this size; a terminal shows a spinner."""
-    from assignor.formats.console import SafeConsole  # rich is for a terminal, and a plan without a size shows none
-    from spark_sim.advice import impact
+    from streams_assignor.formats.console import (
+        SafeConsole,  # rich is for a terminal, and a plan without a size shows none
+    )
+    from streams_assignor.spark_sim.advice import impact
 
     workload = impact.workload_with(tasks, standbys, static=static, ephemeral=state == "ephemeral")
     group = impact.GroupProfile(members, workload, session_timeout)

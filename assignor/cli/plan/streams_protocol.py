@@ -9,18 +9,18 @@ from typing import Any, Final, TypeVar
 import click
 from attrs import field, frozen
 
-from assignor.cli.group._lookup import LOOKUP_LOADERS
-from assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
-from assignor.cli.plan.application import application_files
-from assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
-from assignor.formats.text import sanitize
-from upgrade.application_plan import PlannedApplication
-from upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
-from upgrade.releases import Release, ResolvedRelease, resolve_release
-from upgrade.streams_protocol import SURVIVALS, Facts, Protocol, Reliance, Target
-from upgrade.streams_protocol.planner import Migration, plan_migration
-from upgrade.streams_protocol.preflight import Check, Level, preflight, refine
-from upgrade.verdict import Verdict
+from streams_assignor.cli.group._lookup import LOOKUP_LOADERS
+from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
+from streams_assignor.cli.plan.application import application_files
+from streams_assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
+from streams_assignor.formats.text import sanitize
+from streams_assignor.upgrade.application_plan import PlannedApplication
+from streams_assignor.upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
+from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.upgrade.streams_protocol import SURVIVALS, Facts, Protocol, Reliance, Target
+from streams_assignor.upgrade.streams_protocol.planner import Migration, plan_migration
+from streams_assignor.upgrade.streams_protocol.preflight import Check, Level, preflight, refine
+from streams_assignor.upgrade.verdict import Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS: Final = (
@@ -215,7 +215,7 @@ def _look(
         options.bootstrap_servers or settings.get("bootstrap.servers"),
         options.command_config,
     )
-    from assignor.cli.plan._preflight import observe  # a plan without a group is made sooner
+    from streams_assignor.cli.plan._preflight import observe  # a plan without a group is made sooner
 
     brokers, group = observe(options.group_name, servers, config)
     refined = refine(facts, options.group_name, brokers, group)

@@ -13,11 +13,11 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor.formats.text import count, sanitize, wrap_lines
-from upgrade import Advice, Plan, Upgrade
-from upgrade.cluster.brokers.protocol_versions import MetadataMode
-from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
-from upgrade.hazards import (
+from streams_assignor.formats.text import count, sanitize, wrap_lines
+from streams_assignor.upgrade import Advice, Plan, Upgrade
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode
+from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep
+from streams_assignor.upgrade.hazards import (
     COULD_SET,
     UNSET,
     Answer,
@@ -28,9 +28,9 @@ from upgrade.hazards import (
     WayBack,
     count_by_severity,
 )
-from upgrade.planner import PlanStep
-from upgrade.streams_protocol.planner import MigrationStep
-from upgrade.verdict import TopologyFeature, Verdict
+from streams_assignor.upgrade.planner import PlanStep
+from streams_assignor.upgrade.streams_protocol.planner import MigrationStep
+from streams_assignor.upgrade.verdict import TopologyFeature, Verdict
 
 _NUMBERS: Final = ("no", "one", "two", "three", "four")
 _TITLES: Final = {

@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from assignor.cli.roll._driver import Decided, Interrupts, RollView
-from assignor.cli.roll._lock import user_name
-from assignor.cli.roll._options import RollOptions
-from assignor.cli.roll._output import question_lines
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import AskOperator
-from upgrade.roll.state import ABOUT_ORIGIN, ABOUT_PLAN, ABOUT_WAY_BACK, RollState
+from streams_assignor.cli.roll._driver import Decided, Interrupts, RollView
+from streams_assignor.cli.roll._lock import user_name
+from streams_assignor.cli.roll._options import RollOptions
+from streams_assignor.cli.roll._output import question_lines
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.engine import AskOperator
+from streams_assignor.upgrade.roll.state import ABOUT_ORIGIN, ABOUT_PLAN, ABOUT_WAY_BACK, RollState
 
 
 def by_option(option: str) -> str:

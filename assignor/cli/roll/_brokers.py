@@ -14,27 +14,32 @@ import click
 from attrs import frozen
 from click.core import ParameterSource
 
-from assignor.cli.plan.text import DisplayOptions, broker_plan_lines
-from assignor.cli.roll._commands import CommandTemplate
-from assignor.cli.roll._driver import RollView
-from assignor.cli.roll._instances import InstancesError, read_instances
-from assignor.cli.roll._options import LiveTarget, RollOptions
-from assignor.cli.roll._output import plan_lines
-from assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
-from assignor.formats.text import count, join_names
-from upgrade.cluster.brokers.planner import advise_brokers
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode, broker_release, version_named
-from upgrade.cluster.brokers.steps import BrokerAdvice
-from upgrade.cluster.client.errors import ApiError, ClusterError
-from upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.dialects import Code
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.errors import UpgradeError
-from upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
-from upgrade.roll.expectation import Expectation
-from upgrade.roll.plan import BROKERS, RollInstance, RollPlan, check_plan
-from upgrade.roll.state import RollState
+from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines
+from streams_assignor.cli.roll._commands import CommandTemplate
+from streams_assignor.cli.roll._driver import RollView
+from streams_assignor.cli.roll._instances import InstancesError, read_instances
+from streams_assignor.cli.roll._options import LiveTarget, RollOptions
+from streams_assignor.cli.roll._output import plan_lines
+from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
+from streams_assignor.formats.text import count, join_names
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
+    BrokerRelease,
+    MetadataMode,
+    broker_release,
+    version_named,
+)
+from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError
+from streams_assignor.upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.dialects import Code
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
+from streams_assignor.upgrade.roll.expectation import Expectation
+from streams_assignor.upgrade.roll.plan import BROKERS, RollInstance, RollPlan, check_plan
+from streams_assignor.upgrade.roll.state import RollState
 
 _TRAILING_NUMBER: Final = re.compile(r"(\d+)$")
 LOOK_SECONDS: Final = 10.0
@@ -248,7 +253,7 @@ def finalize_command(
     target = broker_release(release, assume)
     flag = "--release-version" if target.number >= _FIRST_OF_4 else "--metadata"
     config = ("--command-config", str(command_config)) if command_config else ()
-    program = (sys.executable, "-m", "assignor", "features", "--bootstrap-server", servers, *config)
+    program = (sys.executable, "-m", "streams_assignor", "features", "--bootstrap-server", servers, *config)
     return CommandTemplate((*program, "upgrade", flag, target.line), again_if="support")
 
 

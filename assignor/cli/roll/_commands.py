@@ -23,9 +23,9 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor.cli.roll._secrets import without_secrets
-from upgrade.errors import UpgradeError
-from upgrade.roll.plan import RollPlan
+from streams_assignor.cli.roll._secrets import without_secrets
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.roll.plan import RollPlan
 
 _NAMES: Final = ("instance", "release", "upgrade_from", "round", "group", "empty_state")
 _KNOWN: Final = r"(?:instance|release|upgrade[_.-]?from|round|group|empty[_.-]?state)"

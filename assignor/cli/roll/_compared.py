@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from assignor.cli.roll._forecast import instance_of
-from assignor.cli.roll._instances import InstanceNames, processes_of
-from assignor.groups import InspectedGroup, InspectedMember
-from assignor.groups.described_group import STABLE, DescribedGroup
-from upgrade.errors import UpgradeError
-from upgrade.releases import OURS, resolve_release
-from upgrade.roll.expectation import CountedRebalances
-from upgrade.roll.plan import InstanceConfig
-from upgrade.roll.state import RollState, StepInProgress
-from upgrade.streams_config import StreamsConfig
+from streams_assignor.cli.roll._forecast import instance_of
+from streams_assignor.cli.roll._instances import InstanceNames, processes_of
+from streams_assignor.groups import InspectedGroup, InspectedMember
+from streams_assignor.groups.described_group import STABLE, DescribedGroup
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import OURS, resolve_release
+from streams_assignor.upgrade.roll.expectation import CountedRebalances
+from streams_assignor.upgrade.roll.plan import InstanceConfig
+from streams_assignor.upgrade.roll.state import RollState, StepInProgress
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 if TYPE_CHECKING:
-    from spark_sim.model.scenario import Instance
+    from streams_assignor.spark_sim.model.scenario import Instance
 
 _MOST_GENERATIONS: Final = 5
 """Kept of a step: the last ones. In a large group each takes seconds to be computed again."""
@@ -171,8 +171,8 @@ class StepComparison:
         return next((is_kept for _, is_kept in self._kept_ids()), None)
 
     def _computed_again(self) -> Iterator[ComputedAgain]:
-        from spark_sim.forecast import observe
-        from spark_sim.forecast.recomputation import recompute
+        from streams_assignor.spark_sim.forecast import observe
+        from streams_assignor.spark_sim.forecast.recomputation import recompute
 
         groups, stateful = self.groups, self._stateful
         decided = [
@@ -195,7 +195,7 @@ class StepComparison:
     @property
     def _stateful(self) -> frozenset[int]:
         """The subtopologies of which a member has reported state, in any generation of the step."""
-        from spark_sim.forecast.observation import reported_subtopologies
+        from streams_assignor.spark_sim.forecast.observation import reported_subtopologies
 
         groups = (*filter(None, [self.before]), *self.groups)
         return frozenset(number for group in groups for number in reported_subtopologies(group.members))
@@ -221,7 +221,7 @@ class StepComparison:
         return instance_of(config)
 
     def _drift(self) -> int | None:
-        from spark_sim.forecast.recomputation import offset_drift
+        from streams_assignor.spark_sim.forecast.recomputation import offset_drift
 
         if self.before is None:
             return None

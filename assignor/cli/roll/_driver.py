@@ -11,10 +11,10 @@ from typing import Any, Final, Protocol
 
 from attrs import evolve, field, frozen
 
-from assignor.cli.roll._commands import CommandResult, CommandTemplate, run_command
-from assignor.cli.roll._journal_file import JournalFile
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import (
+from streams_assignor.cli.roll._commands import CommandResult, CommandTemplate, run_command
+from streams_assignor.cli.roll._journal_file import JournalFile
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.engine import (
     AskOperator,
     BeginStep,
     KeepWaiting,
@@ -27,9 +27,9 @@ from upgrade.roll.engine import (
     intended,
     watching,
 )
-from upgrade.roll.expectation import Expectation
-from upgrade.roll.gates import RollObservation, RollRules, RollWatch
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.expectation import Expectation
+from streams_assignor.upgrade.roll.gates import RollObservation, RollRules, RollWatch
+from streams_assignor.upgrade.roll.journal import (
     BY_OPERATOR,
     CommandEnded,
     InstancesPlanned,
@@ -38,8 +38,8 @@ from upgrade.roll.journal import (
     RollRecord,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, RollRound
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.plan import BY_HAND, RollRound
+from streams_assignor.upgrade.roll.state import RollState
 
 _NAP_SECONDS: Final = 0.1
 _AGAIN_SECONDS: Final = 5.0

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from assignor.cli.roll._instances import InstanceNames, processes_of
-from assignor.groups import InspectedGroup
-from upgrade.errors import UpgradeError
-from upgrade.extras import MissingExtraError
-from upgrade.releases import resolve_release
-from upgrade.roll.engine import BeginStep
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.plan import InstanceConfig, RoundAction
-from upgrade.streams_config import StreamsConfig
+from streams_assignor.cli.roll._instances import InstanceNames, processes_of
+from streams_assignor.groups import InspectedGroup
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.extras import MissingExtraError
+from streams_assignor.upgrade.releases import resolve_release
+from streams_assignor.upgrade.roll.engine import BeginStep
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.plan import InstanceConfig, RoundAction
+from streams_assignor.upgrade.streams_config import StreamsConfig
 
 if TYPE_CHECKING:
-    from spark_sim.model.scenario import Instance
+    from streams_assignor.spark_sim.model.scenario import Instance
 
 
 def expectation_of(
@@ -72,7 +72,7 @@ def expectation_of(
 
 def instance_of(config: InstanceConfig) -> Instance:
     """Return what an instance runs, as the simulation names it."""
-    from spark_sim.model.scenario import Instance
+    from streams_assignor.spark_sim.model.scenario import Instance
 
     return Instance(resolve_release(config.release).release, config.upgrade_from)
 
@@ -95,8 +95,8 @@ def _forecast(
     session_timeout_s: float | None,
     after_session: bool,
 ) -> Expectation:
-    from spark_sim.forecast import Operation, forecast, observe
-    from spark_sim.forecast.operations import UPGRADE
+    from streams_assignor.spark_sim.forecast import Operation, forecast, observe
+    from streams_assignor.spark_sim.forecast.operations import UPGRADE
 
     instance = instance_of(step.round.config)
     instance.config()  # raises what a member of that release raises

@@ -9,38 +9,46 @@ from typing import Any
 
 from attrs import evolve
 
-from assignor.cli._exit_status import CommandFailed
-from assignor.cli.group._what_if import read_config
-from assignor.cli.plan._live_group import read_group
-from assignor.cli.plan.application_settings import read_settings
-from assignor.cli.plan.text import DisplayOptions, group_plan_lines
-from assignor.cli.roll._compared import SeenGenerations, StepComparison
-from assignor.cli.roll._driver import RollView
-from assignor.cli.roll._forecast import expectation_of
-from assignor.cli.roll._instances import InstanceNames, names_of, names_of_now, read_instances, seen_instances
-from assignor.cli.roll._look import LiveLook, look_at
-from assignor.cli.roll._options import EPHEMERAL, LiveTarget, RollOptions
-from assignor.cli.roll._output import expectation_text, plan_lines
-from assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
-from assignor.formats.text import printable, sanitize
-from assignor.groups import InspectedGroup, inspect_group
-from assignor.groups.described_group import WITHOUT_METADATA
-from upgrade.application.live_group import LiveGroup
-from upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
-from upgrade.patch_levels import is_same_release
-from upgrade.planner import Advice, advise
-from upgrade.releases import ResolvedRelease, resolve_release
-from upgrade.roll.engine import BeginStep, next_instances
-from upgrade.roll.expectation import Expectation
-from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.group_observation import REBALANCING, GroupObservation, MemberSeen
-from upgrade.roll.interrupted import interrupted
-from upgrade.roll.journal import InstancesPlanned
-from upgrade.roll.plan import GROUP, InstanceConfig, RollInstance, RollPlan, check_plan, group_rounds, with_origin
-from upgrade.roll.state import RollState, begin
-from upgrade.roll.static_members import keeps_unreadable_assignment
-from upgrade.streams_config import StreamsConfig
-from upgrade.verdict.conditions import features_named
+from streams_assignor.cli._exit_status import CommandFailed
+from streams_assignor.cli.group._what_if import read_config
+from streams_assignor.cli.plan._live_group import read_group
+from streams_assignor.cli.plan.application_settings import read_settings
+from streams_assignor.cli.plan.text import DisplayOptions, group_plan_lines
+from streams_assignor.cli.roll._compared import SeenGenerations, StepComparison
+from streams_assignor.cli.roll._driver import RollView
+from streams_assignor.cli.roll._forecast import expectation_of
+from streams_assignor.cli.roll._instances import InstanceNames, names_of, names_of_now, read_instances, seen_instances
+from streams_assignor.cli.roll._look import LiveLook, look_at
+from streams_assignor.cli.roll._options import EPHEMERAL, LiveTarget, RollOptions
+from streams_assignor.cli.roll._output import expectation_text, plan_lines
+from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
+from streams_assignor.formats.text import printable, sanitize
+from streams_assignor.groups import InspectedGroup, inspect_group
+from streams_assignor.groups.described_group import WITHOUT_METADATA
+from streams_assignor.upgrade.application.live_group import LiveGroup
+from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
+from streams_assignor.upgrade.patch_levels import is_same_release
+from streams_assignor.upgrade.planner import Advice, advise
+from streams_assignor.upgrade.releases import ResolvedRelease, resolve_release
+from streams_assignor.upgrade.roll.engine import BeginStep, next_instances
+from streams_assignor.upgrade.roll.expectation import Expectation
+from streams_assignor.upgrade.roll.group import GROUP_RULES
+from streams_assignor.upgrade.roll.group_observation import REBALANCING, GroupObservation, MemberSeen
+from streams_assignor.upgrade.roll.interrupted import interrupted
+from streams_assignor.upgrade.roll.journal import InstancesPlanned
+from streams_assignor.upgrade.roll.plan import (
+    GROUP,
+    InstanceConfig,
+    RollInstance,
+    RollPlan,
+    check_plan,
+    group_rounds,
+    with_origin,
+)
+from streams_assignor.upgrade.roll.state import RollState, begin
+from streams_assignor.upgrade.roll.static_members import keeps_unreadable_assignment
+from streams_assignor.upgrade.streams_config import StreamsConfig
+from streams_assignor.upgrade.verdict.conditions import features_named
 
 
 def _named(options: RollOptions, plan: RollPlan) -> RollPlan:

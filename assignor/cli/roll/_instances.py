@@ -10,12 +10,12 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from assignor.formats.text import join_names
-from assignor.groups import DescribedGroupMember, InspectedGroup, InspectedMember, matches, member_label
-from assignor.groups.member_names import kept_name
-from upgrade.errors import UpgradeError
-from upgrade.input_values import InvalidInput, read_text
-from upgrade.roll.plan import RollInstance, RollPlan
+from streams_assignor.formats.text import join_names
+from streams_assignor.groups import DescribedGroupMember, InspectedGroup, InspectedMember, matches, member_label
+from streams_assignor.groups.member_names import kept_name
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.input_values import InvalidInput, read_text
+from streams_assignor.upgrade.roll.plan import RollInstance, RollPlan
 
 _MOST: Final = 10_000
 NOBODY: Final[Mapping[str, RollInstance]] = {}

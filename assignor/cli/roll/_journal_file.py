@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from upgrade.input_values import MAX_CAPTURE_BYTES
-from upgrade.roll.journal import JournalError, JournalLine, RollRecord, read_journal, seconds_in_step
-from upgrade.roll.state import replay
+from streams_assignor.upgrade.input_values import MAX_CAPTURE_BYTES
+from streams_assignor.upgrade.roll.journal import JournalError, JournalLine, RollRecord, read_journal, seconds_in_step
+from streams_assignor.upgrade.roll.state import replay
 
 
 def _now() -> str:

@@ -12,13 +12,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assignor.cli.roll._output import RollLines, expectation_text
-from assignor.formats.text import count, format_seconds, printable
-from upgrade.roll.engine import KeepWaiting
-from upgrade.roll.gates import GateResult, GateStatus
-from upgrade.roll.journal import CommandIntended, JournalLine, StepBegan, StepPassed
-from upgrade.roll.plan import ALL_INSTANCES, RoundAction
-from upgrade.roll.state import RollState
+from streams_assignor.cli.roll._output import RollLines, expectation_text
+from streams_assignor.formats.text import count, format_seconds, printable
+from streams_assignor.upgrade.roll.engine import KeepWaiting
+from streams_assignor.upgrade.roll.gates import GateResult, GateStatus
+from streams_assignor.upgrade.roll.journal import CommandIntended, JournalLine, StepBegan, StepPassed
+from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, RoundAction
+from streams_assignor.upgrade.roll.state import RollState
 
 _MARKS: Final[Mapping[GateStatus, tuple[str, str]]] = {
     GateStatus.PASSED: ("+", "green"),

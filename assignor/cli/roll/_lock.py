@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import click
 
-from assignor.cli.group._lookup import Lookup
-from assignor.groups.described_group import DescribedGroupMember
-from upgrade.cluster.client.errors import ApiError, ClusterError
-from upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.cli.group._lookup import Lookup
+from streams_assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 LOCKED: Final = 5
 _SUFFIX: Final = "-roll-lock"
@@ -54,7 +54,7 @@ def cluster_lock(
         AlreadyRolled: Another process holds it.
         ClusterError: It cannot be taken: no coordinator answers, or READ on the group is not allowed.
     """
-    from assignor.clients.kafka_python.group_lock import SESSION_SECONDS, GroupLock, LockHeld
+    from streams_assignor.clients.kafka_python.group_lock import SESSION_SECONDS, GroupLock, LockHeld
 
     name = lock_name(group)
     deadline, told = time.monotonic() + SESSION_SECONDS + _GRACE_SECONDS, False

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
-from assignor.cli.group._lookup import Lookup
-from assignor.cli.group._watch import error_text
-from assignor.cli.roll._instances import InstanceNames
-from assignor.formats.text import join_names
-from assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
-from assignor.groups.described_group import DEAD
-from assignor.groups.offsets import active_state_lags, offset_request, partition_lags
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.releases import Release
-from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets, StateBehind
+from streams_assignor.cli.group._lookup import Lookup
+from streams_assignor.cli.group._watch import error_text
+from streams_assignor.cli.roll._instances import InstanceNames
+from streams_assignor.formats.text import join_names
+from streams_assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
+from streams_assignor.groups.described_group import DEAD
+from streams_assignor.groups.offsets import active_state_lags, offset_request, partition_lags
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets, StateBehind
 
 
 @frozen

@@ -10,13 +10,13 @@ from typing import Final
 import click
 from attrs import field, frozen
 
-from assignor.cli.group._lookup import Lookup
-from assignor.cli.group._what_if import read_config
-from assignor.cli.roll._commands import CommandTemplate
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.errors import UpgradeError
-from upgrade.releases import Release, resolve_release
-from upgrade.roll.plan import (
+from streams_assignor.cli.group._lookup import Lookup
+from streams_assignor.cli.group._what_if import read_config
+from streams_assignor.cli.roll._commands import CommandTemplate
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import Release, resolve_release
+from streams_assignor.upgrade.roll.plan import (
     BY_HAND,
     DEFAULT_SESSION_S,
     RESTART,

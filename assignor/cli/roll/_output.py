@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from assignor.cli.group._what_if import moves_text
-from assignor.formats.text import count, format_seconds, join_names, sanitize
-from upgrade.roll.engine import AskOperator, KeepWaiting
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.gates import GateStatus
-from upgrade.roll.group import NOT_TOLD
-from upgrade.roll.journal import (
+from streams_assignor.cli.group._what_if import moves_text
+from streams_assignor.formats.text import count, format_seconds, join_names, sanitize
+from streams_assignor.upgrade.roll.engine import AskOperator, KeepWaiting
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.gates import GateStatus
+from streams_assignor.upgrade.roll.group import NOT_TOLD
+from streams_assignor.upgrade.roll.journal import (
     BY_OPERATOR,
     FOUND,
     BackPlanned,
@@ -31,8 +31,8 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
-from upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
+from streams_assignor.upgrade.roll.state import RollState
 
 _OUTCOMES_SHOWN: Final = 3
 _PRINTED_LINES: Final = 5

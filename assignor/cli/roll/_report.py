@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from assignor.cli._exit_status import CommandFailed
-from assignor.cli.roll._output import (
+from streams_assignor.cli._exit_status import CommandFailed
+from streams_assignor.cli.roll._output import (
     computed_again_lines,
     expectation_text,
     forecast_text,
@@ -23,9 +23,9 @@ from assignor.cli.roll._output import (
     verified_text,
     versions_text,
 )
-from assignor.formats.text import join_names
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.journal import (
+from streams_assignor.formats.text import join_names
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.journal import (
     BackPlanned,
     CommandEnded,
     DeviationFound,
@@ -37,8 +37,8 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import BROKERS, GROUP, RollPlan, RollRound
-from upgrade.roll.state import replay
+from streams_assignor.upgrade.roll.plan import BROKERS, GROUP, RollPlan, RollRound
+from streams_assignor.upgrade.roll.state import replay
 
 _LIMITS: Final = {
     GROUP: "Metadata of members shows versions, not releases: a round is verified as far as versions show it, and by "

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from upgrade.redaction import hide, hide_credentials
+from streams_assignor.upgrade.redaction import hide, hide_credentials
 
 _HIDDEN: Final = "[hidden]"
 _LEAST_SECRET: Final = 4

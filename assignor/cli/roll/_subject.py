@@ -8,15 +8,15 @@ from typing import Any
 
 from attrs import frozen
 
-from assignor.cli.roll._driver import RollView
-from assignor.cli.roll._lock import cluster_lock
-from assignor.cli.roll._options import LiveTarget, RollOptions
-from upgrade.roll.engine import BeginStep
-from upgrade.roll.expectation import Expectation
-from upgrade.roll.gates import RollRules
-from upgrade.roll.journal import InstancesPlanned
-from upgrade.roll.plan import RollPlan
-from upgrade.roll.state import RollState
+from streams_assignor.cli.roll._driver import RollView
+from streams_assignor.cli.roll._lock import cluster_lock
+from streams_assignor.cli.roll._options import LiveTarget, RollOptions
+from streams_assignor.upgrade.roll.engine import BeginStep
+from streams_assignor.upgrade.roll.expectation import Expectation
+from streams_assignor.upgrade.roll.gates import RollRules
+from streams_assignor.upgrade.roll.journal import InstancesPlanned
+from streams_assignor.upgrade.roll.plan import RollPlan
+from streams_assignor.upgrade.roll.state import RollState
 
 
 def _nothing(_state: RollState, _observed: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,11 +13,11 @@ from typing import Any, Final
 import click
 from attrs import evolve
 
-from assignor.cli._exit_status import CommandFailed
-from assignor.cli._files import refuse_same_files
-from assignor.cli.group._lookup import LOOKUP_LOADERS, load_lookup
-from assignor.cli.lazy_group import discard_output
-from assignor.cli.params import (
+from streams_assignor.cli._exit_status import CommandFailed
+from streams_assignor.cli._files import refuse_same_files
+from streams_assignor.cli.group._lookup import LOOKUP_LOADERS, load_lookup
+from streams_assignor.cli.lazy_group import discard_output
+from streams_assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
@@ -27,28 +27,28 @@ from assignor.cli.params import (
     complete_release,
     silence_client_logs,
 )
-from assignor.cli.roll._answers import RollAnswers, by_option
-from assignor.cli.roll._brokers import brokers_subject, finalize_command, refuse_group_options
-from assignor.cli.roll._commands import CommandTemplate, check_values
-from assignor.cli.roll._driver import Interrupts, LastingView, RollSettings, RollView, drive
-from assignor.cli.roll._group import group_subject
-from assignor.cli.roll._instances import names_of, read_instances
-from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
-from assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
-from assignor.cli.roll._output import RollJson, RollLines
-from assignor.cli.roll._report import report_file
-from assignor.cli.roll._subject import RollSubject
-from assignor.cli.single_values import StrictCommand
-from assignor.formats.console import SafeConsole
-from assignor.formats.progress import step
-from assignor.formats.text import sanitize
-from assignor.groups import LOOKUP_TIMEOUT_SECONDS
-from subscription_codec import StreamsAssignorError
-from upgrade.releases import resolve_release
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, unlike_its_end
-from upgrade.roll.journal import OriginNamed, PlanRecorded, QuestionAnswered, RollEnded, RollResumed
-from upgrade.roll.plan import (
+from streams_assignor.cli.roll._answers import RollAnswers, by_option
+from streams_assignor.cli.roll._brokers import brokers_subject, finalize_command, refuse_group_options
+from streams_assignor.cli.roll._commands import CommandTemplate, check_values
+from streams_assignor.cli.roll._driver import Interrupts, LastingView, RollSettings, RollView, drive
+from streams_assignor.cli.roll._group import group_subject
+from streams_assignor.cli.roll._instances import names_of, read_instances
+from streams_assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
+from streams_assignor.cli.roll._options import EPHEMERAL, PERSISTENT, LiveTarget, RollOptions
+from streams_assignor.cli.roll._output import RollJson, RollLines
+from streams_assignor.cli.roll._report import report_file
+from streams_assignor.cli.roll._subject import RollSubject
+from streams_assignor.cli.single_values import StrictCommand
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.formats.console import SafeConsole
+from streams_assignor.formats.progress import step
+from streams_assignor.formats.text import sanitize
+from streams_assignor.groups import LOOKUP_TIMEOUT_SECONDS
+from streams_assignor.upgrade.releases import resolve_release
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, unlike_its_end
+from streams_assignor.upgrade.roll.journal import OriginNamed, PlanRecorded, QuestionAnswered, RollEnded, RollResumed
+from streams_assignor.upgrade.roll.plan import (
     BROKERS,
     DEFAULT_MAX_LAG,
     DEFAULT_MAX_UNOWNED_S,
@@ -58,7 +58,7 @@ from upgrade.roll.plan import (
     RollPlan,
     check_plan,
 )
-from upgrade.roll.state import ABOUT_DEVIATION, RollState, begin, replay
+from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION, RollState, begin, replay
 
 NEEDS_DECISION: Final = 3
 ROLLED_BACK_INSTEAD: Final = 4
@@ -266,7 +266,7 @@ def _view(*, as_json: bool) -> RollView:
     if as_json:
         return RollJson(click.echo)
     if sys.stdout.isatty():
-        from assignor.cli.roll._live import RollLive
+        from streams_assignor.cli.roll._live import RollLive
 
         return RollLive(SafeConsole())
     return RollLines(click.echo)

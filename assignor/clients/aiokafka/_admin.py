@@ -18,12 +18,12 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, NoError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
-from assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
-from assignor.clients.aiokafka._private_answers import check_answers
-from assignor.clients.leader_lookup import LookupFailed
-from assignor.errors import FatalError, UsageError
-from assignor.protocol import internal_topics
-from subscription_codec import TopicPartition
+from streams_assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
+from streams_assignor.clients.aiokafka._private_answers import check_answers
+from streams_assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.codec import TopicPartition
+from streams_assignor.errors import FatalError, UsageError
+from streams_assignor.protocol import internal_topics
 
 TIMEOUT_SECONDS: Final = 4.0
 """For each lookup: well below the usual session timeouts."""

@@ -1,7 +1,7 @@
 """The Streams assignor of an ``AIOKafkaConsumer``.
 
-It works as `assignor.clients.kafka_python` does, with these differences of aiokafka (0.14.0); the steps are numbered as
-in ``assignor.clients.adapter``:
+It works as `clients.kafka_python` does, with these differences of aiokafka (0.14.0); the steps are numbered as
+in ``clients.adapter``:
 
 * Everything runs in the event loop. An admin may block, so a leader calls it on a thread while the coordinator awaits.
 * The protocol is eager only. Beside cooperative members that is safe: this member revokes all partitions before it
@@ -26,15 +26,15 @@ from typing import Any, ClassVar, Final
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from assignor.clients._lifetimes import forbid_after_fork
-from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets
-from assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_counts
-from assignor.clients.aiokafka import _private_api
-from assignor.clients.aiokafka._private_answers import check_answers
-from assignor.clients.hooks import AsyncCall, run_before
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import FatalError, UsageError
-from assignor.protocol.internal_topics import InternalTopicPlan
+from streams_assignor.clients._lifetimes import forbid_after_fork
+from streams_assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets
+from streams_assignor.clients.adapter import ClientAdapter, ClusterMetadata, partition_counts
+from streams_assignor.clients.aiokafka import _private_api
+from streams_assignor.clients.aiokafka._private_answers import check_answers
+from streams_assignor.clients.hooks import AsyncCall, run_before
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.errors import FatalError, UsageError
+from streams_assignor.protocol.internal_topics import InternalTopicPlan
 
 DOUBT_POLL_SECONDS: Final = 0.05
 """Time between two looks at the session while ownership is in doubt."""

@@ -20,7 +20,7 @@ from aiokafka.errors import KafkaError, NoError, UnknownTopicOrPartitionError, f
 from aiokafka.protocol.commit import OffsetCommitRequest, OffsetFetchRequest
 from aiokafka.protocol.offset import OffsetRequest
 
-from assignor.clients._library_names import instances_have
+from streams_assignor.clients._library_names import instances_have
 
 ANSWER_NAMES: Final = (
     "AIOKafkaAdminClient._client",

@@ -18,11 +18,11 @@ from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import IllegalStateError, KafkaError
 from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 
-from assignor.clients._library_names import instances_have, missing_names, unsupported_library
-from assignor.clients.adapter import ClusterMetadata, MemberGeneration
-from assignor.clients.aiokafka._private_answers import missing_answer_names
-from assignor.clients.aiokafka._static_heartbeat import StaticHeartbeat
-from assignor.clients.hooks import run_before
+from streams_assignor.clients._library_names import instances_have, missing_names, unsupported_library
+from streams_assignor.clients.adapter import ClusterMetadata, MemberGeneration
+from streams_assignor.clients.aiokafka._private_answers import missing_answer_names
+from streams_assignor.clients.aiokafka._static_heartbeat import StaticHeartbeat
+from streams_assignor.clients.hooks import run_before
 
 TESTED_VERSIONS: Final = "0.13.0 to 0.14.0"
 """The lowest and the newest release that the tests were run with (``tox -e clients-lowest,clients-newest``)."""

@@ -9,10 +9,10 @@ the group (`membership`); librdkafka reads the records (`fetcher`). One configur
 
 from typing import TYPE_CHECKING, Any
 
-from upgrade.extras import importing
+from streams_assignor.upgrade.extras import importing
 
 if TYPE_CHECKING:
-    from assignor.clients.confluent._consumer import ConsumerClosedError, StreamsConsumer
+    from streams_assignor.clients.confluent._consumer import ConsumerClosedError, StreamsConsumer
 
 __all__ = ["ConsumerClosedError", "StreamsConsumer"]
 
@@ -21,6 +21,6 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with importing("kafka", "confluent_kafka"):
-        from assignor.clients.confluent import _consumer
+        from streams_assignor.clients.confluent import _consumer
 
     return getattr(_consumer, name)

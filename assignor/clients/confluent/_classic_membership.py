@@ -25,15 +25,15 @@ import kafka
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.future import Future
 
-from assignor.clients._session import Session
-from assignor.clients.adapter import MemberGeneration
-from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
-from assignor.clients.confluent._fetcher import RecordFetcher
-from assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
-from assignor.clients.confluent._record_buffer import Offsets
-from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.errors import FatalError
-from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener
+from streams_assignor.clients._session import Session
+from streams_assignor.clients.adapter import MemberGeneration
+from streams_assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, is_retriable
+from streams_assignor.clients.confluent._fetcher import RecordFetcher
+from streams_assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
+from streams_assignor.clients.confluent._record_buffer import Offsets
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.errors import FatalError
+from streams_assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener
 
 log = logging.getLogger(__name__)
 

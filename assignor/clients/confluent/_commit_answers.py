@@ -8,9 +8,9 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message, TopicPartition
 
-from assignor.clients.confluent._errors import as_kafka_error
-from assignor.clients.confluent._fetcher import partition_key
-from assignor.clients.confluent._record_buffer import Offsets
+from streams_assignor.clients.confluent._errors import as_kafka_error
+from streams_assignor.clients.confluent._fetcher import partition_key
+from streams_assignor.clients.confluent._record_buffer import Offsets
 
 
 class CommitAnswers:

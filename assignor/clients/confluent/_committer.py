@@ -14,8 +14,8 @@ from typing import Final
 
 import kafka
 
-from assignor.clients.confluent._errors import is_retriable
-from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
+from streams_assignor.clients.confluent._errors import is_retriable
+from streams_assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
 
 Answered = Callable[[Sequence[Offsets], BaseException | None], None]
 """Receives what each of some consecutive commits has committed, and their error or None."""

@@ -15,33 +15,33 @@ from uuid import UUID
 import kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from assignor.clients._interrupts import has_begun
-from assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed, weakly
-from assignor.clients._repeated_errors import limit_repeated_errors
-from assignor.clients._session import MAX_DOUBT_SESSIONS, now
-from assignor.clients.adapter import ClientAdapter
-from assignor.clients.confluent._classic_membership import ClassicMembership, MemberAssignor
-from assignor.clients.confluent._commit_answers import CommitAnswers, next_offset, offsets_of, topic_partitions
-from assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
-from assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher
-from assignor.clients.confluent._membership import Membership, PollWatchdog
-from assignor.clients.confluent._private_api import encode_group_metadata
-from assignor.clients.confluent._record_buffer import Offsets
-from assignor.clients.confluent._settings import ConsumerSettings
-from assignor.clients.confluent.streams_protocol.factory import new_streams_membership
-from assignor.clients.confluent.streams_protocol.view import StreamsGroupView
-from assignor.clients.kafka_python import KafkaPythonAdmin
-from assignor.clients.leader_lookup import Admin
-from assignor.errors import FatalError, StreamsAssignorError, UsageError
-from assignor.extension import ClientExtension
-from assignor.observability.events import Observer
-from assignor.rebalance_listener import TaskRebalanceListener, check_listener
-from assignor.streams_assignor import check_topology
-from assignor.task_assignor import TaskAssignor
-from assignor.topology import Topology
-from subscription_codec import TaskId
-from upgrade import OURS, Release
-from upgrade.redaction import hide
+from streams_assignor.clients._interrupts import has_begun
+from streams_assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed, weakly
+from streams_assignor.clients._repeated_errors import limit_repeated_errors
+from streams_assignor.clients._session import MAX_DOUBT_SESSIONS, now
+from streams_assignor.clients.adapter import ClientAdapter
+from streams_assignor.clients.confluent._classic_membership import ClassicMembership, MemberAssignor
+from streams_assignor.clients.confluent._commit_answers import CommitAnswers, next_offset, offsets_of, topic_partitions
+from streams_assignor.clients.confluent._errors import as_kafka_error, authentication_exception, kafka_exception
+from streams_assignor.clients.confluent._fetcher import WAIT_SECONDS, RecordFetcher
+from streams_assignor.clients.confluent._membership import Membership, PollWatchdog
+from streams_assignor.clients.confluent._private_api import encode_group_metadata
+from streams_assignor.clients.confluent._record_buffer import Offsets
+from streams_assignor.clients.confluent._settings import ConsumerSettings
+from streams_assignor.clients.confluent.streams_protocol.factory import new_streams_membership
+from streams_assignor.clients.confluent.streams_protocol.view import StreamsGroupView
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin
+from streams_assignor.clients.leader_lookup import Admin
+from streams_assignor.codec import TaskId
+from streams_assignor.errors import FatalError, StreamsAssignorError, UsageError
+from streams_assignor.extension import ClientExtension
+from streams_assignor.observability.events import Observer
+from streams_assignor.rebalance_listener import TaskRebalanceListener, check_listener
+from streams_assignor.streams_assignor import check_topology
+from streams_assignor.task_assignor import TaskAssignor
+from streams_assignor.topology import Topology
+from streams_assignor.upgrade import OURS, Release
+from streams_assignor.upgrade.redaction import hide
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class StreamsConsumer:
         listener: receives the changes of this member's tasks, on the thread that calls `poll`.
         admin: looks up offsets and creates internal topics if this member leads. True: one with the settings of this
             consumer. False: none.
-        process_id, release, task_assignor, extension, observer: see ``assignor.clients.adapter.ClientAdapter``.
+        process_id, release, task_assignor, extension, observer: see ``clients.adapter.ClientAdapter``.
 
     Raises:
         ConfigException: for a key or a value that is unknown or that one of the two clients cannot use.

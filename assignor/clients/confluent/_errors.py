@@ -12,8 +12,8 @@ from typing import Final
 import kafka.errors
 from confluent_kafka import KafkaError, KafkaException
 
-from assignor.clients.confluent._private_api import is_tls_refusal
-from assignor.errors import FatalError
+from streams_assignor.clients.confluent._private_api import is_tls_refusal
+from streams_assignor.errors import FatalError
 
 _CLIENT_ERROR_CODES: Final[Mapping[type[Exception], int]] = MappingProxyType(
     {

@@ -23,14 +23,19 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from assignor.clients._lifetimes import weakly
-from assignor.clients._repeated_errors import LIBRDKAFKA
-from assignor.clients.confluent._errors import kafka_exception
-from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition, next_offsets
-from assignor.clients.confluent._settings import RESET, closest_keys
-from assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener, require_synchronous
-from subscription_codec import TaskId
-from upgrade import ConfigException
+from streams_assignor.clients._lifetimes import weakly
+from streams_assignor.clients._repeated_errors import LIBRDKAFKA
+from streams_assignor.clients.confluent._errors import kafka_exception
+from streams_assignor.clients.confluent._record_buffer import (
+    PartitionKey,
+    RecordBuffer,
+    message_partition,
+    next_offsets,
+)
+from streams_assignor.clients.confluent._settings import RESET, closest_keys
+from streams_assignor.codec import TaskId
+from streams_assignor.rebalance_listener import OffsetSums, PartitionsByTask, TaskRebalanceListener, require_synchronous
+from streams_assignor.upgrade import ConfigException
 
 WAIT_SECONDS: Final = 0.05
 """How long to wait for records before the callbacks of the group are checked again."""

@@ -16,13 +16,13 @@ from typing import Final
 
 import kafka
 
-from assignor.clients._session import Session
-from assignor.clients.adapter import ClientAdapter, MemberGeneration
-from assignor.clients.confluent._committer import Committer
-from assignor.clients.confluent._errors import as_kafka_error
-from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
-from assignor.clients.confluent.streams_protocol.view import StreamsGroupView
-from assignor.errors import FatalError
+from streams_assignor.clients._session import Session
+from streams_assignor.clients.adapter import ClientAdapter, MemberGeneration
+from streams_assignor.clients.confluent._committer import Committer
+from streams_assignor.clients.confluent._errors import as_kafka_error
+from streams_assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
+from streams_assignor.clients.confluent.streams_protocol.view import StreamsGroupView
+from streams_assignor.errors import FatalError
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from confluent_kafka import KafkaError
 from kafka.errors import SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from assignor.clients.confluent._errors import kafka_exception
-from upgrade.redaction import redact, stop_redacting
+from streams_assignor.clients.confluent._errors import kafka_exception
+from streams_assignor.upgrade.redaction import redact, stop_redacting
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """All behaviour of confluent-kafka and librdkafka (2.x) that is private or undocumented, and nothing else.
 
-The private names of kafka-python are in ``assignor.clients.kafka_python``, those of librdkafka's mock cluster in
-``assignor.clients.mock_cluster``. Error codes such as ``KafkaError._TIMED_OUT`` are documented despite the underscore.
+The private names of kafka-python are in ``clients.kafka_python``, those of librdkafka's mock cluster in
+``clients.mock_cluster``. Error codes such as ``KafkaError._TIMED_OUT`` are documented despite the underscore.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
-from assignor.clients.adapter import MemberGeneration
+from streams_assignor.clients.adapter import MemberGeneration
 
 _MAGIC: Final = b"CGMDv2:"
 _END: Final = b"\x00"

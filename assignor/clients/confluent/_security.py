@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from assignor.clients._settings_check import check_login, hide_secrets
-from assignor.clients.confluent._oauth_tokens import SharedTokenProvider
-from upgrade import ConfigException
+from streams_assignor.clients._settings_check import check_login, hide_secrets
+from streams_assignor.clients.confluent._oauth_tokens import SharedTokenProvider
+from streams_assignor.upgrade import ConfigException
 
 _SASL_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {

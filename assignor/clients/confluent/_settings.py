@@ -14,11 +14,11 @@ from typing import Any, Final
 from attrs import frozen
 from kafka import KafkaConsumer
 
-from assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets, unknown_settings
-from assignor.clients.confluent import _security
-from upgrade import ConfigException, StreamsConfig
-from upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
-from upgrade.streams_protocol import IGNORED_SETTINGS, REPLACED_SETTINGS
+from streams_assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets, unknown_settings
+from streams_assignor.clients.confluent import _security
+from streams_assignor.upgrade import ConfigException, StreamsConfig
+from streams_assignor.upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
+from streams_assignor.upgrade.streams_protocol import IGNORED_SETTINGS, REPLACED_SETTINGS
 
 _MAIN_CONSUMER: Final = "main.consumer."  # as in Kafka Streams: settings of the member alone
 

@@ -16,12 +16,12 @@ import kafka
 from kafka.admin import KafkaAdminClient, OffsetSpec
 from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
-from assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
-from assignor.clients.kafka_python import _private_connection
-from assignor.clients.leader_lookup import LookupFailed
-from assignor.errors import FatalError, UsageError
-from assignor.protocol.internal_topics import NewTopic
-from subscription_codec import TopicPartition
+from streams_assignor.clients._settings_check import check_login, hide_secrets, unknown_settings
+from streams_assignor.clients.kafka_python import _private_connection
+from streams_assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.codec import TopicPartition
+from streams_assignor.errors import FatalError, UsageError
+from streams_assignor.protocol.internal_topics import NewTopic
 
 TIMEOUT_MS: Final = 4_000
 """For each request, in milliseconds: well below the usual session timeouts."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from kafka.errors import IncompatibleBrokerVersion, for_code
 
-from assignor.clients.kafka_python import _private_connection
-from assignor.clients.kafka_python._private_api import FindCoordinatorRequest
-from upgrade.cluster.client.answer_check import check_answer
-from upgrade.cluster.client.connection import CONNECTION_ERRORS, Connection, Deadline, error_text
-from upgrade.cluster.client.errors import ApiError, Unreachable, unreachable
-from upgrade.cluster.client.node_address import node_address
+from streams_assignor.clients.kafka_python import _private_connection
+from streams_assignor.clients.kafka_python._private_api import FindCoordinatorRequest
+from streams_assignor.upgrade.cluster.client.answer_check import check_answer
+from streams_assignor.upgrade.cluster.client.connection import CONNECTION_ERRORS, Connection, Deadline, error_text
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable, unreachable
+from streams_assignor.upgrade.cluster.client.node_address import node_address
 
 MAX_RESPONSE_BYTES = 100 * 2**20
 """The largest request that a broker accepts. kafka-python's own limit is below the size of a large group."""

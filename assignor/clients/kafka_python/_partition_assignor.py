@@ -2,7 +2,7 @@
 
 ``partition_assignment_strategy`` accepts an instance, userdata is passed in both directions, and kafka-python calls
 ``metadata`` before every rejoin. So this module passes bytes on; the steps are numbered as in
-``assignor.clients.adapter``. What kafka-python does not offer in public is in ``_private_api``: rejoin with the member
+``clients.adapter``. What kafka-python does not offer in public is in ``_private_api``: rejoin with the member
 id, leave and join again from a callback, timers, and callbacks beside the user's own listener.
 
 Exceptions (3.0.12): an exception of `metadata`, `assign` or `on_assignment` is raised by the ``poll`` under way, and
@@ -25,18 +25,18 @@ from typing import Any, ClassVar, Final
 import kafka
 from kafka import KafkaConsumer
 
-from assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed
-from assignor.clients._settings_check import check_login, hide_secrets
-from assignor.clients.adapter import (
+from streams_assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed
+from streams_assignor.clients._settings_check import check_login, hide_secrets
+from streams_assignor.clients.adapter import (
     ClientAdapter,
     ClusterMetadata,
     MemberGeneration,
     partition_counts,
 )
-from assignor.clients.kafka_python import _private_api, _private_connection
-from assignor.clients.kafka_python._commit_connection import CommitConnection
-from assignor.errors import UsageError
-from subscription_codec import TopicPartition
+from streams_assignor.clients.kafka_python import _private_api, _private_connection
+from streams_assignor.clients.kafka_python._commit_connection import CommitConnection
+from streams_assignor.codec import TopicPartition
+from streams_assignor.errors import UsageError
 
 JOINING_POLL_MS: Final = 1000
 """Timeout of a poll during a join: longer than a join takes, because a poll that ends before it may drop the join."""

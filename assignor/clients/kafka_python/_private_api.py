@@ -41,13 +41,13 @@ from kafka.protocol.consumer import (
 )
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from assignor.clients._library_names import missing_names, unsupported_library
-from assignor.clients.hooks import AsyncCall, run_after, run_before
-from assignor.clients.kafka_python._commit_queue import CommitQueue
-from assignor.clients.kafka_python._private_connection import MANAGER_NAMES, missing_connection_names
-from subscription_codec import DecodeError
-from subscription_codec.consumer_protocol import decode_consumer_assignment
-from upgrade.cluster.client.answer_check import check_answer
+from streams_assignor.clients._library_names import missing_names, unsupported_library
+from streams_assignor.clients.hooks import AsyncCall, run_after, run_before
+from streams_assignor.clients.kafka_python._commit_queue import CommitQueue
+from streams_assignor.clients.kafka_python._private_connection import MANAGER_NAMES, missing_connection_names
+from streams_assignor.codec import DecodeError
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment
+from streams_assignor.upgrade.cluster.client.answer_check import check_answer
 
 __all__ = [
     "PRIVATE_NAMES",

@@ -18,9 +18,9 @@ from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.consumer import OffsetCommitRequest
 
-from assignor.clients._library_names import instances_have
-from assignor.clients.kafka_python import _offset_commit
-from upgrade.cluster.client.connection import reading_in_parts
+from streams_assignor.clients._library_names import instances_have
+from streams_assignor.clients.kafka_python import _offset_commit
+from streams_assignor.upgrade.cluster.client.connection import reading_in_parts
 
 try:
     from kafka.net.backend.selector import NetworkSelector

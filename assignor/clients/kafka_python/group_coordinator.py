@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple
 from kafka import KafkaConsumer
 from kafka.errors import KafkaConnectionError, for_code
 
-from assignor.clients.kafka_python import _offset_commit
-from assignor.clients.kafka_python._broker_connection import BrokerConnection, connect_to_any, find_coordinator
-from assignor.clients.kafka_python._commit_connection import CommitConnection
-from assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
-from subscription_codec import StreamsAssignorError
-from subscription_codec.streams_group import HEARTBEAT, decode_message, encode_message
-from upgrade.cluster.client.connection import Deadline
-from upgrade.cluster.client.errors import ApiError, ClusterError
-from upgrade.cluster.client.node_address import node_address
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.clients.kafka_python import _offset_commit
+from streams_assignor.clients.kafka_python._broker_connection import BrokerConnection, connect_to_any, find_coordinator
+from streams_assignor.clients.kafka_python._commit_connection import CommitConnection
+from streams_assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.codec.streams_group import HEARTBEAT, decode_message, encode_message
+from streams_assignor.upgrade.cluster.client.connection import Deadline
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError
+from streams_assignor.upgrade.cluster.client.node_address import node_address
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 CommitIdentity = tuple[str, int, str]
 """Group, member epoch and member id."""

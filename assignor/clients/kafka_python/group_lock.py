@@ -17,21 +17,21 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Final, Self
 
-from assignor.clients.kafka_python._broker_connection import (
+from streams_assignor.clients.kafka_python._broker_connection import (
     BrokerConnection,
     connect_to_any,
     find_coordinator,
     raise_for_error,
 )
-from assignor.clients.kafka_python._private_api import (
+from streams_assignor.clients.kafka_python._private_api import (
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     SyncGroupRequest,
 )
-from subscription_codec import StreamsAssignorError
-from upgrade.cluster.client.connection import Deadline
-from upgrade.cluster.client.errors import ApiError, ClusterError
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.upgrade.cluster.client.connection import Deadline
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError
 
 PROTOCOL_TYPE: Final = "streams-assignor-lock"
 _PROTOCOL: Final = "lock"

@@ -1,6 +1,6 @@
 """Groups whose broker assigns (KIP-848, KIP-932, KIP-1071): what it describes, and what follows from that."""
 
-from assignor.groups.broker_assigned._description import (
+from streams_assignor.groups.broker_assigned._description import (
     Assigned,
     BrokerAssignment,
     BrokerGroup,

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from subscription_codec import TaskId, TopicPartition
-from upgrade.topology_description import DescribedNode
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.upgrade.topology_description import DescribedNode
 
 
 @frozen(kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from assignor.groups.broker_assigned import BrokerAssignment, BrokerGroup, DescribedSubtopology, InternalTopic
-from assignor.groups.broker_assigned.reconciliation import Reconciliation
-from assignor.groups.described_group import STREAMS, DescribedGroup
-from subscription_codec import TaskId
-from upgrade.topology_description import DescribedNode
+from streams_assignor.codec import TaskId
+from streams_assignor.groups.broker_assigned import BrokerAssignment, BrokerGroup, DescribedSubtopology, InternalTopic
+from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation
+from streams_assignor.groups.described_group import STREAMS, DescribedGroup
+from streams_assignor.upgrade.topology_description import DescribedNode
 
 _OPERATIONS: Final[Mapping[int, str]] = {
     3: "READ",

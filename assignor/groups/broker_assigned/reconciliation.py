@@ -20,10 +20,10 @@ from typing import Final
 
 from attrs import frozen
 
-from assignor.groups.broker_assigned import Assigned, BrokerAssignment
-from assignor.groups.described_group import DescribedGroup
-from assignor.groups.member import InspectedMember
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups.broker_assigned import Assigned, BrokerAssignment
+from streams_assignor.groups.described_group import DescribedGroup
+from streams_assignor.groups.member import InspectedMember
 
 Thing = TaskId | TopicPartition
 

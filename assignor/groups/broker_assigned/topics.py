@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from assignor.groups.broker_assigned import DescribedSubtopology, DescribedTopology
-from assignor.groups.described_group import NOT_READY, DescribedGroup
-from subscription_codec import TaskId
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.codec import TaskId
+from streams_assignor.groups.broker_assigned import DescribedSubtopology, DescribedTopology
+from streams_assignor.groups.described_group import NOT_READY, DescribedGroup
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 
 class WrongCount(NamedTuple):

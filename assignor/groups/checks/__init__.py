@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from assignor.groups.check import Check, Finding, FindingSeverity, GroupView
-from assignor.groups.checks import _assignments, _broker_assigned, _group, _versions
+from streams_assignor.groups.check import Check, Finding, FindingSeverity, GroupView
+from streams_assignor.groups.checks import _assignments, _broker_assigned, _group, _versions
 
 CHECKS: Final[Mapping[str, tuple[FindingSeverity, Check]]] = {
     "not-described": (FindingSeverity.PROBLEM, _group.not_described),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from assignor.groups import standbys
-from assignor.groups.broker_assigned.topics import expected_tasks
-from assignor.groups.check import GroupView, Match, names_of
-from assignor.groups.decoded import in_order
-from assignor.groups.described_group import CLASSIC, STABLE
-from assignor.groups.member import InspectedMember
-from assignor.groups.rejoin import RejoinCause, unsubscribed_topics
+from streams_assignor.groups import standbys
+from streams_assignor.groups.broker_assigned.topics import expected_tasks
+from streams_assignor.groups.check import GroupView, Match, names_of
+from streams_assignor.groups.decoded import in_order
+from streams_assignor.groups.described_group import CLASSIC, STABLE
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.rejoin import RejoinCause, unsubscribed_topics
 
 _OWN_FINDING: Final = frozenset({RejoinCause.END_POINT, RejoinCause.NOT_SUBSCRIBED})
 

@@ -10,13 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from assignor.groups.broker_assigned import BrokerAssignment, topics
-from assignor.groups.check import GroupView, Match, names_of
-from assignor.groups.decoded import in_order
-from assignor.groups.described_group import ASSIGNING, CLASSIC, RECONCILING, STABLE
-from assignor.groups.member import InspectedMember
-from subscription_codec import TaskId
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.codec import TaskId
+from streams_assignor.groups.broker_assigned import BrokerAssignment, topics
+from streams_assignor.groups.check import GroupView, Match, names_of
+from streams_assignor.groups.decoded import in_order
+from streams_assignor.groups.described_group import ASSIGNING, CLASSIC, RECONCILING, STABLE
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 STANDBYS_KEY: Final = "streams.num.standby.replicas"
 """The setting of a group; Kafka Streams ignores its own ``num.standby.replicas`` with the streams protocol."""

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from assignor.formats.text import join_names
-from assignor.groups.check import GroupView, Match, names_of
-from assignor.groups.described_group import (
+from streams_assignor.formats.text import join_names
+from streams_assignor.groups.check import GroupView, Match, names_of
+from streams_assignor.groups.described_group import (
     CLASSIC,
     CONSUMER,
     CONSUMER_PROTOCOL,
@@ -22,8 +22,8 @@ from assignor.groups.described_group import (
     UNKNOWN_TYPE,
     WITHOUT_METADATA,
 )
-from assignor.groups.member import InspectedMember
-from assignor.protocol import PROTOCOL_NAME
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.protocol import PROTOCOL_NAME
 
 _WITH_MEMBERS: Final = frozenset({STABLE, NOT_READY, *REBALANCING}) - {*WITHOUT_METADATA}
 """States of a group with at least one member. A rebalance of a classic group may begin with members without an id."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assignor.groups.check import GroupView, Match, names_of
-from assignor.groups.described_group import STABLE
-from assignor.groups.member import InspectedMember
-from assignor.groups.upgrade_status import Stage, upgrade_stage
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.groups.check import GroupView, Match, names_of
+from streams_assignor.groups.described_group import STABLE
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.upgrade_status import Stage, upgrade_stage
 
 
 def cannot_read(view: GroupView) -> Iterator[Match]:

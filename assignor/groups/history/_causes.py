@@ -13,9 +13,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor.groups.described_group import CLASSIC
-from assignor.groups.history._commits import GenerationCommits
-from assignor.groups.history._generation import EpochProgress, Generation, GroupMember
+from streams_assignor.groups.described_group import CLASSIC
+from streams_assignor.groups.history._commits import GenerationCommits
+from streams_assignor.groups.history._generation import EpochProgress, Generation, GroupMember
 
 CERTAIN: Final = "certain"
 LIKELY: Final = "likely"

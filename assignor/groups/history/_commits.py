@@ -7,9 +7,9 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from assignor.groups.history.log_segment import NO_TIMESTAMP
-from assignor.groups.history.record_columns import CommitRun
-from assignor.groups.history.tables import Row, valid_text
+from streams_assignor.groups.history.log_segment import NO_TIMESTAMP
+from streams_assignor.groups.history.record_columns import CommitRun
+from streams_assignor.groups.history.tables import Row, valid_text
 
 TopicPartition = tuple[str, int]
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
 
 MAX_BATCH_BYTES: Final = 10 * 1_048_588
 """The most bytes of an uncompressed batch that are read by default.

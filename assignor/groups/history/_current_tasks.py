@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.groups.history.tables import Begun, Row, task_row
+from streams_assignor.groups.history.tables import Begun, Row, task_row
 
 Task = str | tuple[str, int]
 """A task, or the id of a topic and the number of a partition; names of topics become known later."""

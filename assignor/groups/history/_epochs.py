@@ -16,8 +16,10 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from assignor.groups._release_detection import streams_protocol_releases
-from assignor.groups.broker_assigned import (
+from streams_assignor.codec import TopicPartition
+from streams_assignor.codec.coordinator import RecordType
+from streams_assignor.groups._release_detection import streams_protocol_releases
+from streams_assignor.groups.broker_assigned import (
     Assigned,
     BrokerAssignment,
     BrokerGroup,
@@ -25,9 +27,9 @@ from assignor.groups.broker_assigned import (
     DescribedTopology,
     InternalTopic,
 )
-from assignor.groups.broker_assigned.topics import task_id
-from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, in_order
-from assignor.groups.described_group import (
+from streams_assignor.groups.broker_assigned.topics import task_id
+from streams_assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, in_order
+from streams_assignor.groups.described_group import (
     ASSIGNING,
     CONSUMER,
     EMPTY,
@@ -39,12 +41,10 @@ from assignor.groups.described_group import (
     DescribedGroup,
     DescribedGroupMember,
 )
-from assignor.groups.history._current_tasks import ACTIVE, ROLES, CurrentTasks, Share, Task, is_complete, share
-from assignor.groups.history._generation import EpochFacts, EpochProgress, Generation, GroupMember
-from assignor.groups.history.tables import Row, valid_text
-from assignor.groups.member_names import short_name
-from subscription_codec import TopicPartition
-from subscription_codec.coordinator import RecordType
+from streams_assignor.groups.history._current_tasks import ACTIVE, ROLES, CurrentTasks, Share, Task, is_complete, share
+from streams_assignor.groups.history._generation import EpochFacts, EpochProgress, Generation, GroupMember
+from streams_assignor.groups.history.tables import Row, valid_text
+from streams_assignor.groups.member_names import short_name
 
 _SIGNS_OF_LIFE: Final = frozenset({"MemberMetadata", "CurrentMemberAssignment"})
 """Records that are written of a member when it joins, and when it confirms an assignment. (With a negative epoch, when

@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 from attrs import define, field
 
-from assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, FindingSeverity, finding_text
-from assignor.groups.checks import run_checks
-from assignor.groups.history._causes import Cause, GenerationChange
-from assignor.groups.history._generation import Generation
-from assignor.groups.history.tables import Row, valid_text
+from streams_assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, FindingSeverity, finding_text
+from streams_assignor.groups.checks import run_checks
+from streams_assignor.groups.history._causes import Cause, GenerationChange
+from streams_assignor.groups.history._generation import Generation
+from streams_assignor.groups.history.tables import Row, valid_text
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -78,7 +78,7 @@ NOT_LASTING: Final = frozenset(
 """The checks of ``group`` that are no findings of an audit, by code."""
 
 MESSAGES: Final[Mapping[str, tuple[FindingSeverity, str]]] = {
-    # -- states; the others are those of ``assignor.groups``, with its texts
+    # -- states; the others are those of ``groups``, with its texts
     "idle-members": (FindingSeverity.NOTICE, "{idle} of {members} members have no task: {names}"),
     "imbalance": (FindingSeverity.NOTICE, "{name} has {number} of {tasks} tasks; the mean is {mean:.1f}"),
     "mixed-releases": (
@@ -105,7 +105,7 @@ MESSAGES: Final[Mapping[str, tuple[FindingSeverity, str]]] = {
     "flapping": (FindingSeverity.PROBLEM, "{name} timed out {number} times within a day"),
     "offset-moved-back": (FindingSeverity.NOTICE, "the committed offset of {partition} went back {number} times"),
 }
-"""Severity and text of each finding that ``assignor.groups`` does not have, by code: the only place of the wording."""
+"""Severity and text of each finding that ``groups`` does not have, by code: the only place of the wording."""
 
 CHECK_INTERVAL_MS: Final = _MINUTE_MS
 """Of generations within a minute one is checked: no state that lasts less is a finding, except a large record.

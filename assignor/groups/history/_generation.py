@@ -9,9 +9,11 @@ from uuid import UUID
 
 from attrs import define, field, frozen
 
-from assignor.groups.check import GroupView
-from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
-from assignor.groups.described_group import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.codec.columns import TaskOffsetSums, task_of
+from streams_assignor.groups.check import GroupView
+from streams_assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
+from streams_assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
     EMPTY,
@@ -21,12 +23,10 @@ from assignor.groups.described_group import (
     DescribedGroup,
     DescribedGroupMember,
 )
-from assignor.groups.history.tables import valid_text
-from assignor.groups.member import InspectedMember, decode_members, with_unique_names
-from assignor.groups.member_names import short_name
-from assignor.protocol import PROTOCOL_NAME
-from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import TaskOffsetSums, task_of
+from streams_assignor.groups.history.tables import valid_text
+from streams_assignor.groups.member import InspectedMember, decode_members, with_unique_names
+from streams_assignor.groups.member_names import short_name
+from streams_assignor.protocol import PROTOCOL_NAME
 
 _CACHED_TEXTS: Final = 1 << 16
 _CACHED_NAMES: Final = 1 << 12

@@ -7,9 +7,9 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.groups.history._causes import Cause, GenerationChange
-from assignor.groups.history._generation import Generation, GroupMember
-from assignor.groups.history.tables import Begun, Row, task_row
+from streams_assignor.groups.history._causes import Cause, GenerationChange
+from streams_assignor.groups.history._generation import Generation, GroupMember
+from streams_assignor.groups.history.tables import Begun, Row, task_row
 
 PRESENT: Final = "present"
 _ENDED: Final[Mapping[str, str]] = {

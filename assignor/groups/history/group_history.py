@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 from attrs import define, evolve, field
 
-from assignor.groups.described_group import CLASSIC, DEAD
-from assignor.groups.history._causes import Cause, GenerationChange, infer_cause
-from assignor.groups.history._commits import CommitSums, GenerationCommits
-from assignor.groups.history._epochs import EpochGroup, group_type
-from assignor.groups.history._findings import GroupFindings
-from assignor.groups.history._generation import AssignmentDecoder, Generation, GroupMember, classic_generation
-from assignor.groups.history._lifetimes import MemberLifetimes, TaskIntervals
-from assignor.groups.history.record_columns import CommitRun
-from assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
-from subscription_codec import EARLIEST_PROBEABLE_VERSION
-from subscription_codec.coordinator import RecordType
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION
+from streams_assignor.codec.coordinator import RecordType
+from streams_assignor.groups.described_group import CLASSIC, DEAD
+from streams_assignor.groups.history._causes import Cause, GenerationChange, infer_cause
+from streams_assignor.groups.history._commits import CommitSums, GenerationCommits
+from streams_assignor.groups.history._epochs import EpochGroup, group_type
+from streams_assignor.groups.history._findings import GroupFindings
+from streams_assignor.groups.history._generation import AssignmentDecoder, Generation, GroupMember, classic_generation
+from streams_assignor.groups.history._lifetimes import MemberLifetimes, TaskIntervals
+from streams_assignor.groups.history.record_columns import CommitRun
+from streams_assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 
 TableRow = tuple[str, Row]
 """The name of a table, and a row of it."""

@@ -14,12 +14,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from assignor.groups.history.group_history import GroupHistory, GroupSummary, TableRow
-from assignor.groups.history.log_segment import LogRecord
-from assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
-from assignor.groups.history.tables import valid_text
-from subscription_codec import DecodeError
-from subscription_codec.coordinator import (
+from streams_assignor.codec import DecodeError
+from streams_assignor.codec.coordinator import (
     RECORD_TYPES,
     RecordKey,
     RecordType,
@@ -27,6 +23,10 @@ from subscription_codec.coordinator import (
     decode_value,
     record_type_number,
 )
+from streams_assignor.groups.history.group_history import GroupHistory, GroupSummary, TableRow
+from streams_assignor.groups.history.log_segment import LogRecord
+from streams_assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
+from streams_assignor.groups.history.tables import valid_text
 
 OFFSET_COMMITS: Final = frozenset({0, 1})
 """The types of offset commits."""

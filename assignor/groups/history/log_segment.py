@@ -18,9 +18,9 @@ from typing import BinaryIO, Final, NamedTuple
 
 from attrs import define, field, frozen
 
-from assignor.groups.history._compression import MAX_BATCH_BYTES as MAX_BATCH_BYTES
-from assignor.groups.history._compression import decompress
-from assignor.groups.history.frames import HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT, TAIL, Frame, Gap, frames
+from streams_assignor.groups.history._compression import MAX_BATCH_BYTES as MAX_BATCH_BYTES
+from streams_assignor.groups.history._compression import decompress
+from streams_assignor.groups.history.frames import HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT, TAIL, Frame, Gap, frames
 
 _HEADER: Final = Struct(">hiqqqhii")
 """The fields of format 2 behind the checksum: attributes, last offset delta, base and maximal timestamp, producer id,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from attrs import frozen
 
-from assignor.groups.history.log_segment import LogRecord
+from streams_assignor.groups.history.log_segment import LogRecord
 
 
 class CommitRun(NamedTuple):

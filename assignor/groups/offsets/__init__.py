@@ -1,11 +1,11 @@
 """How far a group is behind: committed offsets beside end offsets, and restored state beside changelogs.
 
-``assignor.clients`` reads the offsets; what follows from them is pure.
+``clients`` reads the offsets; what follows from them is pure.
 """
 
-from assignor.groups.described_group import GroupOffsets
-from assignor.groups.offsets._gauges import group_gauges
-from assignor.groups.offsets._lag import (
+from streams_assignor.groups.described_group import GroupOffsets
+from streams_assignor.groups.offsets._gauges import group_gauges
+from streams_assignor.groups.offsets._lag import (
     PartitionLag,
     StateLag,
     TaskLag,
@@ -15,9 +15,9 @@ from assignor.groups.offsets._lag import (
     state_lags,
     task_lags,
 )
-from assignor.groups.offsets._offsets import ChangelogSizes, OffsetRequest
-from assignor.groups.offsets._summary import LagSummary, check_lag, lag_json, lag_summary
-from assignor.groups.offsets._unread import UnreadRecordsDetector
+from streams_assignor.groups.offsets._offsets import ChangelogSizes, OffsetRequest
+from streams_assignor.groups.offsets._summary import LagSummary, check_lag, lag_json, lag_summary
+from streams_assignor.groups.offsets._unread import UnreadRecordsDetector
 
 __all__ = [
     "ChangelogSizes",

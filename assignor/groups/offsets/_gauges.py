@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from assignor.formats.openmetrics import Gauge
-from assignor.groups._group import InspectedGroup
-from assignor.groups.described_group import STREAMS
-from assignor.groups.offsets._lag import PartitionLag, StateLag, TaskLag
-from assignor.groups.offsets._summary import lag_summary
+from streams_assignor.formats.openmetrics import Gauge
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups.described_group import STREAMS
+from streams_assignor.groups.offsets._lag import PartitionLag, StateLag, TaskLag
+from streams_assignor.groups.offsets._summary import lag_summary
 
 _PREFIX: Final = "streams_assignor_group_"
 _HELP: Final[Mapping[str, str]] = {

@@ -13,13 +13,13 @@ from itertools import repeat
 
 from attrs import frozen
 
-from assignor.groups._group import InspectedGroup
-from assignor.groups.broker_assigned import DescribedSubtopology
-from assignor.groups.broker_assigned.topics import task_id
-from assignor.groups.described_group import STREAMS, GroupOffsets
-from assignor.groups.member import InspectedMember
-from assignor.groups.offsets._offsets import OffsetRequest
-from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId, TopicPartition
+from streams_assignor.codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId, TopicPartition
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups.broker_assigned import DescribedSubtopology
+from streams_assignor.groups.broker_assigned.topics import task_id
+from streams_assignor.groups.described_group import STREAMS, GroupOffsets
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.offsets._offsets import OffsetRequest
 
 
 @frozen(kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from subscription_codec import TopicPartition
+from streams_assignor.codec import TopicPartition
 
 
 @frozen(kw_only=True)

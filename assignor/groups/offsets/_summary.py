@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from assignor.formats.text import count
-from assignor.groups._group import InspectedGroup
-from assignor.groups.check import Finding, FindingSeverity
-from assignor.groups.offsets._lag import (
+from streams_assignor.formats.text import count
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups.check import Finding, FindingSeverity
+from streams_assignor.groups.offsets._lag import (
     PartitionLag,
     StateLag,
     TaskLag,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from attrs import define, evolve, field
 
-from assignor.groups._group import InspectedGroup
-from assignor.groups.check import Finding, FindingSeverity
-from assignor.groups.described_group import EMPTY
-from assignor.groups.offsets._summary import lag_summary, unknown_lag
-from subscription_codec import TopicPartition
+from streams_assignor.codec import TopicPartition
+from streams_assignor.groups._group import InspectedGroup
+from streams_assignor.groups.check import Finding, FindingSeverity
+from streams_assignor.groups.described_group import EMPTY
+from streams_assignor.groups.offsets._summary import lag_summary, unknown_lag
 
 _Ends = Mapping[TopicPartition, int]
 

@@ -19,23 +19,28 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, ApplicationState
-from assignor.task_assignors.high_availability import _lags
-from assignor.task_assignors.high_availability._balance import all_processes, balance, with_superset_tags
-from assignor.task_assignors.high_availability._task_movement import move_tasks
-from assignor.task_assignors.high_availability.standbys import add_standbys, add_standbys_by_tags
-from assignor.task_assignors.partial_assignment import (
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, ApplicationState
+from streams_assignor.task_assignors.high_availability import _lags
+from streams_assignor.task_assignors.high_availability._balance import all_processes, balance, with_superset_tags
+from streams_assignor.task_assignors.high_availability._task_movement import move_tasks
+from streams_assignor.task_assignors.high_availability.standbys import add_standbys, add_standbys_by_tags
+from streams_assignor.task_assignors.partial_assignment import (
     AssignmentReason,
     PartialAssignment,
     ReasonTexts,
     task_assignment,
 )
-from assignor.task_assignors.rack_aware import RackAwareOptimizer
-from assignor.task_assignors.rack_aware.racks import HIGH_AVAILABILITY_COSTS, STATELESS_COSTS, RackAwareCosts, Racks
-from assignor.task_assignors.task_assignment import TaskAssignment
-from upgrade import UnknownRelease, number_of
-from upgrade.release_behaviour import CURRENT, ReleaseBehaviour, behaviour_of
+from streams_assignor.task_assignors.rack_aware import RackAwareOptimizer
+from streams_assignor.task_assignors.rack_aware.racks import (
+    HIGH_AVAILABILITY_COSTS,
+    STATELESS_COSTS,
+    RackAwareCosts,
+    Racks,
+)
+from streams_assignor.task_assignors.task_assignment import TaskAssignment
+from streams_assignor.upgrade import UnknownRelease, number_of
+from streams_assignor.upgrade.release_behaviour import CURRENT, ReleaseBehaviour, behaviour_of
 
 
 def movement_behaviour_of(release: str) -> ReleaseBehaviour:

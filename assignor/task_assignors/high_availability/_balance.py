@@ -12,7 +12,7 @@ from math import inf
 
 from attrs import define, field
 
-from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
+from streams_assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
 
 MoveTask = Callable[[int, int, int], None]
 """Called with a task, the process that it leaves and the one that it moves to."""

@@ -18,9 +18,9 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.task_assignors.java_order import JavaPriorityQueue, bucket_order, uuid_hash
-from assignor.task_assignors.least_loaded import LeastLoadedHeap
-from assignor.task_assignors.partial_assignment import PartialAssignment
+from streams_assignor.task_assignors.java_order import JavaPriorityQueue, bucket_order, uuid_hash
+from streams_assignor.task_assignors.least_loaded import LeastLoadedHeap
+from streams_assignor.task_assignors.partial_assignment import PartialAssignment
 
 MAX_EMULATED_POLLS: Final = 100_000
 """The maximum number of polls of the emulated queue; after that, the least loaded process is taken. It is enough for

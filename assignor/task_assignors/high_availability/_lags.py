@@ -12,9 +12,9 @@ from typing import Final
 
 from attrs import define
 
-from assignor.errors import FatalError
-from assignor.task_assignors.application_state import EMPTY, LATEST_OFFSET, KafkaStreamsState
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.errors import FatalError
+from streams_assignor.task_assignors.application_state import EMPTY, LATEST_OFFSET, KafkaStreamsState
 
 UNLIMITED_LAG: Final = (1 << 63) - 1
 """The ``acceptable.recovery.lag`` with which all processes count as caught up (Java: ``Long.MAX_VALUE``)."""

@@ -16,11 +16,11 @@ from itertools import takewhile
 
 from attrs import define, field
 
-from assignor.task_assignors.high_availability._constrained_queue import ConstrainedQueue
-from assignor.task_assignors.high_availability._lags import Lags
-from assignor.task_assignors.java_order import priority_queue_order
-from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
-from upgrade.release_behaviour import ReleaseBehaviour
+from streams_assignor.task_assignors.high_availability._constrained_queue import ConstrainedQueue
+from streams_assignor.task_assignors.high_availability._lags import Lags
+from streams_assignor.task_assignors.java_order import priority_queue_order
+from streams_assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
+from streams_assignor.upgrade.release_behaviour import ReleaseBehaviour
 
 
 def move_tasks(assignment: PartialAssignment, lags: Lags, behaviour: ReleaseBehaviour, max_warmups: int) -> bool:

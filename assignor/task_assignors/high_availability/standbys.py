@@ -14,8 +14,8 @@ from heapq import heapify, heappop, heappush, heapreplace
 
 from attrs import define, field
 
-from assignor.task_assignors.java_order import hash_order
-from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
+from streams_assignor.task_assignors.java_order import hash_order
+from streams_assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
 
 
 def add_standbys(assignment: PartialAssignment, standbys: int) -> None:

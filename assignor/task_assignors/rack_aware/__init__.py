@@ -25,13 +25,13 @@ from typing import Final
 
 from attrs import define, field
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.application_state import KafkaStreamsState
-from assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
-from assignor.task_assignors.rack_aware._flow_model import ProcessClasses, ReplicaLocality, Tags, TaskPlacement
-from assignor.task_assignors.rack_aware._rack_flow import TaskMove, optimize_moves
-from assignor.task_assignors.rack_aware.racks import RackAwareCosts, Racks, ReplicaRacks
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.application_state import KafkaStreamsState
+from streams_assignor.task_assignors.partial_assignment import AssignmentReason, PartialAssignment
+from streams_assignor.task_assignors.rack_aware._flow_model import ProcessClasses, ReplicaLocality, Tags, TaskPlacement
+from streams_assignor.task_assignors.rack_aware._rack_flow import TaskMove, optimize_moves
+from streams_assignor.task_assignors.rack_aware.racks import RackAwareCosts, Racks, ReplicaRacks
 
 MAX_TAG_ROUNDS: Final = 4
 """The maximum number of rounds in which standbys move under client tags, as in Kafka."""

@@ -18,8 +18,8 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from assignor.task_assignors.rack_aware._min_cost_flow import UNLIMITED
-from assignor.task_assignors.rack_aware.racks import RackAwareCosts
+from streams_assignor.task_assignors.rack_aware._min_cost_flow import UNLIMITED
+from streams_assignor.task_assignors.rack_aware.racks import RackAwareCosts
 
 HUB_MIN_RACKS: Final = 8
 """With so many racks or more, a task reaches all racks without a replica through the hub: one arc instead of many."""

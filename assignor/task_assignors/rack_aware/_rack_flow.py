@@ -16,9 +16,9 @@ from itertools import islice
 
 from attrs import field, frozen
 
-from assignor.task_assignors.rack_aware._flow_model import FlowGroup, FlowModel, ProcessClasses, TaskPlacement
-from assignor.task_assignors.rack_aware._min_cost_flow import UNLIMITED, Network
-from assignor.task_assignors.rack_aware.racks import RackAwareCosts
+from streams_assignor.task_assignors.rack_aware._flow_model import FlowGroup, FlowModel, ProcessClasses, TaskPlacement
+from streams_assignor.task_assignors.rack_aware._min_cost_flow import UNLIMITED, Network
+from streams_assignor.task_assignors.rack_aware.racks import RackAwareCosts
 
 TaskMove = tuple[int, int, int]
 """A task, the process (inside this module: the slot) that it leaves, and the one that it moves to."""

@@ -13,9 +13,9 @@ from uuid import UUID
 
 from attrs import frozen
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.application_state import EMPTY, ApplicationState
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.application_state import EMPTY, ApplicationState
 
 ReplicaRacks = Sequence[Collection[str | None]]
 """The racks of the replicas of each partition of a task; None for a broker without a rack."""

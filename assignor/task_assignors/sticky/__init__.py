@@ -31,22 +31,22 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
-from assignor.task_assignors.java_order import bucket_order, uuid_hash
-from assignor.task_assignors.partial_assignment import (
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignors.application_state import ApplicationState, KafkaStreamsState
+from streams_assignor.task_assignors.java_order import bucket_order, uuid_hash
+from streams_assignor.task_assignors.partial_assignment import (
     AssignmentReason,
     PartialAssignment,
     ReasonTexts,
     RecordReason,
     task_assignment,
 )
-from assignor.task_assignors.quotas import Quotas, compute_quotas, iter_least_loaded
-from assignor.task_assignors.rack_aware import RackAwareOptimizer
-from assignor.task_assignors.rack_aware.racks import STATELESS_COSTS, STICKY_COSTS, Racks
-from assignor.task_assignors.sticky._kafka_sticky import KafkaStickyAssignment
-from assignor.task_assignors.sticky._standbys import ProcessesByTask, assign_standbys
-from assignor.task_assignors.task_assignment import TaskAssignment
-from subscription_codec import TaskId
+from streams_assignor.task_assignors.quotas import Quotas, compute_quotas, iter_least_loaded
+from streams_assignor.task_assignors.rack_aware import RackAwareOptimizer
+from streams_assignor.task_assignors.rack_aware.racks import STATELESS_COSTS, STICKY_COSTS, Racks
+from streams_assignor.task_assignors.sticky._kafka_sticky import KafkaStickyAssignment
+from streams_assignor.task_assignors.sticky._standbys import ProcessesByTask, assign_standbys
+from streams_assignor.task_assignors.task_assignment import TaskAssignment
 
 UNASSIGNED: Final = -1
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assignor.task_assignors.java_order import hash_order_before_3_0
-from assignor.task_assignors.partial_assignment import AssignmentReason, RecordReason
-from assignor.task_assignors.sticky._standbys import ProcessesByTask
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignors.java_order import hash_order_before_3_0
+from streams_assignor.task_assignors.partial_assignment import AssignmentReason, RecordReason
+from streams_assignor.task_assignors.sticky._standbys import ProcessesByTask
 
 
 class KafkaStickyAssignment:

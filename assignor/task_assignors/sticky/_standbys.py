@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Final
 
-from assignor.task_assignors.partial_assignment import AssignmentReason, RecordReason
-from assignor.task_assignors.quotas import distribute
+from streams_assignor.task_assignors.partial_assignment import AssignmentReason, RecordReason
+from streams_assignor.task_assignors.quotas import distribute
 
 MAX_CANDIDATES: Final = 8
 """The number of equally loaded processes that are compared for a standby; small, for speed."""

@@ -41,7 +41,7 @@ async function load() {
   pyodide.registerJsModule("crc32c", { crc32c });
   say("starting streams-assignor (3 of 3)");
   pyodide.runPython("import sys; sys.path.insert(0, '/python')");
-  return { pyodide, bridge: pyodide.pyimport("assignor.cli.in_browser") };
+  return { pyodide, bridge: pyodide.pyimport("streams_assignor.cli.in_browser") };
 }
 
 const ready = load();

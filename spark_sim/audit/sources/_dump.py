@@ -15,9 +15,15 @@ from typing import Any, BinaryIO, Final, cast
 
 from attrs import frozen
 
-from assignor.groups.history.log_segment import LogRecord, SegmentReader, known_time
-from spark_sim.audit.sources._source import WITHOUT_CHECKSUMS, OffsetOrder, Source, SourceError, file_inputs
-from upgrade.input_values import open_input, parse_json
+from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader, known_time
+from streams_assignor.spark_sim.audit.sources._source import (
+    WITHOUT_CHECKSUMS,
+    OffsetOrder,
+    Source,
+    SourceError,
+    file_inputs,
+)
+from streams_assignor.upgrade.input_values import open_input, parse_json
 
 _MAX_LINE: Final = 1 << 26
 """Bytes of a line: a record of a broker is far smaller."""

@@ -14,15 +14,15 @@ from typing import BinaryIO, Final, TypeVar
 
 from attrs import evolve, frozen
 
-from assignor.groups.history.frames import LOG_OVERHEAD, checksum_function
-from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
-from spark_sim.audit.sources._source import Source, SourceError, file_inputs
-from spark_sim.audit.storage import list_files, local_copy
-from spark_sim.sweep.spark.paths import is_uri
-from upgrade.extras import how_to_install
-from upgrade.redaction import hide_credentials
+from streams_assignor.groups.history.frames import LOG_OVERHEAD, checksum_function
+from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
+from streams_assignor.spark_sim.audit.sources._source import Source, SourceError, file_inputs
+from streams_assignor.spark_sim.audit.storage import list_files, local_copy
+from streams_assignor.spark_sim.sweep.spark.paths import is_uri
+from streams_assignor.upgrade.extras import how_to_install
+from streams_assignor.upgrade.redaction import hide_credentials
 
 _FOLDER: Final = re.compile(r"__consumer_offsets-(\d+)")
 _SEGMENT: Final = re.compile(r"\d{20}\.log")

@@ -1,8 +1,8 @@
 """The inner loop over the records of batches, compiled by numba: it finds where records and their parts begin.
 
 It reads batches of format 2 that are not compressed, not transactional and not control batches, whose checksums are
-right. It stops before a batch in which anything is unusual. ``assignor.groups.history.log_segment`` reads that one, and
-``assignor.groups.history.history`` each record that is no offset commit as brokers write it; they decide what is valid.
+right. It stops before a batch in which anything is unusual. ``groups.history.log_segment`` reads that one, and
+``groups.history.history`` each record that is no offset commit as brokers write it; they decide what is valid.
 """
 
 from __future__ import annotations

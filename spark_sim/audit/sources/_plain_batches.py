@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from assignor.groups.history.frames import HEADER_BYTES, Frame
-from assignor.groups.history.log_segment import batch_header, known_time, read_varint
+from streams_assignor.groups.history.frames import HEADER_BYTES, Frame
+from streams_assignor.groups.history.log_segment import batch_header, known_time, read_varint
 
 Row = tuple[int, int, int, int, int, int, int, int]
 """Offset, time, key and its end, value and its end, whether it is a commit, and the place of its topic id."""

@@ -10,10 +10,10 @@ from typing import Any, BinaryIO, Final
 
 from attrs import frozen
 
-from assignor.groups.history.frames import HEADER_BYTES, Frame
-from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
-from spark_sim.audit.sources._plain_batches import Row, batch_rows, sum_up
+from streams_assignor.groups.history.frames import HEADER_BYTES, Frame
+from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
+from streams_assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
+from streams_assignor.spark_sim.audit.sources._plain_batches import Row, batch_rows, sum_up
 
 _PLACES: Final = len(PlacedRun._fields) - 1
 _COMMIT_NAMES: Final = {1: "LegacyOffsetCommit", 2: "OffsetCommit"}
@@ -31,13 +31,13 @@ def fastest_kernel() -> Any:
     Numba may have no directory for its cache.
     """
     try:
-        from spark_sim.audit.sources import _kernel
+        from streams_assignor.spark_sim.audit.sources import _kernel
     except (ImportError, RuntimeError):
         pass
     else:
         return _kernel
     try:
-        from spark_sim.audit.sources import _numpy_kernel
+        from streams_assignor.spark_sim.audit.sources import _numpy_kernel
     except ImportError:
         return None
     return _numpy_kernel

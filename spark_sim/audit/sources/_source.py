@@ -9,9 +9,9 @@ from typing import Final, Protocol
 
 from attrs import define, field, frozen
 
-from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
 
 SEGMENT_BYTES_PER_SECOND: Final = 10_000_000.0
 RECORDS_PER_SECOND: Final = 100_000.0

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from attrs import evolve, frozen
 
-from assignor.groups.history.log_segment import SegmentReader
-from spark_sim.audit.sources._files import Numbered, by_partition, is_partition, scanned, unverified
-from spark_sim.audit.sources._source import Source, SourceError
-from spark_sim.sweep.spark.files import SparkFile, list_spark_files
-from upgrade.redaction import hide_credentials
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.spark_sim.audit.sources._files import Numbered, by_partition, is_partition, scanned, unverified
+from streams_assignor.spark_sim.audit.sources._source import Source, SourceError
+from streams_assignor.spark_sim.sweep.spark.files import SparkFile, list_spark_files
+from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

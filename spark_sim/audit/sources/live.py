@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from assignor.groups.history.log_segment import LogRecord, SegmentReader
-from spark_sim.audit.sources._source import RECORDS_PER_SECOND, Source, SourceError
-from upgrade.cluster.client.errors import ClusterError
+from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
+from streams_assignor.spark_sim.audit.sources._source import RECORDS_PER_SECOND, Source, SourceError
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
 
 if TYPE_CHECKING:
-    from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+    from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 
 NO_RECORD: Final = "offsets without a record"
 _OFFSETS_PER_PIECE: Final = 500_000

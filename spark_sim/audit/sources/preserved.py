@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from assignor.groups.history.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
-from spark_sim.audit.sources._source import (
+from streams_assignor.groups.history.log_segment import MAX_OFFSET, LogRecord, SegmentReader, known_time
+from streams_assignor.spark_sim.audit.sources._source import (
     RECORDS_PER_SECOND,
     WITHOUT_CHECKSUMS,
     OffsetOrder,
@@ -18,8 +18,8 @@ from spark_sim.audit.sources._source import (
     SourceError,
     file_inputs,
 )
-from spark_sim.sweep.tables.parquet import open_parquet
-from upgrade.input_values import InvalidInput, parse_json, read_text
+from streams_assignor.spark_sim.sweep.tables.parquet import open_parquet
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json, read_text
 
 RECORDS_FOLDER: Final = "records"
 SINK_LOG: Final = "_spark_metadata"

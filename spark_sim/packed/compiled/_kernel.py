@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from numba import njit
 
-from spark_sim.packed.view import saturate
+from streams_assignor.spark_sim.packed.view import saturate
 
 (
     DONE,

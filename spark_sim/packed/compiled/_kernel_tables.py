@@ -7,15 +7,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed.actions import ActionRow, PackedAction
-from spark_sim.packed.compiled import _kernel
-from spark_sim.packed.compiled._kernel import UNKNOWN, KernelTables
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables.memo import Interner
-from spark_sim.packed.tables.transition_table import edge_label
-from spark_sim.packed.view import GROUP_FIELD_BITS, SUMMARY_MASK, OperatorView, PackedGroupView, saturate
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction
+from streams_assignor.spark_sim.packed.compiled import _kernel
+from streams_assignor.spark_sim.packed.compiled._kernel import UNKNOWN, KernelTables
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.tables.memo import Interner
+from streams_assignor.spark_sim.packed.tables.transition_table import edge_label
+from streams_assignor.spark_sim.packed.view import (
+    GROUP_FIELD_BITS,
+    SUMMARY_MASK,
+    OperatorView,
+    PackedGroupView,
+    saturate,
+)
 
 
 class TooManyProcessStatesError(StreamsAssignorError, ValueError):

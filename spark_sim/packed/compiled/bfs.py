@@ -10,17 +10,17 @@ from typing import Any, Final
 import numpy as np
 from attrs import define, field
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed import bfs as plain
-from spark_sim.packed.bfs import PackedGraph, gc_disabled, unknown_state
-from spark_sim.packed.compiled import _kernel
-from spark_sim.packed.compiled._kernel import SearchArrays
-from spark_sim.packed.compiled._kernel_tables import KernelTableBuilder, TooManyProcessStatesError
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.model import LEAD, PackedModel, PackedState
-from spark_sim.packed.view import PHASE
-from spark_sim.search.bfs import MAX_STATES
-from spark_sim.search.graph import StateViolation
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed import bfs as plain
+from streams_assignor.spark_sim.packed.bfs import PackedGraph, gc_disabled, unknown_state
+from streams_assignor.spark_sim.packed.compiled import _kernel
+from streams_assignor.spark_sim.packed.compiled._kernel import SearchArrays
+from streams_assignor.spark_sim.packed.compiled._kernel_tables import KernelTableBuilder, TooManyProcessStatesError
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.model import LEAD, PackedModel, PackedState
+from streams_assignor.spark_sim.packed.view import PHASE
+from streams_assignor.spark_sim.search.bfs import MAX_STATES
+from streams_assignor.spark_sim.search.graph import StateViolation
 
 _INITIAL_CAPACITY: Final = 1 << 18
 """States that there is room for at first: smaller cells are not worth compiling."""

@@ -12,11 +12,11 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-from spark_sim.packed.compiled._kernel import OPTIONS
-from spark_sim.search.cycles import find_cycle_state
-from spark_sim.search.graph import FAILED_STATE, StateGraph
-from spark_sim.search.model import GENERATION, MULTIPLICITY, OPERATOR_ACTION
-from spark_sim.search.path_counting import PathCounts
+from streams_assignor.spark_sim.packed.compiled._kernel import OPTIONS
+from streams_assignor.spark_sim.search.cycles import find_cycle_state
+from streams_assignor.spark_sim.search.graph import FAILED_STATE, StateGraph
+from streams_assignor.spark_sim.search.model import GENERATION, MULTIPLICITY, OPERATOR_ACTION
+from streams_assignor.spark_sim.search.path_counting import PathCounts
 
 _LIMB_BITS: Final = 59
 _LIMB: Final = (1 << _LIMB_BITS) - 1

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from attrs import evolve
 
-from assignor import FatalError, StreamsAssignor, Subtopology, Topology
-from assignor.protocol.group import decode_members
-from assignor.protocol.member import Member
-from probing import (
+from streams_assignor import FatalError, StreamsAssignor, Subtopology, Topology
+from streams_assignor.codec import Assignment, encode_assignment
+from streams_assignor.codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
+from streams_assignor.probing import (
     BY_NAME,
     AssignmentContent,
     MemberState,
@@ -24,11 +24,11 @@ from probing import (
     RejoinMode,
     decide,
 )
-from spark_sim.model.scenario import Instance
-from spark_sim.model.violations import Violation
-from spark_sim.packed.tables.memo import Interner, Memo
-from subscription_codec import Assignment, encode_assignment
-from subscription_codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
+from streams_assignor.protocol.group import decode_members
+from streams_assignor.protocol.member import Member
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
 
 _TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",)))
 

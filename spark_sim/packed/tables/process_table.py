@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed._cell import UpgradeCell
-from spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed._cell import UpgradeCell
+from streams_assignor.spark_sim.packed._process_state import (
     ASSIGNED,
     JOINED,
     SYNC_RESPONSE_PENDING,
@@ -19,9 +19,9 @@ from spark_sim.packed._process_state import (
     on_prepare_rebalance,
     with_join_pending,
 )
-from spark_sim.packed.tables._protocol_table import ProtocolTable
-from spark_sim.packed.tables.memo import Interner, Memo
-from spark_sim.packed.view import SUMMARY_MASK, tallies_of
+from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
+from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
+from streams_assignor.spark_sim.packed.view import SUMMARY_MASK, tallies_of
 
 MAX_PROCESS_STATES: Final = (1 << 14) - 1
 

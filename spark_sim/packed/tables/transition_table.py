@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed.actions import PackedAction
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables.memo import Memo
-from spark_sim.packed.view import StateSummary, View
-from spark_sim.search.model import FAULT_ACTION, GENERATION, OPERATOR_ACTION
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed.actions import PackedAction
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.tables.memo import Memo
+from streams_assignor.spark_sim.packed.view import StateSummary, View
+from streams_assignor.spark_sim.search.model import FAULT_ACTION, GENERATION, OPERATOR_ACTION
 
 OPERATOR_VERBS: Final = frozenset({"stop", "start"})
 FAULT_VERBS: Final = frozenset({"crash", "late", "spurious join"})

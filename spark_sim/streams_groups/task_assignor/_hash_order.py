@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from assignor.task_assignors.java_order import DEFAULT_BUCKETS, bucket_order, spread, string_hash, table_size
+from streams_assignor.task_assignors.java_order import DEFAULT_BUCKETS, bucket_order, spread, string_hash, table_size
 
 MapOrder = Callable[[Iterable[str], int], list[str]]
 """Sorts keys, given as they are put, some again, as a map of this initial capacity iterates over them."""

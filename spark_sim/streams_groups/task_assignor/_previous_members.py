@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from spark_sim.streams_groups.task_assignor._process_state import ProcessState
-from spark_sim.streams_groups.task_assignor._types import AssignmentMemberSpec, StreamsTaskId, task_ids
+from streams_assignor.spark_sim.streams_groups.task_assignor._process_state import ProcessState
+from streams_assignor.spark_sim.streams_groups.task_assignor._types import AssignmentMemberSpec, StreamsTaskId, task_ids
 
 HasTask = Callable[[ProcessState], bool]
 """Whether a process must not be given the task, because it has it."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, field
 
-from assignor.task_assignors.java_order import JavaPriorityQueue
-from spark_sim.streams_groups.task_assignor._hash_order import MapOrder, hash_map_order
-from spark_sim.streams_groups.task_assignor._types import StreamsTaskId
+from streams_assignor.spark_sim.streams_groups.task_assignor._hash_order import MapOrder, hash_map_order
+from streams_assignor.spark_sim.streams_groups.task_assignor._types import StreamsTaskId
+from streams_assignor.task_assignors.java_order import JavaPriorityQueue
 
 
 @define(eq=False)

@@ -7,9 +7,13 @@ from typing import Final
 
 from attrs import frozen
 
-from spark_sim.streams_groups.task_assignor import _previous_members as previous
-from spark_sim.streams_groups.task_assignor._hash_order import MapOrder, compute_if_absent_order, hash_map_order
-from spark_sim.streams_groups.task_assignor._types import UnknownReleaseError
+from streams_assignor.spark_sim.streams_groups.task_assignor import _previous_members as previous
+from streams_assignor.spark_sim.streams_groups.task_assignor._hash_order import (
+    MapOrder,
+    compute_if_absent_order,
+    hash_map_order,
+)
+from streams_assignor.spark_sim.streams_groups.task_assignor._types import UnknownReleaseError
 
 
 @frozen

@@ -18,11 +18,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from spark_sim.streams_groups.task_assignor._hash_order import java_text_order
-from spark_sim.streams_groups.task_assignor._previous_members import PreviousMember, previous_members
-from spark_sim.streams_groups.task_assignor._process_state import ProcessQueue, ProcessState, process_states
-from spark_sim.streams_groups.task_assignor._releases import NEWEST_RELEASE, ReleaseRules, rules_of
-from spark_sim.streams_groups.task_assignor._types import (
+from streams_assignor.spark_sim.streams_groups.task_assignor._hash_order import java_text_order
+from streams_assignor.spark_sim.streams_groups.task_assignor._previous_members import PreviousMember, previous_members
+from streams_assignor.spark_sim.streams_groups.task_assignor._process_state import (
+    ProcessQueue,
+    ProcessState,
+    process_states,
+)
+from streams_assignor.spark_sim.streams_groups.task_assignor._releases import NEWEST_RELEASE, ReleaseRules, rules_of
+from streams_assignor.spark_sim.streams_groups.task_assignor._types import (
     GroupSpec,
     MemberAssignment,
     StreamsTaskId,

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from attrs import field, frozen, validators
 
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
 
 Tasks = Mapping[str, frozenset[int]]
 """Partitions by subtopology."""

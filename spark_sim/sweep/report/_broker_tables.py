@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from spark_sim.brokers.plans import PLANS
-from spark_sim.search.cell_result import SAFE
-from spark_sim.sweep.broker_units import BrokerCellResult
-from spark_sim.sweep.report import judgement
-from spark_sim.sweep.report._terminal import ASCII_MARKS, MARKS, STYLES
-from spark_sim.sweep.report.console import print_dim
-from spark_sim.sweep.report.judgement import Judgement
-from spark_sim.sweep.suites import MATRIX
+from streams_assignor.spark_sim.brokers.plans import PLANS
+from streams_assignor.spark_sim.search.cell_result import SAFE
+from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
+from streams_assignor.spark_sim.sweep.report import judgement
+from streams_assignor.spark_sim.sweep.report._terminal import ASCII_MARKS, MARKS, STYLES
+from streams_assignor.spark_sim.sweep.report.console import print_dim
+from streams_assignor.spark_sim.sweep.report.judgement import Judgement
+from streams_assignor.spark_sim.sweep.suites import MATRIX
 
 
 def judge(results: Sequence[BrokerCellResult]) -> Judgement:

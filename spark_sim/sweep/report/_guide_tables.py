@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from spark_sim.advice.upgrade_guide import (
+from streams_assignor.spark_sim.advice.upgrade_guide import (
     DifferenceReason,
     Pair,
     PairGuide,
@@ -17,9 +17,9 @@ from spark_sim.advice.upgrade_guide import (
     guide_differences,
     path_text,
 )
-from spark_sim.search.cell_result import UpgradeResult
-from upgrade.plans import Plan
-from upgrade.releases import RELEASES, Release
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.upgrade.plans import Plan
+from streams_assignor.upgrade.releases import RELEASES, Release
 
 NO_PATH: Final = "-"
 """The sign of a release and itself."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from spark_sim.regressions.regression_search import RegressionResult
-from spark_sim.rolls import ROLL
-from spark_sim.sweep.report.console import print_dim
-from spark_sim.sweep.report.judgement import Judgement, replay_line
+from streams_assignor.spark_sim.regressions.regression_search import RegressionResult
+from streams_assignor.spark_sim.rolls import ROLL
+from streams_assignor.spark_sim.sweep.report.console import print_dim
+from streams_assignor.spark_sim.sweep.report.judgement import Judgement, replay_line
 
 
 def judge(results: Sequence[RegressionResult]) -> Judgement:

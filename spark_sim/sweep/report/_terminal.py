@@ -10,18 +10,18 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from spark_sim.advice.upgrade_guide import Pair
-from spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES
-from spark_sim.model.violations import VERSION_PROBED
-from spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
-from spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
-from spark_sim.sweep.report import judgement
-from spark_sim.sweep.report._guide_tables import guide_summary, matrix_rows
-from spark_sim.sweep.report.console import print_dim
-from spark_sim.sweep.report.judgement import MAX_NAMED, Judgement, abbreviated, replay_line
-from spark_sim.sweep.suites import MATRIX
-from spark_sim.sweep.sweep import Progress
-from upgrade.plans import (
+from streams_assignor.spark_sim.advice.upgrade_guide import Pair
+from streams_assignor.spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES
+from streams_assignor.spark_sim.model.violations import VERSION_PROBED
+from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
+from streams_assignor.spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
+from streams_assignor.spark_sim.sweep.report import judgement
+from streams_assignor.spark_sim.sweep.report._guide_tables import guide_summary, matrix_rows
+from streams_assignor.spark_sim.sweep.report.console import print_dim
+from streams_assignor.spark_sim.sweep.report.judgement import MAX_NAMED, Judgement, abbreviated, replay_line
+from streams_assignor.spark_sim.sweep.suites import MATRIX
+from streams_assignor.spark_sim.sweep.sweep import Progress
+from streams_assignor.upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Plan,
     Upgrade,
@@ -29,7 +29,7 @@ from upgrade.plans import (
     is_wrongly_probed,
     obstacles,
 )
-from upgrade.releases import Release
+from streams_assignor.upgrade.releases import Release
 
 
 @frozen

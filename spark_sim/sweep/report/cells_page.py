@@ -12,19 +12,19 @@ from typing import Any, Final
 
 from attrs import asdict, field, frozen
 
-from assignor.formats.page import json_block, page_parts
-from spark_sim.brokers.plans import PLANS
-from spark_sim.model.scenario import ScenarioError
-from spark_sim.regressions.known_bugs import BUGS
-from spark_sim.regressions.regression_search import RegressionResult
-from spark_sim.rolls import ROLL
-from spark_sim.search.cell_result import SAFE, UNKNOWN, UNSAFE
-from spark_sim.streams_groups.searches import FINDINGS
-from spark_sim.sweep.broker_units import BrokerCellResult
-from spark_sim.sweep.report.judgement import Judgement, format_count
-from spark_sim.sweep.report.trace_view import trace_view
-from spark_sim.sweep.traces import trace_line
-from upgrade.errors import UpgradeError
+from streams_assignor.formats.page import json_block, page_parts
+from streams_assignor.spark_sim.brokers.plans import PLANS
+from streams_assignor.spark_sim.model.scenario import ScenarioError
+from streams_assignor.spark_sim.regressions.known_bugs import BUGS
+from streams_assignor.spark_sim.regressions.regression_search import RegressionResult
+from streams_assignor.spark_sim.rolls import ROLL
+from streams_assignor.spark_sim.search.cell_result import SAFE, UNKNOWN, UNSAFE
+from streams_assignor.spark_sim.streams_groups.searches import FINDINGS
+from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
+from streams_assignor.spark_sim.sweep.report.judgement import Judgement, format_count
+from streams_assignor.spark_sim.sweep.report.trace_view import trace_view
+from streams_assignor.spark_sim.sweep.traces import trace_line
+from streams_assignor.upgrade.errors import UpgradeError
 
 _PAGES: Final = Path(__file__).parent / "pages"
 

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from spark_sim.search.cell_result import SAFE, SAFE_IF, UNSAFE
-from spark_sim.sweep.report.judgement import Judgement
+from streams_assignor.spark_sim.search.cell_result import SAFE, SAFE_IF, UNSAFE
+from streams_assignor.spark_sim.sweep.report.judgement import Judgement
 
 
 def print_judgement(console: Console, judgement: Judgement) -> None:

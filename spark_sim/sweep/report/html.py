@@ -13,20 +13,20 @@ from typing import Any, Final
 
 from attrs import asdict
 
-from assignor.formats.page import json_block, page_parts
-from spark_sim.advice.upgrade_guide import Pair, PairGuide, derive_guide, guide_differences, path_text
-from spark_sim.model.scenario import Scenario, ScenarioError
-from spark_sim.search.cell_result import SAFE_IF, UpgradeResult
-from spark_sim.search.release_roles import ROLES, Recast
-from spark_sim.search.schedules import upgrade_schedules
-from spark_sim.sweep.equivalence import upgrade_class
-from spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
-from spark_sim.sweep.report._terminal import PLANS, MatrixGrid, judge
-from spark_sim.sweep.report.judgement import format_count
-from spark_sim.sweep.report.trace_view import trace_view
-from spark_sim.sweep.traces import group_steps, recast_rows, trace, trace_rows
-from upgrade.planner import documented_hops
-from upgrade.plans import Upgrade
+from streams_assignor.formats.page import json_block, page_parts
+from streams_assignor.spark_sim.advice.upgrade_guide import Pair, PairGuide, derive_guide, guide_differences, path_text
+from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError
+from streams_assignor.spark_sim.search.cell_result import SAFE_IF, UpgradeResult
+from streams_assignor.spark_sim.search.release_roles import ROLES, Recast
+from streams_assignor.spark_sim.search.schedules import upgrade_schedules
+from streams_assignor.spark_sim.sweep.equivalence import upgrade_class
+from streams_assignor.spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
+from streams_assignor.spark_sim.sweep.report._terminal import PLANS, MatrixGrid, judge
+from streams_assignor.spark_sim.sweep.report.judgement import format_count
+from streams_assignor.spark_sim.sweep.report.trace_view import trace_view
+from streams_assignor.spark_sim.sweep.traces import group_steps, recast_rows, trace, trace_rows
+from streams_assignor.upgrade.planner import documented_hops
+from streams_assignor.upgrade.plans import Upgrade
 
 TITLE: Final = "Upgrade sweep"
 PAGES: Final = Path(__file__).parent / "pages"

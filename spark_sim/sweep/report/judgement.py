@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE
+from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE
 
 MAX_NAMED: Final = 12
 """So many cells are named in a line."""

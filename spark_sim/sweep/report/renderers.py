@@ -8,11 +8,11 @@ from typing import Any, Final
 from attrs import frozen
 from rich.console import Console, RenderableType
 
-from spark_sim.sweep.report import _broker_tables, _regression_lines, _terminal
-from spark_sim.sweep.report.console import print_judgement
-from spark_sim.sweep.report.judgement import Judgement
-from spark_sim.sweep.sweep import Progress
-from spark_sim.sweep.tables.rows import BROKER_SUITE, REGRESSION_SUITE, UPGRADE_SUITE
+from streams_assignor.spark_sim.sweep.report import _broker_tables, _regression_lines, _terminal
+from streams_assignor.spark_sim.sweep.report.console import print_judgement
+from streams_assignor.spark_sim.sweep.report.judgement import Judgement
+from streams_assignor.spark_sim.sweep.sweep import Progress
+from streams_assignor.spark_sim.sweep.tables.rows import BROKER_SUITE, REGRESSION_SUITE, UPGRADE_SUITE
 
 MAX_EXAMPLES: Final = 3
 

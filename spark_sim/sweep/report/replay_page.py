@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from assignor.formats.page import json_block, page_parts
-from spark_sim.sweep.report.trace_view import trace_view
-from spark_sim.sweep.traces import Trace
+from streams_assignor.formats.page import json_block, page_parts
+from streams_assignor.spark_sim.sweep.report.trace_view import trace_view
+from streams_assignor.spark_sim.sweep.traces import Trace
 
 TITLE: Final = "Replay"
 _SCRIPT: Final = """import { fill, pageData } from "./dom.mjs";

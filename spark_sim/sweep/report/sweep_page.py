@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from spark_sim.sweep.report._broker_tables import judge as judge_brokers
-from spark_sim.sweep.report._regression_lines import judge as judge_searches
-from spark_sim.sweep.report.cells_page import broker_page, history_page
-from spark_sim.sweep.report.html import render_html
-from spark_sim.sweep.suites import FinishedSweep
-from spark_sim.sweep.tables.rows import BROKER_SUITE, REGRESSION_SUITE, UPGRADE_SUITE
+from streams_assignor.spark_sim.sweep.report._broker_tables import judge as judge_brokers
+from streams_assignor.spark_sim.sweep.report._regression_lines import judge as judge_searches
+from streams_assignor.spark_sim.sweep.report.cells_page import broker_page, history_page
+from streams_assignor.spark_sim.sweep.report.html import render_html
+from streams_assignor.spark_sim.sweep.suites import FinishedSweep
+from streams_assignor.spark_sim.sweep.tables.rows import BROKER_SUITE, REGRESSION_SUITE, UPGRADE_SUITE
 
 _PAGES: Final[Mapping[str, Callable[[FinishedSweep], str]]] = {
     UPGRADE_SUITE: lambda sweep: render_html(sweep.results, sweep.traces),

@@ -58,8 +58,8 @@ class TraceRow:
 def trace_view(steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the drawing of the steps of a trace, which are plain values as ``Trace.as_json`` has them.
 
-    >>> from spark_sim.model.scenario import Scenario
-    >>> from spark_sim.sweep.traces import trace
+    >>> from streams_assignor.spark_sim.model.scenario import Scenario
+    >>> from streams_assignor.spark_sim.sweep.traces import trace
     >>> view = trace_view(trace(Scenario.parse("A@2.0 B@2.0")).as_json()["steps"])
     >>> view["lanes"], [row["title"] for row in view["steps"][0]["rows"]]
     (['A', 'B'], ['generation 1'])

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import define
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from spark_sim.row_filter import KEEPS_ALL, RowFilter, kept_rows, take_filters, takes_filters
-from spark_sim.sweep.spark.worker_errors import one_line
-from spark_sim.sweep.tables.computed import TableRequest
-from spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.row_filter import KEEPS_ALL, RowFilter, kept_rows, take_filters, takes_filters
+from streams_assignor.spark_sim.sweep.spark.worker_errors import one_line
+from streams_assignor.spark_sim.sweep.tables.computed import TableRequest
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spark_sim.engine_libraries import SPARK
-from spark_sim.row_filter import PUSH_FILTERS
-from spark_sim.sweep.folder import PARQUET
-from spark_sim.sweep.spark.executor import on_session, sweep_on_spark
-from spark_sim.sweep.spark.paths import to_read
-from spark_sim.sweep.spark.session import ship_packages
-from spark_sim.sweep.suites import SUITES, Suite
-from spark_sim.sweep.sweep import sweep_with
-from spark_sim.sweep.tables.schema import TABLES
-from upgrade.extras import require
+from streams_assignor.spark_sim.engine_libraries import SPARK
+from streams_assignor.spark_sim.row_filter import PUSH_FILTERS
+from streams_assignor.spark_sim.sweep.folder import PARQUET
+from streams_assignor.spark_sim.sweep.spark.executor import on_session, sweep_on_spark
+from streams_assignor.spark_sim.sweep.spark.paths import to_read
+from streams_assignor.spark_sim.sweep.spark.session import ship_packages
+from streams_assignor.spark_sim.sweep.suites import SUITES, Suite
+from streams_assignor.spark_sim.sweep.sweep import sweep_with
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.upgrade.extras import require
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,7 +61,7 @@ def register(spark: SparkSession) -> None:
         MissingExtraError: A library of Spark is not installed.
     """
     require(*SPARK)
-    from spark_sim.sweep.spark._data_source import RollingBounces
+    from streams_assignor.spark_sim.sweep.spark._data_source import RollingBounces
 
     ship_packages(spark)
     spark.conf.set(PUSH_FILTERS, "true")

@@ -19,8 +19,17 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
-from spark_sim.engine import NO_SETTINGS, Log, Mapper, Reducer, WorkEngine, WorkProgress, failure_reason
-from spark_sim.sweep.spark.files import (
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.engine import (
+    NO_SETTINGS,
+    Log,
+    Mapper,
+    Reducer,
+    WorkEngine,
+    WorkProgress,
+    failure_reason,
+)
+from streams_assignor.spark_sim.sweep.spark.files import (
     FileContent,
     FileUnit,
     SparkFile,
@@ -32,15 +41,19 @@ from spark_sim.sweep.spark.files import (
     spooled,
     whole_files,
 )
-from spark_sim.sweep.spark.session import interrupt_without_cancelling, is_local, spark_errors, spark_session
-from spark_sim.sweep.spark.tables import SHARED_OUT, Driver, SparkTables, now_ms, rows_of
-from spark_sim.sweep.tables.engine import SweepJob
-from spark_sim.sweep.tables.parquet import TablesError
-from spark_sim.sweep.tables.publishing import ResultFolderError
-from spark_sim.sweep.tables.schema import UNITS
-from spark_sim.sweep.worker import UnitTask, row_chunks
-from spark_sim.table import Row
-from subscription_codec import StreamsAssignorError
+from streams_assignor.spark_sim.sweep.spark.session import (
+    interrupt_without_cancelling,
+    is_local,
+    spark_errors,
+    spark_session,
+)
+from streams_assignor.spark_sim.sweep.spark.tables import SHARED_OUT, Driver, SparkTables, now_ms, rows_of
+from streams_assignor.spark_sim.sweep.tables.engine import SweepJob
+from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
+from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
+from streams_assignor.spark_sim.sweep.tables.schema import UNITS
+from streams_assignor.spark_sim.sweep.worker import UnitTask, row_chunks
+from streams_assignor.spark_sim.table import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

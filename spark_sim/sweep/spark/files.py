@@ -18,11 +18,11 @@ from urllib.parse import unquote
 
 from attrs import frozen
 
-from spark_sim.engine import failure_reason
-from spark_sim.sweep.spark.paths import to_read
-from spark_sim.sweep.spark.session import spark_errors
-from subscription_codec import StreamsAssignorError
-from upgrade.redaction import hide_credentials
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.engine import failure_reason
+from streams_assignor.spark_sim.sweep.spark.paths import to_read
+from streams_assignor.spark_sim.sweep.spark.session import spark_errors
+from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     import pyarrow as pa

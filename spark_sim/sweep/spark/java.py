@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
 
 MIN_JAVA_VERSION = 17
 

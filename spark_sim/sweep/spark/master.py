@@ -6,8 +6,8 @@ import socket
 import time
 from typing import Final
 
-from spark_sim.engine import Log
-from spark_sim.sweep.spark.java import SparkNotStarted
+from streams_assignor.spark_sim.engine import Log
+from streams_assignor.spark_sim.sweep.spark.java import SparkNotStarted
 
 _SCHEME: Final = "spark://"
 WAIT_SECONDS: Final = 20.0

@@ -19,24 +19,23 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from assignor.formats.text import join_names
-from spark_sim.engine import NO_SETTINGS, Log, error_line
-from spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
-from spark_sim.sweep.spark.master import wait_for_master
-from spark_sim.sweep.work_units import OUR_PACKAGES, code_digest
+from streams_assignor.formats.text import join_names
+from streams_assignor.spark_sim.code_digest import OUR_PACKAGE, code_digest, python_sources
+from streams_assignor.spark_sim.engine import NO_SETTINGS, Log, error_line
+from streams_assignor.spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
+from streams_assignor.spark_sim.sweep.spark.master import wait_for_master
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK: Final = "127.0.0.1"
-SHIPPED_PACKAGES: Final = (*OUR_PACKAGES, "attr", "attrs")
+SHIPPED_PACKAGES: Final = (OUR_PACKAGE, "attr", "attrs")
 """What a worker on another machine needs beside Python, PySpark and PyArrow: our five packages and attrs."""
 REMOTE: Final = "sc://"
 """The scheme of Spark Connect servers."""
@@ -299,7 +298,7 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         settings |= LOOPBACK_SETTINGS | {"spark.local.dir": str(folder)}
     if is_local(master):
         # Where these packages are, whether installed or a checkout: the workers do not see the driver's sys.path.
-        settings |= SETTINGS | {"spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[3])}
+        settings |= SETTINGS | {"spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[4])}
     return settings
 
 
@@ -374,12 +373,9 @@ def _archive() -> Path:
     archive = folder / f"streams-assignor-{code_digest()}.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in SHIPPED_PACKAGES:
-            spec = find_spec(package)
-            if spec is not None and spec.origin is not None:
-                root = Path(spec.origin).parent
-                for source in sorted(root.rglob("*.py")):
-                    # Without the times of files: a server accepts the same file twice, but no other one of its name.
-                    packed.writestr(zipfile.ZipInfo(str(source.relative_to(root.parent))), source.read_bytes())
+            for name, source in python_sources(package):
+                # Without the times of files: a server accepts the same file twice, but no other one of its name.
+                packed.writestr(zipfile.ZipInfo(name), source)
     return archive
 
 

@@ -11,14 +11,14 @@ from uuid import uuid4
 
 from attrs import evolve, frozen
 
-from spark_sim.sweep.spark.paths import folder_uri, to_read
-from spark_sim.sweep.spark.session import spark_errors
-from spark_sim.sweep.tables.engine import TableStore
-from spark_sim.sweep.tables.formats import FILE_FORMATS
-from spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK, TablesError, read_file
-from spark_sim.sweep.tables.rows import KindRows
-from spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
-from spark_sim.table import Row, Table
+from streams_assignor.spark_sim.sweep.spark.paths import folder_uri, to_read
+from streams_assignor.spark_sim.sweep.spark.session import spark_errors
+from streams_assignor.spark_sim.sweep.tables.engine import TableStore
+from streams_assignor.spark_sim.sweep.tables.formats import FILE_FORMATS
+from streams_assignor.spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK, TablesError, read_file
+from streams_assignor.spark_sim.sweep.tables.rows import KindRows
+from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
+from streams_assignor.spark_sim.table import Row, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession

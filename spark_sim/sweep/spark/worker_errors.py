@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from subscription_codec import StreamsAssignorError
+from streams_assignor.codec import StreamsAssignorError
 
 _HIDE_TRACEBACK: Final = "SPARK_HIDE_TRACEBACK"
 

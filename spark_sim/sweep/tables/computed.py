@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
-from spark_sim.row_filter import OPTION as PUSH_OPTION
-from spark_sim.search.sampling import MAX_MEMBERS
-from spark_sim.sweep.suites import (
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
+from streams_assignor.spark_sim.row_filter import OPTION as PUSH_OPTION
+from streams_assignor.spark_sim.search.sampling import MAX_MEMBERS
+from streams_assignor.spark_sim.sweep.suites import (
     SUITES,
     Suite,
     matrix_suite,
@@ -24,14 +25,13 @@ from spark_sim.sweep.suites import (
     table_rows,
     upgrades_between,
 )
-from spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
-from spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, default_config, unit_key
-from spark_sim.sweep.worker import UnitTask, unit_rows
-from spark_sim.table import Row, Table
-from subscription_codec import StreamsAssignorError
-from upgrade.errors import UpgradeError, quote_input
-from upgrade.input_values import InvalidInput, parse_number
-from upgrade.plans import MATRICES, Plan
+from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
+from streams_assignor.spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, default_config, unit_key
+from streams_assignor.spark_sim.sweep.worker import UnitTask, unit_rows
+from streams_assignor.spark_sim.table import Row, Table
+from streams_assignor.upgrade.errors import UpgradeError, quote_input
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.plans import MATRICES, Plan
 
 OPTIONS: Final = ("matrix", "from", "to", "plan", "upgrade.from", "members", "table", PUSH_OPTION)
 

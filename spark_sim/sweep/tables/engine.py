@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
-from spark_sim.engine import WorkEngine
-from spark_sim.sweep.tables.rows import KindRows
-from spark_sim.sweep.worker import UnitTask
-from spark_sim.table import Row
+from streams_assignor.spark_sim.engine import WorkEngine
+from streams_assignor.spark_sim.sweep.tables.rows import KindRows
+from streams_assignor.spark_sim.sweep.worker import UnitTask
+from streams_assignor.spark_sim.table import Row
 
 
 class TableStore(ABC):

@@ -18,9 +18,9 @@ from uuid import uuid4
 
 from attrs import define, field
 
-from spark_sim.table import Table
-from subscription_codec import StreamsAssignorError
-from upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.table import Table
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
-from spark_sim.search.release_roles import Recast
-from spark_sim.sweep.tables.parquet import TablesError
-from spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, RESULT_TYPES, UPGRADES
-from spark_sim.sweep.traces import recast_rows
-from spark_sim.sweep.work_units import digest_of
-from spark_sim.table import Row
-from upgrade.plans import Upgrade
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
+from streams_assignor.spark_sim.search.release_roles import Recast
+from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
+from streams_assignor.spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, RESULT_TYPES, UPGRADES
+from streams_assignor.spark_sim.sweep.traces import recast_rows
+from streams_assignor.spark_sim.sweep.work_units import digest_of
+from streams_assignor.spark_sim.table import Row
+from streams_assignor.upgrade.plans import Upgrade
 
 UPGRADE_SUITE: Final = "upgrades"
 BROKER_SUITE: Final = "brokers"

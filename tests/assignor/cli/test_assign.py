@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
+from streams_assignor.cli.main import cli
 
 ROWS = [json.loads(line) for line in (Path(__file__).parents[2] / "vectors/assignor.jsonl").open()]
 ONE, TWO = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"

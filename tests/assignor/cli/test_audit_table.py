@@ -3,7 +3,7 @@
 import pytest
 from rich.console import Console
 
-from assignor.cli.audit._output import groups_table
+from streams_assignor.cli.audit._output import groups_table
 from tests.spark_sim.audit.made_up_groups import HOSTILE, estate, finding, rolling_bounce, storm, summary, write_audit
 
 LONG = "payments-prod-eu-west-1-aggregator-with-a-name-that-does-not-fit-into-a-line-v2"

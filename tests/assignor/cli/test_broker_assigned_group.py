@@ -6,10 +6,11 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from assignor.cli.group import _cells, _tables
-from assignor.cli.group._output import MarkdownOutput, group_document
-from assignor.groups import BrokerGroup, DescribedSubtopology, InternalTopic, inspect_group
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.cli.group import _cells, _tables
+from streams_assignor.cli.group._output import MarkdownOutput, group_document
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups import BrokerGroup, DescribedSubtopology, InternalTopic, inspect_group
+from streams_assignor.upgrade.topology_description import DescribedNode
 from tests.assignor.groups.described_groups import (
     SUBTOPOLOGIES,
     TOPIC,
@@ -18,7 +19,6 @@ from tests.assignor.groups.described_groups import (
     group,
     streams_group,
 )
-from upgrade.topology_description import DescribedNode
 
 WAITING = streams_group(
     broker_assigned("a", assigned("0_0 0_1 1_0 1_1"), target=assigned("0_0 0_1", standby="1_0"), process_id="p"),

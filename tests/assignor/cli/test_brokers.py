@@ -6,12 +6,12 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.replay import replay
-from assignor.cli.report import report
-from assignor.cli.sweep import sweep
-from spark_sim.brokers.scenario import VERBS
-from spark_sim.sweep.suites import broker_suite
-from spark_sim.sweep.sweep import run_sweep
+from streams_assignor.cli.replay import replay
+from streams_assignor.cli.report import report
+from streams_assignor.cli.sweep import sweep
+from streams_assignor.spark_sim.brokers.scenario import VERBS
+from streams_assignor.spark_sim.sweep.suites import broker_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
 
 SAFE = "1@3.9.2 level 3.9-IV0 | bounce 1>4.3.1 | finalize 4.3-IV0"
 UNSAFE = f"{SAFE} | bounce 1>3.9.2"

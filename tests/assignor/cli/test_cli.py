@@ -11,13 +11,13 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from assignor.cli.lazy_group import run_script
-from assignor.cli.main import COMMANDS, cli
-from assignor.formats.block_yaml import to_yaml
-from upgrade.input_values import MAX_FILE_BYTES
+from streams_assignor.cli.lazy_group import run_script
+from streams_assignor.cli.main import COMMANDS, cli
+from streams_assignor.formats.block_yaml import to_yaml
+from streams_assignor.upgrade.input_values import MAX_FILE_BYTES
 
 FUTURE = {"kind": "subscription", "hex": "0000000c0000000c"}
-SCRIPT = f"{sys.executable} -c 'from assignor.cli.main import main; main()'"
+SCRIPT = f"{sys.executable} -c 'from streams_assignor.cli.main import main; main()'"
 
 
 def shell(line, stdin=None, **environment):
@@ -97,7 +97,7 @@ def test_help_with_what_is_no_command_is_wrong_usage(words, error):
 
 
 def test_the_package_is_the_console_script():
-    done = shell(f"{sys.executable} -m assignor release 2.8 --json; {sys.executable} -m assignor xyzzy")
+    done = shell(f"{sys.executable} -m streams_assignor release 2.8 --json; {sys.executable} -m streams_assignor xyzzy")
 
     assert "2.8.2" == json.loads(done.stdout)["release"]
     assert (2, True) == (done.returncode, "No such command 'xyzzy'" in done.stderr)
@@ -228,7 +228,7 @@ def test_seconds_must_be_a_number(command, expected):
     ("arguments", "status"), [(["plan", "1.1", "2.0"], 0), (["plan", "1.1", "x"], 2), (["--version"], 0), ([], 2)]
 )
 def test_the_console_script_ends_with_the_status(arguments, status):
-    code = "import sys; from assignor.cli.main import main; sys.argv[1:] = sys.argv[1:]; main()"
+    code = "import sys; from streams_assignor.cli.main import main; sys.argv[1:] = sys.argv[1:]; main()"
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
 
     assert status == done.returncode
@@ -278,7 +278,7 @@ def test_a_uri_is_no_folder_of_results():
 
 
 def test_without_a_client_library_bounce_names_what_to_install():
-    code = "import sys; sys.modules['confluent_kafka'] = None; from assignor.cli.main import main; main()"
+    code = "import sys; sys.modules['confluent_kafka'] = None; from streams_assignor.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "bounce"], capture_output=True, text=True, check=False)
 
     assert 1 == done.returncode

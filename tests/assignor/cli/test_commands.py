@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.replay import replay
-from assignor.cli.report import report
-from assignor.cli.sweep import PRESET_NAMES, _upgrades, sweep
-from assignor.formats.block_yaml import to_yaml
-from spark_sim.engine import EngineError
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.sweep.folder import open_folder
-from spark_sim.sweep.presets import PRESETS
-from spark_sim.sweep.suites import FinishedSweep
-from spark_sim.sweep.tables.rows import UPGRADE_SUITE
-from spark_sim.sweep.tables.schema import TABLES
-from upgrade.extras import MissingExtraError
-from upgrade.releases import NEWEST
+from streams_assignor.cli.replay import replay
+from streams_assignor.cli.report import report
+from streams_assignor.cli.sweep import PRESET_NAMES, _upgrades, sweep
+from streams_assignor.formats.block_yaml import to_yaml
+from streams_assignor.spark_sim.engine import EngineError
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.sweep.folder import open_folder
+from streams_assignor.spark_sim.sweep.presets import PRESETS
+from streams_assignor.spark_sim.sweep.suites import FinishedSweep
+from streams_assignor.spark_sim.sweep.tables.rows import UPGRADE_SUITE
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.upgrade.extras import MissingExtraError
+from streams_assignor.upgrade.releases import NEWEST
 
 ROOT = Path(__file__).parents[3]
 UNSAFE = "A@1.1.1 B@1.1.1 | bounce fast A>2.0.1"
@@ -255,7 +255,7 @@ def test_a_documented_plan_that_is_unsafe_gives_status_1(tmp_path, monkeypatch):
         found = [UpgradeResult(upgrade, runs=1, violations=1, example=SAFE) for upgrade in wanted.cells]
         return FinishedSweep(UPGRADE_SUITE, found, ())
 
-    monkeypatch.setattr("spark_sim.sweep.sweep.run_sweep", broken)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.sweep.run_sweep", broken)
     result = run(sweep, "--from", "2.0", "--to", "simulated-4", "--out", tmp_path)
 
     assert 1 == result.exit_code
@@ -317,8 +317,8 @@ def fixture_expensive(monkeypatch):
         started.append(suite)
         raise EngineError("that is enough")
 
-    monkeypatch.setattr("spark_sim.sweep.presets.predicted_core_seconds", lambda _suite: 1_003_000)
-    monkeypatch.setattr("spark_sim.sweep.sweep.run_sweep", record)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.presets.predicted_core_seconds", lambda _suite: 1_003_000)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.sweep.run_sweep", record)
     return started
 
 
@@ -333,7 +333,7 @@ def test_a_preset_that_cannot_ask_is_not_started(tmp_path, expensive):
 
 @pytest.mark.parametrize(("answer", "starts"), [("n", False), ("", False), ("y", True)])
 def test_a_preset_asks_on_a_terminal(tmp_path, monkeypatch, expensive, answer, starts):
-    monkeypatch.setattr("assignor.cli.sweep._can_ask", lambda: True)
+    monkeypatch.setattr("streams_assignor.cli.sweep._can_ask", lambda: True)
     arguments = ["--preset", "five-members", "--slice", "2/100", "--out", str(tmp_path)]
     result = CliRunner().invoke(sweep, arguments, input=f"{answer}\n")
 
@@ -414,7 +414,7 @@ def test_what_ends_a_sweep_is_one_line_and_status_1(tmp_path, monkeypatch, error
     def fail(*_arguments, **_keywords):
         raise error
 
-    monkeypatch.setattr("spark_sim.sweep.sweep.run_sweep", fail)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.sweep.run_sweep", fail)
     result = run(sweep, "--matrix", "kip-268", "--out", tmp_path)
 
     assert 1 == result.exit_code
@@ -425,7 +425,7 @@ def test_a_sweep_of_which_nothing_is_kept_does_not_say_so(tmp_path, monkeypatch)
     def fail(*_arguments, **_keywords):
         raise EngineError("a worker failed: [Errno 28] No space left on device")
 
-    monkeypatch.setattr("spark_sim.sweep.sweep.run_sweep", fail)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.sweep.run_sweep", fail)
     result = run(sweep, "--matrix", "kip-268", "--out", tmp_path / "out")
 
     assert only_line(result.stderr).endswith("No space left on device; nothing is kept")
@@ -435,7 +435,7 @@ def test_a_sweep_of_which_nothing_is_kept_does_not_say_so(tmp_path, monkeypatch)
 def test_ctrl_c_leaves_nothing_half_written_and_says_how_to_go_on(tmp_path):
     # Slices of one job: the first is soon there, and there are hundreds left.
     script = (
-        "from assignor.cli.main import main; from spark_sim.sweep import work_units; "
+        "from streams_assignor.cli.main import main; from streams_assignor.spark_sim.sweep import work_units; "
         "work_units.COST_OF_A_TASK = 1; main()"
     )
     sweep = ["sweep", "--matrix", "kip-268", "--master", "processes", "--out", str(tmp_path)]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from upgrade.releases import NEWEST
+from streams_assignor.cli.main import cli
+from streams_assignor.upgrade.releases import NEWEST
 
 ROOT = Path(__file__).parent.parent.parent.parent
 CAPTURES = ROOT / "tests/captures"

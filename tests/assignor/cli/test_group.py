@@ -14,12 +14,14 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.cli.group import _cells, _lookup, _tables, _watch, command
-from assignor.cli.main import cli
-from assignor.errors import MissingExtraError
-from assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
-from assignor.groups.described_group import GroupOffsets
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.cli.group import _cells, _lookup, _tables, _watch, command
+from streams_assignor.cli.main import cli
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import MissingExtraError
+from streams_assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
+from streams_assignor.groups.described_group import GroupOffsets
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
+from streams_assignor.upgrade.releases import NEWEST
 from tests.assignor.groups.described_groups import (
     assigned,
     broker_assigned,
@@ -28,8 +30,6 @@ from tests.assignor.groups.described_groups import (
     of_range,
     streams_group,
 )
-from upgrade.cluster.client.errors import ApiError, Unreachable
-from upgrade.releases import NEWEST
 
 ALL = assigned("0_0 0_1 1_0 1_1")
 BROKER = ("--bootstrap-servers", "a:1")
@@ -87,7 +87,7 @@ def fixture_lookup(monkeypatch):
 @pytest.fixture(name="run")
 def fixture_run():
     """Runs the command itself."""
-    from assignor.cli.group.command import group as it
+    from streams_assignor.cli.group.command import group as it
 
     def run(*arguments, width="100", environment=None):
         return CliRunner(env={"COLUMNS": width, "KAFKA_BOOTSTRAP_SERVERS": environment}).invoke(it, arguments)
@@ -333,7 +333,7 @@ def test_without_a_terminal_only_the_changes_are_printed():
 
 def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
     """Watching continues until Ctrl-C, also while no broker answers."""
-    script = "from assignor.cli.main import main; main()"
+    script = "from streams_assignor.cli.main import main; main()"
     arguments = ["group", "app", "--bootstrap-servers", "127.0.0.1:1", "--watch", "--timeout", "1"]
     process = subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, text=True)
     with process:
@@ -349,7 +349,7 @@ def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
 def test_a_silent_broker_is_an_error_after_the_timeout(client, which):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        script = "from assignor.cli.main import main; main()"
+        script = "from streams_assignor.cli.main import main; main()"
         arguments = ["group", which, "--bootstrap-servers", address, "--timeout", "1", "--client", client]
         done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120)
 
@@ -999,10 +999,10 @@ def test_the_logs_of_clients_are_shown_on_request(flags, shown):
     """In a process of its own: loggers are global. Secrets and control characters are not shown."""
     program = """
 import logging, sys
-from assignor.cli.group import command
-from assignor.groups import NoSuchGroup
-from assignor.cli.main import main
-from upgrade.redaction import redact
+from streams_assignor.cli.group import command
+from streams_assignor.groups import NoSuchGroup
+from streams_assignor.cli.main import main
+from streams_assignor.upgrade.redaction import redact
 
 class Lookup:
     def __init__(self, *_): pass

@@ -5,11 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.group import _lookup
-from assignor.cli.group.command import group
-from assignor.groups.offsets import ChangelogSizes
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
+from streams_assignor.cli.group import _lookup
+from streams_assignor.cli.group.command import group
+from streams_assignor.groups.offsets import ChangelogSizes
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
 from tests.spark_sim.forecast.live import described, members_of
 
 ROLLED = "A@2.8.2 B@2.8.2 C@2.8.2 | with standbys=1 | bounce fast A>2.8.2"

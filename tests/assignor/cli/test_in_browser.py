@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli import in_browser
-from assignor.cli.in_browser import answer
-from assignor.cli.main import cli
-from assignor.groups.history import _compression
+from streams_assignor.cli import in_browser
+from streams_assignor.cli.in_browser import answer
+from streams_assignor.cli.main import cli
+from streams_assignor.groups.history import _compression
 from tests.assignor.groups.history.histories import alone, generation
 from tests.assignor.groups.history.segments import GZIP, LZ4, batch
 
@@ -142,7 +142,7 @@ def test_what_python_cannot_decompress_is_named(tmp_path, monkeypatch):
 
 
 def test_the_last_rebalances_are_kept(tmp_path, monkeypatch):
-    from spark_sim.audit import in_memory
+    from streams_assignor.spark_sim.audit import in_memory
 
     monkeypatch.setattr(in_memory, "MOST_REBALANCES", 2)
     monkeypatch.setattr(in_memory, "MOST_ROWS", 2)
@@ -160,8 +160,8 @@ def test_the_last_rebalances_are_kept(tmp_path, monkeypatch):
 
 def test_a_plan_without_a_group_imports_nothing_about_groups():
     code = (
-        "import sys; from assignor.cli.in_browser import plan; plan(['2.8', '4.3'])\n"
-        "print([name for name in sys.modules if name.startswith(('assignor.groups', 'spark_sim'))])"
+        "import sys; from streams_assignor.cli.in_browser import plan; plan(['2.8', '4.3'])\n"
+        "print([name for name in sys.modules if name.startswith(('streams_assignor.groups', 'spark_sim'))])"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(in_browser.__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
@@ -171,7 +171,7 @@ def test_a_plan_without_a_group_imports_nothing_about_groups():
 
 def test_the_pages_import_neither_rich_nor_pyarrow():
     code = (
-        "import sys; from assignor.cli.in_browser import plan, replay, run, audit\n"
+        "import sys; from streams_assignor.cli.in_browser import plan, replay, run, audit\n"
         "plan(['2.8', '4.3']); replay('A@2.0 | bounce A>2.3'); run(['userdata', 'explain', '00'])\n"
         f"audit({str(AUDIT / 'segments')!r})\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'rich', 'pyarrow', 'kafka'}))"

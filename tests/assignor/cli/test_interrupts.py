@@ -13,10 +13,10 @@ pytestmark = pytest.mark.slow  # a process each
 ROOT = Path(__file__).parents[3]
 RUN = """
 import sys
-from assignor.formats import progress
+from streams_assignor.formats import progress
 
 progress.FIRST_SECONDS = 0.2
-from assignor.cli.main import main
+from streams_assignor.cli.main import main
 
 main()
 """

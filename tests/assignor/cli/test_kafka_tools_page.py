@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from assignor.cli.main import cli
+from streams_assignor.cli.main import cli
 from tests.lab.integration.kafka_jars import class_path
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/from-kafka-tools.md").read_text()

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.command import plan
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_opened_is_refused(run, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied", "orders.jar")
 
-    monkeypatch.setattr("upgrade.application._zip_files.ZipFile", refuse)
+    monkeypatch.setattr("streams_assignor.upgrade.application._zip_files.ZipFile", refuse)
 
     assert "cannot read orders.jar: Permission denied" in run("2.8", "4.3", entries=FAT).output
 

@@ -5,12 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.plan.command import plan
-from assignor.cli.plan.text import DisplayOptions, group_plan_lines, judged_lines, split_text
-from tests.upgrade.application.class_bytes import ClassBytes
-from tests.upgrade.application.test_archive import jar
-from upgrade.application.facts import CodeFact
-from upgrade.hazards import (
+from streams_assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.text import DisplayOptions, group_plan_lines, judged_lines, split_text
+from streams_assignor.upgrade.application.facts import CodeFact
+from streams_assignor.upgrade.hazards import (
     BORROWED_LIBRARY,
     HAZARDS,
     MISSING_LIBRARY,
@@ -22,9 +20,11 @@ from upgrade.hazards import (
     SettingFacts,
     judge_hazards,
 )
-from upgrade.hazards._conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
-from upgrade.patch_levels import advise_between
-from upgrade.releases import resolve_release
+from streams_assignor.upgrade.hazards._conditions import AllOf, AnyOf, FirstKnown, NotThat, Uses
+from streams_assignor.upgrade.patch_levels import advise_between
+from streams_assignor.upgrade.releases import resolve_release
+from tests.upgrade.application.class_bytes import ClassBytes
+from tests.upgrade.application.test_archive import jar
 
 STREAMS = "org/apache/kafka/streams/"
 SCREEN = DisplayOptions(columns=80, rows=50)

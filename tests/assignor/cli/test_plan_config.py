@@ -7,7 +7,7 @@ from zipfile import ZipFile
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.command import plan
 from tests.upgrade.application.class_bytes import ClassBytes
 
 PROPERTIES = """\

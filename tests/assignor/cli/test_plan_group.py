@@ -7,9 +7,10 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.group import _lookup
-from assignor.cli.plan.command import plan
-from assignor.groups import (
+from streams_assignor.cli.group import _lookup
+from streams_assignor.cli.plan.command import plan
+from streams_assignor.codec import TaskId
+from streams_assignor.groups import (
     Assigned,
     BrokerAssignment,
     BrokerGroup,
@@ -19,12 +20,11 @@ from assignor.groups import (
     DescribedTopology,
     NoSuchGroup,
 )
-from subscription_codec import TaskId
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from streams_assignor.upgrade.topology_description import DescribedNode
 from tests.assignor.groups.described_groups import group, member
-from upgrade.cluster.client.errors import Unreachable
-from upgrade.cluster.client.feature_client import FeatureClient
-from upgrade.cluster.features.rpc import FeatureMetadata, Listener
-from upgrade.topology_description import DescribedNode
 
 LIVE = ("--group", "app", "--bootstrap-servers", "h:1")
 BROKERS = {1: FeatureMetadata(Listener.BROKER, 3, {"metadata.version": (1, 25)}, {"metadata.version": 25})}
@@ -155,7 +155,7 @@ def test_brokers_that_do_not_answer_are_not_known(shown, monkeypatch):
     shown["brokers"] = Unreachable("h:1: no answer")
     assert "- brokers: h:1: no answer" in run("3.9", *LIVE, status=0)
 
-    monkeypatch.setitem(sys.modules, "upgrade.cluster.client.feature_client", None)
+    monkeypatch.setitem(sys.modules, "streams_assignor.upgrade.cluster.client.feature_client", None)
     assert "- brokers: their features are asked with kafka-python" in run("3.9", *LIVE, status=0)
 
 

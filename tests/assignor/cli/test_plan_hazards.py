@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.plan import command
-from assignor.cli.plan.command import plan
+from streams_assignor.cli.plan import command
+from streams_assignor.cli.plan.command import plan
 from tests.upgrade.hazards.test_topologies import REPARTITIONED
 
 

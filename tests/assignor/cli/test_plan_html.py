@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from assignor.cli.plan._html import plan_page
+from streams_assignor.cli.main import cli
+from streams_assignor.cli.plan._html import plan_page
 from tests.spark_sim.audit.made_up_groups import HOSTILE
 
 

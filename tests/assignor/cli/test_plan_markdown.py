@@ -8,8 +8,8 @@ from zipfile import ZipFile
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from assignor.cli.plan._markdown import runbook
+from streams_assignor.cli.main import cli
+from streams_assignor.cli.plan._markdown import runbook
 from tests.upgrade.application.class_bytes import ClassBytes
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft4Validator
 
-from assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.command import plan
 from tests.upgrade.application.class_bytes import ClassBytes
 
 SCHEMA = Path(__file__).parent / "sarif-2.1.0-rtm.5.json.gz"

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.plan._preflight import observed_group
-from assignor.cli.plan.command import plan
-from assignor.groups import Assigned, BrokerAssignment, DescribedGroup, DescribedGroupMember, NoSuchGroup
-from assignor.groups.describe.kafka_python import group_lookup
-from subscription_codec import TaskId
+from streams_assignor.cli.plan._preflight import observed_group
+from streams_assignor.cli.plan.command import plan
+from streams_assignor.codec import TaskId
+from streams_assignor.groups import Assigned, BrokerAssignment, DescribedGroup, DescribedGroupMember, NoSuchGroup
+from streams_assignor.groups.describe.kafka_python import group_lookup
+from streams_assignor.upgrade.cluster.client import feature_client
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
-from upgrade.cluster.client import feature_client
-from upgrade.cluster.client.errors import Unreachable
-from upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
 TOPOLOGIES = Path(__file__).parents[2] / "upgrade" / "topologies"
 ASSERTED = "static-members,pattern-subscriptions,named-topologies,warm-ups"

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-
 
 def output_in_terminal(*arguments, columns):
     here, there = pty.openpty()
-    command = [sys.executable, "-m", "assignor.cli.main", "plan", *arguments]
+    command = [sys.executable, "-m", "streams_assignor.cli.main", "plan", *arguments]
     with subprocess.Popen(command, stdout=there, env={**os.environ, "COLUMNS": str(columns)}) as process:
         os.close(there)
         output = b""
@@ -41,7 +41,7 @@ def test_wide_terminals_get_lines_of_readable_length():
 
 
 def test_a_pipe_gets_one_line_for_each_statement():
-    command = [sys.executable, "-m", "assignor.cli.main", "plan", "2.8", "4.3"]
+    command = [sys.executable, "-m", "streams_assignor.cli.main", "plan", "2.8", "4.3"]
     piped = subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     assert max(map(len, piped.splitlines())) > 120

@@ -7,14 +7,14 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.plan.command import plan
-from assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
-from assignor.formats.text import as_markdown
-from upgrade.cluster.brokers.planner import advise_brokers
-from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
-from upgrade.hazards import HAZARDS, Severity
-from upgrade.patch_levels import advise_between
-from upgrade.releases import resolve_release
+from streams_assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines, hazard_lines, rest_text
+from streams_assignor.formats.text import as_markdown
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
+from streams_assignor.upgrade.hazards import HAZARDS, Severity
+from streams_assignor.upgrade.patch_levels import advise_between
+from streams_assignor.upgrade.releases import resolve_release
 
 SCREEN = DisplayOptions(columns=80, rows=50)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.command import plan
 
 TOPOLOGIES = Path(__file__).parents[2] / "upgrade" / "topologies"
 BOTH = "foreign-key-joins,repartitioned-tables"

@@ -6,12 +6,12 @@ from threading import Event
 import click
 import pytest
 
-from assignor.cli import lazy_group
-from assignor.cli.lazy_group import LazyCommand, LazyGroup
-from assignor.cli.main import COMMANDS
-from assignor.formats import progress
-from assignor.formats.jsonl import stdin_lines
-from assignor.formats.progress import shown_steps, step
+from streams_assignor.cli import lazy_group
+from streams_assignor.cli.lazy_group import LazyCommand, LazyGroup
+from streams_assignor.cli.main import COMMANDS
+from streams_assignor.formats import progress
+from streams_assignor.formats.jsonl import stdin_lines
+from streams_assignor.formats.progress import shown_steps, step
 
 SHOW_THEMSELVES = {"bounce", "member", "roll"}
 

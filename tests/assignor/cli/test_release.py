@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from upgrade.releases import NEWEST, RELEASES
+from streams_assignor.cli.main import cli
+from streams_assignor.upgrade.releases import NEWEST, RELEASES
 
 
 def run(*arguments):

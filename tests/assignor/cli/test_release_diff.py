@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from assignor.cli.release import release
+from streams_assignor.cli.release import release
 
 TAKEN_FOR = ["7.6.1-ccs can be any release from 3.6.0 to 3.6.2; it is taken for 3.6.0"]
 

@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.roll._brokers import (
+from streams_assignor.cli.roll._brokers import (
     describe_cluster,
     finalize_command,
     ids_of,
@@ -17,15 +17,15 @@ from assignor.cli.roll._brokers import (
     notes_of,
     plan_cluster,
 )
-from assignor.cli.roll._commands import CommandTemplate
-from assignor.cli.roll.command import roll
-from upgrade import UpgradeError
-from upgrade.cluster.client.connection import QuorumState, ReplicaState
-from upgrade.cluster.client.errors import ApiError, Unreachable
-from upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
-from upgrade.cluster.features.rpc import FeatureMetadata, Listener
-from upgrade.roll.cluster import NodeSeen
-from upgrade.roll.plan import BROKERS
+from streams_assignor.cli.roll._commands import CommandTemplate
+from streams_assignor.cli.roll.command import roll
+from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.cluster.client.connection import QuorumState, ReplicaState
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
+from streams_assignor.upgrade.cluster.client.feature_client import ClusterHealth, FeatureClient
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from streams_assignor.upgrade.roll.cluster import NodeSeen
+from streams_assignor.upgrade.roll.plan import BROKERS
 
 OLD, NEW = 21, 30
 """The newest metadata.version of 3.9 and of 4.3."""
@@ -135,7 +135,7 @@ def test_the_levels_are_raised_by_this_programs_own_command(tmp_path, release, a
     command = finalize_command("h:1", tmp_path, release)
 
     assert [
-        *(sys.executable, "-m", "assignor", "features", "--bootstrap-server", "h:1"),
+        *(sys.executable, "-m", "streams_assignor", "features", "--bootstrap-server", "h:1"),
         *("--command-config", str(tmp_path), "upgrade", *arguments),
     ] == list(command.words)
     assert "--command-config" not in finalize_command("h:1", None, release).words
@@ -268,7 +268,8 @@ def fixture_files(tmp_path, monkeypatch):
     monkeypatch.setattr(FeatureClient, "describe_health", describe)
     monkeypatch.setattr(FeatureClient, "describe_stored_topics", lambda _client: frozenset())
     monkeypatch.setattr(
-        "assignor.cli.roll.command.finalize_command", lambda *_: CommandTemplate(("touch", f"{tmp_path}/cluster"))
+        "streams_assignor.cli.roll.command.finalize_command",
+        lambda *_: CommandTemplate(("touch", f"{tmp_path}/cluster")),
     )
     return tmp_path
 
@@ -302,10 +303,10 @@ def test_levels_that_the_active_controller_refuses_after_its_election_are_raised
     files, monkeypatch
 ):
     """It was a deviation: "not all of the voters support it"."""
-    monkeypatch.setattr("assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("streams_assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
     code = f"cd {files}; echo x >> tries; test $(wc -l < tries) -gt 2 && touch cluster || {{ echo $0; exit 1; }}"
     command = CommandTemplate(("sh", "-c", code, "not all of the voters support it"), again_if="support")
-    monkeypatch.setattr("assignor.cli.roll.command.finalize_command", lambda *_: command)
+    monkeypatch.setattr("streams_assignor.cli.roll.command.finalize_command", lambda *_: command)
     done = of_files(files, "--accept-no-way-back")
 
     assert 0 == done.exit_code, done.output
@@ -315,9 +316,9 @@ def test_levels_that_the_active_controller_refuses_after_its_election_are_raised
 
 @pytest.mark.parametrize(("said", "tries"), [("not all of the voters support it", 12), ("not authorized", 1)])
 def test_levels_that_are_refused_for_good_are_a_deviation(files, monkeypatch, said, tries):
-    monkeypatch.setattr("assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("streams_assignor.cli.roll._driver._AGAIN_SECONDS", 0.01)
     command = CommandTemplate(("sh", "-c", f"echo x >> {files}/tries; echo $0; exit 1", said), again_if="support")
-    monkeypatch.setattr("assignor.cli.roll.command.finalize_command", lambda *_: command)
+    monkeypatch.setattr("streams_assignor.cli.roll.command.finalize_command", lambda *_: command)
     stopped = of_files(files, "--accept-no-way-back")
 
     assert 3 == stopped.exit_code, stopped.output

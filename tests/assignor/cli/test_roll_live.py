@@ -7,13 +7,12 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from assignor.cli.roll._live import RollLive, steps_left
-from tests.upgrade.roll.fake_group import Operator, plan
-from upgrade.roll import engine
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.gates import GatePhase, GateResult, GateStatus
-from upgrade.roll.journal import (
+from streams_assignor.cli.roll._live import RollLive, steps_left
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.gates import GatePhase, GateResult, GateStatus
+from streams_assignor.upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     JournalLine,
@@ -22,6 +21,7 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
+from tests.upgrade.roll.fake_group import Operator, plan
 
 
 class Screen:

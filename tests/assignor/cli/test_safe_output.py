@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assignor.cli.lazy_group import run_script
-from assignor.cli.main import cli
-from assignor.formats.console import SafeConsole
-from assignor.formats.text import SafeStream
+from streams_assignor.cli.lazy_group import run_script
+from streams_assignor.cli.main import cli
+from streams_assignor.formats.console import SafeConsole
+from streams_assignor.formats.text import SafeStream
 
 ROOT = Path(__file__).parents[3]
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\x08\u202e"

@@ -10,7 +10,7 @@ import pytest
 SCRIPT = """
 import signal, sys, click
 {before}
-from assignor.cli.lazy_group import run_script
+from streams_assignor.cli.lazy_group import run_script
 
 @click.command()
 def waits():

@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
+from streams_assignor.cli.main import cli
 
 _SEVERAL = {
     ("audit", "--conf"),

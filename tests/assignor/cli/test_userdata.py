@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from assignor.cli import _captures
-from assignor.cli.main import cli
-from assignor.formats.jsonl import convert_lines, json_object
-from assignor.formats.metadata_json import METADATA_KINDS, DecodeOptions
-from subscription_codec import LATEST_SUPPORTED_VERSION
+from streams_assignor.cli import _captures
+from streams_assignor.cli.main import cli
+from streams_assignor.codec import LATEST_SUPPORTED_VERSION
+from streams_assignor.formats.jsonl import convert_lines, json_object
+from streams_assignor.formats.metadata_json import METADATA_KINDS, DecodeOptions
 from tests.draws import examples
 
 TESTS = Path(__file__).parents[2]
@@ -415,7 +415,7 @@ def test_the_tables_of_a_capture_fit_a_terminal(path):
 def on_a_terminal(*arguments):
     """The output of the command on a real terminal of 120 columns."""
     ours, theirs = pty.openpty()
-    code = "from assignor.cli.main import main; main()"
+    code = "from streams_assignor.cli.main import main; main()"
     command = [sys.executable, "-c", code, "userdata", *arguments]
     environment = os.environ | {"COLUMNS": "120", "TERM": "dumb", "PYTHONPATH": str(TESTS.parent)}
     written = bytearray()

@@ -1,7 +1,7 @@
 """A task listener that records its calls, and fails if one is repeated or out of order."""
 
-from assignor.rebalance_listener import OffsetSums, OwnedTasks, PartitionsByTask, TaskRebalanceListener
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.rebalance_listener import OffsetSums, OwnedTasks, PartitionsByTask, TaskRebalanceListener
 
 
 class RecordingListener(TaskRebalanceListener):

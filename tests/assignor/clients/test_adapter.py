@@ -12,11 +12,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from assignor.clients._listener_notifier import ListenerNotifier
-from assignor.clients.adapter import ClientAdapter, MemberGeneration
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import FatalError
-from assignor.observability.events import (
+from streams_assignor.clients._listener_notifier import ListenerNotifier
+from streams_assignor.clients.adapter import ClientAdapter, MemberGeneration
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TaskId, TopicPartition, decode_subscription
+from streams_assignor.codec.consumer_protocol import (
+    ConsumerAssignment,
+    decode_consumer_assignment,
+    decode_consumer_subscription,
+    encode_consumer_assignment,
+)
+from streams_assignor.errors import FatalError
+from streams_assignor.observability.events import (
     AssignmentComputed,
     AssignmentReceived,
     Event,
@@ -28,23 +35,16 @@ from assignor.observability.events import (
     RejoinRequested,
     TasksChanged,
 )
-from assignor.protocol.member import ReceivedAssignment
-from assignor.rebalance_listener import OffsetSums, PartitionsByTask
-from assignor.topology import Subtopology, Topology
-from probing import RejoinMode
-from probing.follow_up import FollowUpReason
-from subscription_codec import TaskId, TopicPartition, decode_subscription
-from subscription_codec.consumer_protocol import (
-    ConsumerAssignment,
-    decode_consumer_assignment,
-    decode_consumer_subscription,
-    encode_consumer_assignment,
-)
+from streams_assignor.probing import RejoinMode
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.protocol.member import ReceivedAssignment
+from streams_assignor.rebalance_listener import OffsetSums, PartitionsByTask
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig, release_named
+from streams_assignor.upgrade.cluster.client.feature_levels import FeatureLevels
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.assignor.clients.test_leader_lookup import Admin
 from tests.draws import examples
-from upgrade import StreamsConfig, release_named
-from upgrade.cluster.client.feature_levels import FeatureLevels
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["store"]), Subtopology(sources=["other"]))
 COUNTS = {"orders": 4, "other": 2, "store": 4}

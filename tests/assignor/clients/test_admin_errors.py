@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assignor.clients.aiokafka import AiokafkaAdmin
-from assignor.clients.aiokafka import _admin as aiokafka_admin
-from assignor.clients.kafka_python import KafkaPythonAdmin
-from assignor.clients.kafka_python import _admin as kafka_python_admin
-from assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.clients.aiokafka import AiokafkaAdmin
+from streams_assignor.clients.aiokafka import _admin as aiokafka_admin
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin
+from streams_assignor.clients.kafka_python import _admin as kafka_python_admin
+from streams_assignor.clients.leader_lookup import LookupFailed
 from tests.assignor.clients.request_errors import CODES, TOPIC, errors
 
 ABSENT = CODES["UNKNOWN_TOPIC_OR_PARTITION"]

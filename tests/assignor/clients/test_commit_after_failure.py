@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from assignor.clients import aiokafka, kafka_python
-from assignor.errors import FatalError
-from assignor.topology import Subtopology, Topology
+from streams_assignor.clients import aiokafka, kafka_python
+from streams_assignor.errors import FatalError
+from streams_assignor.topology import Subtopology, Topology
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]))
 FAILURE = FatalError("no heartbeat was answered", "TimeoutException")

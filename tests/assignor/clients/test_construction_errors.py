@@ -14,18 +14,18 @@ from aiokafka import AIOKafkaConsumer
 from kafka import KafkaConsumer
 from kafka.errors import KafkaConfigurationError
 
-from assignor import ConfigException, StreamsAssignorError, Subtopology, Topology, UsageError
-from assignor.clients.adapter import ClientAdapter
-from assignor.clients.aiokafka import AiokafkaAdmin
-from assignor.clients.aiokafka import StreamsPartitionAssignor as AiokafkaAssignor
-from assignor.clients.confluent import StreamsConsumer, _consumer
-from assignor.clients.confluent._settings import ConsumerSettings
-from assignor.clients.kafka_python import KafkaPythonAdmin
-from assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import MissingExtraError
-from upgrade import UnknownRelease
-from upgrade.extras import importing
+from streams_assignor import ConfigException, StreamsAssignorError, Subtopology, Topology, UsageError
+from streams_assignor.clients.adapter import ClientAdapter
+from streams_assignor.clients.aiokafka import AiokafkaAdmin
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor as AiokafkaAssignor
+from streams_assignor.clients.confluent import StreamsConsumer, _consumer
+from streams_assignor.clients.confluent._settings import ConsumerSettings
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor as KafkaPythonAssignor
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.errors import MissingExtraError
+from streams_assignor.upgrade import UnknownRelease
+from streams_assignor.upgrade.extras import importing
 
 ROOT = Path(__file__).parents[3]
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]), Subtopology(sources=["refunds"]))
@@ -47,7 +47,7 @@ sys.meta_path.insert(0, Blocked())
 try:
     {statement}
 except Exception as error:
-    from assignor.errors import MissingExtraError
+    from streams_assignor.errors import MissingExtraError
     assert isinstance(error, MissingExtraError) and isinstance(error, ImportError), repr(error)
     print(error)
 """
@@ -61,42 +61,43 @@ except Exception as error:
     [
         (
             "kafka",
-            "from assignor.clients.confluent import StreamsConsumer",
+            "from streams_assignor.clients.confluent import StreamsConsumer",
             "kafka-python is not installed: pip install 'streams-assignor[confluent]'",
         ),
         (
             "confluent_kafka",
-            "from assignor.clients import confluent; confluent.StreamsConsumer",
+            "from streams_assignor.clients import confluent; confluent.StreamsConsumer",
             "confluent-kafka is not installed: pip install 'streams-assignor[confluent]'",
         ),
         (
             "confluent_kafka",
-            "from assignor.groups.describe.confluent.group_lookup import GroupLookup",
+            "from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup",
             "confluent-kafka is not installed: pip install 'streams-assignor[confluent]'",
         ),
         (
             "kafka",
-            "from assignor.clients import kafka_python",
+            "from streams_assignor.clients import kafka_python",
             "kafka-python is not installed: pip install 'streams-assignor[kafka-python]'",
         ),
         (
             "aiokafka",
-            "from assignor.clients import aiokafka",
+            "from streams_assignor.clients import aiokafka",
             "aiokafka is not installed: pip install 'streams-assignor[aiokafka]'",
         ),
         (
             "prometheus_client",
-            "from assignor.observability import prometheus",
+            "from streams_assignor.observability import prometheus",
             "prometheus-client is not installed: pip install 'streams-assignor[prometheus]'",
         ),
         (
             "opentelemetry",
-            "from assignor.observability import opentelemetry",
+            "from streams_assignor.observability import opentelemetry",
             "opentelemetry-api is not installed: pip install 'streams-assignor[opentelemetry]'",
         ),
         (
             "kafka",
-            "from assignor.clients import confluent, aiokafka; import assignor.groups.describe.confluent.group_lookup",
+            "from streams_assignor.clients import confluent, aiokafka; "
+            "import streams_assignor.groups.describe.confluent.group_lookup",
             "",
         ),
     ],

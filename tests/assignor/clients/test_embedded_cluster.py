@@ -18,9 +18,9 @@ from confluent_kafka import Producer
 from kafka import KafkaConsumer
 from kafka.errors import InvalidRequestError
 
-from assignor import Subtopology, Topology
-from assignor.clients import aiokafka, confluent, kafka_python
-from assignor.clients.mock_cluster import MockCluster, delay_leader
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients import aiokafka, confluent, kafka_python
+from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
 
 pytestmark = pytest.mark.clock(reason="the mock decides when a rebalance ends")
 by_members = pytest.mark.parametrize("members", [pytest.param(1, marks=pytest.mark.gate), 2])

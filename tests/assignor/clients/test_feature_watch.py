@@ -5,9 +5,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from assignor.clients.mock_cluster import MockCluster
-from assignor.observability import events
-from probing import FollowUpReason
+from streams_assignor.clients.mock_cluster import MockCluster
+from streams_assignor.observability import events
+from streams_assignor.probing import FollowUpReason
+from streams_assignor.upgrade.cluster.client.feature_levels import FeatureLevels
+from streams_assignor.upgrade.cluster.features.carried_levels import Levels
 from tests.assignor.clients.kafka_python.test_partition_assignor import (
     TASKS,
     Running,
@@ -20,8 +22,6 @@ from tests.assignor.clients.kafka_python.test_partition_assignor import (
 )
 from tests.upgrade.cluster.client.test_feature_levels import FEATURE
 from tests.upgrade.cluster.client.test_feature_levels import Features as FeaturesInMemory
-from upgrade.cluster.client.feature_levels import FeatureLevels
-from upgrade.cluster.features.carried_levels import Levels
 
 pytestmark = [
     pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning"),

@@ -2,17 +2,17 @@
 
 import pytest
 
-from assignor import streams_assignor
-from assignor.clients.leader_lookup import LookupFailed, snapshot_cluster
-from assignor.cluster import ClusterSnapshot
-from assignor.errors import FatalError
-from assignor.protocol import leader
-from assignor.protocol.internal_topics import plan_internal_topics
-from assignor.streams_assignor import StreamsAssignor
-from assignor.topology import Subtopology, Topology
-from subscription_codec import TopicPartition
-from upgrade import StreamsConfig, release_named
-from upgrade.redaction import redact
+from streams_assignor import streams_assignor
+from streams_assignor.clients.leader_lookup import LookupFailed, snapshot_cluster
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TopicPartition
+from streams_assignor.errors import FatalError
+from streams_assignor.protocol import leader
+from streams_assignor.protocol.internal_topics import plan_internal_topics
+from streams_assignor.streams_assignor import StreamsAssignor
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig, release_named
+from streams_assignor.upgrade.redaction import redact
 
 TOPOLOGY = Topology.of(
     Subtopology(sources=["orders"], repartition_sinks=["by-customer"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor.clients._lifetimes import UsedAfterForkError, forbid_after_fork, warn_unless_closed
+from streams_assignor.clients._lifetimes import UsedAfterForkError, forbid_after_fork, warn_unless_closed
 
 ROOT = Path(__file__).parents[3]
 FORKING = """
@@ -15,11 +15,11 @@ import asyncio, os, sys
 from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Producer
 from kafka import KafkaConsumer
-from assignor import Subtopology, Topology
-from assignor.clients.aiokafka import StreamsPartitionAssignor as ForAiokafka
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.kafka_python import StreamsPartitionAssignor as ForKafkaPython
-from assignor.clients.mock_cluster import MockCluster
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor as ForAiokafka
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor as ForKafkaPython
+from streams_assignor.clients.mock_cluster import MockCluster
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]))
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from assignor.clients.aiokafka import _private_api as aiokafka_api
-from assignor.clients.kafka_python import KafkaPythonAdmin
-from assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.clients.aiokafka import _private_api as aiokafka_api
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin
+from streams_assignor.clients.leader_lookup import LookupFailed
 
 
 def test_an_admin_reads_little_of_a_peer_that_sends_without_end() -> None:

@@ -11,8 +11,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from assignor.clients import mock_cluster
-from assignor.clients.mock_cluster import MAX_API_VERSIONS, MockCluster, MockClusterError
+from streams_assignor.clients import mock_cluster
+from streams_assignor.clients.mock_cluster import MAX_API_VERSIONS, MockCluster, MockClusterError
 
 SECONDS = 120.0
 RECORDS = [f"record {number}".encode() for number in range(20)]
@@ -87,7 +87,7 @@ def test_two_clusters_run_in_one_process(cluster: MockCluster) -> None:
 
 def test_a_cluster_prints_nothing() -> None:
     code = (
-        "from assignor.clients.mock_cluster import *\n"
+        "from streams_assignor.clients.mock_cluster import *\n"
         "with MockCluster(topics={'a': 1}) as c: print(c.bootstrap_servers)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)

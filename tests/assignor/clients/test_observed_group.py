@@ -6,11 +6,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.mock_cluster import MockCluster
-from assignor.errors import FatalError
-from assignor.observability.events import AssignmentComputed, Event, combine_observers
-from assignor.observability.metrics import (
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.mock_cluster import MockCluster
+from streams_assignor.codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
+from streams_assignor.errors import FatalError
+from streams_assignor.observability.events import AssignmentComputed, Event, combine_observers
+from streams_assignor.observability.metrics import (
     FAILURES,
     FOLLOW_UPS,
     GROUP_VERSION,
@@ -20,7 +21,6 @@ from assignor.observability.metrics import (
     UNASSIGNED,
     USED_VERSION,
 )
-from subscription_codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
 from tests.assignor.clients.kafka_python.test_partition_assignor import SECONDS, Running, an_assignor, eventually, owned
 from tests.assignor.clients.kafka_python.test_partition_assignor import TASKS as ALL_TASKS
 from tests.assignor.clients.test_adapter import TOPOLOGY, Alone, Eager, at_once, rebalanced
@@ -43,7 +43,7 @@ def test_a_rolling_restart_has_the_expected_metrics(cluster: MockCluster, caplog
     def leading(event: Event) -> None:
         led.extend([event] if isinstance(event, AssignmentComputed) else [])
 
-    with caplog.at_level(logging.INFO, "assignor"), ExitStack() as closing:
+    with caplog.at_level(logging.INFO, "streams_assignor"), ExitStack() as closing:
         first = Running(cluster, an_assignor("streams-assignor-3", observer=combine_observers(old.observe, leading)))
         closing.callback(first.close)
         eventually(lambda: owned([first]) == ALL_TASKS)
@@ -67,7 +67,7 @@ def test_a_rolling_restart_has_the_expected_metrics(cluster: MockCluster, caplog
     assert {} == new.of(FAILURES) == old.of(FAILURES)
     assert 2 == max(len(event.subscription_sizes) for event in led if isinstance(event, AssignmentComputed))
 
-    logged = [vars(record) for record in caplog.records if record.name == "assignor"]
+    logged = [vars(record) for record in caplog.records if record.name == "streams_assignor"]
     assert {"billing"} == {each["group_id"] for each in logged}
     processes = {str(each.streams.assignor.member.process_id) for each in (first, second)}
     assert processes == {each["process_id"] for each in logged}

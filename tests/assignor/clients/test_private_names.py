@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from assignor.clients._library_names import instances_have
-from assignor.clients.aiokafka import _private_api as aiokafka
-from assignor.clients.kafka_python import _private_api as kafka_python
+from streams_assignor.clients._library_names import instances_have
+from streams_assignor.clients.aiokafka import _private_api as aiokafka
+from streams_assignor.clients.kafka_python import _private_api as kafka_python
 
 CLIENTS = Path(__file__).parents[3] / "assignor" / "clients"
 MODULES = [path for path in sorted(CLIENTS.rglob("*.py")) if not path.name.startswith("_private_")]

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from assignor.clients import _repeated_errors
-from assignor.clients._repeated_errors import RepeatedErrors
+from streams_assignor.clients import _repeated_errors
+from streams_assignor.clients._repeated_errors import RepeatedErrors
 
 
 @pytest.fixture(name="clock")

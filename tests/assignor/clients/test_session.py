@@ -2,11 +2,11 @@
 
 import pytest
 
-from assignor.clients._session import IN_DOUBT, Session, excessive_doubt, fenced
-from assignor.clients.adapter import ClientAdapter
-from assignor.errors import FatalError
-from assignor.observability.events import MemberFailed
-from assignor.topology import Subtopology, Topology
+from streams_assignor.clients._session import IN_DOUBT, Session, excessive_doubt, fenced
+from streams_assignor.clients.adapter import ClientAdapter
+from streams_assignor.errors import FatalError
+from streams_assignor.observability.events import MemberFailed
+from streams_assignor.topology import Subtopology, Topology
 
 
 class Clock:

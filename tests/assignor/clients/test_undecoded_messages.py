@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from assignor import StreamsAssignor, Subtopology, Topology
-from assignor.clients import aiokafka, kafka_python
-from assignor.clients.aiokafka import _private_api as aiokafka_api
-from assignor.clients.kafka_python import _private_api as kafka_python_api
+from streams_assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor.clients import aiokafka, kafka_python
+from streams_assignor.clients.aiokafka import _private_api as aiokafka_api
+from streams_assignor.clients.kafka_python import _private_api as kafka_python_api
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"]))
 MEMBER = StreamsAssignor(TOPOLOGY, process_id=UUID(int=1))

@@ -15,13 +15,13 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from assignor.cli.member import MEMBER_COMMAND
-from assignor.demo import _member_process, load_generator, runner
-from assignor.demo import render as bounce_render
-from assignor.demo._member_process import EventLine, MemberProcess
-from assignor.demo.load_generator import LoadGenerator, LoadGeneratorError
-from assignor.demo.member_settings import MemberSettings
-from assignor.demo.model import (
+from streams_assignor.cli.member import MEMBER_COMMAND
+from streams_assignor.demo import _member_process, load_generator, runner
+from streams_assignor.demo import render as bounce_render
+from streams_assignor.demo._member_process import EventLine, MemberProcess
+from streams_assignor.demo.load_generator import LoadGenerator, LoadGeneratorError
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.demo.model import (
     DEFAULT_STEPS,
     RELEASES_BY_RULES,
     BounceSettings,
@@ -35,12 +35,12 @@ from assignor.demo.model import (
     unstable_reasons,
     upgrade_steps,
 )
-from assignor.demo.runner import BounceError, BounceRunner
-from upgrade import release_named
+from streams_assignor.demo.runner import BounceError, BounceRunner
+from streams_assignor.upgrade import release_named
 
 ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
-COMMAND = [sys.executable, "-c", "from assignor.cli.main import main; main()", "bounce"]
+COMMAND = [sys.executable, "-c", "from streams_assignor.cli.main import main; main()", "bounce"]
 SECONDS = 120.0
 
 STABLE_MEMBER = MemberStatus(
@@ -451,7 +451,9 @@ def children_of_a_bounce(parent: int) -> list[int]:
     """Process ids of the members that a bounce started."""
     listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listing.splitlines()[1:]]
-    return [int(pid) for pid, ppid, arguments in rows if int(ppid) == parent and "assignor.cli.member" in arguments]
+    return [
+        int(pid) for pid, ppid, arguments in rows if int(ppid) == parent and "streams_assignor.cli.member" in arguments
+    ]
 
 
 def is_running(pid: int) -> bool:

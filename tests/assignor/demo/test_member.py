@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from confluent_kafka import Producer
 from kafka.errors import InvalidRequestError
 
-from assignor.cli.member import member as member_command
-from assignor.clients.mock_cluster import MockCluster
-from assignor.demo import member
-from assignor.demo.member_settings import MemberSettings
-from assignor.observability.event_fields import parse_line
+from streams_assignor.cli.member import member as member_command
+from streams_assignor.clients.mock_cluster import MockCluster
+from streams_assignor.demo import member
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.observability.event_fields import parse_line
 
 ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -158,7 +158,7 @@ def a_member(
     for option in {*arguments}.intersection(given):
         del given[(place := given.index(option)) : place + 2]
     process = subprocess.Popen(
-        [sys.executable, "-m", "assignor.cli.member", *given, *arguments],
+        [sys.executable, "-m", "streams_assignor.cli.member", *given, *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

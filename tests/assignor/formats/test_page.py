@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from assignor.formats.page import SHARED, bundle, gzip_block, json_block, page_parts
+from streams_assignor.formats.page import SHARED, bundle, gzip_block, json_block, page_parts
 from tests.spark_sim.audit.made_up_groups import HOSTILE
 
 SCRIPT = 'import { el, fill } from "./dom.mjs";\nimport { traceView } from "./trace.mjs";\nfill(el("p", "x"));\n'

@@ -1,18 +1,8 @@
-"""Described groups, encoded with the codec, for tests of `assignor.groups` and its command."""
+"""Described groups, encoded with the codec, for tests of `groups` and its command."""
 
 from uuid import UUID
 
-from assignor.groups import (
-    Assigned,
-    BrokerAssignment,
-    BrokerGroup,
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribedSubtopology,
-    DescribedTopology,
-    InternalTopic,
-)
-from subscription_codec import (
+from streams_assignor.codec import (
     LATEST_OFFSET,
     NO_FOLLOW_UP,
     Assignment,
@@ -27,12 +17,22 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     encode_consumer_assignment,
     encode_consumer_subscription,
     group_by_topic,
+)
+from streams_assignor.groups import (
+    Assigned,
+    BrokerAssignment,
+    BrokerGroup,
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribedSubtopology,
+    DescribedTopology,
+    InternalTopic,
 )
 
 TOPIC = "orders"

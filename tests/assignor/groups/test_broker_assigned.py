@@ -5,7 +5,8 @@ import json
 import pytest
 from attrs import evolve
 
-from assignor.groups import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups import (
     Assigned,
     BrokerGroup,
     DescribedSubtopology,
@@ -19,11 +20,10 @@ from assignor.groups import (
     is_stable,
     progress_text,
 )
-from assignor.groups.broker_assigned.reconciliation import blocking_members
-from assignor.groups.broker_assigned.topics import expected_tasks, task_count, unequal_source_topics
-from assignor.groups.checks import TRANSIENT
-from assignor.groups.described_group import with_topic_names
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.groups.broker_assigned.reconciliation import blocking_members
+from streams_assignor.groups.broker_assigned.topics import expected_tasks, task_count, unequal_source_topics
+from streams_assignor.groups.checks import TRANSIENT
+from streams_assignor.groups.described_group import with_topic_names
 from tests.assignor.groups.described_groups import (
     COUNTS,
     SUBTOPOLOGIES,

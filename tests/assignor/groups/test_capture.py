@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assignor.groups.capture import Capture, InvalidCapture
+from streams_assignor.groups.capture import Capture, InvalidCapture
 
 GOOD = {
     "generations": [

@@ -7,9 +7,9 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from assignor.cli.group._tables import render_group
-from assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
-from assignor.groups.connect import leader_of
+from streams_assignor.cli.group._tables import render_group
+from streams_assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
+from streams_assignor.groups.connect import leader_of
 
 ROWS = [*map(json.loads, (Path(__file__).parents[2] / "vectors/connect.jsonl").read_text().splitlines())]
 BYTES = {(row["kind"], row["name"]): bytes.fromhex(row["hex"]) for row in ROWS if row["release"] == "4.3.1"}

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.groups import (
+from streams_assignor.codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId, encode_subscription
+from streams_assignor.codec.consumer_protocol import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    encode_consumer_assignment,
+    encode_consumer_subscription,
+)
+from streams_assignor.codec.records import FutureAssignment, FutureSubscription
+from streams_assignor.groups import (
     DEFAULT_MAX_MESSAGE_BYTES,
     BrokerAssignment,
     DescribedGroup,
@@ -22,22 +30,15 @@ from assignor.groups import (
     topics_of,
     upgrade_text,
 )
-from assignor.groups._messages import TEMPLATES
-from assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
-from assignor.groups.check import check_members
-from assignor.groups.checks import CHECKS
-from assignor.groups.decoded import OffsetSumTotals
-from assignor.groups.described_group import with_topic_metadata
-from assignor.groups.standbys import StandbyKind
-from assignor.groups.upgrade_status import Stage
-from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId, encode_subscription
-from subscription_codec.consumer_protocol import (
-    ConsumerAssignment,
-    ConsumerSubscription,
-    encode_consumer_assignment,
-    encode_consumer_subscription,
-)
-from subscription_codec.records import FutureAssignment, FutureSubscription
+from streams_assignor.groups._messages import TEMPLATES
+from streams_assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
+from streams_assignor.groups.check import check_members
+from streams_assignor.groups.checks import CHECKS
+from streams_assignor.groups.decoded import OffsetSumTotals
+from streams_assignor.groups.described_group import with_topic_metadata
+from streams_assignor.groups.standbys import StandbyKind
+from streams_assignor.groups.upgrade_status import Stage
+from streams_assignor.upgrade.cluster.features.carried_levels import encode_levels
 from tests.assignor.groups.described_groups import (
     TOPIC,
     assigned,
@@ -47,7 +48,6 @@ from tests.assignor.groups.described_groups import (
     of_range,
     streams_group,
 )
-from upgrade.cluster.features.carried_levels import encode_levels
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.json"))
 

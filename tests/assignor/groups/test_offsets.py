@@ -5,7 +5,8 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.groups import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups import (
     BrokerGroup,
     DescribedSubtopology,
     DescribedTopology,
@@ -13,8 +14,8 @@ from assignor.groups import (
     finding_text,
     inspect_group,
 )
-from assignor.groups.described_group import GroupOffsets
-from assignor.groups.offsets import (
+from streams_assignor.groups.described_group import GroupOffsets
+from streams_assignor.groups.offsets import (
     UnreadRecordsDetector,
     active_state_lags,
     check_lag,
@@ -26,7 +27,6 @@ from assignor.groups.offsets import (
     state_lags,
     task_lags,
 )
-from subscription_codec import TaskId, TopicPartition
 from tests.assignor.groups.described_groups import assigned, broker_assigned, group, member, of_range
 
 

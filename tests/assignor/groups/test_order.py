@@ -2,13 +2,13 @@
 
 import pytest
 
-from assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, in_order
-from assignor.groups.described_group import DescribedGroupMember
-from assignor.groups.member import InspectedMember
-from assignor.groups.standbys import partitions_with_multiple_owners
-from subscription_codec import TaskId, TopicPartition
-from subscription_codec.columns import SortedPartitions
-from subscription_codec.consumer_protocol import TopicPartitions
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.codec.columns import SortedPartitions
+from streams_assignor.codec.consumer_protocol import TopicPartitions
+from streams_assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, in_order
+from streams_assignor.groups.described_group import DescribedGroupMember
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.standbys import partitions_with_multiple_owners
 
 
 def test_each_place_of_sorted_partitions_has_the_record_of_the_iteration():

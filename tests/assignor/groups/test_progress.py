@@ -2,7 +2,8 @@
 
 import pytest
 
-from assignor.groups import (
+from streams_assignor.codec import TopicPartition
+from streams_assignor.groups import (
     finding_text,
     group_progress,
     indistinguishable_releases,
@@ -13,11 +14,10 @@ from assignor.groups import (
     progress_text,
     upgrade_from_note,
 )
-from assignor.groups._release_detection import KAFKA_RELEASES
-from assignor.groups.member import InspectedMember
-from subscription_codec import TopicPartition
+from streams_assignor.groups._release_detection import KAFKA_RELEASES
+from streams_assignor.groups.member import InspectedMember
+from streams_assignor.upgrade import release_named
 from tests.assignor.groups.described_groups import TOPIC, assigned, broker_assigned, group, member, of_range
-from upgrade import release_named
 
 NOW_MS = 1_700_000_000_000
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assignor.groups.decoded import assignment_seen, subscription_seen
-from assignor.groups.rejoin import RejoinCause, rejoin_causes, unsubscribed_topics
+from streams_assignor.groups.decoded import assignment_seen, subscription_seen
+from streams_assignor.groups.rejoin import RejoinCause, rejoin_causes, unsubscribed_topics
 from tests.assignor.groups.described_groups import member
 
 

@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from assignor.groups import (
+from streams_assignor.groups import (
     CrashLoopDetector,
     DescribedGroupMember,
     ExpectedMembers,
@@ -13,7 +13,7 @@ from assignor.groups import (
     inspect_group,
     matches,
 )
-from assignor.groups._messages import change_text
+from streams_assignor.groups._messages import change_text
 from tests.assignor.groups.described_groups import broker_assigned, group, member, streams_group
 
 SESSION = 45.0

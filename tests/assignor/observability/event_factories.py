@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from assignor.observability.events import AssignmentReceived, JoinReason, TasksChanged
-from assignor.rebalance_listener import PartitionsByTask, TaskChanges
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.observability.events import AssignmentReceived, JoinReason, TasksChanged
+from streams_assignor.rebalance_listener import PartitionsByTask, TaskChanges
 
 
 def tasks(*numbers: int) -> PartitionsByTask:

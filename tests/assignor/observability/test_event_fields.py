@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from assignor.errors import FatalError
-from assignor.observability.event_fields import LINE_KEYS, json_line, parse_line
-from assignor.observability.events import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import FatalError
+from streams_assignor.observability.event_fields import LINE_KEYS, json_line, parse_line
+from streams_assignor.observability.events import (
     AssignmentComputed,
     Event,
     JoinReason,
@@ -20,9 +21,8 @@ from assignor.observability.events import (
     RejoinDelayed,
     RejoinRequested,
 )
-from probing import AssignmentContent, VersionAnswer
-from probing.follow_up import FollowUpReason
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.probing import AssignmentContent, VersionAnswer
+from streams_assignor.probing.follow_up import FollowUpReason
 from tests.assignor.observability.event_factories import assignment_received, tasks, tasks_changed
 
 PARTITIONS = {TaskId(0, 0): frozenset({TopicPartition("orders", 1), TopicPartition("orders", 0)})}

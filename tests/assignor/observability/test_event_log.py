@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assignor.errors import FatalError
-from assignor.observability import event_log
-from assignor.observability.event_fields import log_fields
-from assignor.observability.events import (
+from streams_assignor.errors import FatalError
+from streams_assignor.observability import event_log
+from streams_assignor.observability.event_fields import log_fields
+from streams_assignor.observability.events import (
     AssignmentComputed,
     Event,
     JoinReason,
@@ -19,8 +19,8 @@ from assignor.observability.events import (
     RejoinDelayed,
     RejoinRequested,
 )
-from probing import AssignmentContent, VersionAnswer
-from probing.follow_up import FollowUpReason
+from streams_assignor.probing import AssignmentContent, VersionAnswer
+from streams_assignor.probing.follow_up import FollowUpReason
 from tests.assignor.observability.event_factories import assignment_received, tasks, tasks_changed
 
 IDENTITY = {"process_id": "1b4e28ba-2fa1", "client_id": "c-1"}
@@ -107,14 +107,14 @@ EVENT_IDS = [fields["event"] + "_probed" * ("probed" in fields) for _, fields in
 def test_a_record_has_the_values_as_fields_and_in_its_message(
     event: Event, expected: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "assignor"):
+    with caplog.at_level(logging.INFO, "streams_assignor"):
         event_log.log_observer(lambda: IDENTITY)(event)
 
     (record,) = caplog.records
     assert {**IDENTITY, **expected}.items() <= vars(record).items()
     assert record.getMessage().startswith(f"c-1 1b4e28ba {expected['event']}")
     level = {"member_failed": "ERROR", "rejoin_delayed": "WARNING"}.get(expected["event"], "INFO")
-    assert ("assignor", level) == (record.name, record.levelname)
+    assert ("streams_assignor", level) == (record.name, record.levelname)
     assert expected == json.loads(json.dumps(log_fields(event)))
     assert ("seconds=0.250 " in record.getMessage()) == (expected["event"] == "assignment_computed")
     assert "a-secret" not in record.getMessage()
@@ -132,7 +132,7 @@ def test_a_disabled_level_costs_nothing_and_failures_are_logged(caplog: pytest.L
 
     calls: list[int] = []
     log = event_log.log_observer(named)
-    with caplog.at_level(logging.WARNING, "assignor"):
+    with caplog.at_level(logging.WARNING, "streams_assignor"):
         log(MemberClosed(lost=False))
         assert [] == calls
         log(MemberFailed(KeyError("x")))

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from assignor.errors import FatalError
-from assignor.observability.events import Event, MemberClosed, MemberFailed, combine_observers, isolate_errors
-from probing.follow_up import FollowUpReason
+from streams_assignor.errors import FatalError
+from streams_assignor.observability.events import Event, MemberClosed, MemberFailed, combine_observers, isolate_errors
+from streams_assignor.probing.follow_up import FollowUpReason
 from tests.assignor.observability.event_factories import assignment_received
 
 
@@ -17,7 +17,7 @@ def test_an_exception_of_an_observer_is_logged_once(caplog: pytest.LogCaptureFix
 
     observed: list[Event] = []
     observe = isolate_errors(failing)
-    with caplog.at_level(logging.ERROR, "assignor"):
+    with caplog.at_level(logging.ERROR, "streams_assignor"):
         for _ in range(3):
             observe(MemberClosed(lost=False))
 
@@ -31,7 +31,7 @@ def test_combined_observers_are_isolated_and_each_failure_is_logged(caplog: pyte
 
     observed: list[Event] = []
     observe = combine_observers(failing, observed.append, failing)
-    with caplog.at_level(logging.ERROR, "assignor"):
+    with caplog.at_level(logging.ERROR, "streams_assignor"):
         for _ in range(2):
             observe(MemberClosed(lost=True))
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.errors import FatalError
-from assignor.observability.events import (
+from streams_assignor.errors import FatalError
+from streams_assignor.observability.events import (
     AssignmentComputed,
     Event,
     JoinReason,
@@ -20,7 +20,7 @@ from assignor.observability.events import (
     RecordsProcessed,
     RejoinRequested,
 )
-from assignor.observability.metrics import (
+from streams_assignor.observability.metrics import (
     ASSIGNMENT_DURATION,
     FAILURES,
     FOLLOW_UPS,
@@ -41,8 +41,8 @@ from assignor.observability.metrics import (
     Metric,
     MetricsObserver,
 )
-from assignor.rebalance_listener import OwnedTasks, TaskChanges
-from probing.follow_up import FollowUpReason
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.rebalance_listener import OwnedTasks, TaskChanges
 from tests.assignor.observability.event_factories import assignment_received, tasks, tasks_changed
 
 Series = tuple[Metric, tuple[str, ...]]

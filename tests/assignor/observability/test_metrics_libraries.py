@@ -12,8 +12,8 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from prometheus_client import CollectorRegistry
 
-from assignor import UsageError
-from assignor.observability.events import (
+from streams_assignor import UsageError
+from streams_assignor.observability.events import (
     AssignmentComputed,
     Event,
     JoinReason,
@@ -22,10 +22,10 @@ from assignor.observability.events import (
     MemberFailed,
     RejoinRequested,
 )
-from assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
-from assignor.observability.opentelemetry import OpenTelemetryMetrics
-from assignor.observability.prometheus import PrometheusMetrics
-from probing.follow_up import FollowUpReason
+from streams_assignor.observability.metrics import METRICS, InstrumentKind, Metric, MetricsObserver
+from streams_assignor.observability.opentelemetry import OpenTelemetryMetrics
+from streams_assignor.observability.prometheus import PrometheusMetrics
+from streams_assignor.probing.follow_up import FollowUpReason
 from tests.assignor.observability.event_factories import assignment_received, tasks, tasks_changed
 
 SERIES = "messaging.consumer.group.name", "messaging.client.id"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from assignor.observability.event_fields import log_fields
-from assignor.observability.events import JoinReason
-from assignor.observability.metrics import METRICS
-from probing.follow_up import FollowUpReason
+from streams_assignor.observability.event_fields import log_fields
+from streams_assignor.observability.events import JoinReason
+from streams_assignor.observability.metrics import METRICS
+from streams_assignor.probing.follow_up import FollowUpReason
 from tests.assignor.observability.test_event_log import EVENTS
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/operating.md").read_text()
@@ -22,8 +22,8 @@ PROGRAM = re.compile(r"^```python\n(.+?)^```\n(?:```text\n(.*?)^```)?", re.DOTAL
 
 @pytest.fixture(name="logger_as_before")
 def fixture_logger_as_before() -> Iterator[None]:
-    """Restores the logger ``assignor``."""
-    logger = logging.getLogger("assignor")
+    """Restores the logger ``streams_assignor``."""
+    logger = logging.getLogger("streams_assignor")
     before = logger.level, logger.propagate, list(logger.handlers)
     yield
     logger.level, logger.propagate, logger.handlers = before

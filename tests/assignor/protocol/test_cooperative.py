@@ -9,16 +9,8 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignor import FatalError, StreamsAssignor, Subtopology, Topology
-from assignor.task_assignor import (
-    BUILT_IN,
-    KafkaStreamsAssignment,
-    TaskAssignment,
-    identity_assignment,
-)
-from probing import RejoinMode
-from probing.follow_up import FollowUpReason
-from subscription_codec import (
+from streams_assignor import FatalError, StreamsAssignor, Subtopology, Topology
+from streams_assignor.codec import (
     LATEST_OFFSET,
     NO_FOLLOW_UP,
     OFFSET_UNKNOWN,
@@ -29,22 +21,30 @@ from subscription_codec import (
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     decode_consumer_assignment,
     decode_consumer_subscription,
     flatten_by_topic,
 )
-from tests.draws import examples
-from tests.group import Group
-from upgrade import StreamsConfig, release_named
-from upgrade.plans import (
+from streams_assignor.probing import RejoinMode
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.task_assignor import (
+    BUILT_IN,
+    KafkaStreamsAssignment,
+    TaskAssignment,
+    identity_assignment,
+)
+from streams_assignor.upgrade import StreamsConfig, release_named
+from streams_assignor.upgrade.plans import (
     deals_tasks_without_lags,
     documented_upgrade,
     order_by_capability,
     takes_tasks_from_eager_members,
 )
-from upgrade.releases import NEWEST_OF_LINE
-from upgrade.upgrade_from import StartupOutcome, implies_eager
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE
+from streams_assignor.upgrade.upgrade_from import StartupOutcome, implies_eager
+from tests.draws import examples
+from tests.group import Group
 
 COUNTS = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 MIXED = Topology.of(

@@ -8,20 +8,17 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import StreamsAssignor, Subtopology, Topology, UsageError
-from assignor.extension import check_extension
-from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
-from subscription_codec.consumer_protocol import (
+from streams_assignor import StreamsAssignor, Subtopology, Topology, UsageError
+from streams_assignor.codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
+from streams_assignor.codec.consumer_protocol import (
     decode_consumer_assignment,
     decode_consumer_subscription,
     encode_consumer_assignment,
     encode_consumer_subscription,
 )
-from tests.group import Group
-from tests.memory import peak_bytes
-from tests.upgrade.cluster.features.clusters import COORDINATOR, kip_584, refused, request
-from upgrade import ConfigException, StreamsConfig, release_named
-from upgrade.cluster.features.carried_levels import (
+from streams_assignor.extension import check_extension
+from streams_assignor.upgrade import ConfigException, StreamsConfig, release_named
+from streams_assignor.upgrade.cluster.features.carried_levels import (
     MAGIC,
     MAX_FEATURES,
     MAX_LEVEL,
@@ -30,9 +27,12 @@ from upgrade.cluster.features.carried_levels import (
     decode_levels,
     encode_levels,
 )
-from upgrade.cluster.features.cluster import FeatureNode
-from upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
-from upgrade.cluster.features.update_features import update_features
+from streams_assignor.upgrade.cluster.features.cluster import FeatureNode
+from streams_assignor.upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
+from streams_assignor.upgrade.cluster.features.update_features import update_features
+from tests.group import Group
+from tests.memory import peak_bytes
+from tests.upgrade.cluster.features.clusters import COORDINATOR, kip_584, refused, request
 
 COUNTS = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 SIZES = {"orders": 4, "counts": 4}

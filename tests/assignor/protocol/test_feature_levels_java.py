@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from subscription_codec import LATEST_SUPPORTED_VERSION, encode_assignment, encode_subscription
+from streams_assignor.codec import LATEST_SUPPORTED_VERSION, encode_assignment, encode_subscription
+from streams_assignor.upgrade.cluster.features.carried_levels import Levels, encode_levels
 from tests.assignor.protocol.test_feature_levels import some_levels
 from tests.draws import examples
 from tests.java_oracle import Oracle, as_java_keeps_it
 from tests.subscription_codec.strategies import assignments, subscriptions, utf8
 from tests.subscription_codec.test_vectors import LATEST
 from tests.test_java_oracle import fixture_oracle as fixture_oracle  # the name is how it is found
-from upgrade.cluster.features.carried_levels import Levels, encode_levels
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

@@ -6,18 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.protocol.end_offsets import MAX_OFFSET, RequiredOffsets, end_offset_sums, required_offsets
-from assignor.protocol.group import (
-    FUTURE_PROCESS_ID,
-    compute_lag,
-    decode_members,
-    group_by_process,
-    owners_by_partition,
-)
-from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, task_infos
-from subscription_codec import (
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import (
     FutureSubscription,
     Subscription,
     TaskId,
@@ -25,7 +16,16 @@ from subscription_codec import (
     TopicPartition,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription, group_by_topic
+from streams_assignor.codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription, group_by_topic
+from streams_assignor.protocol.end_offsets import MAX_OFFSET, RequiredOffsets, end_offset_sums, required_offsets
+from streams_assignor.protocol.group import (
+    FUTURE_PROCESS_ID,
+    compute_lag,
+    decode_members,
+    group_by_process,
+    owners_by_partition,
+)
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG, task_infos
 
 TOPOLOGY = Topology.of(
     Subtopology(sources=["orders"], changelogs=["counts", "totals"]),

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.protocol.internal_topics import (
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.codec import TaskId
+from streams_assignor.protocol.internal_topics import (
     InternalTopicPlan,
     NewTopic,
     create_internal_topics,
     plan_internal_topics,
 )
-from subscription_codec import TaskId
+from streams_assignor.upgrade.release_behaviour import behaviour_of
 from tests.assignor.test_topology import topologies
-from upgrade.release_behaviour import behaviour_of
 
 BEFORE_2_0, KAFKA_2_0, SINCE_2_1 = map(behaviour_of, [(1, 1, 1), (2, 0, 1), (2, 1)])
 

@@ -5,16 +5,8 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor import ClusterSnapshot, FatalError, Subtopology, Topology
-from assignor.config import AssignmentConfigs
-from assignor.protocol.internal_topics import plan_internal_topics
-from assignor.protocol.leader import LeaderSettings, perform_assignment
-from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
-from assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
-from probing import AssignmentContent, VersionAnswer
-from probing.model import AssignorError
-from probing.rules import BY_NAME, KIP_268
-from subscription_codec import (
+from streams_assignor import ClusterSnapshot, FatalError, Subtopology, Topology
+from streams_assignor.codec import (
     IMMEDIATELY,
     LATEST_OFFSET,
     NO_FOLLOW_UP,
@@ -24,13 +16,21 @@ from subscription_codec import (
     TaskOffsetSum,
     TopicPartition,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerSubscription,
     decode_leader_userdata,
     encode_member_userdata,
     group_by_topic,
 )
-from upgrade import OURS, release_named
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.probing import AssignmentContent, VersionAnswer
+from streams_assignor.probing.model import AssignorError
+from streams_assignor.probing.rules import BY_NAME, KIP_268
+from streams_assignor.protocol.internal_topics import plan_internal_topics
+from streams_assignor.protocol.leader import LeaderSettings, perform_assignment
+from streams_assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
+from streams_assignor.task_assignors.task_assignment import KafkaStreamsAssignment, TaskAssignment
+from streams_assignor.upgrade import OURS, release_named
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 SIZES = {"orders": 4, "counts": 4}

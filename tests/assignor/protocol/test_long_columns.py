@@ -2,9 +2,8 @@
 
 import pickle
 
-from assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
-from subscription_codec import TopicPartition
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec import TopicPartition
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartitions,
@@ -13,6 +12,7 @@ from subscription_codec.consumer_protocol import (
     encode_consumer_subscription,
     flatten_by_topic,
 )
+from streams_assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
 
 TOPICS = tuple(TopicPartitions(f"t{number:02}", (1, 0)) for number in reversed(range(30)))
 LONG_NAME = "x" * 250

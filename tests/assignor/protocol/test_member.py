@@ -2,10 +2,8 @@
 
 import pytest
 
-from assignor import StreamsAssignor, Subtopology, Topology
-from assignor.protocol import PROTOCOL_NAME
-from assignor.protocol.member import ReceivedAssignment
-from subscription_codec import (
+from streams_assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor.codec import (
     Assignment,
     HostInfo,
     HostPartitions,
@@ -15,13 +13,15 @@ from subscription_codec import (
     encode_assignment,
     with_topic_dictionary,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     decode_member_userdata,
     encode_consumer_assignment,
     group_by_topic,
 )
-from upgrade import release_named
+from streams_assignor.protocol import PROTOCOL_NAME
+from streams_assignor.protocol.member import ReceivedAssignment
+from streams_assignor.upgrade import release_named
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 

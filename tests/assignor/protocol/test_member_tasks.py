@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.protocol._member_tasks import (
+from streams_assignor.codec import TaskId
+from streams_assignor.protocol._member_tasks import (
     OTHER_PROCESS,
     GrantedTasks,
     ProcessTasks,
@@ -17,7 +18,6 @@ from assignor.protocol._member_tasks import (
     sticky_by_lag,
     sticky_or_round_robin,
 )
-from subscription_codec import TaskId
 from tests.assignor.subsets import subsets
 
 METHODS = [round_robin, sticky_or_round_robin, sticky_by_lag, balanced_by_lag]

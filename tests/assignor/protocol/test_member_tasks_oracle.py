@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, ProcessTasks
-from assignor.protocol.group import compute_lag
-from subscription_codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId
+from streams_assignor.codec import LATEST_OFFSET, OFFSET_UNKNOWN, TaskId
+from streams_assignor.protocol._member_tasks import MEMBER_TASK_ASSIGNORS, ProcessTasks
+from streams_assignor.protocol.group import compute_lag
+from streams_assignor.upgrade import number_of
+from streams_assignor.upgrade.release_behaviour import behaviour_of
 from tests.java_oracle import Oracle
 from tests.lab.integration.kafka_jars import Unavailable
-from upgrade import number_of
-from upgrade.release_behaviour import behaviour_of
 
 pytestmark = pytest.mark.java
 UNKNOWN = {

@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import evolve
 
-from assignor import Subtopology, Topology
-from assignor.streams_group import MemberProfile, StreamsGroupMember, StreamsTasks, topology_fields
-from subscription_codec import TaskId
-from subscription_codec.streams_group import HEARTBEAT, decode_message, encode_message
+from streams_assignor import Subtopology, Topology
+from streams_assignor.codec import TaskId
+from streams_assignor.codec.streams_group import HEARTBEAT, decode_message, encode_message
+from streams_assignor.streams_group import MemberProfile, StreamsGroupMember, StreamsTasks, topology_fields
 
 TOPOLOGY = Topology.of(Subtopology(sources=["orders"], changelogs=["counts"]))
 PROFILE = MemberProfile(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from assignor.streams_group import CallbackKind, MemberFailure, StreamsMemberState, StreamsTasks
-from assignor.streams_group.model import decode_tasks
-from assignor.streams_group.rules import ERRORS
+from streams_assignor.streams_group import CallbackKind, MemberFailure, StreamsMemberState, StreamsTasks
+from streams_assignor.streams_group.model import decode_tasks
+from streams_assignor.streams_group.rules import ERRORS
+from streams_assignor.upgrade.input_values import InvalidInput
 from tests.assignor.streams_group.coordinator import new_member, owned, response, send, stable_member, tasks
-from upgrade.input_values import InvalidInput
 
 NOT_READY = {1: "no orders"}
 

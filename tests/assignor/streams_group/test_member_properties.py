@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.streams_group import CallbackKind, StreamsGroupMember, StreamsMemberState
+from streams_assignor.streams_group import CallbackKind, StreamsGroupMember, StreamsMemberState
 from tests.assignor.streams_group.coordinator import new_member, response, send, tasks
 
 NAMES = ["0_0", "0_1", "0_2"]

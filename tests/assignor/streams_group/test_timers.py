@@ -2,7 +2,7 @@
 
 import pytest
 
-from assignor.streams_group import HeartbeatTimer, MemberFailure, StatusTimer
+from streams_assignor.streams_group import HeartbeatTimer, MemberFailure, StatusTimer
 from tests.assignor.streams_group.coordinator import new_member, response, send, stable_member
 
 MISSING, MISPARTITIONED, STALE, SHUTDOWN = 1, 2, 0, 4

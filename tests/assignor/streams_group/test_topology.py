@@ -1,8 +1,8 @@
 """The topology as a member sends it; real Java members are compared with it in ``tests/lab/integration``."""
 
-from assignor import Subtopology, Topology
-from assignor.streams_group import topology_fields
-from assignor.task_assignors.java_order import bucket_order, buckets_of_copy
+from streams_assignor import Subtopology, Topology
+from streams_assignor.streams_group import topology_fields
+from streams_assignor.task_assignors.java_order import bucket_order, buckets_of_copy
 
 CHAIN = Topology.of(
     Subtopology(sources=["b", "a"], repartition_sinks=["again", "elsewhere"]),

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.task_assignor import (
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.task_assignor import (
     BUILT_IN,
     FALLBACK_PRIOR,
     HIGH_AVAILABILITY,
@@ -27,10 +28,9 @@ from assignor.task_assignor import (
     identity_assignment,
     validate,
 )
-from assignor.task_assignors.application_state import LATEST_OFFSET
-from assignor.testing import random_state
-from subscription_codec import TaskId, TopicPartition
-from upgrade import ConfigException
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET
+from streams_assignor.testing import random_state
+from streams_assignor.upgrade import ConfigException
 
 A, B, C, UNKNOWN = (UUID(int=number) for number in (1, 2, 3, 9))
 F0, F1, LESS, GONE = TaskId(0, 0), TaskId(0, 1), TaskId(1, 0), TaskId(9, 9)  # full of state; LESS is stateless

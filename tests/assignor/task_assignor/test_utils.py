@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.task_assignor import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.task_assignor import (
     BUILT_IN,
     ApplicationState,
     AssignmentConfigs,
@@ -23,8 +24,7 @@ from assignor.task_assignor import (
     rack_aware_disabled_reason,
     validate,
 )
-from assignor.testing import check_task_assignor, random_state, to_python
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.testing import check_task_assignor, random_state, to_python
 
 A, B, C, STRANGER = (UUID(int=number) for number in (1, 2, 3, 9))
 F0, F1, LESS = TaskId(0, 0), TaskId(0, 1), TaskId(1, 0)

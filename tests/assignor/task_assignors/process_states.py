@@ -5,20 +5,20 @@ from uuid import UUID
 
 from attrs import define, evolve, field
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors._fallback_prior import FallbackPriorTaskAssignor
-from assignor.task_assignors.application_state import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors._fallback_prior import FallbackPriorTaskAssignor
+from streams_assignor.task_assignors.application_state import (
     EMPTY,
     ApplicationState,
     KafkaStreamsState,
     TaskInfo,
     java_uuid_order,
 )
-from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
-from assignor.task_assignors.rack_aware.racks import Racks
-from assignor.task_assignors.sticky import StickyTaskAssignor
-from subscription_codec import TaskId, TopicPartition
-from upgrade.release_behaviour import CURRENT
+from streams_assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
+from streams_assignor.task_assignors.rack_aware.racks import Racks
+from streams_assignor.task_assignors.sticky import StickyTaskAssignor
+from streams_assignor.upgrade.release_behaviour import CURRENT
 
 NO_RACKS = Racks(process_racks={}, partition_racks={})
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
 from tests.assignor.task_assignors.process_states import ProcessState
 from tests.assignor.task_assignors.process_states import assign_fallback_prior as assign_tasks
 

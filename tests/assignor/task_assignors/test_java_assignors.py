@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import pytest
 
-from assignor.task_assignors.high_availability import movement_behaviour_of
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignors.high_availability import movement_behaviour_of
 from tests.assignor.task_assignors.high_availability.test_high_availability import group_of
 from tests.assignor.task_assignors.high_availability.test_high_availability import random_group as lagging_group
 from tests.assignor.task_assignors.process_states import assign_fallback_prior, assign_sticky

@@ -2,14 +2,14 @@
 
 from uuid import UUID
 
-from assignor.task_assignors.java_order import (
+from streams_assignor.codec import TaskId
+from streams_assignor.task_assignors.java_order import (
     bucket_order,
     buckets_of_copy,
     hash_order,
     hash_order_before_3_0,
     uuid_hash,
 )
-from subscription_codec import TaskId
 
 UUIDS = """
 c0b92e2b-3005-3cc2-df27-f9be23a70709 7c1ee800-e03e-a26e-ac92-5117e72bd4de 44229dc0-0e36-38b9-255a-a947a99b8671

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.application_state import LATEST_OFFSET
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET
 from tests.assignor.task_assignors.process_states import (
     ProcessState,
     assign_fallback_prior,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assignor.web import server as site_server
-from assignor.web.build import site
+from streams_assignor.web import server as site_server
+from streams_assignor.web.build import site
 from tests.assignor.web.packages import LOCK, fetched
 from tests.browser import open_browser
 

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-from assignor.web.build import BuildError, PyodideLock, fetch_pyodide, pyodide_files
+from streams_assignor.web.build import BuildError, PyodideLock, fetch_pyodide, pyodide_files
 
 ROOT: Final = Path(__file__).parents[3]
 PURE: Final = (

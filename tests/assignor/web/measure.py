@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
-from assignor.web.build import fetch_pyodide, site
-from assignor.web.server import site_server
+from streams_assignor.web.build import fetch_pyodide, site
+from streams_assignor.web.server import site_server
 from tests.assignor.web.conftest import Page
 from tests.assignor.web.packages import LOCK
 from tests.browser import open_browser

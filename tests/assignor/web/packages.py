@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from attrs import evolve
 
-from assignor.web.build import BuildError, PyodideLock, fetch_pyodide
+from streams_assignor.web.build import BuildError, PyodideLock, fetch_pyodide
 
 LOCK = PyodideLock.read()
 AXE = PyodideLock(

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from assignor.web.build import write_site
-from assignor.web.server import site_server
+from streams_assignor.web.build import write_site
+from streams_assignor.web.server import site_server
 from tests.assignor.web.conftest import Page
 from tests.assignor.web.packages import AXE, fetched
 from tests.assignor.web.test_page import BUG, SEGMENTS

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assignor.cli import in_browser
-from assignor.web import build
-from assignor.web.build import (
+from streams_assignor.cli import in_browser
+from streams_assignor.web import build
+from streams_assignor.web.build import (
     CONTENT_SECURITY_POLICY,
     BuildError,
     code_files,
@@ -108,9 +108,13 @@ def test_no_source_keeps_anything_but_the_files_of_the_site(files):
 def test_the_archive_has_what_the_commands_of_the_page_import_and_no_client():
     names = list(code_files())
 
-    assert {"attr/__init__.py", "attrs/__init__.py", "click/core.py", "assignor/cli/in_browser.py"} <= set(names)
-    assert "upgrade/application/tables/code.txt.gz" in names
-    assert [] == [name for name in names if name.startswith(("assignor/clients", "rich", "tests")) or ".." in name]
+    assert {"attr/__init__.py", "attrs/__init__.py", "click/core.py", "streams_assignor/cli/in_browser.py"} <= set(
+        names
+    )
+    assert "streams_assignor/upgrade/application/tables/code.txt.gz" in names
+    assert [] == [
+        name for name in names if name.startswith(("streams_assignor/clients", "rich", "tests")) or ".." in name
+    ]
 
 
 def test_what_a_first_plan_loads_is_compiled_and_the_rest_are_sources(files):
@@ -119,7 +123,7 @@ def test_what_a_first_plan_loads_is_compiled_and_the_rest_are_sources(files):
     assert {"abc.pyc": b"compiled abc", "json/__init__.py": b"json"} == stdlib_of(files)
     assert b"compiled core" == code["click/core.pyc"]
     assert code_files().keys() - code.keys() == {"click/core.py"}
-    assert code["assignor/cli/in_browser.py"] == Path(in_browser.__file__).read_bytes()
+    assert code["streams_assignor/cli/in_browser.py"] == Path(in_browser.__file__).read_bytes()
 
 
 def test_the_same_tree_is_the_same_bytes(files):
@@ -298,13 +302,13 @@ def test_without_npm_it_says_what_is_missing(monkeypatch, tmp_path):
 CALLS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from assignor.cli.in_browser import matrix_row, plan, replay, run
+from streams_assignor.cli.in_browser import matrix_row, plan, replay, run
 
 print(plan(["2.8", "4.3", "--config", sys.argv[2]])["status"])
 print(replay("A@2.0 B@2.0 | bounce A>2.3")["status"])
 print(run(["userdata", "explain", "000000010000000000000000"])["status"], run(["release", "2.8"])["status"])
 print(matrix_row("2.8.2", ["4.3.1"])[0]["verdict"])
-from spark_sim.audit.in_memory import audit_in_memory
+from streams_assignor.spark_sim.audit.in_memory import audit_in_memory
 """
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
+from streams_assignor.cli.main import cli
 from tests.assignor.cli.test_plan_app import FAT, GONE
 from tests.upgrade.application.test_archive import jar
 

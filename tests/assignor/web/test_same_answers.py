@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.in_browser import releases
-from assignor.cli.main import cli
+from streams_assignor.cli.in_browser import releases
+from streams_assignor.cli.main import cli
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 

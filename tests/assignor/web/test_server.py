@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from assignor.web.server import HEADERS, LOOPBACK, media_type, site_server
+from streams_assignor.web.server import HEADERS, LOOPBACK, media_type, site_server
 
 FILES = {"index.html": b"<!doctype html>", "pyodide/a.wasm": b"\0asm", "a.mjs": b"export {}"}
 

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from assignor.web.build import CONTENT_SECURITY_POLICY
+from streams_assignor.web.build import CONTENT_SECURITY_POLICY
 from tests.assignor.groups.history.histories import alone, commit, generation
 from tests.assignor.groups.history.segments import batch
 from tests.assignor.web.conftest import Page, recording

@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli import web as web_command
-from assignor.cli.main import cli
-from assignor.web.build import BuildError, PyodideLock, read_site, site
+from streams_assignor.cli import web as web_command
+from streams_assignor.cli.main import cli
+from streams_assignor.web.build import BuildError, PyodideLock, read_site, site
 from tests.assignor.web.packages import made_up, made_up_compiler
 
 

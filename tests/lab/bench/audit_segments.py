@@ -14,7 +14,7 @@ from uuid import UUID
 
 from crc32c import crc32c
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     Subscription,
     TaskId,
@@ -22,14 +22,14 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartitions,
     encode_consumer_assignment,
     encode_consumer_subscription,
 )
-from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value
+from streams_assignor.codec.coordinator import RECORD_TYPES, encode_key, encode_value
 
 MEMBERS, TASKS, PARTITIONS = 10, 40, 10
 BOUNCE, SHUFFLE = "bounce", "shuffle"

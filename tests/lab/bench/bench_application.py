@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 from zipfile import ZIP_STORED, ZipFile
 
+from streams_assignor.upgrade.application.code_report import judge_code
+from streams_assignor.upgrade.releases import RELEASES
 from tests.lab.integration.kafka_jars import cache_folder
 from tests.lab.releases.artifacts import Artifact, copy_artifacts
-from upgrade.application.code_report import judge_code
-from upgrade.releases import RELEASES
 
 LIBRARIES: Final = (
     "com.fasterxml.jackson.core:jackson-databind:2.10.5.1",

@@ -28,11 +28,11 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.application_state import LATEST_OFFSET
-from assignor.task_assignors.built_in import BUILT_IN
-from assignor.task_assignors.rack_aware.racks import Racks
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET
+from streams_assignor.task_assignors.built_in import BUILT_IN
+from streams_assignor.task_assignors.rack_aware.racks import Racks
 from tests.assignor.task_assignors.process_states import ProcessState, application_state, assign
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java

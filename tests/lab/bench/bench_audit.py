@@ -46,8 +46,8 @@ _FORMATTERS = {COMMITS: "OffsetsMessageFormatter"}
 _TABLES = """
 import sys
 from pathlib import Path
-from spark_sim.audit.partition_audit import AuditFilter, audit_partition
-from spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter, audit_partition
+from streams_assignor.spark_sim.audit.sources import segments_source
 for each in segments_source(Path(sys.argv[1])).partitions:
     audit_partition(each, AuditFilter(reads_commits=sys.argv[3] == "yes"), Path(sys.argv[2]))
 """
@@ -126,7 +126,7 @@ def tables(out: Path, *, commits: bool):
 
 
 def audit(out: Path, *options: str):
-    command = [sys.executable, "-m", "assignor.cli.main", "audit", "--out", str(out), *options, "--segments"]
+    command = [sys.executable, "-m", "streams_assignor.cli.main", "audit", "--out", str(out), *options, "--segments"]
     return lambda folder, _: [*command, str(folder)]
 
 

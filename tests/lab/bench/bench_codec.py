@@ -20,7 +20,7 @@ import timeit
 import tracemalloc
 from uuid import UUID
 
-from subscription_codec import (
+from streams_assignor.codec import (
     LATEST_OFFSET,
     HostInfo,
     HostPartitions,
@@ -34,8 +34,8 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.columns import TaskOffsetSums
-from subscription_codec.records import Assignment, ClientTag
+from streams_assignor.codec.columns import TaskOffsetSums
+from streams_assignor.codec.records import Assignment, ClientTag
 from tests.lab.bench import struct_codec
 
 ROUNDS = 30

@@ -31,10 +31,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from assignor import Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.confluent._settings import FETCH_BACKOFF
-from assignor.clients.mock_cluster import MockCluster, delay_leader
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.confluent._settings import FETCH_BACKOFF
+from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
 from tests.lab.integration.brokers import a_broker
 
 PARTITIONS = 6

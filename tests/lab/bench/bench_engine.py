@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from threading import Thread
 
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import segments_source
-from spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
 from tests.lab.bench import audit_segments
 from tests.spark_sim.sweep.spark_cluster import cluster
 

@@ -29,12 +29,12 @@ from itertools import pairwise
 from math import factorial, prod
 from pathlib import Path
 
-from spark_sim.packed import FaultBudget, UpgradeCell
-from spark_sim.packed.bfs import bfs
-from spark_sim.packed.encoding import Encoding
-from spark_sim.search.model import LABEL_UNIT
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import release_named
+from streams_assignor.spark_sim.packed import FaultBudget, UpgradeCell
+from streams_assignor.spark_sim.packed.bfs import bfs
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.search.model import LABEL_UNIT
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import release_named
 
 PEERS = Path(__file__).parent / "peers"
 UPGRADE = Upgrade(release_named("2.0.1"), release_named("2.1.1"), Plan.ONE_BOUNCE)
@@ -128,7 +128,7 @@ def contestants(size, program, folder):
     """Yield the name, the kind of counts and the run of each."""
     yield "plain Python", CANONICAL, lambda: explored(size)
     if find_spec("numba"):
-        from spark_sim.packed.compiled import bfs as fast
+        from streams_assignor.spark_sim.packed.compiled import bfs as fast
 
         fast.bfs(Encoding(cell_of(SIZES[0])))  # compiles
         yield "numba", CANONICAL, lambda: explored(size, fast.bfs)

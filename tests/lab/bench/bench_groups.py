@@ -33,6 +33,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from rich.console import Console
 from rich.table import Table
 
+from streams_assignor.upgrade.releases import release_named
 from tests.lab.chaos.cluster import QUIET, LoadGenerator
 from tests.lab.chaos.members import Worker, WorkerOutput
 from tests.lab.chaos.worker_events import WorkerSettings
@@ -40,7 +41,6 @@ from tests.lab.integration.brokers import a_broker
 from tests.lab.integration.group_log import generations
 from tests.lab.integration.kafka_jars import counting
 from tests.lab.integration.subprocesses import JavaMember
-from upgrade.releases import release_named
 
 MEMBERS: Final = 3
 PARTITIONS: Final = 6

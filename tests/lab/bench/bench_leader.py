@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from subscription_codec.consumer_protocol import decode_leader_userdata
+from streams_assignor.codec.consumer_protocol import decode_leader_userdata
 from tests.java_oracle import compile_java
 from tests.lab.bench.leader_groups import END_OFFSET, FEATURES, Features, Group, cold, member_config, warm
 from tests.lab.integration.kafka_jars import class_path, java

@@ -29,9 +29,9 @@ from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartitio
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from assignor import Subtopology, Topology
-from assignor.clients import aiokafka, kafka_python
-from assignor.clients.mock_cluster import MockCluster, delay_leader
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients import aiokafka, kafka_python
+from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
 from tests.lab.integration.brokers import a_broker
 
 PARTITIONS = 6

@@ -17,14 +17,14 @@ import time
 from pathlib import Path
 from unittest.mock import patch
 
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.sweep.spark.session import spark_session
-from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.work_units import SweepConfig
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig
+from streams_assignor.upgrade.plans import kip_268_upgrades
 from tests.lab.bench.bench_sweep import measured
 from tests.lab.bench.synthetic_units import SyntheticUnit, compute
-from upgrade.plans import kip_268_upgrades
 
 
 def thousands_per_second():
@@ -43,7 +43,10 @@ def synthetic(count, seconds, thousands):
 
 
 def swept(suite, master, cores):
-    with tempfile.TemporaryDirectory() as folder, patch("spark_sim.engine.available_cores", lambda: cores):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch("streams_assignor.spark_sim.engine.available_cores", lambda: cores),
+    ):
         return measured(lambda: run_sweep(suite, Path(folder), master=master))[:2]
 
 

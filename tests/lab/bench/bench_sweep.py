@@ -18,13 +18,13 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.sweep.spark.session import spark_session
-from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.work_units import SweepConfig, cut_into_tasks, unit_key
-from spark_sim.sweep.worker import compute_unit
-from upgrade.plans import all_upgrades
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig, cut_into_tasks, unit_key
+from streams_assignor.spark_sim.sweep.worker import compute_unit
+from streams_assignor.upgrade.plans import all_upgrades
 
 CORES = len(os.sched_getaffinity(0))
 ROUNDS = 2

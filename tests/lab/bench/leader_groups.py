@@ -9,12 +9,12 @@ from uuid import UUID
 
 from attrs import evolve, field, frozen
 
-from assignor.clients.leader_lookup import snapshot_cluster
-from assignor.protocol.internal_topics import NewTopic
-from assignor.streams_assignor import StreamsAssignor
-from assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
-from assignor.topology import Subtopology, Topology
-from subscription_codec import TopicPartition
+from streams_assignor.clients.leader_lookup import snapshot_cluster
+from streams_assignor.codec import TopicPartition
+from streams_assignor.protocol.internal_topics import NewTopic
+from streams_assignor.streams_assignor import StreamsAssignor
+from streams_assignor.task_assignors.high_availability import HighAvailabilityTaskAssignor
+from streams_assignor.topology import Subtopology, Topology
 
 APPLICATION: Final = "app"
 PARTITIONS: Final = 100

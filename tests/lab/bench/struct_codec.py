@@ -6,7 +6,7 @@ The product has to do without `struct` (it is fixed by the user); this says what
 import struct
 from uuid import UUID
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     ClientTag,
     HostInfo,

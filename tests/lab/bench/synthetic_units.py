@@ -4,10 +4,10 @@ from hashlib import sha256
 
 from attrs import frozen
 
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.sweep.equivalence import upgrade_class
-from spark_sim.sweep.work_units import COST_OF_A_TASK, WorkUnit
-from upgrade.plans import Upgrade
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.sweep.equivalence import upgrade_class
+from streams_assignor.spark_sim.sweep.work_units import COST_OF_A_TASK, WorkUnit
+from streams_assignor.upgrade.plans import Upgrade
 
 SECONDS_OF_A_TASK = 3
 """That ``COST_OF_A_TASK`` stands for."""

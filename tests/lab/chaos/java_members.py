@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from streams_assignor.upgrade import release_named
 from tests.lab.chaos.members import Worker
 from tests.lab.chaos.worker_events import EventLine, WorkerSettings, owns
 from tests.lab.integration.kafka_jars import counting
-from upgrade import release_named
 
 COPY = (1).to_bytes(8, "big")
 """The value of each record that it writes, which no other member does."""

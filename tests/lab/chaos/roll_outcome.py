@@ -10,10 +10,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from tests.lab.chaos.fault_schedule import FAULT_KINDS, ROLL_FAULT_KINDS, Fault
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.engine import FINISHED
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.engine import FINISHED
+from streams_assignor.upgrade.roll.journal import (
     RAN,
     CommandEnded,
     CommandIntended,
@@ -26,6 +25,7 @@ from upgrade.roll.journal import (
     RoundVerified,
     StepPassed,
 )
+from tests.lab.chaos.fault_schedule import FAULT_KINDS, ROLL_FAULT_KINDS, Fault
 
 _OF_MEMBERS: Final = frozenset(
     {

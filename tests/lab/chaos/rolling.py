@@ -12,7 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from assignor.cli.roll.command import NEEDS_DECISION
+from streams_assignor.cli.roll.command import NEEDS_DECISION
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.journal import RollRecord, read_journal
+from streams_assignor.upgrade.roll.plan import InstanceConfig
+from streams_assignor.upgrade.roll.state import RollState, replay
 from tests.lab.chaos.fault_schedule import (
     MISTAKES,
     ROLL_FAULT_KINDS,
@@ -26,10 +30,6 @@ from tests.lab.chaos.faults import inject_fault
 from tests.lab.chaos.roll_outcome import RollOutcome, is_explained, journal_problems, planned_restarts, words
 from tests.lab.chaos.run import Chaos
 from tests.lab.integration.rolls import CommandServer, NoAnswer, RollProcess
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.journal import RollRecord, read_journal
-from upgrade.roll.plan import InstanceConfig
-from upgrade.roll.state import RollState, replay
 
 ROLL: Final = "roll"
 """Its place in the network, and its clock."""

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 from confluent_kafka import Message
 
-from assignor.groups import inspect_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.groups import inspect_group
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.chaos.cluster import LoadGenerator, ThreeNodes
 from tests.lab.chaos.fault_schedule import NODES, Fault, Step
 from tests.lab.chaos.group import Group

@@ -3,12 +3,9 @@
 import pytest
 from attrs import evolve
 
-from tests.lab.chaos.fault_schedule import Fault
-from tests.lab.chaos.roll_outcome import is_explained, journal_problems
-from tests.upgrade.roll.fake_group import plan
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.engine import FINISHED
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.engine import FINISHED
+from streams_assignor.upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     DeviationFound,
@@ -20,6 +17,9 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
+from tests.lab.chaos.fault_schedule import Fault
+from tests.lab.chaos.roll_outcome import is_explained, journal_problems
+from tests.upgrade.roll.fake_group import plan
 
 PLAN = plan(names="ab")
 ROUNDS = len(PLAN.rounds)

@@ -20,8 +20,8 @@ import threading
 import time
 from importlib import import_module
 
-from assignor.observability.event_fields import json_line
-from assignor.observability.events import AssignmentReceived, Event, JoinSent, MemberFailed, MemberStopped
+from streams_assignor.observability.event_fields import json_line
+from streams_assignor.observability.events import AssignmentReceived, Event, JoinSent, MemberFailed, MemberStopped
 from tests.lab.chaos.worker_events import PLAIN, SLOW_READER, EventLine, WorkerSettings, assigning, heap
 
 WORKER_MODULES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from assignor.observability.event_fields import LINE_KEYS, parse_line
+from streams_assignor.observability.event_fields import LINE_KEYS, parse_line
 
 EventLine = Mapping[str, Any]
 

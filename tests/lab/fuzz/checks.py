@@ -10,7 +10,7 @@ import zlib
 from operator import eq
 from unittest.mock import patch
 
-from subscription_codec import (
+from streams_assignor.codec import (
     EARLIEST_PROBEABLE_VERSION,
     LATEST_SUPPORTED_VERSION,
     Assignment,
@@ -27,13 +27,13 @@ from subscription_codec import (
     to_fields,
     with_topic_dictionary,
 )
-from subscription_codec import consumer_protocol as envelope
-from subscription_codec._explanation import explain_envelope
-from subscription_codec.columns import task_of
-from subscription_codec.errors import TrailingBytes
-from subscription_codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
-from subscription_codec.wire import tasks
-from subscription_codec.wire.codegen import FALLBACK_ERRORS
+from streams_assignor.codec import consumer_protocol as envelope
+from streams_assignor.codec._explanation import explain_envelope
+from streams_assignor.codec.columns import task_of
+from streams_assignor.codec.errors import TrailingBytes
+from streams_assignor.codec.versions import FIRST_VERSION_WITH_TOPIC_DICTIONARY
+from streams_assignor.codec.wire import tasks
+from streams_assignor.codec.wire.codegen import FALLBACK_ERRORS
 from tests.subscription_codec import naive
 
 KINDS = ("subscription", "assignment", "member_subscription", "member_assignment")

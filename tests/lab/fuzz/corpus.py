@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from uuid import UUID
 
-from subscription_codec import (
+from streams_assignor.codec import (
     LATEST_OFFSET,
     LATEST_SUPPORTED_VERSION,
     Assignment,
@@ -22,7 +22,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartitions,

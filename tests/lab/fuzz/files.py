@@ -22,15 +22,15 @@ from zipfile import ZIP_STORED
 
 from attrs import frozen
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.class_file import read_class, read_header
+from streams_assignor.upgrade.application.setting_files import combined_settings
+from streams_assignor.upgrade.roll.journal import JournalLine, read_journal
+from streams_assignor.upgrade.topology_description import parse_topology_description
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_containers import docker, layout, tarred, zipped
 from tests.upgrade.roll.fake_group import Operator
 from tests.work import work
-from upgrade.application.archive import Archives
-from upgrade.application.class_file import read_class, read_header
-from upgrade.application.setting_files import combined_settings
-from upgrade.roll.journal import JournalLine, read_journal
-from upgrade.topology_description import parse_topology_description
 
 MOST_CALLS_AT_ALL, MOST_CALLS_PER_BYTE = 60_000, 200
 """What is remembered once, and the limit of each byte: a copy of a class is read, looked up and read again."""

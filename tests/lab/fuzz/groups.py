@@ -17,11 +17,9 @@ from uuid import UUID
 
 from attrs import evolve
 
-from assignor import FatalError, StreamsAssignor, Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.groups import DescribedGroup, DescribedGroupMember, finding_text, inspect_group
-from assignor.task_assignor import BUILT_IN
-from subscription_codec import (
+from streams_assignor import FatalError, StreamsAssignor, Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import (
     Assignment,
     ClientTag,
     HostInfo,
@@ -34,16 +32,18 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartitions,
     encode_consumer_assignment,
     encode_consumer_subscription,
 )
+from streams_assignor.groups import DescribedGroup, DescribedGroupMember, finding_text, inspect_group
+from streams_assignor.task_assignor import BUILT_IN
+from streams_assignor.upgrade import StreamsConfig, release_named
+from streams_assignor.upgrade.cluster.features.carried_levels import MAGIC, CarriedLevels, encode_levels
 from tests.lab.fuzz import shapes
-from upgrade import StreamsConfig, release_named
-from upgrade.cluster.features.carried_levels import MAGIC, CarriedLevels, encode_levels
 
 NAMES: Final = "abc"
 HOSTILE: Final = "b"

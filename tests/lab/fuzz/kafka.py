@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
-from subscription_codec import DecodeError, FutureSubscription, decode_assignment, decode_subscription
-from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from streams_assignor.codec import DecodeError, FutureSubscription, decode_assignment, decode_subscription
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
 from tests.java_oracle import Oracle, as_java_keeps_it
 from tests.lab.fuzz import corpus, groups
 from tests.subscription_codec import java_view

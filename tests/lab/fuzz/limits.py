@@ -21,14 +21,14 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
-from assignor import FatalError, StreamsAssignor, Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
-from assignor.protocol.member import Member
-from subscription_codec import TopicPartition
-from subscription_codec.columns import task_of
+from streams_assignor import FatalError, StreamsAssignor, Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TopicPartition
+from streams_assignor.codec.columns import task_of
+from streams_assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
+from streams_assignor.protocol.member import Member
+from streams_assignor.upgrade.cluster.features.carried_levels import CarriedLevels
 from tests.lab.fuzz import shapes
-from upgrade.cluster.features.carried_levels import CarriedLevels
 
 MEMORY_LIMIT: Final = 80.0
 """Bytes per byte: a set of one partition takes 216 bytes, for 12 on the wire."""

@@ -9,9 +9,9 @@ from typing import Final
 from uuid import UUID
 from zlib import crc32
 
-from subscription_codec import Subscription, encode_subscription
-from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
-from upgrade.cluster.features.carried_levels import MAGIC, VERSION
+from streams_assignor.codec import Subscription, encode_subscription
+from streams_assignor.codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
+from streams_assignor.upgrade.cluster.features.carried_levels import MAGIC, VERSION
 
 Shape = Callable[[int], bytes]
 SHORT: Final = "\u0100".encode()

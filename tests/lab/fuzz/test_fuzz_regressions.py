@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from subscription_codec import DecodeError, EncodeError, Subscription, decode_subscription, explain, from_fields
-from subscription_codec.wire import tasks
+from streams_assignor.codec import DecodeError, EncodeError, Subscription, decode_subscription, explain, from_fields
+from streams_assignor.codec.wire import tasks
 from tests.lab.fuzz.checks import BYTES_AT_ALL, KINDS, Broken, as_java, check, memory_is_bounded
 
 HERE = Path(__file__).parent
@@ -119,11 +119,11 @@ FAULTS = {
     "an error without a field": ({"DECODE": {"subscription": raising(DecodeError("x", 0))}}, Broken),
     "a refusal without a reason": ({"DECODE": {"subscription": raising(DecodeError("x", 0, "x"))}}, Broken),
     "another record from the reference path": (
-        {"subscription_codec.wire.schema.Layout.decode_by_reference": lambda *_: Subscription()},
+        {"streams_assignor.codec.wire.schema.Layout.decode_by_reference": lambda *_: Subscription()},
         Broken,
     ),
     "other bytes from the reference path": (
-        {"subscription_codec.wire.schema.Layout.encode_by_reference": lambda *_: b""},
+        {"streams_assignor.codec.wire.schema.Layout.encode_by_reference": lambda *_: b""},
         Broken,
     ),
     "other bytes than were read": (

@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from assignor import StreamsAssignor
-from assignor.protocol.group import decode_members
-from subscription_codec.consumer_protocol import (
+from streams_assignor import StreamsAssignor
+from streams_assignor.codec.consumer_protocol import (
     decode_consumer_assignment,
 )
+from streams_assignor.protocol.group import decode_members
+from streams_assignor.upgrade.cluster.features.carried_levels import CarriedLevels
 from tests.lab.fuzz import checks, corpus, groups, limits, shapes
 from tests.matrix import with_matrix
-from upgrade.cluster.features.carried_levels import CarriedLevels
 
 pytestmark = [pytest.mark.chance, pytest.mark.slow]
 

@@ -13,11 +13,11 @@ from contextlib import suppress
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import CommitFailedError
 
-from assignor.clients.aiokafka import StreamsPartitionAssignor
-from assignor.demo.member import EmptyStateListener
-from assignor.demo.member_settings import MemberSettings
-from assignor.observability.event_fields import json_line
-from assignor.observability.events import (
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor
+from streams_assignor.demo.member import EmptyStateListener
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.observability.event_fields import json_line
+from streams_assignor.observability.events import (
     Event,
     MemberClosed,
     MemberFailed,
@@ -25,8 +25,8 @@ from assignor.observability.events import (
     MemberStopped,
     RecordsProcessed,
 )
-from assignor.topology import Subtopology, Topology
-from upgrade import StreamsConfig, release_named
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig, release_named
 
 
 def emit(event: Event) -> None:

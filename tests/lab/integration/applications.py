@@ -9,7 +9,7 @@ from uuid import uuid4
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.demo.member_settings import MemberSettings
+from streams_assignor.demo.member_settings import MemberSettings
 from tests.lab.integration.kafka_jars import counting
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, PythonMember, wait_until
 

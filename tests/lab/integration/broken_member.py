@@ -21,8 +21,8 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, TopicPartition
 from kafka import KafkaConsumer
 
-from assignor import Subtopology, Topology
-from assignor.clients import aiokafka, kafka_python
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients import aiokafka, kafka_python
 from tests.lab.integration.breaking_proxy import FAULTS, BreakingProxy
 
 BROKEN_SECONDS = 6

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
+from streams_assignor.upgrade.releases import NEWEST as NEWEST_RELEASE
 from tests.lab.integration.kafka_jars import class_path, jvm
 from tests.lab.integration.nodes import Node, format_storage, free_ports, start_node
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
-from upgrade.releases import NEWEST as NEWEST_RELEASE
 
 NEWEST = "4.3.1"  # the newest release with which all stored runs were made
 OLDER = "3.9.2"  # the last one before it

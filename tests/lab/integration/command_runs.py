@@ -12,13 +12,13 @@ from attrs import frozen
 SECONDS = 120
 """After which a command hangs; each has its own limit of at most ten."""
 PRELOADED = [
-    "assignor.groups.describe.confluent.group_lookup",
-    "assignor.groups.describe.kafka_python.group_lookup",
-    "assignor.cli.group.command",
-    "spark_sim.audit._report",
-    "spark_sim.audit.job",
-    "assignor.cli.audit.command",
-    "assignor.cli.features",
+    "streams_assignor.groups.describe.confluent.group_lookup",
+    "streams_assignor.groups.describe.kafka_python.group_lookup",
+    "streams_assignor.cli.group.command",
+    "streams_assignor.spark_sim.audit._report",
+    "streams_assignor.spark_sim.audit.job",
+    "streams_assignor.cli.audit.command",
+    "streams_assignor.cli.features",
 ]
 
 
@@ -28,7 +28,7 @@ def run_command(arguments: list[str], folder: str) -> None:
         file = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)
     sys.argv = ["streams-assignor", *arguments]
-    from assignor.cli.main import main
+    from streams_assignor.cli.main import main
 
     try:
         main()

@@ -16,10 +16,10 @@ from threading import Event, Thread
 
 from confluent_kafka import KafkaException, Message, Producer, TopicPartition
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer
-from assignor.observability.events import AssignmentReceived, JoinSent
-from assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.observability.events import AssignmentReceived, JoinSent
+from streams_assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
 
 COMMIT_SECONDS = 0.2
 IN_TRANSACTION_SECONDS = 0.1

@@ -20,14 +20,14 @@ from attrs import evolve
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import CommitFailedError, KafkaTimeoutError
 
-from assignor.clients import kafka_python
-from assignor.clients.kafka_python._admin import KafkaPythonAdmin
-from assignor.protocol.member import ReceivedAssignment
-from assignor.rebalance_listener import NoOpListener
-from subscription_codec import HostInfo, TaskId, layout
+from streams_assignor.clients import kafka_python
+from streams_assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from streams_assignor.codec import HostInfo, TaskId, layout
+from streams_assignor.protocol.member import ReceivedAssignment
+from streams_assignor.rebalance_listener import NoOpListener
+from streams_assignor.upgrade import OURS, Release, StreamsConfig, release_named
 from tests.lab.integration.stores import Stores
 from tests.lab.integration.topologies import Topics, task_of, topology
-from upgrade import OURS, Release, StreamsConfig, release_named
 
 BY_PYTHON = [("by", b"python")]
 NEXT = evolve(OURS, name="streams-assignor-12", behaviour=evolve(OURS.behaviour, supported_version=12))

@@ -17,12 +17,12 @@ from typing import Any
 
 from attrs import asdict, frozen
 
+from streams_assignor.upgrade import OURS, release_named
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.group_scenarios import ScenarioResult, play_scenario
 from tests.lab.integration.kafka_jars import class_path
 from tests.lab.integration.peers import RECORDS
 from tests.lab.integration.topologies import RACKS, STANDBYS
-from upgrade import OURS, release_named
 
 RESULTS = Path(__file__).with_name("every_release.json")
 RELEASES = (

@@ -6,8 +6,8 @@
 import shlex
 from collections.abc import Iterator
 
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG
 
 _OF_THE_COMMAND_LINE = """
 --bootstrap-server BROKER

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.features.command import features
+from streams_assignor.cli.features.command import features
+from streams_assignor.upgrade.cluster.client.connection import Connection, Deadline
+from streams_assignor.upgrade.cluster.client.errors import ApiError
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+from streams_assignor.upgrade.cluster.features import levels_of_releases
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.rpc import FeatureUpdate, Listener, UpgradeType
 from tests.lab.integration.clusters import Cluster, JavaTools, ToolOutput
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java
 from tests.upgrade.cluster.features.observed import Observed
-from upgrade.cluster.client.connection import Connection, Deadline
-from upgrade.cluster.client.errors import ApiError
-from upgrade.cluster.client.feature_client import FeatureClient
-from upgrade.cluster.features import levels_of_releases
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.rpc import FeatureUpdate, Listener, UpgradeType
 
 SECONDS = 120.0
 UPDATE_FEATURES = 57  # its API key

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from assignor.groups.decoded import assignment_seen, subscription_seen
-from assignor.groups.rejoin import RejoinCause, rejoin_causes
-from subscription_codec import (
+from streams_assignor.codec import (
     EARLIEST_PROBEABLE_VERSION,
     LATEST_SUPPORTED_VERSION,
     decode_assignment,
     decode_subscription,
 )
-from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
-from subscription_codec.coordinator import RECORD_TYPES, decode_key, decode_value, record_type_number
-from subscription_codec.wire.types import Reader
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from streams_assignor.codec.coordinator import RECORD_TYPES, decode_key, decode_value, record_type_number
+from streams_assignor.codec.wire.types import Reader
+from streams_assignor.groups.decoded import assignment_seen, subscription_seen
+from streams_assignor.groups.rejoin import RejoinCause, rejoin_causes
 
 _TOPIC = "__consumer_offsets"
 GROUP_KEY = 2  # 0 and 1 are keys of committed offsets

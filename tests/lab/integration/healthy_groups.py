@@ -19,9 +19,9 @@ from typing import Final
 
 from confluent_kafka import Consumer
 
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import segments_source
 from tests.lab.integration.background import repeated, sent_records
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.peers import Group

@@ -14,8 +14,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
-from assignor.cli.plan._preflight import observed_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.cli.plan._preflight import observed_group
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.applications import PARTITIONS, Application, settle
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import class_path, counting, jvm
@@ -27,7 +27,7 @@ SETTINGS = {"num.standby.replicas": "1", "session.timeout.ms": "6000", "heartbea
 """Two of them are outside what brokers accept of a streams group."""
 STREAMS = {"group.protocol": "streams"}
 KEYS = {str(number) for number in range(PARTITIONS)}
-SCRIPT = "from assignor.cli.main import main; main()"
+SCRIPT = "from streams_assignor.cli.main import main; main()"
 
 
 class Site:

@@ -17,12 +17,12 @@ from uuid import uuid4
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from streams_assignor.upgrade.config_types import parse_end_point
 from tests.lab.integration.counting_member import BY_PYTHON
 from tests.lab.integration.group_log import generations
 from tests.lab.integration.kafka_jars import counting, driver
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess
 from tests.lab.integration.topologies import KEYS, PARTITIONS, RACKS, STANDBYS, Topics, counted_in, rack_of, tasks
-from upgrade.config_types import parse_end_point
 
 RECORDS = 10
 """How many of each key are sent at a time."""

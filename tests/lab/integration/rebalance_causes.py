@@ -25,9 +25,9 @@ from typing import Any, Final
 
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import segments_source
 from tests.lab.integration.background import sent_records
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.group_scenarios import ScenarioStep

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from assignor.groups import Finding, finding_text
-from assignor.groups.checks import run_checks
-from assignor.groups.history._generation import AssignmentDecoder, Generation, classic_generation
-from subscription_codec.coordinator import RECORD_TYPES, decode_value
+from streams_assignor.cli.main import cli
+from streams_assignor.codec.coordinator import RECORD_TYPES, decode_value
+from streams_assignor.groups import Finding, finding_text
+from streams_assignor.groups.checks import run_checks
+from streams_assignor.groups.history._generation import AssignmentDecoder, Generation, classic_generation
 from tests.lab.integration.group_log import GROUP_KEY, group_records
 from tests.lab.integration.rolls import Configuration
 

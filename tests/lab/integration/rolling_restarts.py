@@ -39,7 +39,7 @@ with socket.socket(socket.AF_UNIX) as server:
 """
 _STREAMS_ASSIGNOR = """\
 #!/bin/sh
-{python} -c 'from assignor.cli.main import main; main()' "$@"
+{python} -c 'from streams_assignor.cli.main import main; main()' "$@"
 status=$?
 date +%s.%N >> {ends}
 exit $status

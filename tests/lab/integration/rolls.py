@@ -24,8 +24,8 @@ from threading import Thread
 from types import MappingProxyType
 from typing import Any, Self
 
-from assignor.groups import inspect_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.groups import inspect_group
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.peers import Group
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
@@ -39,7 +39,7 @@ _ASK = (
 _CONFIGURED = '{instance} {release} "{upgrade_from}"'
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PLEASE = re.compile(r"please (restart|stop|start) (\S+)(?: as (\S+)(?: with upgrade\.from=(\S+))?)?$")
-_CLI = "from assignor.cli.main import main; main()"
+_CLI = "from streams_assignor.cli.main import main; main()"
 
 
 Configuration = tuple[str, str]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from attrs import define, field
 from kafka import KafkaConsumer, TopicPartition
 
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
 
 _FOLLOWING_MS, _RESTORING_MS = 20, 200
 

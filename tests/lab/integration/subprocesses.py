@@ -11,10 +11,10 @@ from functools import reduce
 from threading import Thread
 from typing import Self
 
-from assignor.demo._member_process import EventLine
-from assignor.demo.member_settings import MemberSettings
-from assignor.demo.model import MemberStatus
-from assignor.observability.event_fields import parse_line
+from streams_assignor.demo._member_process import EventLine
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.demo.model import MemberStatus
+from streams_assignor.observability.event_fields import parse_line
 
 TIMEOUT_SECONDS = (
     240  # seconds; on a quiet machine nothing here takes more than ten, on a busy one it has taken a hundred
@@ -89,7 +89,7 @@ class PythonMember(Subprocess):
     """``streams-assignor member``."""
 
     def __init__(self, settings: MemberSettings) -> None:
-        command = "from assignor.cli.main import main; main()"
+        command = "from streams_assignor.cli.main import main; main()"
         super().__init__(
             "the Python member", [sys.executable, "-c", command, "member", *settings.command_line_arguments()]
         )

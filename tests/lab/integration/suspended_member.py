@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from aiokafka import AIOKafkaConsumer
 from kafka import KafkaConsumer
 
-from assignor import Subtopology, TaskRebalanceListener, Topology
-from assignor.clients import aiokafka, kafka_python
+from streams_assignor import Subtopology, TaskRebalanceListener, Topology
+from streams_assignor.clients import aiokafka, kafka_python
 
 SESSION_MS = 6000  # what a broker accepts by default
 

@@ -13,20 +13,20 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 from attrs import asdict
 
-from assignor.clients.aiokafka import StreamsPartitionAssignor
-from assignor.clients.aiokafka._admin import AiokafkaAdmin
-from assignor.clients.leader_lookup import LookupFailed
-from assignor.demo.member_settings import MemberSettings
-from assignor.errors import FatalError
-from assignor.protocol.internal_topics import NewTopic
-from assignor.topology import Subtopology, Topology
-from subscription_codec import TopicPartition
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor
+from streams_assignor.clients.aiokafka._admin import AiokafkaAdmin
+from streams_assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.codec import TopicPartition
+from streams_assignor.demo.member_settings import MemberSettings
+from streams_assignor.errors import FatalError
+from streams_assignor.protocol.internal_topics import NewTopic
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig, release_named
 from tests.assignor.clients.recording_listener import ContentionListener, RecordingListener
 from tests.lab.integration.applications import Application, settle
 from tests.lab.integration.subprocesses import JavaStreams, PythonMember, Subprocess
 from tests.lab.integration.test_real_broker import check_that_both_work, only, versions
 from tests.matrix import with_matrix
-from upgrade import StreamsConfig, release_named
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from spark_sim.audit.records import MARKER, read_records
-from spark_sim.audit.sources import segments_source
-from subscription_codec.coordinator import RECORD_TYPES, decode_value, encode_value
+from streams_assignor.cli.main import cli
+from streams_assignor.codec.coordinator import RECORD_TYPES, decode_value, encode_value
+from streams_assignor.spark_sim.audit.records import MARKER, read_records
+from streams_assignor.spark_sim.audit.sources import segments_source
 from tests.lab.integration.applications import Application, settle
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting

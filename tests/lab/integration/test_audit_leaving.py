@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import segments_source
 from tests.lab.integration.background import sent_records
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import Unavailable

@@ -21,12 +21,12 @@ from click.testing import CliRunner, Result
 from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-import spark_sim
-from assignor.cli.main import cli
-from assignor.groups.history.tables import AUDIT_TABLES
-from spark_sim.audit._spark_source import RecordsReader, source_of
-from spark_sim.audit.records import partition_records, read_records
-from spark_sim.sweep.spark.session import spark_session
+from streams_assignor import spark_sim
+from streams_assignor.cli.main import cli
+from streams_assignor.groups.history.tables import AUDIT_TABLES
+from streams_assignor.spark_sim.audit._spark_source import RecordsReader, source_of
+from streams_assignor.spark_sim.audit.records import partition_records, read_records
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from tests.lab.chaos.wall_clock import NoClocks, wall_clock
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
@@ -135,7 +135,7 @@ def test_live_brokers_have_the_tables_of_their_segments(observed: Observed, tmp_
 
 
 def test_spark_reads_brokers_in_ranges_of_offsets(observed: Observed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spark_sim.audit._spark_source.OFFSETS_PER_TASK", 10)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit._spark_source.OFFSETS_PER_TASK", 10)
     options = {"bootstrap.servers": observed.brokers}
     ranges = RecordsReader(options).partitions()
     found = [row for each in ranges for row in partition_records(each.value)]
@@ -262,7 +262,15 @@ class Follower:
     """A driver of ``audit --follow`` in a process of its own."""
 
     def __init__(self, brokers: str, out: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "assignor.cli.main", "audit", "--bootstrap-servers", brokers, "--follow"]
+        command = [
+            sys.executable,
+            "-m",
+            "streams_assignor.cli.main",
+            "audit",
+            "--bootstrap-servers",
+            brokers,
+            "--follow",
+        ]
         self.process = subprocess.Popen(
             [*command, "--out", str(out), "--interval", "0.5s", *options],
             stderr=subprocess.PIPE,
@@ -348,7 +356,7 @@ def check_preserved(observed: Observed, out: Path, tmp_path: Path) -> None:
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
 
 
-@pytest.mark.parametrize("victim", ["assignor.cli.main", "pyspark.daemon", "streaming_source_runner", "java"])
+@pytest.mark.parametrize("victim", ["streams_assignor.cli.main", "pyspark.daemon", "streaming_source_runner", "java"])
 def test_a_job_of_which_one_process_is_killed_leaves_none_and_the_next_one_goes_on(
     observed: Observed, tmp_path: Path, victim: str
 ) -> None:
@@ -363,7 +371,7 @@ def test_a_job_of_which_one_process_is_killed_leaves_none_and_the_next_one_goes_
     work(observed.brokers, "afterwards")
     printed = first.process.communicate(timeout=TIMEOUT_SECONDS)[1]
     wait_until(lambda: not first.processes())
-    assert victim == "assignor.cli.main" or printed.splitlines()[-1].startswith(
+    assert victim == "streams_assignor.cli.main" or printed.splitlines()[-1].startswith(
         "Error: the job of --follow failed: "
     ), printed
     second = Follower(observed.brokers, out)

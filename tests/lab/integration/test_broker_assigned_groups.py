@@ -16,16 +16,16 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.cli.group._output import group_document
-from assignor.cli.plan._live_group import live_group
-from assignor.groups import NoSuchGroup, inspect_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.cli.group._output import group_document
+from streams_assignor.cli.plan._live_group import live_group
+from streams_assignor.groups import NoSuchGroup, inspect_group
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.upgrade.verdict import features_of_nodes
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting, driver
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, Subprocess, wait_until
 from tests.lab.integration.test_group_view import codes, reported
 from tests.matrix import with_matrix
-from upgrade.verdict import features_of_nodes
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -274,7 +274,7 @@ def check_that_an_audit_shows_the_same(groups: Groups, name: str, folder: Path) 
     """Compare what is open at the end of an audit with the description of the group, which does not change."""
     found = groups.group(name)
     out = folder / "audit"
-    script = "from assignor.cli.main import main; main()"
+    script = "from streams_assignor.cli.main import main; main()"
     settings = ["--bootstrap-servers", groups.brokers, "--group", name, "--out", str(out), "--processes", "1"]
     done = subprocess.run(
         [sys.executable, "-c", script, "audit", *settings], capture_output=True, text=True, timeout=TIMEOUT_SECONDS

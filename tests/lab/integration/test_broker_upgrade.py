@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient
 
+from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
+from streams_assignor.upgrade.cluster.brokers.rolling_cluster import Broker, RollingCluster
 from tests.lab.integration.clusters import Cluster, JavaTools
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.lab.integration.nodes import UNTIL_END_OF_INPUT, free_ports
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 from tests.upgrade.cluster.brokers.observed import ROWS, Row
-from upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
-from upgrade.cluster.brokers.planner import advise_brokers
-from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
-from upgrade.cluster.brokers.rolling_cluster import Broker, RollingCluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 

@@ -9,17 +9,17 @@ from contextlib import ExitStack
 import pytest
 from kafka import KafkaConsumer
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.demo.member import EmptyStateListener
-from assignor.topology import Subtopology, Topology
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.demo.member import EmptyStateListener
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+from streams_assignor.upgrade.cluster.client.feature_levels import FeatureLevels
+from streams_assignor.upgrade.cluster.features.carried_levels import Levels
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 from tests.lab.integration.applications import SESSION_MS, TASKS, Application, partitions
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.subprocesses import JavaMember, JavaStreams
-from upgrade.cluster.client.feature_client import FeatureClient
-from upgrade.cluster.client.feature_levels import FeatureLevels
-from upgrade.cluster.features.carried_levels import Levels
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 

@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer
-from assignor.demo.load_generator import LoadGenerator
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.demo.load_generator import LoadGenerator
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.lab.integration.applications import PARTITIONS, SESSION_MS, Application, partitions, settle
 from tests.lab.integration.clusters import Cluster

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from assignor import FatalError
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.kafka_python import _commit_connection
-from assignor.topology import Subtopology, Topology
+from streams_assignor import FatalError
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.kafka_python import _commit_connection
+from streams_assignor.topology import Subtopology, Topology
 from tests.lab.integration.applications import PARTITIONS
 from tests.lab.integration.secure_cluster import KEY_PASSWORD, PASSWORD, RECORDS, SecureCluster, token
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, TopicMetadata
 
-from assignor.demo.load_generator import create_topic
+from streams_assignor.demo.load_generator import create_topic
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
 from tests.lab.integration.containers import PUBLISHED, RELEASES, Container, engine, image
 from tests.lab.integration.kafka_jars import Unavailable
@@ -48,7 +48,7 @@ def brokers_of(address: str) -> set[int]:
 
 
 def shown(*arguments: str) -> str:
-    command = [sys.executable, "-m", "assignor", *arguments]
+    command = [sys.executable, "-m", "streams_assignor", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
     assert (0, "") == (done.returncode, done.stderr)
     return done.stdout

@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from assignor.cli.features import _feature_command as feature_command
+from streams_assignor.cli.features import _feature_command as feature_command
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+from streams_assignor.upgrade.cluster.client.errors import FeatureUpdateFailed, NoSuchNode, OutcomeUnknown
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.rpc import FeatureUpdate, Listener
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster, JavaTools
 from tests.lab.integration.feature_checks import (
     EPOCH,
@@ -26,11 +31,6 @@ from tests.lab.integration.feature_checks import (
 from tests.lab.integration.subprocesses import wait_until
 from tests.upgrade.cluster.features import observed
 from tests.upgrade.cluster.features.observed import OBSERVED, Observed
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.cluster.client.errors import FeatureUpdateFailed, NoSuchNode, OutcomeUnknown
-from upgrade.cluster.client.feature_client import FeatureClient
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.rpc import FeatureUpdate, Listener
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.exhaustive]
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+from streams_assignor.upgrade.cluster.client.errors import FeatureUpdateFailed
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+from streams_assignor.upgrade.cluster.features.rpc import FeatureUpdate, Listener, UpgradeType
 from tests.lab.integration.clusters import JavaTools
 from tests.lab.integration.feature_checks import EPOCH, SECONDS, java_tools, ours
 from tests.lab.integration.secure_cluster import KEY_PASSWORD, SecureCluster
 from tests.lab.integration.subprocesses import wait_until
 from tests.lab.integration.test_security import refused, written
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.cluster.client.errors import FeatureUpdateFailed
-from upgrade.cluster.client.feature_client import FeatureClient
-from upgrade.cluster.features.rpc import FeatureUpdate, Listener, UpgradeType
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 

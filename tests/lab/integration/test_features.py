@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from streams_assignor.upgrade.cluster.client.errors import NoSuchNode
+from streams_assignor.upgrade.cluster.features import levels_of_releases
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.rpc import Listener, NewestFeatures
+from streams_assignor.upgrade.releases import NEWEST as NEWEST_RELEASE
 from tests.lab.integration.clusters import NEWEST, Cluster, JavaTools
 from tests.lab.integration.feature_calls import CALLS, LAST_CALLS, NEWEST_CALLS
 from tests.lab.integration.feature_checks import at, check, client, compare, java_tools, need_brokers, ours
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 from tests.upgrade.cluster.features import observed
 from tests.upgrade.cluster.features.observed import OBSERVED, Observed
-from upgrade.cluster.client.errors import NoSuchNode
-from upgrade.cluster.features import levels_of_releases
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.rpc import Listener, NewestFeatures
-from upgrade.releases import NEWEST as NEWEST_RELEASE
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 
@@ -125,7 +125,7 @@ def test_m11_an_unsafe_downgrade_is_not_sent_unasked(single: Cluster) -> None:
 
 
 def test_m8_the_script_itself(single: Cluster) -> None:
-    command = [sys.executable, "-c", "from assignor.cli.main import main; main()", "features"]
+    command = [sys.executable, "-c", "from streams_assignor.cli.main import main; main()", "features"]
     words = ["--bootstrap-server", single.brokers, "upgrade", "--feature", "metadata.version=99"]
     done = subprocess.run(
         [*command, *words], capture_output=True, text=True, timeout=TIMEOUT_SECONDS, stdin=subprocess.DEVNULL

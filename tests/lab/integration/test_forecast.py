@@ -20,13 +20,15 @@ from typing import Final
 import pytest
 from attrs import frozen
 
-from assignor import ClusterSnapshot, StreamsAssignor
-from assignor.groups import InspectedGroup, NoSuchGroup, inspect_group
-from assignor.groups.decoded import assignment_seen, subscription_seen
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-from assignor.task_assignor import HIGH_AVAILABILITY
-from spark_sim.forecast import Forecast, forecast, observe, parse_operation
-from subscription_codec import TaskId
+from streams_assignor import ClusterSnapshot, StreamsAssignor
+from streams_assignor.codec import TaskId
+from streams_assignor.groups import InspectedGroup, NoSuchGroup, inspect_group
+from streams_assignor.groups.decoded import assignment_seen, subscription_seen
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.spark_sim.forecast import Forecast, forecast, observe, parse_operation
+from streams_assignor.task_assignor import HIGH_AVAILABILITY
+from streams_assignor.upgrade.releases import OURS, release_named
+from streams_assignor.upgrade.streams_config import StreamsConfig
 from tests.lab.integration.clusters import OLDER
 from tests.lab.integration.every_release import broker_of
 from tests.lab.integration.group_log import Generation, generations, timed_generations
@@ -34,8 +36,6 @@ from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.integration.peers import Group, is_python_member
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 from tests.lab.integration.topologies import topology
-from upgrade.releases import OURS, release_named
-from upgrade.streams_config import StreamsConfig
 
 pytestmark = [
     pytest.mark.broker,

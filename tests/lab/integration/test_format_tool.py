@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import catalog_of
+from streams_assignor.upgrade.cluster.features.metadata_log import format_meta_properties
 from tests.lab.integration.feature_checks import need_brokers
 from tests.lab.integration.kafka_jars import class_path, jvm
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import catalog_of
-from upgrade.cluster.features.metadata_log import format_meta_properties
 
 pytestmark = pytest.mark.java
 

@@ -16,10 +16,10 @@ from attrs import evolve
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.groups import DescribedGroup
-from assignor.groups.describe.confluent import group_lookup as confluent_lookup
-from assignor.groups.describe.kafka_python import group_lookup as kafka_python_lookup
-from assignor.groups.record_size import group_record_bytes
+from streams_assignor.groups import DescribedGroup
+from streams_assignor.groups.describe.confluent import group_lookup as confluent_lookup
+from streams_assignor.groups.describe.kafka_python import group_lookup as kafka_python_lookup
+from streams_assignor.groups.record_size import group_record_bytes
 from tests.lab.integration.applications import PARTITIONS, TASKS, Application, settle
 from tests.lab.integration.brokers import a_broker
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster
@@ -57,7 +57,7 @@ def reports(broker: str, name: str, *flags: str) -> Any:
 
 
 def reported(broker: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    script = "from assignor.cli.main import main; main()"
+    script = "from streams_assignor.cli.main import main; main()"
     command = [sys.executable, "-c", script, "group", *arguments, "--bootstrap-servers", broker]
     return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
 
@@ -152,7 +152,7 @@ def test_a_plan_finds_the_release_of_the_members(
     member = java_streams("2.8.2")
     settle(member)
     at = ("--group", application.name, "--bootstrap-servers", broker, "--client", client, "--json")
-    script = "from assignor.cli.main import main; main()"
+    script = "from streams_assignor.cli.main import main; main()"
     plans = {
         releases: subprocess.run(
             [sys.executable, "-c", script, "plan", *releases, *at],
@@ -415,7 +415,7 @@ def test_a_coordinator_that_restarts_is_reported_and_looked_at_again(flags: tupl
                 waits = "--wait" in flags
                 if waits:
                     cluster.stop(1)
-                script = "from assignor.cli.main import main; main()"
+                script = "from streams_assignor.cli.main import main; main()"
                 arguments = [
                     "group",
                     "restarted",

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from assignor.demo.load_generator import create_topic
+from streams_assignor.demo.load_generator import create_topic
 from tests.lab.integration.applications import TASKS, Application
 from tests.lab.integration.kafka_jars import Unavailable, cache_folder, program
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
@@ -63,7 +63,7 @@ def fixture_brokers() -> Iterator[str]:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    started = [sys.executable, "-m", "assignor", *arguments]
+    started = [sys.executable, "-m", "streams_assignor", *arguments]
     return subprocess.run(started, capture_output=True, text=True, timeout=2 * TIMEOUT_SECONDS)
 
 

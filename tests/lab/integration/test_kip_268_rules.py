@@ -4,9 +4,9 @@ from contextlib import closing
 
 import pytest
 
-from assignor import Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer
-from assignor.observability.events import AssignmentReceived, Event, JoinSent, RejoinRequested
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.observability.events import AssignmentReceived, Event, JoinSent, RejoinRequested
 from tests.lab.integration.applications import Application, settle
 from tests.lab.integration.subprocesses import PythonMember, wait_until
 from tests.lab.integration.test_aiokafka import AiokafkaMember

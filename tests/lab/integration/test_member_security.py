@@ -11,12 +11,12 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError as AiokafkaError
 from kafka import KafkaConsumer
 
-from assignor.clients import aiokafka, kafka_python
-from assignor.clients.aiokafka._admin import AiokafkaAdmin
-from assignor.clients.kafka_python._admin import KafkaPythonAdmin
-from assignor.clients.leader_lookup import LookupFailed
-from assignor.topology import Subtopology, Topology
-from subscription_codec import TaskId
+from streams_assignor.clients import aiokafka, kafka_python
+from streams_assignor.clients.aiokafka._admin import AiokafkaAdmin
+from streams_assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from streams_assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.codec import TaskId
+from streams_assignor.topology import Subtopology, Topology
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.lab.integration.applications import PARTITIONS
 from tests.lab.integration.secure_cluster import KEY_PASSWORD, PASSWORD, RECORDS, SecureCluster

@@ -11,10 +11,10 @@ from confluent_kafka import Consumer, ElectionType, Producer
 from confluent_kafka import TopicPartition as ConfluentPartition
 from confluent_kafka.admin import AdminClient
 
-from assignor import Subtopology, Topology
-from assignor.clients.aiokafka import StreamsPartitionAssignor
-from assignor.demo.load_generator import create_topic
-from assignor.groups.described_group import OFFSETS_TOPIC
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor
+from streams_assignor.demo.load_generator import create_topic
+from streams_assignor.groups.described_group import OFFSETS_TOPIC
 from tests.lab.integration.clusters import Cluster
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
 

@@ -4,9 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from streams_assignor.upgrade.hazards import HAZARDS
 from tests.lab.integration.state_directories import play_pair
 from tests.lab.integration.test_broker_upgrade import WithZooKeeper
-from upgrade.hazards import HAZARDS
 
 pytestmark = [pytest.mark.java, pytest.mark.broker, pytest.mark.slow, pytest.mark.exhaustive]
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer
 
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.observability.metrics import (
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.observability.metrics import (
     FAILURES,
     GROUP_METADATA_SIZE,
     LARGEST_MEMBER_METADATA,
@@ -24,7 +24,7 @@ from assignor.observability.metrics import (
     UNASSIGNED,
     USED_VERSION,
 )
-from assignor.topology import Subtopology, Topology
+from streams_assignor.topology import Subtopology, Topology
 from tests.assignor.observability.test_metrics import Meter
 from tests.lab.integration.applications import PARTITIONS, Application
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
@@ -98,7 +98,7 @@ def test_members_of_two_libraries_measure_and_log_the_same_group(
     def active() -> list[int]:
         return [meter.of(TASKS).get("active", 0) for meter in (leader, other)]
 
-    with caplog.at_level(logging.INFO, "assignor"), ExitStack() as closing:
+    with caplog.at_level(logging.INFO, "streams_assignor"), ExitStack() as closing:
         closing.enter_context(on_kafka_python(application, leader))
         eventually(lambda: [PARTITIONS, 0] == active())
         with on_confluent(application, other):
@@ -119,7 +119,7 @@ def test_members_of_two_libraries_measure_and_log_the_same_group(
     assert {"assigned": 3, "revoked": 3} == other.of(TASKS_MOVED)
     assert {} == leader.of(UNASSIGNED) == other.of(UNASSIGNED)  # cooperative: no task was ever without an owner
     assert {} == leader.of(FAILURES) == other.of(FAILURES)
-    logged = [vars(record) for record in caplog.records if record.name == "assignor"]
+    logged = [vars(record) for record in caplog.records if record.name == "streams_assignor"]
     assert {application.name} == {each["group_id"] for each in logged}
     assert 2 == len({each["process_id"] for each in logged})
     assert {"INFO"} == {each["levelname"] for each in logged}

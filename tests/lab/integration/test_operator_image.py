@@ -51,7 +51,9 @@ def test_it_is_not_root_and_has_no_pip(image: str) -> None:
 
 def test_its_plan_is_that_of_the_command(image: str) -> None:
     arguments = ("plan", "2.8", "4.3", "--json")
-    done = subprocess.run([sys.executable, "-m", "assignor", *arguments], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "streams_assignor", *arguments], capture_output=True, text=True, timeout=120
+    )
 
     assert json.loads(done.stdout) == json.loads(shown(image, *arguments))
 

@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from assignor import Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer
 from tests.lab.integration.applications import PARTITIONS, Application
 from tests.lab.integration.broken_member import LIBRARIES
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until

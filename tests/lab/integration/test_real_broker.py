@@ -8,12 +8,12 @@ from itertools import groupby
 
 import pytest
 
-from assignor.demo._member_process import EventLine
-from assignor.demo.load_generator import LoadGeneratorError, create_topic, delete_topic
+from streams_assignor.demo._member_process import EventLine
+from streams_assignor.demo.load_generator import LoadGeneratorError, create_topic, delete_topic
+from streams_assignor.upgrade import release_named
 from tests.lab.integration.applications import PARTITIONS, TASKS, Application, partitions, processed, settle
 from tests.lab.integration.subprocesses import JavaMember, JavaStreams, PythonMember, wait_until
 from tests.matrix import with_matrix
-from upgrade import release_named
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -33,7 +33,7 @@ def test_a_bounce_finishes_both_upgrades(broker: str, rules: str) -> None:
     command = [
         sys.executable,
         "-c",
-        "from assignor.cli.main import main; main()",
+        "from streams_assignor.cli.main import main; main()",
         "bounce",
         "--bootstrap-servers",
         broker,

@@ -18,20 +18,19 @@ from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from kafka import KafkaConsumer
 
-import subscription_codec
-from assignor import Subtopology, Topology
-from assignor.clients import aiokafka, kafka_python
-from assignor.clients.confluent import StreamsConsumer
-from assignor.demo.load_generator import create_topic
-from assignor.groups.describe.confluent.group_lookup import GroupLookup as ConfluentLookup
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-from assignor.groups.offsets import OffsetRequest
+from streams_assignor import Subtopology, Topology, codec
+from streams_assignor.clients import aiokafka, kafka_python
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.demo.load_generator import create_topic
+from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup as ConfluentLookup
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.groups.offsets import OffsetRequest
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 from tests.assignor.clients.request_errors import CODES, ERRORS
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, Subprocess, wait_until
 from tests.lab.integration.test_kfake import kfake
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.cluster.client.feature_client import FeatureClient
 
 pytestmark = [pytest.mark.broker, pytest.mark.exhaustive, pytest.mark.slow, pytest.mark.timeout(7200)]
 
@@ -288,7 +287,7 @@ def test_a_member_reads_on_at_its_committed_offset_or_raises(broker: Kfake, libr
 def looked_up(lookup: Any, name: str) -> dict[str, Callable[[], Any]]:
     """The calls of a client that describes groups."""
 
-    asked = frozenset({subscription_codec.TopicPartition(name, 0)})
+    asked = frozenset({codec.TopicPartition(name, 0)})
 
     def offsets() -> Any:
         group = lookup.group(name)

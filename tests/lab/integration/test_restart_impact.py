@@ -9,15 +9,15 @@ from uuid import UUID
 
 import pytest
 
-from assignor.groups.decoded import assignment_seen, subscription_seen
-from spark_sim.advice.impact import GroupProfile, MeasuredHop, estimate_impact, workload_with
+from streams_assignor.groups.decoded import assignment_seen, subscription_seen
+from streams_assignor.spark_sim.advice.impact import GroupProfile, MeasuredHop, estimate_impact, workload_with
+from streams_assignor.upgrade import release_named
+from streams_assignor.upgrade.planner import documented_hops
 from tests.lab.integration.clusters import OLDER
 from tests.lab.integration.every_release import broker_of
 from tests.lab.integration.group_log import Generation, generations
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.integration.peers import Group
-from upgrade import release_named
-from upgrade.planner import documented_hops
 
 pytestmark = [
     pytest.mark.broker,

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.group.command import group as group_command
-from assignor.groups.describe.confluent.group_lookup import GroupLookup as ConfluentLookup
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.cli.group.command import group as group_command
+from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup as ConfluentLookup
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import OLDER
 from tests.lab.integration.every_release import broker_of
 from tests.lab.integration.kafka_jars import Unavailable

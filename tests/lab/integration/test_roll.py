@@ -10,12 +10,12 @@ from threading import Event
 
 import pytest
 
+from streams_assignor.upgrade.roll.journal import read_journal
 from tests.lab.integration.clusters import OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.peers import Group
 from tests.lab.integration.rolls import Load, Operator, Rolled, kinds, records
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
-from upgrade.roll.journal import read_journal
 
 pytestmark = [
     pytest.mark.broker,
@@ -26,7 +26,7 @@ pytestmark = [
 
 KILL = """
 import json, os, pathlib, signal
-from assignor.cli.roll import _driver, _journal_file
+from streams_assignor.cli.roll import _driver, _journal_file
 places = pathlib.Path({places!r})
 
 def is_new(*place):

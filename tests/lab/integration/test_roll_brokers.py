@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 from tests.lab.integration.broker_rolls import REPLICATED, Nodes, ReplicatedLoad
 from tests.lab.integration.clusters import NEWEST, OLDER, Cluster, JavaTools
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.rolls import RollProcess, kinds, records
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, wait_until
 from tests.lab.integration.test_broker_upgrade import WithZooKeeper, level
-from upgrade.cluster.client.feature_client import FeatureClient
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 

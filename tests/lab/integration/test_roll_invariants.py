@@ -2,9 +2,9 @@
 
 import pytest
 
-from assignor.groups.history._generation import AssignmentDecoder, classic_generation
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
+from streams_assignor.groups.history._generation import AssignmentDecoder, classic_generation
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
 from tests.lab.integration.roll_invariants import strange_mixtures, unsafe_in
 from tests.spark_sim.forecast.live import members_of
 

@@ -44,7 +44,7 @@ def test_a_wait_without_the_state_before_is_not_too_early_either(
     with Pods(application, QUICK, tmp_path) as pods:
         settle(*pods.members.values())
         pods.restart("pod-1")
-        script = "from assignor.cli.main import main; main()"
+        script = "from streams_assignor.cli.main import main; main()"
         arguments = ["group", application.name, "--bootstrap-servers", broker, "--wait", "stable", *flags]
         done = subprocess.run(
             [sys.executable, "-c", script, *arguments, "--timeout", "3m"],
@@ -70,7 +70,7 @@ def test_an_instance_that_joins_again_and_again_is_a_problem_while_watching(
     require(QUICK)
     with Pods(application, QUICK, tmp_path) as pods:
         settle(*pods.members.values())
-        script = "from assignor.cli.main import main; main()"
+        script = "from streams_assignor.cli.main import main; main()"
         arguments = ["group", application.name, "--bootstrap-servers", broker, "--watch"]
         with Subprocess("group", [sys.executable, "-c", script, *arguments]) as command:
             wait_until(lambda: any("Stable with 3 members" in line for line in command.lines), command)

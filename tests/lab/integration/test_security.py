@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import Consumer, TopicPartition
 
-from assignor.cli.features.command import features
-from assignor.cli.group.command import group
-from assignor.cli.member import MEMBER_COMMAND
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.cli.features.command import features
+from streams_assignor.cli.group.command import group
+from streams_assignor.cli.member import MEMBER_COMMAND
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
 from tests.lab.integration.clusters import ToolOutput
 from tests.lab.integration.secure_cluster import KEY_PASSWORD, PASSWORD, SecureCluster
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
-from upgrade.cluster.client.command_config import CommandConfig
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
@@ -189,7 +189,7 @@ def test_no_password_prompt_on_a_terminal(secure: SecureCluster, name: str, tmp_
     file = written(without(secure.java_certificate(), "ssl.key.password"), tmp_path)
     mine, terminal = pty.openpty()
     try:
-        script = "from assignor.cli.main import main; main()"
+        script = "from streams_assignor.cli.main import main; main()"
         words = [*command("kafka-python", name), "--command-config", str(file)]
         done = subprocess.run(
             ["setsid", "--ctty", "--wait", sys.executable, "-c", script, *words],

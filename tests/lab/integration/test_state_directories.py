@@ -4,11 +4,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from streams_assignor.upgrade.hazards import HAZARDS, STORE_FORMATS
 from tests.lab.integration.clusters import OLDER
 from tests.lab.integration.every_release import broker_of
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.state_directories import FRESH, play_pair
-from upgrade.hazards import HAZARDS, STORE_FORMATS
 
 pytestmark = [pytest.mark.java, pytest.mark.broker, pytest.mark.slow]
 

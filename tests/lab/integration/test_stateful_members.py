@@ -12,15 +12,15 @@ from confluent_kafka import Producer
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.admin import KafkaAdminClient
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.clients.kafka_python._admin import KafkaPythonAdmin
-from assignor.clients.leader_lookup import LookupFailed
-from assignor.errors import FatalError
-from assignor.protocol.internal_topics import NewTopic
-from assignor.topology import Subtopology, Topology
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from streams_assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import FatalError
+from streams_assignor.protocol.internal_topics import NewTopic
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig
 from tests.assignor.clients.recording_listener import ContentionListener, RecordingListener
-from upgrade import StreamsConfig
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-from assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.upgrade.hazards import HAZARDS
+from streams_assignor.upgrade.streams_protocol._requirements import KAFKA_20254
 from tests.lab.integration.applications import Application, settle
 from tests.lab.integration.clusters import Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, Subprocess, wait_until
-from upgrade.hazards import HAZARDS
-from upgrade.streams_protocol._requirements import KAFKA_20254
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow, pytest.mark.exhaustive]
 

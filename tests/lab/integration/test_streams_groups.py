@@ -10,10 +10,11 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.kafka_python._broker_connection import BrokerConnection
-from assignor.demo.load_generator import LoadGenerator
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.kafka_python._broker_connection import BrokerConnection
+from streams_assignor.demo.load_generator import LoadGenerator
+from streams_assignor.upgrade.cluster.client.connection import Deadline
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.lab.integration.applications import PARTITIONS, Application, partitions, settle, settled
 from tests.lab.integration.clusters import NEWEST, Cluster
@@ -22,7 +23,6 @@ from tests.lab.integration.kafka_jars import Unavailable, counting
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS, JavaMember, wait_until
 from tests.lab.integration.test_confluent import check_a_clean_failover, numbers, read_committed, wait_for_all
 from tests.matrix import with_matrix
-from upgrade.cluster.client.connection import Deadline
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.streams_protocol import Reliance
+from streams_assignor.upgrade.streams_protocol._requirements import RELIANCES
 from tests.lab.integration.applications import settle
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting
 from tests.lab.integration.migrations import RELEASES, STREAMS, Site
 from tests.lab.integration.subprocesses import JavaMember, wait_until
 from tests.matrix import with_matrix
-from upgrade.streams_protocol import Reliance
-from upgrade.streams_protocol._requirements import RELIANCES
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+from streams_assignor.upgrade.cluster.features.rpc import FeatureUpdate, UpgradeType
+from streams_assignor.upgrade.streams_protocol import Reliance
+from streams_assignor.upgrade.streams_protocol._requirements import RELIANCES, STREAMS_VERSION_RAISED
 from tests.lab.integration.applications import PARTITIONS
 from tests.lab.integration.clusters import NEWEST, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, counting
 from tests.lab.integration.migrations import RELEASES, STREAMS, Site
 from tests.lab.integration.subprocesses import JavaMember, wait_until
 from tests.matrix import with_matrix
-from upgrade.cluster.client.feature_client import FeatureClient
-from upgrade.cluster.features.rpc import FeatureUpdate, UpgradeType
-from upgrade.streams_protocol import Reliance
-from upgrade.streams_protocol._requirements import RELIANCES, STREAMS_VERSION_RAISED
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG, catalog_of
+from streams_assignor.upgrade.cluster.features.rpc import Listener
 from tests.lab.integration.clusters import Cluster, JavaTools
 from tests.lab.integration.feature_checks import client, compare_reading, java_tools, need_brokers
 from tests.matrix import with_matrix
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG, catalog_of
-from upgrade.cluster.features.rpc import Listener
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 

@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from assignor import StreamsAssignor
-from subscription_codec import Subscription, decode_subscription
-from subscription_codec.consumer_protocol import decode_consumer_subscription
+from streams_assignor import StreamsAssignor
+from streams_assignor.codec import Subscription, decode_subscription
+from streams_assignor.codec.consumer_protocol import decode_consumer_subscription
+from streams_assignor.upgrade import StreamsConfig
+from streams_assignor.upgrade.hazards import HAZARDS
 from tests.lab.integration.group_log import StoredMember, generations
 from tests.lab.integration.peers import Group
 from tests.lab.integration.topologies import topology
-from upgrade import StreamsConfig
-from upgrade.hazards import HAZARDS
 
 pytestmark = [pytest.mark.broker, pytest.mark.java, pytest.mark.slow]
 

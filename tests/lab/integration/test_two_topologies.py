@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignor.groups.rejoin import RejoinCause
+from streams_assignor.groups.rejoin import RejoinCause
 from tests.lab.integration.every_release import broker_of
 from tests.lab.integration.group_log import Generation, generations
 from tests.lab.integration.kafka_jars import Unavailable

@@ -8,8 +8,8 @@ from typing import Any
 from attrs import frozen
 from kafka.partitioner.default import murmur2
 
-from assignor.topology import Subtopology, Topology
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.topology import Subtopology, Topology
 
 STANDBYS = "standbys"
 """Like "stateful"; the members also report what their stores hold."""

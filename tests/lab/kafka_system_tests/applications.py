@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from assignor import Subtopology, Topology
+from streams_assignor import Subtopology, Topology
 
 Settings = Mapping[str, str]
 

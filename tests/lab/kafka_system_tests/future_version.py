@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from assignor.clients.adapter import ClientAdapter
-from assignor.cluster import ClusterSnapshot
-from assignor.protocol.internal_topics import InternalTopicPlan
-from subscription_codec import (
+from streams_assignor.clients.adapter import ClientAdapter
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import (
     Subscription,
     TaskId,
     TaskOffsetSum,
@@ -24,11 +23,12 @@ from subscription_codec import (
     encode_subscription,
     layout,
 )
-from subscription_codec.consumer_protocol import decode_consumer_subscription, encode_consumer_subscription
-from subscription_codec.records import LATEST_OFFSET
-from subscription_codec.wire.tasks import NamedTaskIdsType
-from subscription_codec.wire.types import INT_32, Reader, Uuid
-from upgrade import OURS
+from streams_assignor.codec.consumer_protocol import decode_consumer_subscription, encode_consumer_subscription
+from streams_assignor.codec.records import LATEST_OFFSET
+from streams_assignor.codec.wire.tasks import NamedTaskIdsType
+from streams_assignor.codec.wire.types import INT_32, Reader, Uuid
+from streams_assignor.protocol.internal_topics import InternalTopicPlan
+from streams_assignor.upgrade import OURS
 
 VERSION: Final = 12
 RELEASE: Final = evolve(OURS, name="streams-assignor-12", behaviour=evolve(OURS.behaviour, supported_version=VERSION))

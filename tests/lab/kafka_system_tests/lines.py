@@ -1,6 +1,6 @@
 """The lines that Kafka's tests wait for, printed by a member of this project.
 
-Those of the log of Kafka Streams say the same as an event of `assignor.observability`, those of Kafka's client the same
+Those of the log of Kafka Streams say the same as an event of `observability`, those of Kafka's client the same
 as a line of the log of kafka-python.
 """
 
@@ -12,9 +12,9 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Final
 
-from assignor.observability import events
-from assignor.protocol.member import ReceivedAssignment
-from probing.follow_up import FollowUpReason
+from streams_assignor.observability import events
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.protocol.member import ReceivedAssignment
 from tests.lab.kafka_system_tests.applications import Application
 
 _REBALANCING, _RUNNING = "REBALANCING", "RUNNING"

@@ -22,17 +22,17 @@ from uuid import UUID, uuid4
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import CommitFailedError, RetriableError
 
-from assignor.clients import kafka_python
-from assignor.clients.kafka_python._admin import KafkaPythonAdmin
-from assignor.protocol.member import ReceivedAssignment
-from assignor.rebalance_listener import NoOpListener
-from assignor.task_assignors.built_in import STICKY
-from subscription_codec import TaskId
+from streams_assignor.clients import kafka_python
+from streams_assignor.clients.kafka_python._admin import KafkaPythonAdmin
+from streams_assignor.codec import TaskId
+from streams_assignor.protocol.member import ReceivedAssignment
+from streams_assignor.rebalance_listener import NoOpListener
+from streams_assignor.task_assignors.built_in import STICKY
+from streams_assignor.upgrade import OURS, StreamsConfig, release_named
 from tests.lab.integration.stores import Stores
 from tests.lab.kafka_system_tests import future_version
 from tests.lab.kafka_system_tests.applications import APPLICATIONS, Application, Settings
 from tests.lab.kafka_system_tests.lines import ClientLog, LogLines, ProcessState, print_line
-from upgrade import OURS, StreamsConfig, release_named
 
 _COMMIT_MS, _CLOSE_MS, _START_MS = 5000, 10_000, 600_000
 _PATIENT: Final = {"bootstrap_timeout_ms": _START_MS, "reconnect_backoff_max_ms": 1000}

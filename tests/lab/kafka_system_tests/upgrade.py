@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from subscription_codec import LATEST_SUPPORTED_VERSION
+from streams_assignor.codec import LATEST_SUPPORTED_VERSION
 from tests.lab.kafka_system_tests.processors import Processor, SystemTestFailed
 from tests.lab.kafka_system_tests.system import System
 

@@ -11,19 +11,8 @@ from uuid import UUID
 
 from attrs import evolve
 
-from assignor.cli.assign import _assignment_json, _parse_input, _task_pairs
-from assignor.errors import FatalError
-from assignor.task_assignor import (
-    ApplicationState,
-    KafkaStreamsAssignment,
-    TaskAssignment,
-    default_standby_assignment,
-    identity_assignment,
-    optimize_rack_aware_active_tasks,
-    optimize_rack_aware_standby_tasks,
-    validate,
-)
-from subscription_codec import (
+from streams_assignor.cli.assign import _assignment_json, _parse_input, _task_pairs
+from streams_assignor.codec import (
     FIRST_VERSION_WITH_OFFSET_SUMS,
     Assignment,
     ClientTag,
@@ -40,6 +29,17 @@ from subscription_codec import (
     decode_subscription,
     encode_assignment,
     encode_subscription,
+)
+from streams_assignor.errors import FatalError
+from streams_assignor.task_assignor import (
+    ApplicationState,
+    KafkaStreamsAssignment,
+    TaskAssignment,
+    default_standby_assignment,
+    identity_assignment,
+    optimize_rack_aware_active_tasks,
+    optimize_rack_aware_standby_tasks,
+    validate,
 )
 from tests.lab.kafka_unit_tests import leader_answers, streams_group_answers
 from tests.subscription_codec import java_view
@@ -134,7 +134,7 @@ def assign(values: Values) -> Values:
 
 
 def run_utility(values: Values) -> Values:
-    """What a function of ``assignor.task_assignor`` makes of an assignment."""
+    """What a function of ``task_assignor`` makes of an assignment."""
     parsed = _parse_input(json.dumps(values)).state
     # The command has the racks of the members; KIP-924 has one for the process.
     processes = {id_: evolve(each, rack_id=each.member_rack_ids[0]) for id_, each in parsed.clients.items()}

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from assignor import StreamsAssignor, Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.task_assignor import BUILT_IN
-from subscription_codec import TopicPartition
-from upgrade import StreamsConfig
+from streams_assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TopicPartition
+from streams_assignor.task_assignor import BUILT_IN
+from streams_assignor.upgrade import StreamsConfig
 
 Values = Mapping[str, Any]
 _TOPICS: Final = ("sources", "repartitionSources", "sinks", "changelogs")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spark_sim.streams_groups.task_assignor import (
+from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
     KnownTopology,

@@ -9,9 +9,17 @@ from typing import Final
 
 from attrs import frozen
 
+from streams_assignor.upgrade.application.class_file import (
+    FINAL,
+    INTERFACE,
+    PUBLIC,
+    STATIC,
+    ClassFile,
+    Reference,
+    ReferenceKind,
+)
+from streams_assignor.upgrade.application.code import Code
 from tests.upgrade.application.class_bytes import GETFIELD, GETSTATIC, INVOKEINTERFACE, NEW, ClassBytes
-from upgrade.application.class_file import FINAL, INTERFACE, PUBLIC, STATIC, ClassFile, Reference, ReferenceKind
-from upgrade.application.code import Code
 
 _TYPES: Final = re.compile(r"\[*(?:L[^;]+;|[BCDFIJSZ])")
 _ZEROS: Final = {"J": 0x09, "F": 0x0B, "D": 0x0E, "[": 0x01, "L": 0x01}

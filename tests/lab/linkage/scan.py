@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.class_file import THROWS, Reference, ReferenceKind
+from streams_assignor.upgrade.application.code import Code, classes_of_any_release, code_of
+from streams_assignor.upgrade.application.linkage import LinkageReport, check_references
+from streams_assignor.upgrade.releases import RELEASES
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import cache_folder, class_path, java, jvm
 from tests.lab.linkage.probes import Probe, probes_of
 from tests.lab.releases.artifacts import Artifact, copy_artifacts
-from upgrade.application.archive import Archives
-from upgrade.application.class_file import THROWS, Reference, ReferenceKind
-from upgrade.application.code import Code, classes_of_any_release, code_of
-from upgrade.application.linkage import LinkageReport, check_references
-from upgrade.releases import RELEASES
 
 TARGETS: Final = ("3.0.2", "3.9.2", "4.0.1", "4.4.0")
 ARTIFACTS: Final = (

@@ -8,14 +8,14 @@ from zipfile import ZipFile
 
 import pytest
 
-from assignor.cli.plan.application_settings import read_settings
+from streams_assignor.cli.plan.application_settings import read_settings
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.code_report import judge_code
+from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.application.settings import judge_settings
+from streams_assignor.upgrade.releases import RELEASES
 from tests.lab.integration.brokers import a_broker
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm, program
-from upgrade.application.code import code_of
-from upgrade.application.code_report import judge_code
-from upgrade.application.configuration import configuration_of
-from upgrade.application.settings import judge_settings
-from upgrade.releases import RELEASES
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

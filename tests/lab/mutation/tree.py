@@ -16,7 +16,7 @@ from typing import Any, Self
 from coverage import CoverageData
 
 _COPIED = ("assignor", "docs", "probing", "pyproject.toml", "README.md", "setup.cfg", "spark_sim", "subscription_codec")
-_COPIED += ("tests", "upgrade")
+_COPIED += ("src", "tests", "upgrade")
 _PACKAGES = ("assignor", "probing", "spark_sim", "subscription_codec", "upgrade")
 _PUBLISHED_BY = {
     "assignor/protocol": ("assignor/test_streams_assignor.py",),
@@ -36,7 +36,7 @@ class Tree:
         for module in _refresh(root, copy):
             # Compiled code is judged by the hash of its source: seconds of its time would be too coarse for mutants.
             py_compile.compile(str(module), invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
-        environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}:{copy}", "PYTHONDONTWRITEBYTECODE": "1"}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.lab.mutation.worker"],
             cwd=copy,

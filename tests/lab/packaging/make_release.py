@@ -123,7 +123,7 @@ def build_distributions(root: Path, version: str) -> None:
         _run(root, str(python), "-m", "pip", "install", "--quiet", f"{wheel}[yaml]")
         page = folder / f"streams-assignor-web-{version}.zip"
         # From elsewhere: the page is made of the wheel, not of the tree.
-        _run(Path(name), str(python), "-m", "assignor", "web", "--out", str(page))
+        _run(Path(name), str(python), "-m", "streams_assignor", "web", "--out", str(page))
 
 
 def make_release(root: Path, version: str, *, dry_run: bool) -> str:

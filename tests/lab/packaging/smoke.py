@@ -12,6 +12,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
+from glob import glob
 from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
@@ -21,7 +22,9 @@ import click
 ROOT: Final = Path(__file__).parents[3]
 TESTED: Final = Path(__file__).parent / "tested.txt"
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
-PACKAGES: Final = frozenset({"subscription_codec", "probing", "upgrade", "assignor", "spark_sim"})
+PACKAGE: Final = "streams_assignor"
+NAMESAKE: Final = "probing"
+"""A distribution of the index whose import package once overwrote one of ours."""
 COMMANDS: Final = (
     ("--version",),
     ("plan", "2.8", "4.3"),
@@ -36,7 +39,7 @@ class Failed(Exception):
 
 
 def unexpected_files(wheel: Path) -> list[str]:
-    """List the files of a wheel that are outside the packages, or are tests or documentation."""
+    """List the files of a wheel that are outside the package, or are tests or documentation."""
     with ZipFile(wheel) as archive:
         return sorted(name for name in archive.namelist() if not _is_expected(Path(name)))
 
@@ -44,22 +47,21 @@ def unexpected_files(wheel: Path) -> list[str]:
 def _is_expected(path: Path) -> bool:
     """Whether a file belongs into a wheel.
 
-    >>> _is_expected(Path("assignor/testing.py")), _is_expected(Path("assignor/tests/test_x.py"))
+    >>> _is_expected(Path("streams_assignor/testing.py")), _is_expected(Path("assignor/testing.py"))
     (True, False)
     """
     if path.parts[0].endswith(".dist-info"):
         return True
     is_test = {"tests", "docs"} & set(path.parts) or path.name.startswith(("test_", "conftest"))
-    return path.parts[0] in PACKAGES and not is_test
+    return path.parts[0] == PACKAGE and not is_test
 
 
 def missing_files(wheel: Path) -> list[str]:
-    """List the Python files and the data files of the packages that a wheel lacks."""
+    """List the Python files and the data files of the package that a wheel lacks."""
     wanted = {
-        path.relative_to(ROOT).as_posix()
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
-        if path.suffix in {".css", ".gz", ".html", ".js", ".json", ".mjs", ".py", ".svg", ".toml", ".typed"}
+        name
+        for name in glob(f"{PACKAGE}/**", root_dir=ROOT / "src", recursive=True)  # noqa: PTH207
+        if Path(name).suffix in {".css", ".gz", ".html", ".js", ".json", ".mjs", ".py", ".svg", ".toml", ".typed"}
     }
     with ZipFile(wheel) as archive:
         return sorted(wanted - set(archive.namelist()))
@@ -77,12 +79,12 @@ def build(folder: Path) -> tuple[Path, Path]:
 def check_contents(wheel: Path, sdist: Path) -> None:
     """Raise ``Failed`` if a distribution has too many or too few files."""
     if wrong := unexpected_files(wheel):
-        raise Failed(f"{wheel.name} contains {wrong[:5]}; expected only {sorted(PACKAGES)}")
+        raise Failed(f"{wheel.name} contains {wrong[:5]}; expected only {PACKAGE}")
     if lacks := missing_files(wheel):
         raise Failed(f"{wheel.name} lacks {lacks[:5]}")
     with tarfile.open(sdist) as archive:
-        tops = {Path(name).parts[1] for name in archive.getnames() if len(Path(name).parts) > 1}
-    if lacking := {"LICENSE", "README.md", "setup.cfg", "pyproject.toml", *PACKAGES} - tops:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    if lacking := {"LICENSE", "README.md", "setup.cfg", "pyproject.toml", f"src/{PACKAGE}/codec/py.typed"} - names:
         raise Failed(f"{sdist.name} lacks {sorted(lacking)}")
 
 
@@ -96,6 +98,25 @@ def try_on(python: str, distribution: Path, folder: Path) -> None:
         _run([str(programs / "streams-assignor"), *arguments], folder)
     _run([str(programs / "python"), "-m", "pip", "check"])
     shutil.rmtree(environment)
+
+
+def try_beside_namesake(python: str, wheel: Path, folder: Path) -> None:
+    """Install the wheel before and after ``NAMESAKE``: both can be imported, and each has its own files."""
+    for number, order in enumerate(((str(wheel), NAMESAKE), (NAMESAKE, str(wheel)))):
+        environment = folder / f"beside-{number}"
+        _run([python, "-m", "venv", str(environment)])
+        program = str(environment / "bin" / "python")
+        for distribution in order:
+            _run([program, "-m", "pip", "install", "--quiet", "-c", str(TESTED), distribution])
+        _run(
+            [
+                program,
+                "-c",
+                f"import {NAMESAKE}; from {PACKAGE} import StreamsAssignor; from {PACKAGE}.probing import decide",
+            ]
+        )
+        _run([program, "-m", "pip", "check"])
+        shutil.rmtree(environment)
 
 
 def interpreter(version: str) -> str | None:
@@ -132,6 +153,8 @@ def check_all(pythons: Iterable[str]) -> None:
             if python is None:
                 click.echo(f"Python {version}: not run, there is no python{version} on this machine")
                 continue
+            try_beside_namesake(python, wheel, Path(scratch))
+            click.echo(f"Python {version}: {wheel.name} beside {NAMESAKE}, in both orders")
             for distribution in (wheel, sdist):
                 try_on(python, distribution, Path(scratch))
                 click.echo(f"Python {version}: {distribution.name} is installed, {len(COMMANDS)} commands ran")

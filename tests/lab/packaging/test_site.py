@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor.web.build import read_site
+from streams_assignor.web.build import read_site
 from tests.assignor.web.packages import LOCK, fetched
 from tests.lab.packaging.smoke import ROOT
 

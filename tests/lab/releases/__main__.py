@@ -11,15 +11,15 @@ from pathlib import Path
 
 import click
 
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS
+from streams_assignor.upgrade.release_names import parse_release_name
+from streams_assignor.upgrade.releases import NEWEST, RELEASES
+from streams_assignor.upgrade.upgrade_from import line_number
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.releases.adopt import adopt, review
 from tests.lab.releases.derive import as_text, derive
 from tests.lab.releases.levels import FIRST_WITH_FEATURES, ask_levels, level_differences, parse_levels
 from tests.lab.releases.published import difference, published_releases
-from upgrade.cluster.features.levels_of_releases import CATALOGS
-from upgrade.release_names import parse_release_name
-from upgrade.releases import NEWEST, RELEASES
-from upgrade.upgrade_from import line_number
 
 COMMAND_LINES = Path(__file__).parents[2] / "assignor/cli/features/command_lines.json"
 

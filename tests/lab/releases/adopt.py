@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import BOOTSTRAPS, CATALOGS
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
 from tests.lab.releases.derive import Derivation
 from tests.lab.releases.facts import row_source
 from tests.lab.releases.levels import JarLevels, level_differences, parse_levels
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import BOOTSTRAPS, CATALOGS
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
 ROOT: Final = Path(__file__).parents[3]
 RELEASES_FILE: Final = Path("upgrade/releases.py")

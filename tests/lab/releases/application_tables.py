@@ -17,6 +17,23 @@ from zipfile import ZipFile
 
 from attrs import evolve
 
+from streams_assignor.upgrade.application._stored import (
+    CODE,
+    CONFIGURATION,
+    DEPENDENCIES,
+    ENVIRONMENT,
+    ROCKSDB_CODE,
+    SCALA_CODE,
+    TEST_UTILS_CODE,
+)
+from streams_assignor.upgrade.application.class_file import INTERFACE, PRIVATE, THROWS, ClassFile, read_class
+from streams_assignor.upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
+from streams_assignor.upgrade.application.configuration import CONFIGS
+from streams_assignor.upgrade.application.dependencies import Dependency
+from streams_assignor.upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT
+from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
+from streams_assignor.upgrade.application.values import KNOWN_VALIDATORS
+from streams_assignor.upgrade.releases import RELEASES
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, java, jvm, program
 from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts, tables_folder
@@ -30,23 +47,6 @@ from tests.lab.releases.dependency_tables import (
 from tests.lab.releases.environment_tables import derive_environment, environment_text
 from tests.lab.releases.published import published_releases
 from tests.lab.releases.ranges import by_ranges, note, ranges_text
-from upgrade.application._stored import (
-    CODE,
-    CONFIGURATION,
-    DEPENDENCIES,
-    ENVIRONMENT,
-    ROCKSDB_CODE,
-    SCALA_CODE,
-    TEST_UTILS_CODE,
-)
-from upgrade.application.class_file import INTERFACE, PRIVATE, THROWS, ClassFile, read_class
-from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
-from upgrade.application.configuration import CONFIGS
-from upgrade.application.dependencies import Dependency
-from upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT
-from upgrade.application.scala import SCALA_ARTIFACT
-from upgrade.application.values import KNOWN_VALIDATORS
-from upgrade.releases import RELEASES
 
 ARTIFACTS: Final = ("kafka-clients", "kafka-streams")
 FOLDER: Final = Path(__file__).parents[3] / "upgrade/application/tables"

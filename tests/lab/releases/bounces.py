@@ -10,12 +10,12 @@ from typing import Any
 
 from attrs import frozen
 
-from assignor.groups.capture import Capture
-from spark_sim.conformance.verdict import ConformanceVerdict, check_conformance
+from streams_assignor.groups.capture import Capture
+from streams_assignor.spark_sim.conformance.verdict import ConformanceVerdict, check_conformance
+from streams_assignor.upgrade.releases import RELEASES
 from tests.lab.integration.group_log import Generation, generations
 from tests.lab.integration.peers import Group, ScenarioFailed
 from tests.lab.releases.facts import after, before
-from upgrade.releases import RELEASES
 
 INSTANCES = 3
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from subscription_codec import decode_assignment, decode_subscription
+from streams_assignor.codec import decode_assignment, decode_subscription
+from streams_assignor.upgrade.upgrade_from import line_number
 from tests.java_oracle import Oracle, as_java_keeps_it
 from tests.subscription_codec.java_view import as_java_shows_it
-from upgrade.upgrade_from import line_number
 
 VECTORS: Final = Path(__file__).parents[2] / "vectors" / "codec.jsonl"
 _DECODE: Final = {"subscription": decode_subscription, "assignment": decode_assignment}

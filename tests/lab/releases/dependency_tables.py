@@ -15,12 +15,12 @@ from zipfile import ZipFile, ZipInfo
 
 from attrs import frozen
 
+from streams_assignor.upgrade.application.dependencies import CLIENTS, STREAMS, Dependency
+from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
 from tests.lab.integration.kafka_jars import cache_folder
 from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts, tables_folder
 from tests.lab.releases.published import published_releases
 from tests.lab.releases.ranges import by_ranges, note
-from upgrade.application.dependencies import CLIENTS, STREAMS, Dependency
-from upgrade.application.scala import SCALA_ARTIFACT
 
 SCALA_VERSIONS: Final = ("2.11", "2.12", "2.13")
 _NAMESPACE: Final = "{http://maven.apache.org/POM/4.0.0}"

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from attrs import fields, frozen
 
+from streams_assignor.upgrade.release_behaviour import ReleaseBehaviour
+from streams_assignor.upgrade.releases import RELEASES
 from tests.lab.releases.bytecode import ClassChange, class_changes, disassemble
 from tests.lab.releases.codec import CodecAnswers, check_codec
 from tests.lab.releases.facts import (
@@ -20,8 +22,6 @@ from tests.lab.releases.facts import (
     row_source,
     streams_jar,
 )
-from upgrade.release_behaviour import ReleaseBehaviour
-from upgrade.releases import RELEASES
 
 
 @frozen

@@ -17,9 +17,9 @@ from zipfile import ZipFile
 
 from attrs import frozen
 
+from streams_assignor.upgrade.application.class_file import read_class
 from tests.lab.integration.kafka_jars import program
 from tests.lab.releases.ranges import by_ranges, note
-from upgrade.application.class_file import read_class
 
 _READERS: Final = {
     "java/lang/System.getProperty:(Ljava/lang/String;)Ljava/lang/String;",

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from attrs import asdict, fields, frozen
 
-from tests.lab.integration.kafka_jars import class_path, java, jvm
-from upgrade.config_types import EndPointFormat, parse_end_point
-from upgrade.errors import ConfigException
-from upgrade.release_behaviour import (
+from streams_assignor.upgrade.config_types import EndPointFormat, parse_end_point
+from streams_assignor.upgrade.errors import ConfigException
+from streams_assignor.upgrade.release_behaviour import (
     BOTH,
     COOPERATIVE,
     EAGER,
@@ -24,8 +23,9 @@ from upgrade.release_behaviour import (
     TaskAssignorName,
     behaviour_of,
 )
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
-from upgrade.upgrade_from import line_number
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
+from streams_assignor.upgrade.upgrade_from import line_number
+from tests.lab.integration.kafka_jars import class_path, java, jvm
 
 PROGRAM: Final = Path(__file__).parent / "java" / "ReleaseFacts.java"
 Facts = Mapping[str, Sequence[str]]

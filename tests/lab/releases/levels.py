@@ -10,8 +10,8 @@ from typing import Final
 
 from attrs import field, frozen
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog
 from tests.lab.integration.kafka_jars import class_path, java, jvm
-from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog
 
 FIRST_WITH_FEATURES: Final = (3, 3)
 PROGRAM: Final = Path(__file__).parent / "java" / "FeatureLevels.java"

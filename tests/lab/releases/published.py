@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 from attrs import frozen
 
+from streams_assignor.upgrade.releases import RELEASES
+from streams_assignor.upgrade.upgrade_from import line_number
 from tests.lab.integration.kafka_jars import Unavailable, program
-from upgrade.releases import RELEASES
-from upgrade.upgrade_from import line_number
 
 _GET = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
 _MAVEN_SECONDS = 300

@@ -7,6 +7,8 @@ from runpy import run_path
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.releases import NEWEST
 from tests.lab.releases.adopt import (
     BEHAVIOUR_FILE,
     LEVELS_FILE,
@@ -21,8 +23,6 @@ from tests.lab.releases.adopt import (
 from tests.lab.releases.bytecode import ClassChange
 from tests.lab.releases.codec import CodecAnswers
 from tests.lab.releases.derive import Derivation
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.releases import NEWEST
 
 MAJOR, MINOR, PATCH = NEWEST.number
 NEXT_LINE = f"{MAJOR}.{MINOR + 1}"

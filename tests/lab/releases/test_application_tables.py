@@ -4,6 +4,16 @@ import json
 
 import pytest
 
+from streams_assignor.upgrade.application._stored import expand, stored_configuration
+from streams_assignor.upgrade.application.class_file import PRIVATE, PUBLIC, ClassFile, ClassMember
+from streams_assignor.upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
+from streams_assignor.upgrade.application.configuration import CONFIGS, configuration_of
+from streams_assignor.upgrade.application.dependencies import Dependency, dependencies_of, java_level, library_jar
+from streams_assignor.upgrade.application.environment import environment_of
+from streams_assignor.upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT, rocksdb_code, rocksdb_version
+from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
+from streams_assignor.upgrade.application.values import is_judged, refusal, refusal_beside
+from streams_assignor.upgrade.releases import RELEASES
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.releases.application_tables import (
     PUBLISHED,
@@ -21,16 +31,6 @@ from tests.lab.releases.application_tables import (
 from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts
 from tests.lab.releases.dependency_tables import derive_artifacts, derive_libraries
 from tests.lab.releases.environment_tables import derive_environment
-from upgrade.application._stored import expand, stored_configuration
-from upgrade.application.class_file import PRIVATE, PUBLIC, ClassFile, ClassMember
-from upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
-from upgrade.application.configuration import CONFIGS, configuration_of
-from upgrade.application.dependencies import Dependency, dependencies_of, java_level, library_jar
-from upgrade.application.environment import environment_of
-from upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFACT, rocksdb_code, rocksdb_version
-from upgrade.application.scala import SCALA_ARTIFACT
-from upgrade.application.values import is_judged, refusal, refusal_beside
-from upgrade.releases import RELEASES
 
 SOME = ("0.10.0.1", "2.8.2", "4.4.0")
 LEFT_OUT = {"group.instance.id": ("", "  "), "rack.aware.assignment.tags": (",",)}

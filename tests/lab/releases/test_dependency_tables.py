@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from streams_assignor.upgrade.application.dependencies import Dependency
 from tests.lab.releases.dependency_tables import (
     ReleaseArtifact,
     dependencies_text,
@@ -14,7 +15,6 @@ from tests.lab.releases.dependency_tables import (
     platforms,
     read_pom,
 )
-from upgrade.application.dependencies import Dependency
 
 POM = '<project xmlns="http://maven.apache.org/POM/4.0.0">{}</project>'
 LIBRARY = "<dependency><groupId>g</groupId><artifactId>a</artifactId>{}</dependency>"

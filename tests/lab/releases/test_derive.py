@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from streams_assignor.upgrade.config_types import EndPointFormat
+from streams_assignor.upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, behaviour_of
+from streams_assignor.upgrade.releases import NEWEST
 from tests.lab.integration.group_log import Generation, StoredMember
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.releases import codec
@@ -14,9 +17,6 @@ from tests.lab.releases.bounces import neighbour_bounces, replay
 from tests.lab.releases.codec import CodecAnswers, check_codec
 from tests.lab.releases.derive import Derivation, as_text, derive
 from tests.lab.releases.facts import columns_of, derived_row, differences, parse_facts, row_source
-from upgrade.config_types import EndPointFormat
-from upgrade.release_behaviour import BOTH, COOPERATIVE, EAGER, behaviour_of
-from upgrade.releases import NEWEST
 
 FACTS = """\
 latest 11

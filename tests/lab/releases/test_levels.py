@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG, catalog_of
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.releases.levels import ask_levels, level_differences, parse_levels
 from tests.matrix import with_matrix
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG, catalog_of
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
 
 STORED = json.loads((Path(__file__).parents[2] / "vectors/features/levels_of_releases.json").read_text())
 KRAFT = [name for name, each in RELEASES.items() if each.is_released and each.number >= (3, 3)]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.releases import RELEASES
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.lab.releases import published
 from tests.lab.releases.__main__ import main
 from tests.lab.releases.published import difference, published_releases
-from upgrade.releases import RELEASES
 
 ROOT = Path(__file__).parents[3]
 KNOWN = [name for name, release in RELEASES.items() if release.is_released]

@@ -13,11 +13,11 @@ from zipfile import ZipFile
 
 from attrs import field, frozen
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.facts import CodeFact, decisive_references
+from streams_assignor.upgrade.releases import NEWEST
 from tests.lab.releases.artifacts import Artifact, copy_artifacts, tables_folder
-from upgrade.application.archive import Archives
-from upgrade.application.code import code_of
-from upgrade.application.facts import CodeFact, decisive_references
-from upgrade.releases import NEWEST
 
 TABLE: Final = Path(__file__).parents[3] / "upgrade/hazards/wrappers.toml"
 _BY_ITSELF: Final = (CodeFact.BUILD_WITH_PROPERTIES, CodeFact.BUILD_WITHOUT_PROPERTIES)

@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from assignor.cli.plan.command import plan
-from assignor.groups.decoded import assignment_seen, subscription_seen
-from spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
-from spark_sim.model.metrics import MeasuredSimulation
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.search.sampling import member_names
-from upgrade.planner import documented_hops
-from upgrade.releases import RELEASES
+from streams_assignor.cli.plan.command import plan
+from streams_assignor.groups.decoded import assignment_seen, subscription_seen
+from streams_assignor.spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
+from streams_assignor.spark_sim.model.metrics import MeasuredSimulation
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.search.sampling import member_names
+from streams_assignor.upgrade.planner import documented_hops
+from streams_assignor.upgrade.releases import RELEASES
 
 SMALL = workload_with(4, 0, static=False)
 
@@ -334,7 +334,7 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
     """It was silent for 8 to 13 seconds."""
     screen = StringIO()
     monkeypatch.setattr(
-        "assignor.formats.console.SafeConsole",
+        "streams_assignor.formats.console.SafeConsole",
         lambda **_keywords: Console(file=screen, force_terminal=True, width=100),
     )
 

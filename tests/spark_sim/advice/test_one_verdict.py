@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from spark_sim.advice.upgrade_guide import derive_guide, entry_json, path_text
-from spark_sim.search.cell_result import (
+from streams_assignor.spark_sim.advice.upgrade_guide import derive_guide, entry_json, path_text
+from streams_assignor.spark_sim.search.cell_result import (
     CONCRETE_REPLAY_DISAGREES,
     DETERMINISTIC,
     INCOMPLETE,
     SIMULATION_FAILS,
     UpgradeResult,
 )
-from spark_sim.sweep.report._guide_tables import sign
-from spark_sim.sweep.report._terminal import judge
-from spark_sim.sweep.report.html import page_data
-from upgrade import Plan, Upgrade, advise
-from upgrade.plans import all_plans, all_upgrades
-from upgrade.releases import RELEASES
-from upgrade.verdict import TopologyFacts, TopologyFeature, Verdict, guidance, topology_conditions
+from streams_assignor.spark_sim.sweep.report._guide_tables import sign
+from streams_assignor.spark_sim.sweep.report._terminal import judge
+from streams_assignor.spark_sim.sweep.report.html import page_data
+from streams_assignor.upgrade import Plan, Upgrade, advise
+from streams_assignor.upgrade.plans import all_plans, all_upgrades
+from streams_assignor.upgrade.releases import RELEASES
+from streams_assignor.upgrade.verdict import TopologyFacts, TopologyFeature, Verdict, guidance, topology_conditions
 
 KEPT = Path(__file__).parents[3] / "docs" / "reference" / "upgrade-matrix.json"
 

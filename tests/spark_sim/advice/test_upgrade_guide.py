@@ -6,20 +6,25 @@ from itertools import pairwise
 import pytest
 from attrs import evolve
 
-from spark_sim.advice.upgrade_guide import (
+from streams_assignor.spark_sim.advice.upgrade_guide import (
     BOUNCES,
     derive_guide,
     entry_json,
     guide_differences,
     path_text,
 )
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.sweep.report._guide_tables import difference_rows, groups_of_releases, guide_summary, matrix_rows
-from spark_sim.sweep.report._terminal import guide_table
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.sweep.report._guide_tables import (
+    difference_rows,
+    groups_of_releases,
+    guide_summary,
+    matrix_rows,
+)
+from streams_assignor.spark_sim.sweep.report._terminal import guide_table
+from streams_assignor.upgrade.planner import documented_hops
+from streams_assignor.upgrade.plans import Obstacle, Plan, Upgrade, kip_268_plans
+from streams_assignor.upgrade.releases import NEWEST, RELEASES
 from tests.spark_sim.made_up import MATRIX, everything, found
-from upgrade.planner import documented_hops
-from upgrade.plans import Obstacle, Plan, Upgrade, kip_268_plans
-from upgrade.releases import NEWEST, RELEASES
 
 
 def cell(origin, target, *safe):

@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
-from spark_sim.advice.upgrade_guide import DifferenceReason, derive_guide
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.packed import FaultBudget
-from spark_sim.sweep.report._guide_tables import guide_summary
-from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.work_units import SweepConfig
-from upgrade.plans import all_plans, all_upgrades
-from upgrade.releases import RELEASES
+from streams_assignor.spark_sim.advice.upgrade_guide import DifferenceReason, derive_guide
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.packed import FaultBudget
+from streams_assignor.spark_sim.sweep.report._guide_tables import guide_summary
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig
+from streams_assignor.upgrade.plans import all_plans, all_upgrades
+from streams_assignor.upgrade.releases import RELEASES
 
 KEPT = json.loads((Path(__file__).parents[3] / "docs/reference/upgrade-matrix.json").read_text(encoding="utf-8"))
 RELEASED = [release for release in RELEASES.values() if release.is_released]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assignor.groups.capture import Capture
+from streams_assignor.groups.capture import Capture
 from tests.assignor.groups.history.segments import NOW, batch, record
 
 TESTS = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from random import Random
 
 from attrs import frozen
 
-from spark_sim.audit.partition_audit import AuditFilter, audit_partition
-from spark_sim.audit.sources._files import FilePartition
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter, audit_partition
+from streams_assignor.spark_sim.audit.sources._files import FilePartition
 
 HERE = Path(__file__).parent
 SECONDS = 60

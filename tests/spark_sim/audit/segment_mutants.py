@@ -12,11 +12,11 @@ from io import BytesIO
 from itertools import chain, islice
 from random import Random
 
-from assignor.groups.history.history import PartitionHistory
-from assignor.groups.history.log_segment import SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
-from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value
+from streams_assignor.codec.coordinator import RECORD_TYPES, encode_key, encode_value
+from streams_assignor.groups.history.history import PartitionHistory
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
 from tests.assignor.groups.history.histories import HOUR, alone, commit, generation, member
 from tests.assignor.groups.history.segments import APPEND_TIME, GZIP, HEADER_BYTES, Pair, batch, sealed
 

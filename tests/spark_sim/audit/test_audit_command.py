@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.audit import command as audit_command
-from assignor.cli.main import cli
-from assignor.groups.history.log_segment import SegmentReader
-from assignor.groups.history.tables import AUDIT_TABLES
-from spark_sim.audit import partition_audit
-from spark_sim.audit._groups import GroupSummaries, group_table
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import SourceError, _dump, dump_source, segments_source
-from spark_sim.audit.sources._dump import read_dump
-from spark_sim.engine import EngineError, open_processes
+from streams_assignor.cli.audit import command as audit_command
+from streams_assignor.cli.main import cli
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.groups.history.tables import AUDIT_TABLES
+from streams_assignor.spark_sim.audit import partition_audit
+from streams_assignor.spark_sim.audit._groups import GroupSummaries, group_table
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import SourceError, _dump, dump_source, segments_source
+from streams_assignor.spark_sim.audit.sources._dump import read_dump
+from streams_assignor.spark_sim.engine import EngineError, open_processes
 from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.groups.history.segments import GZIP, Pair, batch, message_set
 from tests.assignor.groups.history.test_history import hostile
@@ -321,7 +321,7 @@ def test_a_partition_that_cannot_be_read_is_not_left_out(made_up, tmp_path, chan
 
 def test_without_the_compiled_reader_the_results_are_the_same(tmp_path, monkeypatch):
     found = [run("--segments", REAL, "--out", tmp_path / "a", "--json").stdout]
-    monkeypatch.setattr("spark_sim.audit.sources._files.fastest_kernel", lambda: None)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.sources._files.fastest_kernel", lambda: None)
     found.append(run("--segments", REAL, "--out", tmp_path / "b", "--json").stdout)
 
     assert found[0] == found[1]
@@ -546,7 +546,7 @@ def test_what_a_history_makes_of_any_record_can_be_written(tmp_path, monkeypatch
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr("spark_sim.audit.partition_audit.audit_partition", lambda *_: 1 / 0)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.partition_audit.audit_partition", lambda *_: 1 / 0)
     with pytest.raises(EngineError, match="a worker failed: division by zero"):
         run_audit(segments_source(REAL), tmp_path / "out", AuditFilter())
 
@@ -584,10 +584,10 @@ def test_ctrl_c_of_follow_interrupts_no_call_of_spark():
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import segments_source
-from spark_sim.engine import open_processes
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.engine import open_processes
 
 if __name__ == "__main__":
     source, out = segments_source(sys.argv[1]), Path(sys.argv[2])

@@ -9,21 +9,21 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from assignor.groups.capture import Capture
-from spark_sim.audit.conformance import (
+from streams_assignor.cli.main import cli
+from streams_assignor.groups.capture import Capture
+from streams_assignor.spark_sim.audit.conformance import (
     CONFORMANCE,
     TOO_LARGE,
     compare_bounce,
     compare_bounces,
     conformance_summary,
 )
-from spark_sim.conformance import bounces as bounces_module
-from spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
-from spark_sim.conformance.excerpt import NOTHING_COMPARED
-from spark_sim.engine import IN_THIS_PROCESS, open_processes
-from spark_sim.finished_units import FinishedUnits, InFolder
-from spark_sim.sweep.spark.executor import on_session
+from streams_assignor.spark_sim.conformance import bounces as bounces_module
+from streams_assignor.spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
+from streams_assignor.spark_sim.conformance.excerpt import NOTHING_COMPARED
+from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, open_processes
+from streams_assignor.spark_sim.finished_units import FinishedUnits, InFolder
+from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from tests.spark_sim.audit.captured_records import CAPTURES, SECOND_MS, capture_of, named, value_of, write_segment
 
 UPGRADE = "2.3.1-to-2.4.1-two-bounces"

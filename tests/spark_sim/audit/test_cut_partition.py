@@ -7,15 +7,15 @@ from random import Random
 import pyarrow.parquet as pq
 import pytest
 
-from assignor.groups.history.record_columns import RecordColumns
-from assignor.groups.history.tables import AUDIT_TABLES
-from spark_sim.audit import _work, cut_partition
-from spark_sim.audit.cut_partition import ReadPiece, _bucket
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import segments_source
-from spark_sim.engine import IN_THIS_PROCESS, open_processes
-from spark_sim.sweep.spark.executor import on_session
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.groups.history.tables import AUDIT_TABLES
+from streams_assignor.spark_sim.audit import _work, cut_partition
+from streams_assignor.spark_sim.audit.cut_partition import ReadPiece, _bucket
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, open_processes
+from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, deleted, generation, member
 from tests.assignor.groups.history.segments import GZIP, Pair, batch
 from tests.assignor.groups.history.test_history import hostile
@@ -108,7 +108,7 @@ def test_filters_are_the_same(groups, tmp_path, monkeypatch, cut, kept):
 
 def test_without_the_compiled_reader_pieces_are_the_same(groups, tmp_path, monkeypatch, cut):
     expected = whole(monkeypatch, groups, tmp_path / "whole")
-    monkeypatch.setattr("spark_sim.audit.sources._files.fastest_kernel", lambda: None)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.sources._files.fastest_kernel", lambda: None)
 
     assert expected == results(groups, tmp_path / "cut")
     assert [True] == cut
@@ -170,7 +170,7 @@ def test_a_copied_segment_is_reported_as_ever(tmp_path, monkeypatch, cut):
 @pytest.mark.usefixtures("cut")
 def test_a_group_that_comes_back_after_many_went_is_as_ever(tmp_path, monkeypatch):
     """How many others are kept depends on all groups."""
-    monkeypatch.setattr("assignor.groups.history.history.MOST_GONE", 4)
+    monkeypatch.setattr("streams_assignor.groups.history.history.MOST_GONE", 4)
     monkeypatch.setattr(cut_partition, "MOST_GONE", 4)
     first = [generation(1, alone(), group="back"), deleted("back")]
     others = [

@@ -6,10 +6,10 @@ import tracemalloc
 import pyarrow as pa
 import pytest
 
-from assignor.groups.history.group_history import GroupSummary
-from spark_sim.audit import _groups
-from spark_sim.audit._groups import GroupSummaries, SummaryBuilder, group_table
-from spark_sim.audit.job import Audit
+from streams_assignor.groups.history.group_history import GroupSummary
+from streams_assignor.spark_sim.audit import _groups
+from streams_assignor.spark_sim.audit._groups import GroupSummaries, SummaryBuilder, group_table
+from streams_assignor.spark_sim.audit.job import Audit
 
 
 def summary(name, **others):

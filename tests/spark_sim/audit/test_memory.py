@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("numba")
 
-from assignor.groups.history.history import PartitionHistory
-from assignor.groups.history.log_segment import SegmentReader
-from spark_sim.audit.partition_audit import AuditFilter, audit_partition
-from spark_sim.audit.sources._files import FilePartition
-from spark_sim.conformance.bounces import BounceFinder, RecordFile
+from streams_assignor.groups.history.history import PartitionHistory
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter, audit_partition
+from streams_assignor.spark_sim.audit.sources._files import FilePartition
+from streams_assignor.spark_sim.conformance.bounces import BounceFinder, RecordFile
 from tests.lab.bench.audit_segments import BOUNCE, SHUFFLE, commits, encode_batch, generations
 from tests.spark_sim.audit.captured_records import named, value_of
 

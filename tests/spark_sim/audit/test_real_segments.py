@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assignor.groups.history.history import PartitionHistory
-from assignor.groups.history.log_segment import SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit.sources import segments_source
-from subscription_codec.coordinator import decode_key, decode_value
+from streams_assignor.codec.coordinator import decode_key, decode_value
+from streams_assignor.groups.history.history import PartitionHistory
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.spark_sim.audit.sources import segments_source
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 
 SEGMENTS = Path(__file__).parent / "segments"

@@ -17,18 +17,18 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
 
-import spark_sim
-from assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, SegmentReader
-from spark_sim.audit import follow
-from spark_sim.audit.follow import Lag, check_checkpoint, open_preserved, report_lag
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
-from spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
-from spark_sim.audit.sources.live import LivePartition
-from spark_sim.engine import EngineError
-from spark_sim.sweep.tables.publishing import ResultFolderError
-from upgrade.cluster.client.errors import Unreachable
+from streams_assignor import spark_sim
+from streams_assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, SegmentReader
+from streams_assignor.spark_sim.audit import follow
+from streams_assignor.spark_sim.audit.follow import Lag, check_checkpoint, open_preserved, report_lag
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
+from streams_assignor.spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
+from streams_assignor.spark_sim.audit.sources.live import LivePartition
+from streams_assignor.spark_sim.engine import EngineError
+from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
 
 SEGMENTS = Path(__file__).parent / "segments"
 
@@ -357,7 +357,7 @@ class EndedQuery:
 def test_a_job_whose_workers_do_not_start_is_restarted_a_few_times(monkeypatch, tmp_path, error, starts):
     """A busy machine ended a job that its checkpoint would have resumed."""
     begun = []
-    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.api.register", lambda _spark: None)
     monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or EndedQuery(error))
 
     with pytest.raises(EngineError, match="the job of --follow failed: .*" + error.split()[-1]):
@@ -380,7 +380,7 @@ def test_a_job_whose_next_batch_is_late_is_started_again(monkeypatch, tmp_path):
     """Spark waits for a time of day: with the clock an hour back, it began no batch for an hour."""
     clock = count(0, 10)
     begun, stopped = [], Mock(wait=lambda _: False, is_set=lambda: len(begun) == 4)
-    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.api.register", lambda _spark: None)
     monkeypatch.setattr(follow.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or WaitingQuery())
     lags = list(follow.follow(None, Topic(), {}, tmp_path, 15, stopped))
@@ -418,7 +418,7 @@ def test_brokers_that_are_gone_are_waited_for(monkeypatch, tmp_path):
     """The job ended after 31 s, with the status of wrong usage."""
     gone, back = Unreachable("broker:9092: connection refused"), {0: (0, 25)}
     begun, stopped = [], Mock(wait=lambda _: False, is_set=lambda: False)
-    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.api.register", lambda _spark: None)
     monkeypatch.setattr(follow, "_start_query", lambda *_: begun.append(1) or RunningQuery())
     job = follow.follow(None, ComingAndGoing(gone, back, back, gone, gone, back), {}, tmp_path, 1, stopped)
 
@@ -434,7 +434,7 @@ def test_brokers_that_are_gone_are_waited_for(monkeypatch, tmp_path):
 def test_a_topic_that_has_lost_what_is_preserved_ends_the_job(monkeypatch, tmp_path):
     """A topic that was made anew has none of the offsets that come next, and nothing was preserved of it."""
     clock = count(0, 10)
-    monkeypatch.setattr("spark_sim.audit.api.register", lambda _spark: None)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.api.register", lambda _spark: None)
     monkeypatch.setattr(follow.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(follow, "_start_query", lambda *_: RunningQuery())
     stopped = Mock(wait=lambda _: False, is_set=lambda: False)

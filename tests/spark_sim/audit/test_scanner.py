@@ -11,14 +11,14 @@ from random import Random
 
 import pytest
 
-from assignor.groups.history.history import OFFSET_COMMITS, PartitionHistory
-from assignor.groups.history.log_segment import SegmentReader
-from assignor.groups.history.record_columns import RecordColumns
-from spark_sim.audit import sources
-from spark_sim.audit.sources import _numpy_kernel
-from spark_sim.audit.sources._files import FilePartition
-from spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
-from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value, record_type_number
+from streams_assignor.codec.coordinator import RECORD_TYPES, encode_key, encode_value, record_type_number
+from streams_assignor.groups.history.history import OFFSET_COMMITS, PartitionHistory
+from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.spark_sim.audit import sources
+from streams_assignor.spark_sim.audit.sources import _numpy_kernel
+from streams_assignor.spark_sim.audit.sources._files import FilePartition
+from streams_assignor.spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
 from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.groups.history.segments import HEADER_BYTES, Pair, batch, sealed
 from tests.spark_sim.audit.segment_mutants import differences, new_commit, readings
@@ -199,7 +199,7 @@ def test_most_commits_are_summed_up(kernel):
 @pytest.mark.parametrize("unpickled_with", [KERNEL, None])
 def test_columns_that_are_split_have_the_records_of_each_bucket_and_no_other_bytes(kernel, unpickled_with, monkeypatch):
     """Also in a process without the compiled loop."""
-    monkeypatch.setattr("spark_sim.audit.sources._scanner.fastest_kernel", lambda: unpickled_with)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.sources._scanner.fastest_kernel", lambda: unpickled_with)
     pairs = list(commits_of_all_kinds(Random(1), 300, (1, 3, 4)))
     data = b"".join(batch(pairs[at : at + 7], at) for at in range(0, len(pairs), 7))
     bucket_of = lambda key: key[5] % 3  # noqa: E731  # a digit of the group's name
@@ -268,7 +268,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_a_problem(tmp_path):
 def test_without_numba_numpy_reads_columns_and_without_both_python(monkeypatch, missing, expected):
     for name in missing:
         monkeypatch.delattr(sources, name, raising=False)
-        monkeypatch.setitem(sys.modules, f"spark_sim.audit.sources.{name}", None)
+        monkeypatch.setitem(sys.modules, f"streams_assignor.spark_sim.audit.sources.{name}", None)
 
     assert expected is fastest_kernel.__wrapped__()
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from assignor.groups.history.tables import AUDIT_TABLES
-from spark_sim.audit import cut_partition, job
-from spark_sim.audit.job import is_read_by_spark, stored_segments
-from spark_sim.audit.sources import SourceError, _spark_files
-from spark_sim.audit.sources._spark_files import SparkPartition, spark_segments
-from spark_sim.audit.storage import StorageError, open_storage
-from spark_sim.engine_choice import PROCESSES, EngineOptions
-from spark_sim.sweep.spark.executor import SparkEngine
-from spark_sim.sweep.spark.files import NoFileSystem, SparkFile
+from streams_assignor.cli.main import cli
+from streams_assignor.groups.history.tables import AUDIT_TABLES
+from streams_assignor.spark_sim.audit import cut_partition, job
+from streams_assignor.spark_sim.audit.job import is_read_by_spark, stored_segments
+from streams_assignor.spark_sim.audit.sources import SourceError, _spark_files
+from streams_assignor.spark_sim.audit.sources._spark_files import SparkPartition, spark_segments
+from streams_assignor.spark_sim.audit.storage import StorageError, open_storage
+from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions
+from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine
+from streams_assignor.spark_sim.sweep.spark.files import NoFileSystem, SparkFile
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.spark_sim.sweep.spark_cluster import cluster
 from tests.spark_sim.sweep.stores import CREDENTIALS, hdfs_store, put_into_hdfs, s3_settings, s3_store

@@ -19,13 +19,19 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-import spark_sim
-from assignor.groups.history.log_segment import LogRecord
-from spark_sim.audit import _spark_source, records
-from spark_sim.audit._spark_source import ConsumerOffsets, RecordsStream, check_options, limited, source_of
-from spark_sim.audit.records import FILTERED, RECORDS, partition_records, read_records, record_row
-from spark_sim.audit.sources import SourceError, segments_source
-from spark_sim.row_filter import FilterOptionError, RowFilter, take_filters, takes_filters
+from streams_assignor import spark_sim
+from streams_assignor.groups.history.log_segment import LogRecord
+from streams_assignor.spark_sim.audit import _spark_source, records
+from streams_assignor.spark_sim.audit._spark_source import (
+    ConsumerOffsets,
+    RecordsStream,
+    check_options,
+    limited,
+    source_of,
+)
+from streams_assignor.spark_sim.audit.records import FILTERED, RECORDS, partition_records, read_records, record_row
+from streams_assignor.spark_sim.audit.sources import SourceError, segments_source
+from streams_assignor.spark_sim.row_filter import FilterOptionError, RowFilter, take_filters, takes_filters
 
 SEGMENTS = Path(__file__).parent / "segments"
 BROKERS = {"bootstrap.servers": "broker:9092"}

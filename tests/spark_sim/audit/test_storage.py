@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from assignor.groups.history.tables import AUDIT_TABLES
-from spark_sim.audit import storage as storage_module
-from spark_sim.audit.job import RESULTS
-from spark_sim.audit.records import read_records
-from spark_sim.audit.sources import SourceError, segments_source
-from spark_sim.audit.storage import StorageError, list_files, open_storage, upload
+from streams_assignor.cli.main import cli
+from streams_assignor.groups.history.tables import AUDIT_TABLES
+from streams_assignor.spark_sim.audit import storage as storage_module
+from streams_assignor.spark_sim.audit.job import RESULTS
+from streams_assignor.spark_sim.audit.records import read_records
+from streams_assignor.spark_sim.audit.sources import SourceError, segments_source
+from streams_assignor.spark_sim.audit.storage import StorageError, list_files, open_storage, upload
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.spark_sim.sweep.stores import CREDENTIALS, FailingStore, s3_store
 

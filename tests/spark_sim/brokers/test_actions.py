@@ -2,17 +2,17 @@
 
 import pytest
 
-from spark_sim.brokers._properties import (
+from streams_assignor.spark_sim.brokers._properties import (
     ALL_NODES_IN_CLUSTER,
     GROUP_NOT_AHEAD,
     LEVELS_SUPPORTED_WHEN_FINALIZED,
     METADATA_READABLE,
 )
-from spark_sim.brokers.actions import initial_state, run_scenario
-from spark_sim.brokers.parser import parse_scenario
-from spark_sim.model.scenario import ScenarioError
+from streams_assignor.spark_sim.brokers.actions import initial_state, run_scenario
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.model.scenario import ScenarioError
+from streams_assignor.upgrade.errors import UpgradeError
 from tests.upgrade.cluster.features import observed
-from upgrade.errors import UpgradeError
 
 THREE = "1@3.9.2 2@3.9.2 3@3.9.2 level 3.9-IV0"
 ROLLED = "bounce 1>4.3.1 2>4.3.1 3>4.3.1"

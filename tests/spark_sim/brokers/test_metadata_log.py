@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.brokers._metadata_log import (
+from streams_assignor.spark_sim.brokers._metadata_log import (
     METADATA_LEVELS,
     MetadataLog,
     downgrade_losses,
     first_unreadable_record,
     replay_log,
 )
-from upgrade.cluster.features.dialects import KAFKA_4, KIP_778
-from upgrade.cluster.features.metadata_log import (
+from streams_assignor.upgrade.cluster.features.dialects import KAFKA_4, KIP_778
+from streams_assignor.upgrade.cluster.features.metadata_log import (
     MetadataLoader,
     apply_entry,
     decode_record,
     load_from_disk,
     write_snapshot,
 )
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.errors import FeatureError
 
 
 def log(*levels, unsafe=False):

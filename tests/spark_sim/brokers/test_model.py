@@ -2,19 +2,19 @@
 
 import pytest
 
-from spark_sim.brokers._properties import (
+from streams_assignor.spark_sim.brokers._properties import (
     ALL_NODES_IN_CLUSTER,
     GROUP_NOT_AHEAD,
     LEVELS_SUPPORTED_WHEN_FINALIZED,
     METADATA_READABLE,
 )
-from spark_sim.brokers.actions import check_final_state, run_scenario
-from spark_sim.brokers.model import BrokerCell, BrokerModel, explore
-from spark_sim.brokers.operator_program import ReleasePair
-from spark_sim.brokers.parser import parse_scenario
-from spark_sim.brokers.plans import PLANS
-from upgrade.cluster.brokers.protocol_versions import broker_release
-from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778
+from streams_assignor.spark_sim.brokers.actions import check_final_state, run_scenario
+from streams_assignor.spark_sim.brokers.model import BrokerCell, BrokerModel, explore
+from streams_assignor.spark_sim.brokers.operator_program import ReleasePair
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.brokers.plans import PLANS
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
+from streams_assignor.upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778
 
 LOSSY, LOSSLESS = (ReleasePair(*map(broker_release, names)) for names in (("3.9.2", "4.3.1"), ("4.1", "4.2")))
 EVERY_PLAN = [(dialect, name) for name, plan in PLANS.items() for dialect in plan.dialects]

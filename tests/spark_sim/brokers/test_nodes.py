@@ -2,11 +2,11 @@
 
 import pytest
 
-from spark_sim.brokers._nodes import supported_ranges
+from streams_assignor.spark_sim.brokers._nodes import supported_ranges
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.dialects import KAFKA_4, KIP_778
 from tests.upgrade.cluster.features.clusters import NEW, OLD
-from upgrade.cluster.brokers.protocol_versions import broker_release
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.dialects import KAFKA_4, KIP_778
 
 
 @pytest.mark.parametrize(("release", "ranges"), [("3.9.2", OLD), ("4.3.1", NEW)])

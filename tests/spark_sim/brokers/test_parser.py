@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.brokers.parser import is_broker_scenario, parse_scenario
-from spark_sim.brokers.scenario import (
+from streams_assignor.spark_sim.brokers.parser import is_broker_scenario, parse_scenario
+from streams_assignor.spark_sim.brokers.scenario import (
     DIALECTS_BY_NAME,
     GROUP_MEMBERS,
     VERBS,
@@ -16,8 +16,8 @@ from spark_sim.brokers.scenario import (
     ClusterStep,
     level_text,
 )
-from upgrade.cluster.brokers.protocol_versions import broker_release
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
+from streams_assignor.upgrade.errors import UpgradeError
 
 HEAD = "1@3.9.2 c2@3.9.2 b3@3.9.2 level 3.9-IV0 dialect kip-778 watch group.version"
 EVERY_STEP = (

@@ -4,16 +4,16 @@ from itertools import combinations
 
 import pytest
 
-from spark_sim.brokers.actions import run_scenario
-from spark_sim.brokers.cluster_state import EventKind
-from spark_sim.brokers.parser import parse_scenario
-from spark_sim.brokers.scenario import level_text
-from upgrade.cluster.brokers._kraft import finalized_levels
-from upgrade.cluster.brokers.planner import advise_brokers
-from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
-from upgrade.cluster.brokers.steps import DowngradeVerdict
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import CATALOGS
+from streams_assignor.spark_sim.brokers.actions import run_scenario
+from streams_assignor.spark_sim.brokers.cluster_state import EventKind
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.brokers.scenario import level_text
+from streams_assignor.upgrade.cluster.brokers._kraft import finalized_levels
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
+from streams_assignor.upgrade.cluster.brokers.steps import DowngradeVerdict
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS
 
 NODES = "12"
 LINES = [broker_release(line) for line in CATALOGS]

@@ -2,9 +2,9 @@
 
 from attrs import evolve
 
-from spark_sim.brokers import _properties
-from spark_sim.brokers._metadata_log import MetadataLog
-from spark_sim.brokers._properties import (
+from streams_assignor.spark_sim.brokers import _properties
+from streams_assignor.spark_sim.brokers._metadata_log import MetadataLog
+from streams_assignor.spark_sim.brokers._properties import (
     GROUP_LEVEL_NEVER_DECREASES,
     NODES_SUPPORT_LEVELS,
     PROPERTIES,
@@ -12,9 +12,9 @@ from spark_sim.brokers._properties import (
     UNSAFE_DOWNGRADE_LOSES_NEWER_ONLY,
     always,
 )
-from spark_sim.brokers._watching_group import WatchingGroup
-from spark_sim.brokers.actions import run_scenario
-from spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
+from streams_assignor.spark_sim.brokers.actions import run_scenario
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
 
 STATE = run_scenario(parse_scenario("1@4.3.1 b2@4.3.1 level 4.2-IV1 watch metadata.version | ask 1"))
 

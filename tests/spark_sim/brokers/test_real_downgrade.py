@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from spark_sim.brokers._properties import ALL_NODES_IN_CLUSTER
-from spark_sim.brokers.actions import run_scenario
-from spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.brokers._properties import ALL_NODES_IN_CLUSTER
+from streams_assignor.spark_sim.brokers.actions import run_scenario
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
 from tests.lab.integration.clusters import Cluster, JavaTools
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.subprocesses import wait_until

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.brokers._watching_group import WatchingGroup
-from spark_sim.brokers.scenario import GROUP_MEMBERS
-from upgrade import ConfigException
-from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from streams_assignor.spark_sim.brokers._watching_group import WatchingGroup
+from streams_assignor.spark_sim.brokers.scenario import GROUP_MEMBERS
+from streams_assignor.upgrade import ConfigException
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
 FLAG = "group.version"
 

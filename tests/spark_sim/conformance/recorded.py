@@ -2,9 +2,9 @@
 
 import json
 
-from assignor.groups.capture import Capture
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
+from streams_assignor.groups.capture import Capture
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
 
 
 class Recorded(Simulation):

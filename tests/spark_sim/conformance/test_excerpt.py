@@ -3,8 +3,8 @@
 import pytest
 from attrs import evolve
 
-from spark_sim.conformance import excerpt
-from spark_sim.conformance.excerpt import (
+from streams_assignor.spark_sim.conformance import excerpt
+from streams_assignor.spark_sim.conformance.excerpt import (
     END_TO_END_ONLY,
     NOTHING_COMPARED,
     RECORDS_MISSING,
@@ -12,7 +12,7 @@ from spark_sim.conformance.excerpt import (
     SETTINGS_UNKNOWN,
     judge_excerpt,
 )
-from spark_sim.conformance.verdict import check_conformance
+from streams_assignor.spark_sim.conformance.verdict import check_conformance
 from tests.spark_sim.audit.captured_records import CAPTURES, capture_of, named
 
 each_file = pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)

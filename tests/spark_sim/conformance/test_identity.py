@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from assignor.groups.capture import InvalidCapture
-from spark_sim.conformance._identity import StartedAs, identify_members
-from subscription_codec import Subscription, encode_subscription
-from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
+from streams_assignor.codec import Subscription, encode_subscription
+from streams_assignor.codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
+from streams_assignor.groups.capture import InvalidCapture
+from streams_assignor.spark_sim.conformance._identity import StartedAs, identify_members
+from streams_assignor.upgrade.releases import NEWEST
 from tests.spark_sim.conformance.recorded import parsed, record, seat
-from upgrade.releases import NEWEST
 
 HERE = UUID(int=1)
 

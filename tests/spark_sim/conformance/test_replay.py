@@ -9,21 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignor import StreamsAssignor, Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from assignor.groups.capture import Capture, InvalidCapture
-from spark_sim.conformance._compare import comparable_facts
-from spark_sim.conformance._identity import StartedAs
-from spark_sim.conformance.messages import decode_assignment_message, decode_subscription_message
-from spark_sim.conformance.verdict import (
-    LEFT_GROUP,
-    NO_RECORD_SINCE,
-    NOT_SEEN,
-    PROCESS_TERMINATED,
-    RESTARTED,
-    check_conformance,
-)
-from subscription_codec import (
+from streams_assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import (
     Assignment,
     Subscription,
     TaskId,
@@ -33,7 +21,7 @@ from subscription_codec import (
     encode_assignment,
     encode_subscription,
 )
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     decode_consumer_assignment,
@@ -42,9 +30,21 @@ from subscription_codec.consumer_protocol import (
     encode_consumer_subscription,
     group_by_topic,
 )
+from streams_assignor.groups.capture import Capture, InvalidCapture
+from streams_assignor.spark_sim.conformance._compare import comparable_facts
+from streams_assignor.spark_sim.conformance._identity import StartedAs
+from streams_assignor.spark_sim.conformance.messages import decode_assignment_message, decode_subscription_message
+from streams_assignor.spark_sim.conformance.verdict import (
+    LEFT_GROUP,
+    NO_RECORD_SINCE,
+    NOT_SEEN,
+    PROCESS_TERMINATED,
+    RESTARTED,
+    check_conformance,
+)
+from streams_assignor.upgrade import release_named
 from tests.draws import examples
 from tests.spark_sim.conformance.recorded import parsed, record, seat
-from upgrade import release_named
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
 OTHERS = Path(__file__).parent / "captures"

@@ -8,14 +8,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assignor.groups.capture import Capture, InvalidCapture
-from spark_sim.conformance.verdict import NO_RECORD_SINCE, NOT_SEEN, PROCESS_TERMINATED, check_conformance
-from subscription_codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec import decode_assignment, decode_subscription, encode_assignment, encode_subscription
+from streams_assignor.codec.consumer_protocol import (
     decode_consumer_assignment,
     decode_consumer_subscription,
     encode_consumer_assignment,
     encode_consumer_subscription,
+)
+from streams_assignor.groups.capture import Capture, InvalidCapture
+from streams_assignor.spark_sim.conformance.verdict import (
+    NO_RECORD_SINCE,
+    NOT_SEEN,
+    PROCESS_TERMINATED,
+    check_conformance,
 )
 from tests.draws import examples
 from tests.spark_sim.conformance.recorded import recorded

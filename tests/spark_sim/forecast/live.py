@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
+from streams_assignor.groups import DescribedGroup, DescribedGroupMember, inspect_group
 
 
 def described(name, members, **counts):

@@ -3,26 +3,31 @@
 import pytest
 from attrs import evolve
 
-from assignor.cli.group._what_if import forecast_lines
-from assignor.groups import inspect_group
-from assignor.task_assignor import HIGH_AVAILABILITY
-from spark_sim.forecast import ForecastError, forecast, observe, parse_operation, restart_order
-from spark_sim.forecast.assumptions import EITHER_PROTOCOL
-from spark_sim.forecast.operations import UPGRADE, Operation
-from spark_sim.forecast.possibilities import new_process_ids, possible_groups, possible_protocols, with_standbys
-from spark_sim.model.scenario import Instance, Scenario, make_step
-from spark_sim.model.settle import MAX_REBALANCES
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.workload import Workload
-from subscription_codec import TaskId, decode_assignment, encode_assignment
-from subscription_codec.consumer_protocol import (
+from streams_assignor.cli.group._what_if import forecast_lines
+from streams_assignor.codec import TaskId, decode_assignment, encode_assignment
+from streams_assignor.codec.consumer_protocol import (
     TopicPartitions,
     decode_consumer_assignment,
     encode_consumer_assignment,
 )
+from streams_assignor.groups import inspect_group
+from streams_assignor.spark_sim.forecast import ForecastError, forecast, observe, parse_operation, restart_order
+from streams_assignor.spark_sim.forecast.assumptions import EITHER_PROTOCOL
+from streams_assignor.spark_sim.forecast.operations import UPGRADE, Operation
+from streams_assignor.spark_sim.forecast.possibilities import (
+    new_process_ids,
+    possible_groups,
+    possible_protocols,
+    with_standbys,
+)
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario, make_step
+from streams_assignor.spark_sim.model.settle import MAX_REBALANCES
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.workload import Workload
+from streams_assignor.task_assignor import HIGH_AVAILABILITY
+from streams_assignor.upgrade import UpgradeError, release_named
+from streams_assignor.upgrade.streams_config import StreamsConfig
 from tests.spark_sim.forecast.live import described, members_of, seen
-from upgrade import UpgradeError, release_named
-from upgrade.streams_config import StreamsConfig
 
 ALL = parse_operation("restart all")
 GROUP = "A@{0} B@{0} C@{0} | with {1} | bounce fast A>{0}"
@@ -160,7 +165,7 @@ def test_many_tasks_that_warm_up_are_no_danger():
 
 def test_an_outcome_says_that_tasks_still_warm_up(monkeypatch):
     group = warmed_up(12)
-    monkeypatch.setattr("spark_sim.model.settle.MAX_PROBING_REBALANCES", 1)
+    monkeypatch.setattr("streams_assignor.spark_sim.model.settle.MAX_PROBING_REBALANCES", 1)
 
     found = look_ahead(group, "restart A", ephemeral=True)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from assignor.groups import DescribedGroupMember, inspect_group
-from assignor.groups.capture import Capture
-from spark_sim.forecast import ForecastError, forecast, observe, parse_operation
-from spark_sim.forecast.possibilities import difference, possible_protocols, with_standbys
-from spark_sim.model.scenario import Instance
+from streams_assignor.groups import DescribedGroupMember, inspect_group
+from streams_assignor.groups.capture import Capture
+from streams_assignor.spark_sim.forecast import ForecastError, forecast, observe, parse_operation
+from streams_assignor.spark_sim.forecast.possibilities import difference, possible_protocols, with_standbys
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.streams_config import StreamsConfig
 from tests.spark_sim.forecast.live import described, recorded, stored
-from upgrade.releases import release_named
-from upgrade.streams_config import StreamsConfig
 
 CAPTURES = {path.stem: path for path in sorted(Path("tests/captures").glob("*.json"))}
 NO_FORECAST = {

@@ -3,18 +3,18 @@
 import pytest
 from attrs import evolve
 
-from assignor.groups import inspect_group
-from spark_sim.forecast import ForecastError, observe
-from spark_sim.forecast.possibilities import possible_groups, with_standbys
-from spark_sim.forecast.recomputation import offset_drift, recompute
-from spark_sim.model.scenario import Instance, Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.workload import LONG_CHANGELOG_END
-from subscription_codec import decode_assignment, encode_assignment
-from subscription_codec.consumer_protocol import decode_consumer_assignment, encode_consumer_assignment
+from streams_assignor.codec import decode_assignment, encode_assignment
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment, encode_consumer_assignment
+from streams_assignor.groups import inspect_group
+from streams_assignor.spark_sim.forecast import ForecastError, observe
+from streams_assignor.spark_sim.forecast.possibilities import possible_groups, with_standbys
+from streams_assignor.spark_sim.forecast.recomputation import offset_drift, recompute
+from streams_assignor.spark_sim.model.scenario import Instance, Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.workload import LONG_CHANGELOG_END
+from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.streams_config import StreamsConfig
 from tests.spark_sim.forecast.live import seen
-from upgrade.releases import release_named
-from upgrade.streams_config import StreamsConfig
 
 
 def group_after(line):

@@ -5,14 +5,14 @@ from itertools import permutations
 import pytest
 from attrs import evolve
 
-from assignor.cli.group._what_if import order_lines
-from spark_sim.forecast import ForecastError, observe, parse_operation, restart_order
-from spark_sim.forecast.possibilities import possible_groups, with_standbys
-from spark_sim.forecast.restart_order import Cost, new_process_id
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
+from streams_assignor.cli.group._what_if import order_lines
+from streams_assignor.spark_sim.forecast import ForecastError, observe, parse_operation, restart_order
+from streams_assignor.spark_sim.forecast.possibilities import possible_groups, with_standbys
+from streams_assignor.spark_sim.forecast.restart_order import Cost, new_process_id
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.upgrade.streams_config import StreamsConfig
 from tests.spark_sim.forecast.live import seen
-from upgrade.streams_config import StreamsConfig
 
 
 def group_of(names, release, workload="partitions=6"):

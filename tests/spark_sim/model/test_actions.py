@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sim.model import violations
-from spark_sim.model.coordinator import GroupPhase
-from spark_sim.model.events import events_digest
-from spark_sim.model.scenario import GroupAction, Scenario, ScenarioError
-from spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model import violations
+from streams_assignor.spark_sim.model.coordinator import GroupPhase
+from streams_assignor.spark_sim.model.events import events_digest
+from streams_assignor.spark_sim.model.scenario import GroupAction, Scenario, ScenarioError
+from streams_assignor.spark_sim.model.simulation import Simulation
 from tests.draws import examples
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark_sim.model.coordinator import Coordinator, GroupPhase
+from streams_assignor.spark_sim.model.coordinator import Coordinator, GroupPhase
 
 
 def joined(*names, static=False):

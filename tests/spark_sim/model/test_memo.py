@@ -4,18 +4,18 @@ from functools import partial
 
 import pytest
 
-from assignor import StreamsAssignor
-from assignor.cluster import ClusterSnapshot
-from assignor.protocol import leader
-from spark_sim.model import member as memo
-from spark_sim.model.member import MemoizedAssignor
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.workload import DEFAULT_WORKLOAD
-from spark_sim.sweep import worker
-from spark_sim.sweep.work_units import ExhaustiveUnit
+from streams_assignor import StreamsAssignor
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.protocol import leader
+from streams_assignor.spark_sim.model import member as memo
+from streams_assignor.spark_sim.model.member import MemoizedAssignor
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD
+from streams_assignor.spark_sim.sweep import worker
+from streams_assignor.spark_sim.sweep.work_units import ExhaustiveUnit
+from streams_assignor.upgrade import release_named
 from tests.spark_sim.packed.cells import cell
-from upgrade import release_named
 
 LINES = (
     "A@2.0.1 B@2.0.1 C@2.0.1 | bounce A>2.3.1 | bounce fast B>2.3.1 | bounce C>2.3.1",

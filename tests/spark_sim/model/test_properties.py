@@ -2,10 +2,10 @@
 
 import pytest
 
-from spark_sim.model import properties
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import (
+from streams_assignor.spark_sim.model import properties
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import (
     CAUGHT_UP_OWNER,
     EVERY_MEMBER_ASSIGNED,
     NO_MEMBER_FAILS,

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.model.scenario import VERBS, Instance, Operands, Scenario, ScenarioError, Step
-from spark_sim.model.workload import SETTING_RANGES, TOPOLOGIES, Workload
-from upgrade import ConfigException, UnknownRelease
-from upgrade.releases import RELEASES
+from streams_assignor.spark_sim.model.scenario import VERBS, Instance, Operands, Scenario, ScenarioError, Step
+from streams_assignor.spark_sim.model.workload import SETTING_RANGES, TOPOLOGIES, Workload
+from streams_assignor.upgrade import ConfigException, UnknownRelease
+from streams_assignor.upgrade.releases import RELEASES
 
 LINE = (
     "A@1.1.1 B@1.1.1 | bounce fast B>2.0.1,upgrade.from=1.1 A>2.0.1 | crash mid A | start A B>2.0.1 | elect newest "

@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
-from assignor.task_assignor import FALLBACK_PRIOR, KafkaStreamsAssignment, TaskAssignment
-from spark_sim.model import properties, violations
-from spark_sim.model.events import events_digest
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.settle import MAX_PROBING_REBALANCES, MAX_REBALANCES, is_warming_up
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.workload import Workload
+from streams_assignor.spark_sim.model import properties, violations
+from streams_assignor.spark_sim.model.events import events_digest
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.settle import MAX_PROBING_REBALANCES, MAX_REBALANCES, is_warming_up
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.workload import Workload
+from streams_assignor.task_assignor import FALLBACK_PRIOR, KafkaStreamsAssignment, TaskAssignment
 
 
 def run(line):
@@ -160,7 +160,7 @@ def test_two_owners_are_reported():
 
 
 def test_endless_rebalancing_is_reported(monkeypatch):
-    monkeypatch.setattr("spark_sim.model.settle.MAX_REBALANCES", 1)
+    monkeypatch.setattr("streams_assignor.spark_sim.model.settle.MAX_REBALANCES", 1)
     simulation = run("A@2.0.1 B@2.0.1 | bounce A>simulated-4")
 
     assert violations.REBALANCING_TERMINATES in {violation.property for violation in simulation.violations}

@@ -5,9 +5,9 @@ Real members of 3.9.2 do the same: tests/lab/integration/test_two_topologies.py.
 
 import pytest
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import EVERY_TASK_OWNED, NO_MEMBER_FAILS, REBALANCING_TERMINATES
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import EVERY_TASK_OWNED, NO_MEMBER_FAILS, REBALANCING_TERMINATES
 
 WIDER = "topology=wider"
 

@@ -1,8 +1,8 @@
 """Cells in few words."""
 
-from spark_sim.packed import FaultBudget, UpgradeCell
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import release_named
+from streams_assignor.spark_sim.packed import FaultBudget, UpgradeCell
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import release_named
 
 
 def cell(origin, target, value=None, *, members=3, faults=(0, 0), offline=False, **options):

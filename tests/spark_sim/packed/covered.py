@@ -2,10 +2,10 @@
 
 from itertools import combinations
 
-from spark_sim.packed._process_state import STABLE, SYNC_RESPONSE_PENDING, OrphanedId
-from spark_sim.packed.any_size import AnySize, Shared
-from spark_sim.packed.view import PHASE, ROLLED_BACK
-from spark_sim.search.views import close
+from streams_assignor.spark_sim.packed._process_state import STABLE, SYNC_RESPONSE_PENDING, OrphanedId
+from streams_assignor.spark_sim.packed.any_size import AnySize, Shared
+from streams_assignor.spark_sim.packed.view import PHASE, ROLLED_BACK
+from streams_assignor.spark_sim.search.views import close
 
 
 class Cover:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from random import Random
 from string import ascii_uppercase
 
-from spark_sim.model.scenario import Scenario, make_step
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import SINGLE_OWNER, Violation
-from spark_sim.packed._process_state import (
+from streams_assignor.spark_sim.model.scenario import Scenario, make_step
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import SINGLE_OWNER, Violation
+from streams_assignor.spark_sim.packed._process_state import (
     ASSIGNED,
     COMPLETING,
     JOINED,
@@ -15,11 +15,11 @@ from spark_sim.packed._process_state import (
     REJOIN_NEEDED,
     SYNC_RESPONSE_PENDING,
 )
-from spark_sim.packed.actions import PackedAction
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.model import LEAD
-from spark_sim.packed.paths import NamedGroup
-from spark_sim.packed.view import PHASE
+from streams_assignor.spark_sim.packed.actions import PackedAction
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.model import LEAD
+from streams_assignor.spark_sim.packed.paths import NamedGroup
+from streams_assignor.spark_sim.packed.view import PHASE
 
 NOBODYS = {SINGLE_OWNER}
 """What the packed model only suspects, as it has no tasks."""

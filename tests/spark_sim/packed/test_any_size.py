@@ -7,14 +7,14 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.model.scenario import Instance
-from spark_sim.packed import FaultBudget, OperatorDeviation
-from spark_sim.packed.any_size import AnySize, AnySizeClass, AnySizeResult, explore_any_size
-from spark_sim.packed.bfs import bfs
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.equivalence import all_instances_start
-from spark_sim.packed.model import PackedModel
-from spark_sim.packed.view import GROUP_FIELD_BITS, saturate, summarize
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation
+from streams_assignor.spark_sim.packed.any_size import AnySize, AnySizeClass, AnySizeResult, explore_any_size
+from streams_assignor.spark_sim.packed.bfs import bfs
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.equivalence import all_instances_start
+from streams_assignor.spark_sim.packed.model import PackedModel
+from streams_assignor.spark_sim.packed.view import GROUP_FIELD_BITS, saturate, summarize
 from tests.spark_sim.packed.cells import cell
 from tests.spark_sim.packed.covered import Cover
 from tests.spark_sim.packed.test_known_outcomes import SAFE, UNSAFE

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.model.violations import Violation
-from spark_sim.packed import FaultBudget, OperatorDeviation
-from spark_sim.packed._process_state import COMPLETING
-from spark_sim.packed.bfs import PackedGraph, bfs
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.model import PackedState
-from spark_sim.packed.paths import NamedGroup
-from spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, OperatorView, PackedGroupView, saturate
-from spark_sim.search.graph import FAILED_STATE, path_to
-from spark_sim.search.model import FAULT_ACTION, GENERATION, OPERATOR_ACTION
-from spark_sim.search.path_counting import PathCounts, count_paths
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation
+from streams_assignor.spark_sim.packed._process_state import COMPLETING
+from streams_assignor.spark_sim.packed.bfs import PackedGraph, bfs
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.model import PackedState
+from streams_assignor.spark_sim.packed.paths import NamedGroup
+from streams_assignor.spark_sim.packed.view import GROUP_FIELDS_MASK, PHASE, OperatorView, PackedGroupView, saturate
+from streams_assignor.spark_sim.search.graph import FAILED_STATE, path_to
+from streams_assignor.spark_sim.search.model import FAULT_ACTION, GENERATION, OPERATOR_ACTION
+from streams_assignor.spark_sim.search.path_counting import PathCounts, count_paths
 from tests.spark_sim.packed.cells import cell
 
 DEATH = ((), -1)

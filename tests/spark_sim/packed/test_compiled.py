@@ -2,18 +2,20 @@
 
 import pytest
 
-from spark_sim.packed import OperatorDeviation, explore, explorer
-from spark_sim.packed.bfs import bfs
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.explorer import MIN_COMPILED_COST, PYTHON_ENGINE, choose_engine
-from spark_sim.packed.model import PackedState
-from spark_sim.packed.view import GROUP_FIELDS_MASK
-from spark_sim.search import path_counting
-from spark_sim.search.graph import path_to
+from streams_assignor.spark_sim.packed import OperatorDeviation, explore, explorer
+from streams_assignor.spark_sim.packed.bfs import bfs
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.explorer import MIN_COMPILED_COST, PYTHON_ENGINE, choose_engine
+from streams_assignor.spark_sim.packed.model import PackedState
+from streams_assignor.spark_sim.packed.view import GROUP_FIELDS_MASK
+from streams_assignor.spark_sim.search import path_counting
+from streams_assignor.spark_sim.search.graph import path_to
 from tests.spark_sim.packed.cells import cell
 
-fast = pytest.importorskip("spark_sim.packed.compiled.bfs", reason="needs numba (extra fast)", exc_type=ImportError)
-fast_counting = pytest.importorskip("spark_sim.packed.compiled.path_counting", exc_type=ImportError)
+fast = pytest.importorskip(
+    "streams_assignor.spark_sim.packed.compiled.bfs", reason="needs numba (extra fast)", exc_type=ImportError
+)
+fast_counting = pytest.importorskip("streams_assignor.spark_sim.packed.compiled.path_counting", exc_type=ImportError)
 COMPILED = explorer.compiled_engine()
 pytestmark = pytest.mark.slow
 CELLS = {

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import SINGLE_OWNER
-from spark_sim.packed import UpgradeCell
-from spark_sim.packed._concrete_replay import find_second_owner, replay_confirms
-from subscription_codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import release_named
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment, decode_consumer_subscription
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import SINGLE_OWNER
+from streams_assignor.spark_sim.packed import UpgradeCell
+from streams_assignor.spark_sim.packed._concrete_replay import find_second_owner, replay_confirms
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import release_named
 
 CAPTURES = Path(__file__).parents[1] / "conformance" / "captures"
 

@@ -3,11 +3,11 @@
 import pytest
 from attrs import evolve
 
-from spark_sim.packed import OperatorDeviation, explore
-from spark_sim.packed.equivalence import equivalence_class
+from streams_assignor.spark_sim.packed import OperatorDeviation, explore
+from streams_assignor.spark_sim.packed.equivalence import equivalence_class
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import RELEASES
 from tests.spark_sim.packed.cells import cell
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import RELEASES
 
 SAME = [
     (cell("2.4.0", "3.9.2"), cell("2.4.1", "4.3.1")),

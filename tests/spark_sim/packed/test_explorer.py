@@ -4,13 +4,13 @@ import pickle
 
 import pytest
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import NO_MEMBER_FAILS, READABLE_VERSION, SINGLE_OWNER, Violation
-from spark_sim.packed import OperatorDeviation, explore
-from spark_sim.packed._cell import UpgradeCell
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.tables._protocol_table import ProtocolTable
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import NO_MEMBER_FAILS, READABLE_VERSION, SINGLE_OWNER, Violation
+from streams_assignor.spark_sim.packed import OperatorDeviation, explore
+from streams_assignor.spark_sim.packed._cell import UpgradeCell
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
 from tests.spark_sim.packed.cells import cell
 
 

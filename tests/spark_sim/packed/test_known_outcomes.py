@@ -2,9 +2,14 @@
 
 import pytest
 
-from spark_sim.model.scenario import Instance
-from spark_sim.model.violations import COMMON_VERSION_REACHED, NO_MEMBER_FAILS, READABLE_VERSION, SINGLE_OWNER
-from spark_sim.packed import OperatorDeviation, explore
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.violations import (
+    COMMON_VERSION_REACHED,
+    NO_MEMBER_FAILS,
+    READABLE_VERSION,
+    SINGLE_OWNER,
+)
+from streams_assignor.spark_sim.packed import OperatorDeviation, explore
 from tests.spark_sim.packed.cells import cell
 
 UNSAFE = {

@@ -6,13 +6,13 @@ from random import Random
 import pytest
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario, make_step
-from spark_sim.model.simulation import Simulation
-from spark_sim.packed.any_size import ANY_NUMBER
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.paths import NamedGroup
-from spark_sim.packed.view import CRASHES, REBALANCE_TIMEOUTS, SPURIOUS_JOINS
-from spark_sim.search.sampling import sample_schedules
+from streams_assignor.spark_sim.model.scenario import Scenario, make_step
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.packed.any_size import ANY_NUMBER
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.paths import NamedGroup
+from streams_assignor.spark_sim.packed.view import CRASHES, REBALANCE_TIMEOUTS, SPURIOUS_JOINS
+from streams_assignor.spark_sim.search.sampling import sample_schedules
 from tests.spark_sim.packed.cells import cell
 from tests.spark_sim.packed.covered import Cover
 from tests.spark_sim.packed.lockstep import moves_of

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 from attrs import evolve
 
-from spark_sim.packed import OperatorDeviation
-from spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed import OperatorDeviation
+from streams_assignor.spark_sim.packed.encoding import Encoding
 from tests.spark_sim.packed.cells import cell
 from tests.spark_sim.packed.lockstep import walk
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from spark_sim.model.scenario import Instance
-from spark_sim.model.violations import READABLE_VERSION, REBALANCING_TERMINATES, SINGLE_OWNER
-from spark_sim.model.workload import Workload
-from spark_sim.regressions._coarse_bfs import CoarseSearch, coarse_bfs
+from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.violations import READABLE_VERSION, REBALANCING_TERMINATES, SINGLE_OWNER
+from streams_assignor.spark_sim.model.workload import Workload
+from streams_assignor.spark_sim.regressions._coarse_bfs import CoarseSearch, coarse_bfs
 
 
 def course(*names):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from probing import BY_NAME
-from spark_sim.regressions.mutants import MUTANTS, mutants_registered
-from upgrade import UnknownRelease
-from upgrade.releases import release_named
+from streams_assignor.probing import BY_NAME
+from streams_assignor.spark_sim.regressions.mutants import MUTANTS, mutants_registered
+from streams_assignor.upgrade import UnknownRelease
+from streams_assignor.upgrade.releases import release_named
 
 NAMES = [rules.name for _, rules in MUTANTS]
 

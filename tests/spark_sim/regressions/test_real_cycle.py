@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from assignor import StreamsAssignor, Subtopology, Topology
-from assignor.cluster import ClusterSnapshot
-from subscription_codec import TopicPartition, decode_assignment
-from subscription_codec.consumer_protocol import decode_consumer_assignment
-from upgrade import StreamsConfig, release_named
+from streams_assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor.cluster import ClusterSnapshot
+from streams_assignor.codec import TopicPartition, decode_assignment
+from streams_assignor.codec.consumer_protocol import decode_consumer_assignment
+from streams_assignor.upgrade import StreamsConfig, release_named
 
 CAPTURES = Path(__file__).parent / "captures"
 PARTITIONS, LENGTH = 6, 100

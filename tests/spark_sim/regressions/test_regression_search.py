@@ -6,24 +6,29 @@ from functools import cache
 import pytest
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario, ScenarioError
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import ADVISORY_PROPERTIES
-from spark_sim.packed import FaultBudget
-from spark_sim.packed.bfs import bfs as explored
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.paths import cycle_scenario, scenario_to
-from spark_sim.regressions._coarse_bfs import HOLD, SETTLE
-from spark_sim.regressions._extra_properties import (
+from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import ADVISORY_PROPERTIES
+from streams_assignor.spark_sim.packed import FaultBudget
+from streams_assignor.spark_sim.packed.bfs import bfs as explored
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.paths import cycle_scenario, scenario_to
+from streams_assignor.spark_sim.regressions._coarse_bfs import HOLD, SETTLE
+from streams_assignor.spark_sim.regressions._extra_properties import (
     ASSIGNED_PARTITIONS_RECORDED,
     UPGRADE_COMPLETED,
     ExtraPropertySimulation,
 )
-from spark_sim.regressions.known_bugs import BUGS, SearchMethod
-from spark_sim.regressions.mutants import mutants_registered
-from spark_sim.regressions.regression_search import RegressionResult, RegressionSearch, regression_searches, run_search
-from spark_sim.search.path_counting import count_paths
-from upgrade import ConfigException, release_named
+from streams_assignor.spark_sim.regressions.known_bugs import BUGS, SearchMethod
+from streams_assignor.spark_sim.regressions.mutants import mutants_registered
+from streams_assignor.spark_sim.regressions.regression_search import (
+    RegressionResult,
+    RegressionSearch,
+    regression_searches,
+    run_search,
+)
+from streams_assignor.spark_sim.search.path_counting import count_paths
+from streams_assignor.upgrade import ConfigException, release_named
 
 with mutants_registered():
     ONE_OF_EACH = tuple(regression_searches())

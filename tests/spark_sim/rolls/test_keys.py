@@ -3,22 +3,22 @@
 import pytest
 from attrs import evolve, fields
 
-from spark_sim.model.violations import Violation
-from spark_sim.rolls import roll_searches
-from spark_sim.rolls.input import InputFlow, SimulatedInput
-from spark_sim.rolls.keys import LEFT_OUT, model_key
-from spark_sim.rolls.state import RollBudget, RollModelState
-from upgrade.roll import engine
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.gates import RollWatch
-from upgrade.roll.group_life import GroupLife, MemberLife
-from upgrade.roll.group_memory import GroupMemory
-from upgrade.roll.group_observation import PartitionOffsets, StateBehind
-from upgrade.roll.journal import CommandEnded, DeviationFound
-from upgrade.roll.plan import InstanceConfig
-from upgrade.roll.state import RollState, StepInProgress
-from upgrade.roll.unowned_times import UnownedTimes
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.rolls import roll_searches
+from streams_assignor.spark_sim.rolls.input import InputFlow, SimulatedInput
+from streams_assignor.spark_sim.rolls.keys import LEFT_OUT, model_key
+from streams_assignor.spark_sim.rolls.state import RollBudget, RollModelState
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.gates import RollWatch
+from streams_assignor.upgrade.roll.group_life import GroupLife, MemberLife
+from streams_assignor.upgrade.roll.group_memory import GroupMemory
+from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
+from streams_assignor.upgrade.roll.journal import CommandEnded, DeviationFound
+from streams_assignor.upgrade.roll.plan import InstanceConfig
+from streams_assignor.upgrade.roll.state import RollState, StepInProgress
+from streams_assignor.upgrade.roll.unowned_times import UnownedTimes
 
 SEARCH = next(search for search in roll_searches() if search.name == "roll: one bounce, 2 members, leader seen")
 ENDED = CommandEnded(step=1, instance="A", verb="restart", status=0)

@@ -6,17 +6,24 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from spark_sim.rolls import ROLL, roll_searches
-from spark_sim.rolls import model as rolls
-from spark_sim.rolls import state as states
-from spark_sim.rolls.properties import ENDS, FORESEEN, ONCE, OUTCOME, READY, RETURNS, UNDISTURBED
-from spark_sim.rolls.state import RollBudget
-from upgrade.roll import engine, group
-from upgrade.roll.gates import GatePhase, RollRules
-from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.journal import BackPlanned, RollEnded, RollResumed, RoundVerified, StepPassed
-from upgrade.roll.plan import RollPlan
-from upgrade.roll.state import ABOUT_DEVIATION, ABOUT_FORECAST, ABOUT_NEEDS, ABOUT_PLAN, ABOUT_WAY_BACK, RollState
+from streams_assignor.spark_sim.rolls import ROLL, roll_searches
+from streams_assignor.spark_sim.rolls import model as rolls
+from streams_assignor.spark_sim.rolls import state as states
+from streams_assignor.spark_sim.rolls.properties import ENDS, FORESEEN, ONCE, OUTCOME, READY, RETURNS, UNDISTURBED
+from streams_assignor.spark_sim.rolls.state import RollBudget
+from streams_assignor.upgrade.roll import engine, group
+from streams_assignor.upgrade.roll.gates import GatePhase, RollRules
+from streams_assignor.upgrade.roll.group import GROUP_RULES
+from streams_assignor.upgrade.roll.journal import BackPlanned, RollEnded, RollResumed, RoundVerified, StepPassed
+from streams_assignor.upgrade.roll.plan import RollPlan
+from streams_assignor.upgrade.roll.state import (
+    ABOUT_DEVIATION,
+    ABOUT_FORECAST,
+    ABOUT_NEEDS,
+    ABOUT_PLAN,
+    ABOUT_WAY_BACK,
+    RollState,
+)
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 Change = Callable[..., Any]

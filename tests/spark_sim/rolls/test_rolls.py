@@ -6,18 +6,18 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.sweep import sweep
-from spark_sim.rolls import ROLL, roll_searches
-from spark_sim.rolls import model as rolls
-from spark_sim.rolls.properties import WORKS
-from spark_sim.rolls.searches import ROLLS, RollSearch
-from spark_sim.rolls.state import RollBudget
-from spark_sim.search.bfs import bfs
-from spark_sim.sweep._roll_units import RollUnit, roll_units
-from spark_sim.sweep.report._regression_lines import judge
-from spark_sim.sweep.report.cells_page import history_page
-from spark_sim.sweep.suites import roll_suite
-from upgrade.roll import engine
+from streams_assignor.cli.sweep import sweep
+from streams_assignor.spark_sim.rolls import ROLL, roll_searches
+from streams_assignor.spark_sim.rolls import model as rolls
+from streams_assignor.spark_sim.rolls.properties import WORKS
+from streams_assignor.spark_sim.rolls.searches import ROLLS, RollSearch
+from streams_assignor.spark_sim.rolls.state import RollBudget
+from streams_assignor.spark_sim.search.bfs import bfs
+from streams_assignor.spark_sim.sweep._roll_units import RollUnit, roll_units
+from streams_assignor.spark_sim.sweep.report._regression_lines import judge
+from streams_assignor.spark_sim.sweep.report.cells_page import history_page
+from streams_assignor.spark_sim.sweep.suites import roll_suite
+from streams_assignor.upgrade.roll import engine
 
 SEARCHES = {search.name: search for search in roll_searches()}
 SMALL = RollBudget(faults=1, answers=1, backs=1)

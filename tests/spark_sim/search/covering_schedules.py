@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, NamedTuple
 
-from spark_sim.model.violations import Violation
-from spark_sim.search.graph import FAILED_STATE, StateGraph, path_to
-from spark_sim.search.model import A, S, Transition
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.search.graph import FAILED_STATE, StateGraph, path_to
+from streams_assignor.spark_sim.search.model import A, S, Transition
 
 
 class CoveringSchedule(NamedTuple, Generic[A]):

@@ -4,12 +4,12 @@ from itertools import islice
 
 import pytest
 
-from spark_sim.model.violations import Violation
-from spark_sim.search.bfs import bfs, walk
-from spark_sim.search.cycles import cycle_from
-from spark_sim.search.graph import FAILED_STATE, path_to
-from spark_sim.search.model import FAULT_ACTION, BaseModel, Transition
-from spark_sim.search.path_counting import PathCounts, count_paths
+from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.search.bfs import bfs, walk
+from streams_assignor.spark_sim.search.cycles import cycle_from
+from streams_assignor.spark_sim.search.graph import FAILED_STATE, path_to
+from streams_assignor.spark_sim.search.model import FAULT_ACTION, BaseModel, Transition
+from streams_assignor.spark_sim.search.path_counting import PathCounts, count_paths
 from tests.spark_sim.search.covering_schedules import covering_schedules
 
 BROKEN = Violation("always: it is not 13", "", "it is 13")

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import SINGLE_OWNER
-from spark_sim.packed.bfs import bfs
-from spark_sim.packed.encoding import Encoding
-from spark_sim.packed.paths import as_scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import SINGLE_OWNER
+from streams_assignor.spark_sim.packed.bfs import bfs
+from streams_assignor.spark_sim.packed.encoding import Encoding
+from streams_assignor.spark_sim.packed.paths import as_scenario
 from tests.spark_sim.packed.cells import cell
 from tests.spark_sim.search.covering_schedules import covering_schedules
 

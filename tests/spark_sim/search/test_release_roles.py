@@ -2,12 +2,12 @@
 
 import pytest
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.search.release_roles import ROLES, Recast
-from spark_sim.sweep.traces import group_steps, recast_rows, trace, trace_rows
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import release_named
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.search.release_roles import ROLES, Recast
+from streams_assignor.spark_sim.sweep.traces import group_steps, recast_rows, trace, trace_rows
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import release_named
 
 
 def upgrade(origin, target, value=None):

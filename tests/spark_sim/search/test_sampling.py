@@ -5,12 +5,17 @@ import pickle
 import pytest
 from attrs import evolve
 
-from spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES, MeasuredSimulation
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.workload import Workload
-from spark_sim.search.sampling import MAX_MEMBERS_FULL_SCHEDULE, WINDOW_SIZE, count_schedule_classes, sample_schedules
-from upgrade import Plan, UpgradeError, release_named
-from upgrade.plans import Upgrade
+from streams_assignor.spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES, MeasuredSimulation
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.workload import Workload
+from streams_assignor.spark_sim.search.sampling import (
+    MAX_MEMBERS_FULL_SCHEDULE,
+    WINDOW_SIZE,
+    count_schedule_classes,
+    sample_schedules,
+)
+from streams_assignor.upgrade import Plan, UpgradeError, release_named
+from streams_assignor.upgrade.plans import Upgrade
 
 
 def upgrade(origin, target, plan=Plan.ONE_BOUNCE, value=None):

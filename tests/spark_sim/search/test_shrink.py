@@ -3,12 +3,12 @@
 import pytest
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.search.schedules import crash_variants, upgrade_schedules
-from spark_sim.search.shrink import first_violation, shrink_example, shrink_scenario
-from spark_sim.sweep._runs import run_scenarios, summarize
-from upgrade.plans import kip_268_upgrades
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.search.schedules import crash_variants, upgrade_schedules
+from streams_assignor.spark_sim.search.shrink import first_violation, shrink_example, shrink_scenario
+from streams_assignor.spark_sim.sweep._runs import run_scenarios, summarize
+from streams_assignor.upgrade.plans import kip_268_upgrades
 
 UNSAFE = next(upgrade for upgrade in kip_268_upgrades() if (upgrade.origin.line, upgrade.target.line) == ("1.1", "2.0"))
 

@@ -4,13 +4,13 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sim.streams_groups import _actions
-from spark_sim.streams_groups._coordinator import accepts_commit, fence_member, heartbeat
-from spark_sim.streams_groups._group import NO_GROUP, compacted
-from spark_sim.streams_groups._rules import rules_of
-from spark_sim.streams_groups._world import initial_world
-from spark_sim.streams_groups.parser import parse_scenario
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.spark_sim.streams_groups import _actions
+from streams_assignor.spark_sim.streams_groups._coordinator import accepts_commit, fence_member, heartbeat
+from streams_assignor.spark_sim.streams_groups._group import NO_GROUP, compacted
+from streams_assignor.spark_sim.streams_groups._rules import rules_of
+from streams_assignor.spark_sim.streams_groups._world import initial_world
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
 
 LINE = "A@4.3.1 B@4.3.1 C@4.3.1 group 4.3.1 tasks=2+1 standbys=1"
 VERBS = ("start", "heartbeat", "callback", "crash", "expire", "restart", "lose-response", "delay", "arrive")

@@ -5,8 +5,8 @@ No test names a schedule: the search finds it, and the scenario that it reports 
 
 import pytest
 
-from spark_sim.streams_groups._model import Budget, GroupCell, explore
-from spark_sim.streams_groups._properties import (
+from streams_assignor.spark_sim.streams_groups._model import Budget, GroupCell, explore
+from streams_assignor.spark_sim.streams_groups._properties import (
     EVERY_TASK_OWNED,
     NO_MEMBER_FAILS,
     NO_MEMBER_WAITS,
@@ -17,9 +17,9 @@ from spark_sim.streams_groups._properties import (
     STANDBY_STAYS,
     TARGET_COMPLETE,
 )
-from spark_sim.streams_groups.events import trace_run
-from spark_sim.streams_groups.parser import parse_scenario
-from spark_sim.streams_groups.scenario import FAULTS
+from streams_assignor.spark_sim.streams_groups.events import trace_run
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario
+from streams_assignor.spark_sim.streams_groups.scenario import FAULTS
 from tests.matrix import with_matrix
 
 TWO_RUN = "start A | settle | start B | settle"

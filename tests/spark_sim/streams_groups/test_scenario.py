@@ -2,11 +2,11 @@
 
 import pytest
 
-from spark_sim.streams_groups._actions import run_scenario
-from spark_sim.streams_groups._properties import NO_MEMBER_FAILS, SINGLE_OWNER, eventually
-from spark_sim.streams_groups.events import trace_run
-from spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
-from upgrade.errors import UpgradeError
+from streams_assignor.spark_sim.streams_groups._actions import run_scenario
+from streams_assignor.spark_sim.streams_groups._properties import NO_MEMBER_FAILS, SINGLE_OWNER, eventually
+from streams_assignor.spark_sim.streams_groups.events import trace_run
+from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario, parse_scenario
+from streams_assignor.upgrade.errors import UpgradeError
 
 TWO = "A@4.3.1 B@4.3.1 group 4.3.1 tasks=2 standbys=1"
 

@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from assignor.cli.main import main
-from spark_sim.sweep import sweep, work_units
-from spark_sim.sweep.spark.session import LIGHT_JVM
+from streams_assignor.cli.main import main
+from streams_assignor.spark_sim.sweep import sweep, work_units
+from streams_assignor.spark_sim.sweep.spark.session import LIGHT_JVM
 
 ROOT = Path(__file__).parents[3]
 SMALL = ("--matrix", "kip-268", "--wait", "--runs", "2", "--no-deviations")

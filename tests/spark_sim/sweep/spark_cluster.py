@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from spark_sim.sweep.spark.java import find_java
-from spark_sim.sweep.spark.session import LOOPBACK
+from streams_assignor.spark_sim.sweep.spark.java import find_java
+from streams_assignor.spark_sim.sweep.spark.session import LOOPBACK
 
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"

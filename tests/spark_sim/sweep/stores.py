@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from threading import Thread
 
-from spark_sim.sweep.spark.session import LOOPBACK
+from streams_assignor.spark_sim.sweep.spark.session import LOOPBACK
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java
 
 HADOOP = "3.5.0"

@@ -3,20 +3,20 @@
 import pytest
 from attrs import evolve
 
-from spark_sim.brokers.plans import PLANS
-from spark_sim.sweep.broker_units import (
+from streams_assignor.spark_sim.brokers.plans import PLANS
+from streams_assignor.spark_sim.sweep.broker_units import (
     FEATURE_LINES,
     BrokerUnit,
     all_line_pairs,
     cell_keys,
 )
-from spark_sim.sweep.report._broker_tables import _describe, judge
-from spark_sim.sweep.report.judgement import example_lines
-from spark_sim.sweep.suites import broker_suite, read_sweep
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.rows import BROKER_SUITE
-from upgrade.errors import UpgradeError
-from upgrade.releases import NEWEST
+from streams_assignor.spark_sim.sweep.report._broker_tables import _describe, judge
+from streams_assignor.spark_sim.sweep.report.judgement import example_lines
+from streams_assignor.spark_sim.sweep.suites import broker_suite, read_sweep
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.rows import BROKER_SUITE
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import NEWEST
 
 SAFE, UNSAFE = (
     next(BrokerUnit(key).result() for key in cell_keys("3.9", "4.3", nodes=1, faults=0) if key.plan == plan)

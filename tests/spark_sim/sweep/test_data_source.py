@@ -5,15 +5,15 @@ import pickle
 import pytest
 from pyspark.sql.datasource import EqualTo
 
-import spark_sim
-from spark_sim.sweep.spark._data_source import RollingBounces
-from spark_sim.sweep.suites import broker_suite, pair_suite, upgrades_between
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.computed import OptionError, TableRequest
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.schema import TABLES
-from spark_sim.sweep.work_units import SweepConfig, default_config
-from upgrade.plans import all_upgrades
+from streams_assignor import spark_sim
+from streams_assignor.spark_sim.sweep.spark._data_source import RollingBounces
+from streams_assignor.spark_sim.sweep.suites import broker_suite, pair_suite, upgrades_between
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.computed import OptionError, TableRequest
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig, default_config
+from streams_assignor.upgrade.plans import all_upgrades
 
 PAIR = {"from": "1.1", "to": "2.0", "members": "2"}
 WRONG = [
@@ -37,7 +37,7 @@ WRONG = [
 @pytest.fixture(autouse=True)
 def _small_tasks(monkeypatch):
     """Slices of one kind, so that there are some."""
-    monkeypatch.setattr("spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
 
 
 @pytest.fixture(scope="module")

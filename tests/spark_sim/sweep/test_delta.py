@@ -3,13 +3,13 @@
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.report import report
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.sweep.spark.session import spark_session
-from spark_sim.sweep.suites import broker_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.cli.report import report
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
+from streams_assignor.spark_sim.sweep.suites import broker_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.peers_required import not_applicable
 
@@ -42,7 +42,7 @@ def spark():
 
 
 def test_a_sweep_appends_to_delta_is_resumed_and_read_back(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr("spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
     how = {"master": "local[2]", "storage_format": "delta"}
 
     def stop(progress):

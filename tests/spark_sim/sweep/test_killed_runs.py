@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim.audit.captures import RESULTS as COMPARISON
-from spark_sim.audit.job import RESULTS
-from spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.audit.captures import RESULTS as COMPARISON
+from streams_assignor.spark_sim.audit.job import RESULTS
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 from tests.spark_sim.sweep import drivers
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.slow, pytest.mark.timeout(7200)]
@@ -34,11 +34,11 @@ SEGMENTS = sorted((Path(__file__).parents[1] / "audit").glob("*segments/__consum
 KILLED_AUDIT = """
 import os, signal, sys
 from pathlib import Path
-from spark_sim.audit import partition_audit
-from spark_sim.audit.job import run_audit
-from spark_sim.audit.partition_audit import AuditFilter
-from spark_sim.audit.sources import segments_source
-from spark_sim.engine import open_processes
+from streams_assignor.spark_sim.audit import partition_audit
+from streams_assignor.spark_sim.audit.job import run_audit
+from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
+from streams_assignor.spark_sim.audit.sources import segments_source
+from streams_assignor.spark_sim.engine import open_processes
 
 def on_progress(progress):
     if progress.committed_units >= int(sys.argv[3]):

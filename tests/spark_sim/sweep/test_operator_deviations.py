@@ -3,21 +3,25 @@
 import pytest
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
-from spark_sim.search.cell_result import SAFE, UNSAFE, UpgradeResult
-from spark_sim.sweep.equivalence import merge_results
-from spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS, DEVIATION_NAMES, possible_deviations
-from spark_sim.sweep.report._terminal import variant_lines
-from spark_sim.sweep.report.html import page_data
-from spark_sim.sweep.suites import read_sweep, upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.work_units import DeviationUnit, SweepConfig
-from spark_sim.sweep.worker import compute_unit
-from upgrade.plans import Plan, Upgrade, kip_268_upgrades
-from upgrade.releases import release_named
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
+from streams_assignor.spark_sim.search.cell_result import SAFE, UNSAFE, UpgradeResult
+from streams_assignor.spark_sim.sweep.equivalence import merge_results
+from streams_assignor.spark_sim.sweep.operator_deviations import (
+    DEVIATION_DESCRIPTIONS,
+    DEVIATION_NAMES,
+    possible_deviations,
+)
+from streams_assignor.spark_sim.sweep.report._terminal import variant_lines
+from streams_assignor.spark_sim.sweep.report.html import page_data
+from streams_assignor.spark_sim.sweep.suites import read_sweep, upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.work_units import DeviationUnit, SweepConfig
+from streams_assignor.spark_sim.sweep.worker import compute_unit
+from streams_assignor.upgrade.plans import Plan, Upgrade, kip_268_upgrades
+from streams_assignor.upgrade.releases import release_named
 
 SMALL = SweepConfig(members=2, faults=FaultBudget(0, 0), wait_for_quiescence=True, runs=0, deviations=True)
 INTERRUPTED, ROLLED_BACK, NEVER_REMOVED, MISTAKEN = map(

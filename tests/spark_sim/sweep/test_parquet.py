@@ -5,12 +5,12 @@ from collections import Counter
 
 import pytest
 
-from spark_sim.audit._report_data import group_data
-from spark_sim.audit.sources import SourceError
-from spark_sim.audit.sources.preserved import _batches
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.parquet import TablesError, read_file, write_parquet
-from spark_sim.sweep.tables.schema import UNITS
+from streams_assignor.spark_sim.audit._report_data import group_data
+from streams_assignor.spark_sim.audit.sources import SourceError
+from streams_assignor.spark_sim.audit.sources.preserved import _batches
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.parquet import TablesError, read_file, write_parquet
+from streams_assignor.spark_sim.sweep.tables.schema import UNITS
 
 FLIPS = 400
 ROWS = [
@@ -76,7 +76,7 @@ def test_a_table_without_rows_is_read_as_one(tmp_path):
 
 
 def test_a_damaged_page_of_preserved_records_is_an_error_that_names_the_file(tmp_path):
-    from spark_sim.audit.records import RECORDS
+    from streams_assignor.spark_sim.audit.records import RECORDS
 
     file = tmp_path / "records.parquet"
     write_parquet(file, RECORDS, iter([[row_of(RECORDS) | {"partition": 1, "key": b"of a group"}]]))
@@ -87,7 +87,7 @@ def test_a_damaged_page_of_preserved_records_is_an_error_that_names_the_file(tmp
 
 
 def test_a_damaged_page_of_an_audit_is_an_error_of_its_report(tmp_path):
-    from spark_sim.audit._schema import TABLES
+    from streams_assignor.spark_sim.audit._schema import TABLES
 
     for name, table in TABLES.items():
         write_parquet(tmp_path / name / "part-0.parquet", table, [])

@@ -5,10 +5,15 @@ import time
 import pytest
 from attrs import evolve
 
-from spark_sim.sweep.presets import PREDICTION_FACTOR, PRESETS, predicted_core_seconds, predicted_transitions
-from spark_sim.sweep.suites import broker_suite
-from spark_sim.sweep.work_units import unit_key
-from spark_sim.sweep.worker import compute_unit
+from streams_assignor.spark_sim.sweep.presets import (
+    PREDICTION_FACTOR,
+    PRESETS,
+    predicted_core_seconds,
+    predicted_transitions,
+)
+from streams_assignor.spark_sim.sweep.suites import broker_suite
+from streams_assignor.spark_sim.sweep.work_units import unit_key
+from streams_assignor.spark_sim.sweep.worker import compute_unit
 
 
 def suite(name, **smaller):

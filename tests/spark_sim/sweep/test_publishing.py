@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_sim.audit.job import RESULTS as AUDIT
-from spark_sim.sweep.folder import EXPORTS, is_page, open_folder
-from spark_sim.sweep.tables.formats import is_own_in_table
-from spark_sim.sweep.tables.parquet import write_parquet
-from spark_sim.sweep.tables.publishing import (
+from streams_assignor.spark_sim.audit.job import RESULTS as AUDIT
+from streams_assignor.spark_sim.sweep.folder import EXPORTS, is_page, open_folder
+from streams_assignor.spark_sim.sweep.tables.formats import is_own_in_table
+from streams_assignor.spark_sim.sweep.tables.parquet import write_parquet
+from streams_assignor.spark_sim.sweep.tables.publishing import (
     ResultFolderError,
     Results,
     draft_mark,
@@ -22,7 +22,7 @@ from spark_sim.sweep.tables.publishing import (
     open_results,
     write_page,
 )
-from spark_sim.sweep.tables.schema import KINDS, RUNS, TABLES, UNITS
+from streams_assignor.spark_sim.sweep.tables.schema import KINDS, RUNS, TABLES, UNITS
 
 MATRIX = '[\n{"from": "1.1", "to": "2.0", "plan": "offline", "verdict": "safe"}\n]\n'
 SUMMARY = json.dumps({"source": "x", "from_time": 1, "until_time": 2, "records": {}, "rows": {}}, indent=1)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim.sweep.suites import upgrade_suite, upgrades_between
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.schema import TABLES
-from spark_sim.sweep.work_units import SweepConfig
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite, upgrades_between
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "tables.md"
 TEXT = PAGE.read_text(encoding="utf-8")

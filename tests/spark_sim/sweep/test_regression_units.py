@@ -5,19 +5,20 @@ import json
 import pytest
 from attrs import evolve
 
-from spark_sim.regressions.known_bugs import BUGS
-from spark_sim.regressions.regression_search import RegressionKey, RegressionResult
-from spark_sim.search.cell_result import SIMULATION_FAILS
-from spark_sim.sweep.report._regression_lines import judge
-from spark_sim.sweep.suites import read_sweep, regression_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.rows import REGRESSION_SUITE
+from streams_assignor.spark_sim.regressions.known_bugs import BUGS
+from streams_assignor.spark_sim.regressions.regression_search import RegressionKey, RegressionResult
+from streams_assignor.spark_sim.search.cell_result import SIMULATION_FAILS
+from streams_assignor.spark_sim.sweep.report._regression_lines import judge
+from streams_assignor.spark_sim.sweep.suites import read_sweep, regression_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.rows import REGRESSION_SUITE
 
 
 @pytest.fixture
 def _three_bugs(monkeypatch):
     monkeypatch.setattr(
-        "spark_sim.regressions.regression_search.BUGS", [bug for bug in BUGS if bug.name in {"B1", "B14", "B19"}]
+        "streams_assignor.spark_sim.regressions.regression_search.BUGS",
+        [bug for bug in BUGS if bug.name in {"B1", "B14", "B19"}],
     )
 
 

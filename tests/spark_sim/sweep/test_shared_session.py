@@ -9,15 +9,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from spark_sim.sweep import sweep
-from spark_sim.sweep.spark.executor import SparkEngine, SparkSweep, on_session, sweep_on_spark
-from spark_sim.sweep.spark.java import find_java
-from spark_sim.sweep.spark.session import LOOPBACK
-from spark_sim.sweep.spark.tables import Driver, SparkTables
-from spark_sim.sweep.suites import ResultFolderError, broker_suite, read_sweep
-from spark_sim.sweep.sweep import run_sweep, sweep_with
-from spark_sim.sweep.tables.parquet import TablesError
-from spark_sim.sweep.work_units import unit_key
+from streams_assignor.spark_sim.sweep import sweep
+from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine, SparkSweep, on_session, sweep_on_spark
+from streams_assignor.spark_sim.sweep.spark.java import find_java
+from streams_assignor.spark_sim.sweep.spark.session import LOOPBACK
+from streams_assignor.spark_sim.sweep.spark.tables import Driver, SparkTables
+from streams_assignor.spark_sim.sweep.suites import ResultFolderError, broker_suite, read_sweep
+from streams_assignor.spark_sim.sweep.sweep import run_sweep, sweep_with
+from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
+from streams_assignor.spark_sim.sweep.work_units import unit_key
 from tests.spark_sim.sweep.drivers import light_site
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -51,10 +51,10 @@ NOTEBOOK = """
 import os, signal, sys, threading, time
 from pathlib import Path
 from pyspark.sql import SparkSession
-import spark_sim
-from spark_sim.sweep import work_units
-from spark_sim.sweep.suites import upgrade_suite
-from upgrade.plans import kip_268_upgrades
+from streams_assignor import spark_sim
+from streams_assignor.spark_sim.sweep import work_units
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite
+from streams_assignor.upgrade.plans import kip_268_upgrades
 
 if __name__ == "__main__":
     spark = SparkSession.builder.master("local[4]").config("spark.ui.port", "0").getOrCreate()
@@ -179,7 +179,7 @@ def test_a_uri_that_spark_cannot_use_is_one_clear_error(spark):
 @pytest.fixture
 def tasks(monkeypatch):
     """The work of a sweep, a unit in each task."""
-    monkeypatch.setattr("spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
     work = sweep._Work(PAIR, {unit_key(unit): unit for unit in PAIR.units})
     return [task for _, task in work.tasks()]
 
@@ -221,7 +221,7 @@ def test_batches_of_a_killed_driver_that_still_run_are_no_reason_to_stop(spark, 
 
 def test_batches_that_begin_in_the_same_millisecond_have_different_names(monkeypatch):
     """Two batches of one name were one folder, and units of one of them were lost."""
-    monkeypatch.setattr("spark_sim.sweep.spark.executor.now_ms", lambda: 1_795_409_944_416)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.spark.executor.now_ms", lambda: 1_795_409_944_416)
     engine = SparkSweep(SparkEngine(None, None), "out", "parquet")
     names = [engine._new_batch() for _ in range(3)]
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim import engine
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.sweep.spark.session import spark_session
-from spark_sim.sweep.suites import upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.schema import TABLES
-from spark_sim.sweep.work_units import SweepConfig
+from streams_assignor.spark_sim import engine
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig
+from streams_assignor.upgrade import Plan
+from streams_assignor.upgrade.plans import kip_268_upgrades
 from tests.spark_sim.sweep.spark_cluster import cluster
-from upgrade import Plan
-from upgrade.plans import kip_268_upgrades
 
 pytestmark = [
     pytest.mark.spark,
@@ -38,7 +38,7 @@ SMALL = upgrade_suite(
 def _small_slices():
     """Slices of one job and small waves, so that there are some."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
+        patch.setattr("streams_assignor.spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
         patch.setattr(engine, "TASKS_PER_CORE", 1)
         patch.setattr(engine, "MOST_TASKS_PER_CORE", 1)
         yield

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim.sweep.spark.java import find_java
-from spark_sim.sweep.spark.session import LOOPBACK
-from spark_sim.sweep.suites import broker_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.schema import TABLES
+from streams_assignor.spark_sim.sweep.spark.java import find_java
+from streams_assignor.spark_sim.sweep.spark.session import LOOPBACK
+from streams_assignor.spark_sim.sweep.suites import broker_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 from tests.spark_sim.sweep.drivers import light_site
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -20,15 +20,15 @@ ROOT = Path(__file__).parents[3]
 PAIR = ("4.1", "4.2")
 CLIENT = """
 import sys
-import spark_sim
+from streams_assignor import spark_sim
 from pyspark.sql import SparkSession
-from spark_sim.sweep.suites import broker_suite
+from streams_assignor.spark_sim.sweep.suites import broker_suite
 
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
-found = spark_sim.sweep(spark, broker_suite([("4.1", "4.2")], nodes=1, faults=0), out=sys.argv[1])
+found = streams_assignor.spark_sim.sweep(spark, broker_suite([("4.1", "4.2")], nodes=1, faults=0), out=sys.argv[1])
 joined = found["upgrades"].join(found["kinds"], "kind_id")
 print("joined", joined.count(), type(spark).__module__)
-spark_sim.register(spark)
+streams_assignor.spark_sim.register(spark)
 read = spark.read.format("rolling_bounces").options(**{"from": "1.1", "to": "2.0", "members": "1", "table": "kinds"})
 print("computed", sorted(row["verdict"] for row in read.load().collect()))
 spark.stop()

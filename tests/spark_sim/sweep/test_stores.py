@@ -4,17 +4,17 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.report import report
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.sweep.spark.session import spark_session
-from spark_sim.sweep.suites import ResultFolderError, broker_suite, upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.work_units import MATRIX_CONFIGS
+from streams_assignor.cli.report import report
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
+from streams_assignor.spark_sim.sweep.suites import ResultFolderError, broker_suite, upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.work_units import MATRIX_CONFIGS
+from streams_assignor.upgrade.plans import MATRICES
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix
 from tests.spark_sim.sweep import drivers
 from tests.spark_sim.sweep.stores import CREDENTIALS, hdfs_store, s3_settings, s3_store
-from upgrade.plans import MATRICES
 
 pytestmark = [pytest.mark.java, pytest.mark.spark, pytest.mark.slow]
 

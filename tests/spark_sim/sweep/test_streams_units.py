@@ -5,14 +5,14 @@ import pickle
 
 import pytest
 
-from spark_sim.regressions.regression_search import RegressionResult
-from spark_sim.streams_groups.searches import FINDINGS
-from spark_sim.sweep._streams_units import streams_units
-from spark_sim.sweep.report._regression_lines import judge
-from spark_sim.sweep.report.cells_page import history_page
-from spark_sim.sweep.suites import FinishedSweep, exports, streams_suite
-from spark_sim.sweep.tables.rows import REGRESSION_SUITE
-from spark_sim.sweep.traces import trace_line
+from streams_assignor.spark_sim.regressions.regression_search import RegressionResult
+from streams_assignor.spark_sim.streams_groups.searches import FINDINGS
+from streams_assignor.spark_sim.sweep._streams_units import streams_units
+from streams_assignor.spark_sim.sweep.report._regression_lines import judge
+from streams_assignor.spark_sim.sweep.report.cells_page import history_page
+from streams_assignor.spark_sim.sweep.suites import FinishedSweep, exports, streams_suite
+from streams_assignor.spark_sim.sweep.tables.rows import REGRESSION_SUITE
+from streams_assignor.spark_sim.sweep.traces import trace_line
 
 UNITS = streams_units()
 

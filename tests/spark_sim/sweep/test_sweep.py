@@ -14,29 +14,29 @@ import pytest
 from attrs import evolve, frozen
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from spark_sim import engine as engines
-from spark_sim.engine import EngineError, WorkEngine
-from spark_sim.engine_choice import PROCESSES
-from spark_sim.model.scenario import Scenario, ScenarioError, make_step
-from spark_sim.packed import FaultBudget
-from spark_sim.search.cell_result import ERROR, SIMULATION_FAILS, UpgradeResult
-from spark_sim.search.sampling import SampleBatch, SampledSchedule, ScheduleClass
-from spark_sim.sweep import _runs, sweep, worker
-from spark_sim.sweep._runs import run_scenarios
-from spark_sim.sweep.equivalence import merge_results, representatives
-from spark_sim.sweep.folder import is_page, open_folder
-from spark_sim.sweep.spark import executor
-from spark_sim.sweep.suites import ResultFolderError, read_sweep, upgrade_suite
-from spark_sim.sweep.sweep import run_sweep
-from spark_sim.sweep.tables.local import LocalTables
-from spark_sim.sweep.tables.publishing import write_page
-from spark_sim.sweep.tables.schema import TABLES, UNITS
-from spark_sim.sweep.traces import group_event
-from spark_sim.sweep.work_units import SampleUnit, SweepConfig
-from spark_sim.sweep.worker import DETERMINISTIC, REPEAT_EVERY, compute_unit
-from upgrade import Plan, Upgrade, release_named
-from upgrade.plans import kip_268_upgrades
+from streams_assignor.cli.main import cli
+from streams_assignor.spark_sim import engine as engines
+from streams_assignor.spark_sim.engine import EngineError, WorkEngine
+from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError, make_step
+from streams_assignor.spark_sim.packed import FaultBudget
+from streams_assignor.spark_sim.search.cell_result import ERROR, SIMULATION_FAILS, UpgradeResult
+from streams_assignor.spark_sim.search.sampling import SampleBatch, SampledSchedule, ScheduleClass
+from streams_assignor.spark_sim.sweep import _runs, sweep, worker
+from streams_assignor.spark_sim.sweep._runs import run_scenarios
+from streams_assignor.spark_sim.sweep.equivalence import merge_results, representatives
+from streams_assignor.spark_sim.sweep.folder import is_page, open_folder
+from streams_assignor.spark_sim.sweep.spark import executor
+from streams_assignor.spark_sim.sweep.suites import ResultFolderError, read_sweep, upgrade_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.sweep.tables.local import LocalTables
+from streams_assignor.spark_sim.sweep.tables.publishing import write_page
+from streams_assignor.spark_sim.sweep.tables.schema import TABLES, UNITS
+from streams_assignor.spark_sim.sweep.traces import group_event
+from streams_assignor.spark_sim.sweep.work_units import SampleUnit, SweepConfig
+from streams_assignor.spark_sim.sweep.worker import DETERMINISTIC, REPEAT_EVERY, compute_unit
+from streams_assignor.upgrade import Plan, Upgrade, release_named
+from streams_assignor.upgrade.plans import kip_268_upgrades
 
 ROOT = Path(__file__).parents[3]
 OFFLINE = upgrade_suite(
@@ -72,7 +72,7 @@ def playing(*scenarios):
 def _small_tasks():
     """Tasks of one unit, so that there are some."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
+        patch.setattr("streams_assignor.spark_sim.sweep.work_units.COST_OF_A_TASK", 1)
         yield
 
 
@@ -104,7 +104,7 @@ def test_an_exploration_that_fails_is_a_result_and_the_runs_are_as_ever(monkeypa
         raise ZeroDivisionError("too small")
 
     good, _ = compute_unit("one", JOB)
-    monkeypatch.setattr("spark_sim.sweep.work_units.explore", fail)
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.explore", fail)
     rows, result = compute_unit("one", JOB)
 
     assert good == rows
@@ -119,7 +119,7 @@ def test_too_little_memory_is_no_result_of_a_unit(monkeypatch, place):
     def exhaust(*_arguments, **_options):
         raise MemoryError
 
-    monkeypatch.setattr(f"spark_sim.sweep.{place}", exhaust)
+    monkeypatch.setattr(f"streams_assignor.spark_sim.sweep.{place}", exhaust)
     with pytest.raises(MemoryError, match="the unit one needs more memory than its worker has"):
         compute_unit("one", JOB)
 
@@ -243,9 +243,9 @@ def test_a_unit_that_was_computed_twice_counts_once(by_processes, tmp_path):
 
 
 def test_results_of_other_code_are_never_taken_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("spark_sim.sweep.work_units.code_digest", lambda: "old code")
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.code_digest", lambda: "old code")
     run_sweep(ONE, tmp_path)
-    monkeypatch.setattr("spark_sim.sweep.work_units.code_digest", lambda: "new code")
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.code_digest", lambda: "new code")
     seen = []
     run_sweep(ONE, tmp_path, on_progress=seen.append)
 
@@ -500,10 +500,10 @@ class TestOnSpark:
 # A sweep in tasks of one unit, each of which takes a moment longer than it takes to see its batch.
 KILL_ME = """
 import sys
-from spark_sim import engine
-from spark_sim.sweep import sweep, work_units
-from spark_sim.sweep.suites import upgrade_suite
-from upgrade.plans import Plan, kip_268_upgrades
+from streams_assignor.spark_sim import engine
+from streams_assignor.spark_sim.sweep import sweep, work_units
+from streams_assignor.spark_sim.sweep.suites import upgrade_suite
+from streams_assignor.upgrade.plans import Plan, kip_268_upgrades
 
 if __name__ == "__main__":
     work_units.COST_OF_A_TASK = engine.TASKS_PER_CORE = engine.MOST_TASKS_PER_CORE = 1

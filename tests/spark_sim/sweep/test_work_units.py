@@ -4,18 +4,24 @@ import json
 
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.settle import MAX_REBALANCES
-from spark_sim.model.simulation import Simulation
-from spark_sim.model.violations import NO_MEMBER_FAILS
-from spark_sim.packed import ExplorationResult, FaultBudget, UpgradeCell, explore
-from spark_sim.packed.explorer import Counterexample
-from spark_sim.packed.upgrade_result import upgrade_result
-from spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, SAFE, UNSAFE
-from spark_sim.sweep.equivalence import representatives, upgrade_class
-from spark_sim.sweep.work_units import ExhaustiveUnit, SampleUnit, SweepConfig, cut_into_tasks, unit_key
-from upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
-from upgrade.releases import release_named
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.settle import MAX_REBALANCES
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.model.violations import NO_MEMBER_FAILS
+from streams_assignor.spark_sim.packed import ExplorationResult, FaultBudget, UpgradeCell, explore
+from streams_assignor.spark_sim.packed.explorer import Counterexample
+from streams_assignor.spark_sim.packed.upgrade_result import upgrade_result
+from streams_assignor.spark_sim.search.cell_result import CONCRETE_REPLAY_DISAGREES, INCOMPLETE, SAFE, UNSAFE
+from streams_assignor.spark_sim.sweep.equivalence import representatives, upgrade_class
+from streams_assignor.spark_sim.sweep.work_units import (
+    ExhaustiveUnit,
+    SampleUnit,
+    SweepConfig,
+    cut_into_tasks,
+    unit_key,
+)
+from streams_assignor.upgrade.plans import Plan, Upgrade, all_upgrades, kip_268_plans, kip_268_upgrades
+from streams_assignor.upgrade.releases import release_named
 
 CALM = SweepConfig(members=2, faults=FaultBudget(0, 0), wait_for_quiescence=True, runs=3)
 
@@ -135,7 +141,7 @@ def test_keys_differ_with_all_that_a_unit_is_given_and_with_the_computing_code(m
     (job,) = CALM.units([UNSAFE_ONE])
     others = [evolve(job, runs=4), evolve(job, packed_cell=evolve(job.packed_cell, members=3))]
     before = unit_key(job)
-    monkeypatch.setattr("spark_sim.sweep.work_units.code_digest", lambda: "other code")
+    monkeypatch.setattr("streams_assignor.spark_sim.sweep.work_units.code_digest", lambda: "other code")
 
     assert 4 == len({before, *map(unit_key, (job, *others))})
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from spark_sim.engine import EngineError
-from spark_sim.sweep.spark import executor
-from spark_sim.sweep.spark.session import spark_session
-from spark_sim.sweep.suites import broker_suite
-from spark_sim.sweep.sweep import run_sweep
+from streams_assignor.spark_sim.engine import EngineError
+from streams_assignor.spark_sim.sweep.spark import executor
+from streams_assignor.spark_sim.sweep.spark.session import spark_session
+from streams_assignor.spark_sim.sweep.suites import broker_suite
+from streams_assignor.spark_sim.sweep.sweep import run_sweep
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -23,7 +23,7 @@ def test_a_unit_that_needs_more_memory_than_a_worker_has_ends_the_sweep_with_one
     suite = broker_suite([("4.1", "4.2")], nodes=1, faults=0)
 
     def chunks_of_a_hungry_unit(task):
-        from spark_sim.sweep import worker  # of the worker's process
+        from streams_assignor.spark_sim.sweep import worker  # of the worker's process
 
         worker._explore = lambda _unit: bytearray(NEEDED)
         return list(worker.row_chunks(task))

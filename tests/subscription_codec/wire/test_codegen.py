@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscription_codec import (
+from streams_assignor.codec import (
     Assignment,
     ClientTag,
     CodecError,
@@ -25,14 +25,22 @@ from subscription_codec import (
     to_fields,
     with_topic_dictionary,
 )
-from subscription_codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
-from subscription_codec.records import TopicEntry
-from subscription_codec.wire.codegen import FALLBACK_ERRORS
-from subscription_codec.wire.hosts import TopicDictionaryType
-from subscription_codec.wire.schema import Layout
-from subscription_codec.wire.structs import Field, Nullable, Struct
-from subscription_codec.wire.text import Utf8
-from subscription_codec.wire.types import INT_32, Array, Bytes, List, WireType, read_unsigned_varint, unsigned_varint
+from streams_assignor.codec.layout import ASSIGNMENT_LAYOUTS, SUBSCRIPTION_LAYOUTS
+from streams_assignor.codec.records import TopicEntry
+from streams_assignor.codec.wire.codegen import FALLBACK_ERRORS
+from streams_assignor.codec.wire.hosts import TopicDictionaryType
+from streams_assignor.codec.wire.schema import Layout
+from streams_assignor.codec.wire.structs import Field, Nullable, Struct
+from streams_assignor.codec.wire.text import Utf8
+from streams_assignor.codec.wire.types import (
+    INT_32,
+    Array,
+    Bytes,
+    List,
+    WireType,
+    read_unsigned_varint,
+    unsigned_varint,
+)
 from tests.subscription_codec import naive
 from tests.subscription_codec.strategies import assignments, subscriptions
 from tests.subscription_codec.test_consumer_protocol import member_subscriptions

@@ -2,7 +2,7 @@
 
 from struct import pack
 
-from upgrade.application.class_file import MAGIC, PUBLIC
+from streams_assignor.upgrade.application.class_file import MAGIC, PUBLIC
 
 GETSTATIC, GETFIELD, INVOKEVIRTUAL, INVOKESTATIC, INVOKEINTERFACE, NEW = 0xB2, 0xB4, 0xB6, 0xB8, 0xB9, 0xBB
 OBJECT = "java/lang/Object"

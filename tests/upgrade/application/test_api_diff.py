@@ -2,10 +2,19 @@
 
 import pytest
 
-from upgrade.application.api_diff import ApiChange, compare_api, resolve_member, supertypes
-from upgrade.application.class_file import ABSTRACT, DEPRECATED, FINAL, INTERFACE, PROTECTED, PUBLIC, STATIC, SYNTHETIC
-from upgrade.application.code import KafkaClass, classes_of_any_release, code_of, is_public
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.application.api_diff import ApiChange, compare_api, resolve_member, supertypes
+from streams_assignor.upgrade.application.class_file import (
+    ABSTRACT,
+    DEPRECATED,
+    FINAL,
+    INTERFACE,
+    PROTECTED,
+    PUBLIC,
+    STATIC,
+    SYNTHETIC,
+)
+from streams_assignor.upgrade.application.code import KafkaClass, classes_of_any_release, code_of, is_public
+from streams_assignor.upgrade.releases import RELEASES
 
 STREAMS = "org/apache/kafka/streams/"
 OBJECT = KafkaClass("java/lang/Object", "java", PUBLIC, "", (), {("toString", "()S"): PUBLIC})

@@ -9,11 +9,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+from streams_assignor.upgrade.application import _containers, _zip_files, archive
+from streams_assignor.upgrade.application.archive import Archives, RelocatedCopy
+from streams_assignor.upgrade.application.libraries import Library
+from streams_assignor.upgrade.input_values import InvalidInput
 from tests.upgrade.application.class_bytes import ClassBytes
-from upgrade.application import _containers, _zip_files, archive
-from upgrade.application.archive import Archives, RelocatedCopy
-from upgrade.application.libraries import Library
-from upgrade.input_values import InvalidInput
 
 KAFKA = "org/apache/kafka/streams/KafkaStreams"
 USER = ClassBytes("com/example/Orders").makes(KAFKA).bytes()

@@ -4,14 +4,14 @@ from struct import pack
 
 import pytest
 
+from streams_assignor.upgrade.application import class_file, code_settings
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.class_file import STATIC, InvalidClass, read_class, read_header
+from streams_assignor.upgrade.application.code_settings import settings_in_code
+from streams_assignor.upgrade.application.value_flow import WorkLimit
 from tests.upgrade.application.class_bytes import INVOKESTATIC, ClassBytes
 from tests.upgrade.application.test_containers import docker, tarred, zipped
 from tests.work import growth
-from upgrade.application import class_file, code_settings
-from upgrade.application.archive import Archives
-from upgrade.application.class_file import STATIC, InvalidClass, read_class, read_header
-from upgrade.application.code_settings import settings_in_code
-from upgrade.application.value_flow import WorkLimit
 
 CLASS = ClassBytes("A").bytes()
 LINEAR = 2.2

@@ -5,8 +5,7 @@ from struct import pack
 
 import pytest
 
-from tests.upgrade.application.class_bytes import GETFIELD, GETSTATIC, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
-from upgrade.application.class_file import (
+from streams_assignor.upgrade.application.class_file import (
     ABSTRACT,
     DEPRECATED,
     INTERFACE,
@@ -18,6 +17,7 @@ from upgrade.application.class_file import (
     read_class,
     read_header,
 )
+from tests.upgrade.application.class_bytes import GETFIELD, GETSTATIC, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
 
 KAFKA = "org/apache/kafka/streams/KafkaStreams"
 

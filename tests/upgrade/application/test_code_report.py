@@ -2,11 +2,11 @@
 
 import pytest
 
+from streams_assignor.upgrade.application.code_report import judge_code, release_of_files
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.releases import RELEASES, resolve_release
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
-from upgrade.application.code_report import judge_code, release_of_files
-from upgrade.errors import UpgradeError
-from upgrade.releases import RELEASES, resolve_release
 
 STREAMS = "org/apache/kafka/streams/"
 BUILDER = STREAMS + "scala/StreamsBuilder"

@@ -7,13 +7,13 @@ from zipfile import ZipFile
 
 import pytest
 
+from streams_assignor.upgrade.application import code_settings
+from streams_assignor.upgrade.application.bytecode import Method
+from streams_assignor.upgrade.application.class_file import STATIC, read_header
+from streams_assignor.upgrade.application.code_settings import settings_in_code
+from streams_assignor.upgrade.application.value_flow import LOST, Const, MethodRun, NotFollowed, WorkLimit, joined
+from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, CodeSettings
 from tests.upgrade.application.class_bytes import ClassBytes
-from upgrade.application import code_settings
-from upgrade.application.bytecode import Method
-from upgrade.application.class_file import STATIC, read_header
-from upgrade.application.code_settings import settings_in_code
-from upgrade.application.value_flow import LOST, Const, MethodRun, NotFollowed, WorkLimit, joined
-from upgrade.hazards import UNKNOWN_VALUE, CodeSettings
 
 FOLDER = Path(__file__).parent / "in_code"
 EXACTLY_ONCE = ("exactly_once",)

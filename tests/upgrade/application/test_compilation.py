@@ -2,13 +2,13 @@
 
 import pytest
 
+from streams_assignor.upgrade.application.code_report import judge_code
+from streams_assignor.upgrade.application.settings import Effect, values_in_code
+from streams_assignor.upgrade.application_plan import PlannedApplication, plan_for
+from streams_assignor.upgrade.releases import RELEASES
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 from tests.upgrade.application.test_code_settings import FOLDER
-from upgrade.application.code_report import judge_code
-from upgrade.application.settings import Effect, values_in_code
-from upgrade.application_plan import PlannedApplication, plan_for
-from upgrade.releases import RELEASES
 
 ENDS = RELEASES["2.8.2"], RELEASES["4.3.1"]
 STATE_STORE = "org/apache/kafka/streams/processor/StateStore"

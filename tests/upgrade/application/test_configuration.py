@@ -3,10 +3,15 @@
 import pytest
 from attrs import evolve
 
-from upgrade.application._stored import NoTable
-from upgrade.application.configuration import ReleaseConfigKey, compare_configurations, configuration_of, releases_with
-from upgrade.application.values import is_judged, refusal, validator_text
-from upgrade.releases import RELEASES, resolve_release
+from streams_assignor.upgrade.application._stored import NoTable
+from streams_assignor.upgrade.application.configuration import (
+    ReleaseConfigKey,
+    compare_configurations,
+    configuration_of,
+    releases_with,
+)
+from streams_assignor.upgrade.application.values import is_judged, refusal, validator_text
+from streams_assignor.upgrade.releases import RELEASES, resolve_release
 
 KEY = ReleaseConfigKey("INT", "LOW", False, None, None, False, False, False)
 STRINGS = {"class": "ValidString", "validStrings": ["a", "b"]}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from upgrade.application._stored import NoTable
-from upgrade.application.code import classes_of_any_release, code_of, is_public
-from upgrade.application.dependencies import (
+from streams_assignor.upgrade.application._stored import NoTable
+from streams_assignor.upgrade.application.code import classes_of_any_release, code_of, is_public
+from streams_assignor.upgrade.application.dependencies import (
     Dependency,
     DependencyChange,
     JavaChange,
@@ -16,8 +16,8 @@ from upgrade.application.dependencies import (
     natives_of,
     needed_by,
 )
-from upgrade.application.scala import scala_jar, scala_versions
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.application.scala import scala_jar, scala_versions
+from streams_assignor.upgrade.releases import RELEASES
 
 SCALA = "org/apache/kafka/streams/scala/"
 

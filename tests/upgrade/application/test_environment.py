@@ -2,15 +2,15 @@
 
 import pytest
 
-from upgrade.application._stored import NoTable
-from upgrade.application.environment import (
+from streams_assignor.upgrade.application._stored import NoTable
+from streams_assignor.upgrade.application.environment import (
     ALL_VARIABLES,
     compare_environments,
     environment_of,
     need_rules,
     needs_of,
 )
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.releases import RELEASES
 
 KAFKA = "org.apache.kafka."
 URLS = f"{KAFKA}sasl.oauthbearer.allowed.urls"

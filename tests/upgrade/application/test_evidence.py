@@ -2,18 +2,18 @@
 
 import pytest
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.code_evidence import code_facts
+from streams_assignor.upgrade.application.evidence import described_topology, setting_facts
+from streams_assignor.upgrade.application.linkage import check_references
+from streams_assignor.upgrade.application.setting_files import Settings, parse_settings
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import BORROWED_LIBRARY, HAZARDS, MISSING_LIBRARY, Answer, Application, Lacking
+from streams_assignor.upgrade.hazards._conditions import Sets
+from streams_assignor.upgrade.releases import release_named
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
-from upgrade.application.archive import Archives
-from upgrade.application.code import code_of
-from upgrade.application.code_evidence import code_facts
-from upgrade.application.evidence import described_topology, setting_facts
-from upgrade.application.linkage import check_references
-from upgrade.application.setting_files import Settings, parse_settings
-from upgrade.errors import UpgradeError
-from upgrade.hazards import BORROWED_LIBRARY, HAZARDS, MISSING_LIBRARY, Answer, Application, Lacking
-from upgrade.hazards._conditions import Sets
-from upgrade.releases import release_named
 
 STREAMS = "org/apache/kafka/streams/"
 KTABLE = STREAMS + "kstream/KTable"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.application.archive import Archives
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
-from upgrade.application.archive import Archives
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from streams_assignor.upgrade.application.archive import ApplicationClass
+from streams_assignor.upgrade.application.class_file import ABSTRACT, INTERFACE, read_class
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.facts import _PATTERNS, _TYPES, CodeFact, decisive_references
+from streams_assignor.upgrade.application.libraries import Library
+from streams_assignor.upgrade.releases import RELEASES
 from tests.upgrade.application.class_bytes import INVOKESTATIC, ClassBytes
-from upgrade.application.archive import ApplicationClass
-from upgrade.application.class_file import ABSTRACT, INTERFACE, read_class
-from upgrade.application.code import code_of
-from upgrade.application.facts import _PATTERNS, _TYPES, CodeFact, decisive_references
-from upgrade.application.libraries import Library
-from upgrade.releases import RELEASES
 
 STREAMS = "org/apache/kafka/streams/"
 KSTREAM, KTABLE = STREAMS + "kstream/KStream", STREAMS + "kstream/KTable"

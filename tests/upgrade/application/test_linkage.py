@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.upgrade.application.class_bytes import GETFIELD, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
-from upgrade.application.archive import ApplicationClass
-from upgrade.application.class_file import (
+from streams_assignor.upgrade.application.archive import ApplicationClass
+from streams_assignor.upgrade.application.class_file import (
     ABSTRACT,
     FINAL,
     INTERFACE,
@@ -15,10 +14,11 @@ from upgrade.application.class_file import (
     THROWS,
     read_class,
 )
-from upgrade.application.code import KafkaClass, code_of
-from upgrade.application.libraries import Library
-from upgrade.application.linkage import check_references
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.application.code import KafkaClass, code_of
+from streams_assignor.upgrade.application.libraries import Library
+from streams_assignor.upgrade.application.linkage import check_references
+from streams_assignor.upgrade.releases import RELEASES
+from tests.upgrade.application.class_bytes import GETFIELD, INVOKEINTERFACE, INVOKESTATIC, ClassBytes
 
 STREAMS = "org/apache/kafka/streams/"
 GONE = STREAMS + "processor/PartitionGrouper"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.linkage import check_references
+from streams_assignor.upgrade.releases import RELEASES
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
 from tests.matrix import with_matrix
-from upgrade.application.archive import Archives
-from upgrade.application.code import code_of
-from upgrade.application.linkage import check_references
-from upgrade.releases import RELEASES
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

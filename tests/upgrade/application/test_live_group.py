@@ -2,10 +2,10 @@
 
 import pytest
 
-from upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
-from upgrade.errors import UpgradeError
-from upgrade.hazards import GroupFacts
-from upgrade.releases import OURS, RELEASES, resolve_release
+from streams_assignor.upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import GroupFacts
+from streams_assignor.upgrade.releases import OURS, RELEASES, resolve_release
 
 
 def member(label, *names, instance=None):

@@ -1,9 +1,9 @@
 """The libraries that a release needs, beside those of an application."""
 
-from upgrade.application.dependencies import Dependency, needed_by
-from upgrade.application.libraries import Library
-from upgrade.application.needs import PACKAGES, NeedStatus, check_needs, left_out
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.application.dependencies import Dependency, needed_by
+from streams_assignor.upgrade.application.libraries import Library
+from streams_assignor.upgrade.application.needs import PACKAGES, NeedStatus, check_needs, left_out
+from streams_assignor.upgrade.releases import RELEASES
 
 KAFKA = Dependency("org.apache.kafka", "kafka-clients", "4.4.0", "compile")
 LZ4 = Dependency("at.yawk.lz4", "lz4-java", "1.10.1", "runtime")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from upgrade.application.parameters import PlanParameters, plan_parameters
-from upgrade.application.setting_files import Settings, kafka_settings
-from upgrade.application.setting_forms import Entry
-from upgrade.releases import release_named
+from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
+from streams_assignor.upgrade.application.setting_files import Settings, kafka_settings
+from streams_assignor.upgrade.application.setting_forms import Entry
+from streams_assignor.upgrade.releases import release_named
 
 
 def parameters(**settings):

@@ -2,11 +2,11 @@
 
 import pytest
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.class_file import ABSTRACT, INTERFACE, PRIVATE, PUBLIC
+from streams_assignor.upgrade.application.pinned import mixed_artifacts
 from tests.upgrade.application.class_bytes import INVOKEINTERFACE, ClassBytes
 from tests.upgrade.application.test_archive import jar
-from upgrade.application.archive import Archives
-from upgrade.application.class_file import ABSTRACT, INTERFACE, PRIVATE, PUBLIC
-from upgrade.application.pinned import mixed_artifacts
 
 ADMIN = "org/apache/kafka/clients/admin/Admin"
 METRIC = "(Lorg/apache/kafka/common/metrics/KafkaMetric;)V"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from upgrade.application.api_diff import compare_api, java_name
-from upgrade.application.code import code_of
-from upgrade.application.configuration import compare_configurations, configuration_of
-from upgrade.application.dependencies import compare_dependencies
-from upgrade.application.environment import compare_environments
-from upgrade.hazards import HAZARDS
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.application.api_diff import compare_api, java_name
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.configuration import compare_configurations, configuration_of
+from streams_assignor.upgrade.application.dependencies import compare_dependencies
+from streams_assignor.upgrade.application.environment import compare_environments
+from streams_assignor.upgrade.hazards import HAZARDS
+from streams_assignor.upgrade.releases import RELEASES
 
 LISTS = tomllib.loads((Path(__file__).parent / "public_lists.toml").read_text(encoding="utf-8"))["list"]
 SCALA = "2.13"

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.code import code_of, release_of_classes
+from streams_assignor.upgrade.application.code_report import judge_code
+from streams_assignor.upgrade.releases import RELEASES
 from tests.upgrade.application.class_bytes import INVOKESTATIC, ClassBytes
 from tests.upgrade.application.test_containers import zipped
-from upgrade.application.archive import Archives
-from upgrade.application.code import code_of, release_of_classes
-from upgrade.application.code_report import judge_code
-from upgrade.releases import RELEASES
 
 KAFKA = "org/apache/kafka/"
 PLAIN = ClassBytes("X").bytes()
@@ -128,8 +128,8 @@ def test_a_copy_of_a_library_stays_unless_own_classes_name_it(judged):
 
 
 def _lines(report):
-    from assignor.cli.plan.application_code import CodeResult
-    from assignor.cli.plan.text import DisplayOptions
+    from streams_assignor.cli.plan.application_code import CodeResult
+    from streams_assignor.cli.plan.text import DisplayOptions
 
     return CodeResult(report).lines(DisplayOptions())
 

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from upgrade.application.api_diff import compare_api
-from upgrade.application.class_file import DEPRECATED
-from upgrade.application.code import code_of
-from upgrade.application.replacements import _PATTERNS, NUMBERS_KEPT, overloads, replacement
-from upgrade.application.scala import scala_versions
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.application.api_diff import compare_api
+from streams_assignor.upgrade.application.class_file import DEPRECATED
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.replacements import _PATTERNS, NUMBERS_KEPT, overloads, replacement
+from streams_assignor.upgrade.application.scala import scala_versions
+from streams_assignor.upgrade.releases import RELEASES
 
 STREAMS = "org.apache.kafka.streams."
 RELEASES_WITH_REMOVALS = ["1.1.1", "2.4.1", "2.8.2", "3.9.2", "4.4.0"]

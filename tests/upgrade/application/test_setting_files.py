@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from upgrade.application.setting_files import Settings, kafka_settings, parse_settings
-from upgrade.application.setting_forms import _MAX_VALUES, MAX_YAML_BYTES, Entry
-from upgrade.errors import UpgradeError
-from upgrade.hazards import UNKNOWN_VALUE
+from streams_assignor.upgrade.application.setting_files import Settings, kafka_settings, parse_settings
+from streams_assignor.upgrade.application.setting_forms import _MAX_VALUES, MAX_YAML_BYTES, Entry
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import UNKNOWN_VALUE
 
 PROPERTIES = """\
 # a comment

@@ -2,12 +2,12 @@
 
 import pytest
 
-from upgrade.application.evidence import setting_facts
-from upgrade.application.setting_files import FOLDER, combined_settings, parse_settings
-from upgrade.application.setting_forms import form_of
-from upgrade.errors import UpgradeError
-from upgrade.hazards import Answer, Application, CodeFacts, CodeSettings
-from upgrade.hazards._conditions import Sets
+from streams_assignor.upgrade.application.evidence import setting_facts
+from streams_assignor.upgrade.application.setting_files import FOLDER, combined_settings, parse_settings
+from streams_assignor.upgrade.application.setting_forms import form_of
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import Answer, Application, CodeFacts, CodeSettings
+from streams_assignor.upgrade.hazards._conditions import Sets
 
 KEY, OLD = "processing.guarantee", "exactly_once"
 SPRING = f"spring.kafka.streams.properties.{KEY}"

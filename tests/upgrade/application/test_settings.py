@@ -3,12 +3,12 @@
 import pytest
 from attrs import evolve
 
-from upgrade.application.code import code_of
-from upgrade.application.configuration import configuration_of
-from upgrade.application.setting_files import Settings, Variant, parse_settings
-from upgrade.application.setting_names import keys_elsewhere
-from upgrade.application.settings import _RENAMED, Effect, KnownClasses, judge_settings
-from upgrade.releases import RELEASES, resolve_release
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.application.setting_files import Settings, Variant, parse_settings
+from streams_assignor.upgrade.application.setting_names import keys_elsewhere
+from streams_assignor.upgrade.application.settings import _RENAMED, Effect, KnownClasses, judge_settings
+from streams_assignor.upgrade.releases import RELEASES, resolve_release
 
 
 def judged(settings, origin="2.8", target="4.3", application=None):

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.application.archive import Archives
+from streams_assignor.upgrade.application.class_file import ABSTRACT, FINAL, INTERFACE, PUBLIC
+from streams_assignor.upgrade.application.code import JAVA, code_of, is_public
+from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.application.linkage import check_references
+from streams_assignor.upgrade.application.pinned import mixed_artifacts
+from streams_assignor.upgrade.application.setting_files import kafka_settings
+from streams_assignor.upgrade.application.setting_forms import Entry
+from streams_assignor.upgrade.application.settings import Effect, judge_settings
+from streams_assignor.upgrade.releases import RELEASES
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
 from tests.matrix import with_matrix
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_linkage_java import PAIRS
-from upgrade.application.archive import Archives
-from upgrade.application.class_file import ABSTRACT, FINAL, INTERFACE, PUBLIC
-from upgrade.application.code import JAVA, code_of, is_public
-from upgrade.application.configuration import configuration_of
-from upgrade.application.linkage import check_references
-from upgrade.application.pinned import mixed_artifacts
-from upgrade.application.setting_files import kafka_settings
-from upgrade.application.setting_forms import Entry
-from upgrade.application.settings import Effect, judge_settings
-from upgrade.releases import RELEASES
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 

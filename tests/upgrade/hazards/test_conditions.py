@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from attrs import evolve
 
-from upgrade.hazards import (
+from streams_assignor.upgrade.hazards import (
     HAZARDS,
     Answer,
     Application,
@@ -18,7 +18,7 @@ from upgrade.hazards import (
     Setting,
     SettingFacts,
 )
-from upgrade.hazards._conditions import (
+from streams_assignor.upgrade.hazards._conditions import (
     EVERYWHERE,
     MAIN_CONSUMER,
     Always,
@@ -31,7 +31,7 @@ from upgrade.hazards._conditions import (
     Sets,
     Uses,
 )
-from upgrade.hazards._usual_conditions import (
+from streams_assignor.upgrade.hazards._usual_conditions import (
     FOREIGN_KEY_JOINS,
     GLOBAL_TABLES,
     ON_DISK,
@@ -51,7 +51,7 @@ from upgrade.hazards._usual_conditions import (
     TABLES,
     number_setting,
 )
-from upgrade.topology_description import parse_topology_description
+from streams_assignor.upgrade.topology_description import parse_topology_description
 
 YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
 NOBODY = Application()

@@ -5,9 +5,9 @@ from itertools import product
 import pytest
 from attrs import evolve
 
-from upgrade.application.evidence import setting_facts
-from upgrade.application.setting_files import combined_settings
-from upgrade.hazards import (
+from streams_assignor.upgrade.application.evidence import setting_facts
+from streams_assignor.upgrade.application.setting_files import combined_settings
+from streams_assignor.upgrade.hazards import (
     CONTRADICTIONS,
     HAZARDS,
     KNOWN_BUGS,
@@ -21,8 +21,8 @@ from upgrade.hazards import (
     Setting,
     Subject,
 )
-from upgrade.hazards._evidence import contradictions, witnesses
-from upgrade.topology_description import parse_topology_description
+from streams_assignor.upgrade.hazards._evidence import contradictions, witnesses
+from streams_assignor.upgrade.topology_description import parse_topology_description
 
 NO, UNKNOWN = Answer.NO, Answer.UNKNOWN
 TEXT = "Sub-topology: 0\n  Source: S (topics: [in])\n    --> P\n  Processor: P (stores: [s])\n    <-- S\n"

@@ -6,10 +6,18 @@ from collections import Counter
 
 import pytest
 
-from upgrade import release_named
-from upgrade.hazards import HAZARDS, KNOWN_BUGS, Guide, ReleaseRange, Rule, entries_between, guide_entries
-from upgrade.releases import NEWEST_OF_LINE, RELEASES
-from upgrade.upgrade_from import line_number
+from streams_assignor.upgrade import release_named
+from streams_assignor.upgrade.hazards import (
+    HAZARDS,
+    KNOWN_BUGS,
+    Guide,
+    ReleaseRange,
+    Rule,
+    entries_between,
+    guide_entries,
+)
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
+from streams_assignor.upgrade.upgrade_from import line_number
 
 ENTRIES = guide_entries()
 LINES = [line for line, release in NEWEST_OF_LINE.items() if release.is_released]

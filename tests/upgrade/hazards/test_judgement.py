@@ -3,10 +3,18 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade import advise, release_named
+from streams_assignor.upgrade.hazards import (
+    HAZARDS,
+    Answer,
+    Application,
+    GroupFacts,
+    judge_features,
+    judge_hazards,
+    order_hazards,
+)
+from streams_assignor.upgrade.verdict import TopologyFeature
 from tests.upgrade.hazards.test_conditions import Known, code, settings, topology
-from upgrade import advise, release_named
-from upgrade.hazards import HAZARDS, Answer, Application, GroupFacts, judge_features, judge_hazards, order_hazards
-from upgrade.verdict import TopologyFeature
 
 YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
 

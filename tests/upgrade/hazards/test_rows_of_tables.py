@@ -5,14 +5,14 @@ from functools import cache
 
 import pytest
 
-from upgrade.application._stored import CODE, expand, place_of, stored_text
-from upgrade.application.class_file import ABSTRACT
-from upgrade.application.configuration import configuration_of
-from upgrade.application.dependencies import dependencies_of, java_level, natives_of
-from upgrade.application.environment import environment_of
-from upgrade.application.scala import scala_places
-from upgrade.hazards import HAZARDS
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.application._stored import CODE, expand, place_of, stored_text
+from streams_assignor.upgrade.application.class_file import ABSTRACT
+from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.application.dependencies import dependencies_of, java_level, natives_of
+from streams_assignor.upgrade.application.environment import environment_of
+from streams_assignor.upgrade.application.scala import scala_places
+from streams_assignor.upgrade.hazards import HAZARDS
+from streams_assignor.upgrade.releases import RELEASES
 
 KAFKA = sorted((each for each in RELEASES.values() if each.is_released), key=lambda each: each.number)
 ROWS = {row.name: row for row in HAZARDS}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade import release_named
+from streams_assignor.upgrade.hazards import HAZARDS, parse_subtopologies
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.upgrade.end_points import ask
-from upgrade import release_named
-from upgrade.hazards import HAZARDS, parse_subtopologies
 
 PROGRAM = Path(__file__).parents[1] / "java/Settings.java"
 SERVERS = ("host", "host:port", ":8080", "host:8080", "http://host:8080")

@@ -6,15 +6,23 @@ from itertools import permutations
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade import advise, release_named
+from streams_assignor.upgrade.hazards import (
+    HAZARDS,
+    NOT_RUN,
+    STORE_FORMATS,
+    Severity,
+    entries_between,
+    hazards_between,
+    order_hazards,
+)
+from streams_assignor.upgrade.plans import Plan, deals_tasks_without_lags, takes_tasks_from_eager_members
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES
 from tests.lab.integration.test_old_brokers import TESTED_WITH_BROKERS
 from tests.lab.integration.test_state_directories import PAIRS
 from tests.lab.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
 from tests.lab.integration.test_suspended_tasks import DEALS_TASKS, TESTED_WITH_A_GROUP
 from tests.upgrade.hazards.test_settings_java import TESTED
-from upgrade import advise, release_named
-from upgrade.hazards import HAZARDS, NOT_RUN, STORE_FORMATS, Severity, entries_between, hazards_between, order_hazards
-from upgrade.plans import Plan, deals_tasks_without_lags, takes_tasks_from_eager_members
-from upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]

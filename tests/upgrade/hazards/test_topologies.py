@@ -2,8 +2,8 @@
 
 import pytest
 
-from upgrade import UpgradeError
-from upgrade.hazards import compare_topologies, parse_subtopologies
+from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.hazards import compare_topologies, parse_subtopologies
 
 REPARTITIONED = """\
 Topologies:

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from upgrade import Plan, advise, release_named
-from upgrade.hazards import WayBackVerdict
-from upgrade.releases import NEWEST_OF_LINE
-from upgrade.verdict import TopologyFacts, TopologyFeature
+from streams_assignor.upgrade import Plan, advise, release_named
+from streams_assignor.upgrade.hazards import WayBackVerdict
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE
+from streams_assignor.upgrade.verdict import TopologyFacts, TopologyFeature
 
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
 

@@ -2,11 +2,19 @@
 
 import pytest
 
+from streams_assignor.upgrade import release_named
+from streams_assignor.upgrade.application.evidence import setting_facts
+from streams_assignor.upgrade.application.setting_files import parse_settings
+from streams_assignor.upgrade.hazards import (
+    CLEAN_UP,
+    HAZARDS,
+    PASSIVE_LIBRARIES,
+    Answer,
+    Application,
+    judge_hazards,
+    wrapper_lines,
+)
 from tests.upgrade.hazards.test_conditions import code, settings, topology
-from upgrade import release_named
-from upgrade.application.evidence import setting_facts
-from upgrade.application.setting_files import parse_settings
-from upgrade.hazards import CLEAN_UP, HAZARDS, PASSIVE_LIBRARIES, Answer, Application, judge_hazards, wrapper_lines
 
 YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
 STORES = topology("""

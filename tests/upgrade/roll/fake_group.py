@@ -2,16 +2,16 @@
 
 from attrs import evolve
 
-from upgrade import advise, release_named
-from upgrade.roll import engine
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.expectation import NO_FORECAST
-from upgrade.roll.gates import RollWatch
-from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets
-from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
-from upgrade.roll.plan import RollInstance, RollLimits, RollPlan, group_rounds
-from upgrade.roll.state import replay
+from streams_assignor.upgrade import advise, release_named
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.expectation import NO_FORECAST
+from streams_assignor.upgrade.roll.gates import RollWatch
+from streams_assignor.upgrade.roll.group import GROUP_RULES
+from streams_assignor.upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets
+from streams_assignor.upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
+from streams_assignor.upgrade.roll.plan import RollInstance, RollLimits, RollPlan, group_rounds
+from streams_assignor.upgrade.roll.state import replay
 
 ENDS = {"in-0": PartitionOffsets(committed=5, end=5)}
 

@@ -5,17 +5,17 @@ from types import MappingProxyType
 import pytest
 from attrs import evolve
 
-from upgrade import UpgradeError
-from upgrade.cluster.brokers.planner import advise_brokers
-from upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release, version_named
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.roll import engine
-from upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.gates import EVERY_PHASE, GatePhase, GateStatus, RollWatch
-from upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
-from upgrade.roll.plan import ALL_INSTANCES, BY_HAND, RollInstance, RollLimits, RollPlan
-from upgrade.roll.state import replay
+from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release, version_named
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.gates import EVERY_PHASE, GatePhase, GateStatus, RollWatch
+from streams_assignor.upgrade.roll.journal import CommandEnded, PlanRecorded, QuestionAnswered, RollResumed
+from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, BY_HAND, RollInstance, RollLimits, RollPlan
+from streams_assignor.upgrade.roll.state import replay
 
 OLD, NEW = "3.9.2", "4.3.1"
 IDS = MappingProxyType({"node-1": 1, "node-2": 2, "node-3": 3})

@@ -3,9 +3,8 @@
 import pytest
 from attrs import evolve
 
-from tests.upgrade.roll.fake_group import Operator, member, plan
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.engine import (
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.engine import (
     AskOperator,
     BeginStep,
     KeepWaiting,
@@ -15,9 +14,9 @@ from upgrade.roll.engine import (
     WriteRecord,
     next_instances,
 )
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.gates import GateStatus, RollWatch
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.gates import GateStatus, RollWatch
+from streams_assignor.upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     DeviationFound,
@@ -27,8 +26,9 @@ from upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from upgrade.roll.plan import InstanceConfig, RollInstance
-from upgrade.roll.state import begin, replay
+from streams_assignor.upgrade.roll.plan import InstanceConfig, RollInstance
+from streams_assignor.upgrade.roll.state import begin, replay
+from tests.upgrade.roll.fake_group import Operator, member, plan
 
 OLD, NEW = InstanceConfig("2.3.1"), InstanceConfig("3.9.2", "2.3")
 AFTER_A_SESSION = 50

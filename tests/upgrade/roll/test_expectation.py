@@ -2,7 +2,7 @@
 
 import pytest
 
-from upgrade.roll.expectation import CountedRebalances, ExpectedOutcome
+from streams_assignor.upgrade.roll.expectation import CountedRebalances, ExpectedOutcome
 
 EXPECTED = ExpectedOutcome(versions=(11,), rebalances=4, moves=8)
 

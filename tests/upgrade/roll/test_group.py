@@ -3,16 +3,16 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.engine import BeginStep, KeepWaiting, RollFinished, RunCommand
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.gates import GatePhase, GateStatus
+from streams_assignor.upgrade.roll.group import GROUP_GATES, GROUP_RULES, judge_member
+from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
+from streams_assignor.upgrade.roll.journal import RoundVerified, StepPassed
+from streams_assignor.upgrade.roll.plan import InstanceConfig, RollInstance
 from tests.upgrade.roll.fake_group import Operator, member, plan
-from upgrade.roll import engine
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.engine import BeginStep, KeepWaiting, RollFinished, RunCommand
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.gates import GatePhase, GateStatus
-from upgrade.roll.group import GROUP_GATES, GROUP_RULES, judge_member
-from upgrade.roll.group_observation import PartitionOffsets, StateBehind
-from upgrade.roll.journal import RoundVerified, StepPassed
-from upgrade.roll.plan import InstanceConfig, RollInstance
 
 
 def in_step(**further):

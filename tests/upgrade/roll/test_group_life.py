@@ -3,12 +3,19 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.engine import AskOperator, KeepWaiting, RollFinished
+from streams_assignor.upgrade.roll.group_observation import PartitionOffsets
+from streams_assignor.upgrade.roll.journal import (
+    BackPlanned,
+    DeviationFound,
+    QuestionAnswered,
+    RoundVerified,
+    StepBegan,
+    StepPassed,
+)
+from streams_assignor.upgrade.roll.plan import InstanceConfig, RollLimits
 from tests.upgrade.roll.fake_group import Operator, member
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.engine import AskOperator, KeepWaiting, RollFinished
-from upgrade.roll.group_observation import PartitionOffsets
-from upgrade.roll.journal import BackPlanned, DeviationFound, QuestionAnswered, RoundVerified, StepBegan, StepPassed
-from upgrade.roll.plan import InstanceConfig, RollLimits
 
 NEW = InstanceConfig("4.3.1")
 LIMITS = RollLimits(timeout_s=600, max_unowned_s=900, session_timeout_s=45, soak_s=20)

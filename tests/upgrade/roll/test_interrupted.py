@@ -1,12 +1,12 @@
 import pytest
 
+from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.interrupted import interrupted
+from streams_assignor.upgrade.roll.journal import QuestionAnswered
+from streams_assignor.upgrade.roll.plan import InstanceConfig
 from tests.upgrade.roll.fake_group import Operator, member, plan
-from upgrade import UpgradeError
-from upgrade.roll import engine
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.interrupted import interrupted
-from upgrade.roll.journal import QuestionAnswered
-from upgrade.roll.plan import InstanceConfig
 
 OLD, VALUE, BRIDGE, NEW = (
     InstanceConfig("2.3.1"),

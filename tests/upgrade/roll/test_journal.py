@@ -4,10 +4,9 @@ import re
 import pytest
 from attrs import evolve
 
-from tests.upgrade.roll.fake_group import Operator
-from upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     DeviationFound,
@@ -22,7 +21,8 @@ from upgrade.roll.journal import (
     StepPassed,
     read_journal,
 )
-from upgrade.roll.state import replay
+from streams_assignor.upgrade.roll.state import replay
+from tests.upgrade.roll.fake_group import Operator
 
 
 @pytest.fixture(name="finished", scope="module")

@@ -3,14 +3,14 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade import advise, release_named
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.engine import AskOperator, RollFinished, unlike_its_end
+from streams_assignor.upgrade.roll.group import GROUP_RULES
+from streams_assignor.upgrade.roll.journal import OriginNamed, QuestionAnswered
+from streams_assignor.upgrade.roll.plan import InstanceConfig, with_origin
+from streams_assignor.upgrade.roll.state import ABOUT_DONE
 from tests.upgrade.roll.fake_group import Operator, member, plan
-from upgrade import advise, release_named
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import AskOperator, RollFinished, unlike_its_end
-from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.journal import OriginNamed, QuestionAnswered
-from upgrade.roll.plan import InstanceConfig, with_origin
-from upgrade.roll.state import ABOUT_DONE
 
 BACK = QuestionAnswered(about="back", option=SafeOption.BACK)
 RANGE = {"origin": "2.3.0", "target": "4.3.1", "origins": ("2.3.0", "2.3.1")}

@@ -2,11 +2,10 @@ from itertools import permutations
 
 import pytest
 
-from tests.upgrade.roll.fake_group import plan
-from upgrade import UpgradeError, advise, release_named
-from upgrade.plans import documented_upgrade
-from upgrade.releases import NEWEST_OF_LINE
-from upgrade.roll.plan import (
+from streams_assignor.upgrade import UpgradeError, advise, release_named
+from streams_assignor.upgrade.plans import documented_upgrade
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE
+from streams_assignor.upgrade.roll.plan import (
     InstanceConfig,
     RollInstance,
     RoundAction,
@@ -15,7 +14,8 @@ from upgrade.roll.plan import (
     group_rounds,
     is_leader_last,
 )
-from upgrade.verdict.conditions import TopologyFacts, TopologyFeature
+from streams_assignor.upgrade.verdict.conditions import TopologyFacts, TopologyFeature
+from tests.upgrade.roll.fake_group import plan
 
 
 def configs(roll_plan, config):

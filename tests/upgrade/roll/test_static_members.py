@@ -2,13 +2,13 @@
 
 from attrs import evolve
 
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.engine import AskOperator, KeepWaiting, RollFinished, RunCommand
+from streams_assignor.upgrade.roll.gates import GateStatus
+from streams_assignor.upgrade.roll.journal import QuestionAnswered
+from streams_assignor.upgrade.roll.plan import InstanceConfig
+from streams_assignor.upgrade.roll.static_members import keeps_unreadable_assignment
 from tests.upgrade.roll.fake_group import Operator
-from upgrade.roll.deviations import DeviationKind, SafeOption
-from upgrade.roll.engine import AskOperator, KeepWaiting, RollFinished, RunCommand
-from upgrade.roll.gates import GateStatus
-from upgrade.roll.journal import QuestionAnswered
-from upgrade.roll.plan import InstanceConfig
-from upgrade.roll.static_members import keeps_unreadable_assignment
 
 BACK = QuestionAnswered(about="back", option=SafeOption.BACK)
 

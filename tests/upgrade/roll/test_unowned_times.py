@@ -3,12 +3,11 @@
 import pytest
 from attrs import evolve
 
-from tests.upgrade.roll.fake_group import Operator, member
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import AskOperator, RunCommand
-from upgrade.roll.gates import RollWatch
-from upgrade.roll.group import observed
-from upgrade.roll.journal import (
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.engine import AskOperator, RunCommand
+from streams_assignor.upgrade.roll.gates import RollWatch
+from streams_assignor.upgrade.roll.group import observed
+from streams_assignor.upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
     JournalError,
@@ -19,7 +18,8 @@ from upgrade.roll.journal import (
     StepPassed,
     seconds_in_step,
 )
-from upgrade.roll.plan import InstanceConfig
+from streams_assignor.upgrade.roll.plan import InstanceConfig
+from tests.upgrade.roll.fake_group import Operator, member
 
 OLD, NEW = InstanceConfig("2.3.1"), InstanceConfig("3.9.2", "2.3")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from streams_assignor.upgrade.roll import engine
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.journal import BackPlanned, CommandIntended, QuestionAnswered, RollResumed
 from tests.upgrade.roll.fake_group import Operator
-from upgrade.roll import engine
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.journal import BackPlanned, CommandIntended, QuestionAnswered, RollResumed
 
 BACK = QuestionAnswered(about="back", option=SafeOption.BACK)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.upgrade.streams_protocol import GROUP_CONFIGURATIONS
+from streams_assignor.upgrade.upgrade_from import line_number
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.matrix import with_matrix
-from upgrade.streams_protocol import GROUP_CONFIGURATIONS
-from upgrade.upgrade_from import line_number
 
 PROGRAM = Path(__file__).parents[1] / "java/StreamsGroupConfigs.java"
 RELEASES = ("4.1.2", "4.2.0", "4.2.1", "4.2.2", "4.3.1", "4.4.0")

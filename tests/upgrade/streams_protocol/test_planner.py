@@ -3,13 +3,21 @@
 import pytest
 from attrs import evolve
 
-from upgrade.application.setting_files import Settings
-from upgrade.application_plan import PlannedApplication
-from upgrade.errors import ConfigException, UpgradeError
-from upgrade.hazards import Answer, Application, ApplicationTopology, CodeFacts, CodeSettings, Setting, SettingFacts
-from upgrade.plans import Plan
-from upgrade.releases import resolve_release
-from upgrade.streams_protocol import (
+from streams_assignor.upgrade.application.setting_files import Settings
+from streams_assignor.upgrade.application_plan import PlannedApplication
+from streams_assignor.upgrade.errors import ConfigException, UpgradeError
+from streams_assignor.upgrade.hazards import (
+    Answer,
+    Application,
+    ApplicationTopology,
+    CodeFacts,
+    CodeSettings,
+    Setting,
+    SettingFacts,
+)
+from streams_assignor.upgrade.plans import Plan
+from streams_assignor.upgrade.releases import resolve_release
+from streams_assignor.upgrade.streams_protocol import (
     GROUP_CONFIGURATIONS,
     IGNORED_SETTINGS,
     REPLACED_SETTINGS,
@@ -20,9 +28,9 @@ from upgrade.streams_protocol import (
     Target,
     reliances_named,
 )
-from upgrade.streams_protocol.planner import plan_migration
-from upgrade.topology_description import parse_topology_description
-from upgrade.verdict import TopologyFeature, Verdict
+from streams_assignor.upgrade.streams_protocol.planner import plan_migration
+from streams_assignor.upgrade.topology_description import parse_topology_description
+from streams_assignor.upgrade.verdict import TopologyFeature, Verdict
 
 NEW = resolve_release("4.3.1")
 NEWEST = resolve_release("4.4.0")

@@ -3,12 +3,12 @@
 import pytest
 from attrs import evolve
 
-from upgrade.cluster.features.rpc import FeatureMetadata, Listener
-from upgrade.hazards import Application, Setting, SettingFacts
-from upgrade.releases import resolve_release
-from upgrade.streams_protocol import Facts, Protocol
-from upgrade.streams_protocol._requirements import judge
-from upgrade.streams_protocol.preflight import Level, MigratingGroup, preflight, refine
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from streams_assignor.upgrade.hazards import Application, Setting, SettingFacts
+from streams_assignor.upgrade.releases import resolve_release
+from streams_assignor.upgrade.streams_protocol import Facts, Protocol
+from streams_assignor.upgrade.streams_protocol._requirements import judge
+from streams_assignor.upgrade.streams_protocol.preflight import Level, MigratingGroup, preflight, refine
 
 NOTHING = Facts()
 STABLE = MigratingGroup(type="classic", state="Stable", protocol="stream", members=2)

@@ -11,12 +11,12 @@ from zipfile import ZipFile
 
 import pytest
 
+from streams_assignor.upgrade.application.class_file import read_class
+from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.streams_protocol import IGNORED_SETTINGS, REPLACED_SETTINGS
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.matrix import with_matrix
-from upgrade.application.class_file import read_class
-from upgrade.application.configuration import configuration_of
-from upgrade.releases import release_named
-from upgrade.streams_protocol import IGNORED_SETTINGS, REPLACED_SETTINGS
 
 RELEASES = ("4.1.2", "4.2.0", "4.2.1", "4.2.2", "4.3.1", "4.4.0")
 DEFINITIONS = re.compile(

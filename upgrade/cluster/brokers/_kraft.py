@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from upgrade.cluster.brokers.protocol_versions import VERSIONS, BrokerRelease, ProtocolVersion, version_named
-from upgrade.cluster.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath, release_roll
-from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import catalog_of
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
+    VERSIONS,
+    BrokerRelease,
+    ProtocolVersion,
+    version_named,
+)
+from streams_assignor.upgrade.cluster.brokers.steps import (
+    BrokerStep,
+    DowngradePath,
+    DowngradeVerdict,
+    NoUpgradePath,
+    release_roll,
+)
+from streams_assignor.upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import catalog_of
 
 _OLDEST_FINALIZED: Final = version_named("3.3-IV0")
 """The controller refuses lower levels: nothing older is stored in the log. Java: ``MINIMUM_BOOTSTRAP_VERSION``."""
@@ -116,7 +127,7 @@ def _finalize_step(origin: BrokerRelease, release: BrokerRelease, level: Protoco
 def finalized_levels(release: BrokerRelease, level: ProtocolVersion) -> dict[str, int]:
     """Return what the command of a release finalizes at ``level``: from 4.0 on the other features as well.
 
-    >>> from upgrade.cluster.brokers.protocol_versions import broker_release
+    >>> from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
     >>> sorted(finalized_levels(broker_release("4.0"), version_named("4.0")))
     ['group.version', 'kraft.version', 'metadata.version', 'transaction.version']
     """

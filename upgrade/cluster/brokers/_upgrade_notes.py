@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import frozen
 
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode
 
 
 @frozen

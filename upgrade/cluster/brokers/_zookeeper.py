@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, ProtocolVersion, broker_release, version_named
-from upgrade.cluster.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath, release_roll
-from upgrade.errors import ConfigException
+from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
+    BrokerRelease,
+    ProtocolVersion,
+    broker_release,
+    version_named,
+)
+from streams_assignor.upgrade.cluster.brokers.steps import (
+    BrokerStep,
+    DowngradePath,
+    DowngradeVerdict,
+    NoUpgradePath,
+    release_roll,
+)
+from streams_assignor.upgrade.errors import ConfigException
 
 _CONSUMERS_READ_FORMAT_SINCE: Final = {1: "0.10.0", 2: "0.11.0"}
 """The first release whose consumers read a message format without conversion (upgrade notes)."""

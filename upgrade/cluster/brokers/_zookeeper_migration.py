@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from upgrade.cluster.brokers.config import IBP, ROLES
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease
-from upgrade.cluster.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict
+from streams_assignor.upgrade.cluster.brokers.config import IBP, ROLES
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease
+from streams_assignor.upgrade.cluster.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict
 
 MIGRATION: Final = "zookeeper.metadata.migration.enable"
 _SOURCE: Final = "operations guide of 3.9, ZooKeeper to KRaft Migration"

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from attrs import frozen
 
-from upgrade.cluster.brokers.protocol_versions import (
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     MESSAGE_FORMATS,
     OLDEST_IN_4,
     OLDEST_KRAFT,
@@ -22,7 +22,7 @@ from upgrade.cluster.brokers.protocol_versions import (
     ProtocolVersion,
     version_named,
 )
-from upgrade.errors import ConfigException, UnknownLevel
+from streams_assignor.upgrade.errors import ConfigException, UnknownLevel
 
 IBP: Final = "inter.broker.protocol.version"
 LMF: Final = "log.message.format.version"
@@ -65,7 +65,7 @@ class BrokerConfig:
         Raises:
             ConfigException: The release refuses a value or the combination, in Kafka's words.
 
-        >>> from upgrade.cluster.brokers.protocol_versions import broker_release
+        >>> from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
         >>> BrokerConfig.of(broker_release("2.8"), {"inter.broker.protocol.version": "2.1"}).protocol.name
         '2.1-IV2'
         """

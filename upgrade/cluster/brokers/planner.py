@@ -14,19 +14,25 @@ from typing import Final
 
 from attrs import evolve
 
-from upgrade.cluster.brokers import _kraft, _zookeeper
-from upgrade.cluster.brokers._upgrade_notes import bad_releases, notes_read, upgrade_notes
-from upgrade.cluster.brokers._zookeeper_migration import migration_steps
-from upgrade.cluster.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
-from upgrade.cluster.brokers.protocol_versions import (
+from streams_assignor.upgrade.cluster.brokers import _kraft, _zookeeper
+from streams_assignor.upgrade.cluster.brokers._upgrade_notes import bad_releases, notes_read, upgrade_notes
+from streams_assignor.upgrade.cluster.brokers._zookeeper_migration import migration_steps
+from streams_assignor.upgrade.cluster.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     OLDEST_KRAFT,
     BrokerRelease,
     MetadataMode,
     ProtocolVersion,
     broker_release,
 )
-from upgrade.cluster.brokers.steps import BrokerAdvice, BrokerStep, DowngradePath, DowngradeVerdict, NoUpgradePath
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.steps import (
+    BrokerAdvice,
+    BrokerStep,
+    DowngradePath,
+    DowngradeVerdict,
+    NoUpgradePath,
+)
+from streams_assignor.upgrade.errors import UpgradeError
 
 BRIDGE_RELEASE: Final = broker_release("3.9.2")
 """The bridge release: the newest release with both modes. It supports every level of KRaft.

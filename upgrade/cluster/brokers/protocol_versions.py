@@ -14,11 +14,16 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.cluster.features.catalog import METADATA_VERSION, version_key
-from upgrade.cluster.features.levels_of_releases import CATALOGS, PRE_KRAFT_VERSIONS
-from upgrade.errors import UnknownLevel, UnknownRelease
-from upgrade.release_names import ReleaseName, no_newer_line_because, parse_release_name, unread_because
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION, version_key
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS, PRE_KRAFT_VERSIONS
+from streams_assignor.upgrade.errors import UnknownLevel, UnknownRelease
+from streams_assignor.upgrade.release_names import (
+    ReleaseName,
+    no_newer_line_because,
+    parse_release_name,
+    unread_because,
+)
+from streams_assignor.upgrade.releases import RELEASES
 
 
 class MetadataMode(Enum):

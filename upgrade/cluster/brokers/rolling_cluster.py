@@ -15,9 +15,9 @@ from typing import Self
 
 from attrs import evolve, frozen
 
-from upgrade.cluster.brokers.config import BrokerConfig
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, ProtocolVersion
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.config import BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease, ProtocolVersion
+from streams_assignor.upgrade.errors import UpgradeError
 
 
 @frozen

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from attrs import asdict, field, frozen
 
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode
-from upgrade.errors import UpgradeError
-from upgrade.hazards import CheckedScope
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.hazards import CheckedScope
 
 _CHECKED: Final = ("protocol versions", "feature levels", "ZooKeeper and KRaft", "what each step raises")
 _NOT_CHECKED: Final = ("your configuration", "your clients", "your disks and Java", "how long a roll takes")

@@ -15,7 +15,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 from attrs import define, field, frozen
 
-from upgrade.redaction import redact
+from streams_assignor.upgrade.redaction import redact
 
 _SECONDS: Final = 10.0
 _MOST_BYTES: Final = 1 << 20

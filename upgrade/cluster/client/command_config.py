@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
-from upgrade.cluster.client._oauth import ClientCredentials
-from upgrade.config_types import parse_bootstrap_servers
-from upgrade.errors import ConfigException
-from upgrade.input_values import InvalidInput, parse_number, parse_properties, read_text
-from upgrade.redaction import redact
+from streams_assignor.upgrade.cluster.client._oauth import ClientCredentials
+from streams_assignor.upgrade.config_types import parse_bootstrap_servers
+from streams_assignor.upgrade.errors import ConfigException
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number, parse_properties, read_text
+from streams_assignor.upgrade.redaction import redact
 
 _log = logging.getLogger(__name__)
 

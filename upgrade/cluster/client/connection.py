@@ -17,13 +17,13 @@ from typing import Any, Final, Self
 
 from attrs import field, frozen
 
-from upgrade.cluster.client._oauth import ClientCredentials, TokenSource
-from upgrade.cluster.client.answer_check import check_answer
-from upgrade.cluster.client.errors import ApiError, OutcomeUnknown, Unreachable, unreachable
-from upgrade.cluster.client.node_address import node_address
-from upgrade.cluster.features.dialects import Code
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
-from upgrade.extras import importing
+from streams_assignor.upgrade.cluster.client._oauth import ClientCredentials, TokenSource
+from streams_assignor.upgrade.cluster.client.answer_check import check_answer
+from streams_assignor.upgrade.cluster.client.errors import ApiError, OutcomeUnknown, Unreachable, unreachable
+from streams_assignor.upgrade.cluster.client.node_address import node_address
+from streams_assignor.upgrade.cluster.features.dialects import Code
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+from streams_assignor.upgrade.extras import importing
 
 with importing("kafka"):
     from kafka import __version__ as kafka_python

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from upgrade.errors import UpgradeError
-from upgrade.redaction import hide
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.redaction import hide
 
 _REFUSED_SIGNS: Final = ("ECONNREFUSED", "Connection refused")
 _JAVA_PACKAGE: Final = "org.apache.kafka.common.errors"

@@ -14,11 +14,17 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from upgrade.cluster.client.connection import ClusterNodes, Connection, Deadline, QuorumState, ReplicaState
-from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, NoSuchNode, Unreachable
-from upgrade.cluster.features.dialects import Code
-from upgrade.cluster.features.feature_cache import NO_EPOCH
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener
+from streams_assignor.upgrade.cluster.client.connection import (
+    ClusterNodes,
+    Connection,
+    Deadline,
+    QuorumState,
+    ReplicaState,
+)
+from streams_assignor.upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, NoSuchNode, Unreachable
+from streams_assignor.upgrade.cluster.features.dialects import Code
+from streams_assignor.upgrade.cluster.features.feature_cache import NO_EPOCH
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener
 
 DEFAULT_TIMEOUT_SECONDS: Final = 60.0
 """How long a call may take; Java: ``default.api.timeout.ms``."""

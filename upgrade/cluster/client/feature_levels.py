@@ -14,10 +14,16 @@ from functools import partial
 from threading import Thread
 from typing import Final, Protocol, runtime_checkable
 
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.cluster.features.carried_levels import NO_LEVELS, CarriedLevels, Levels, levels_above, merge_levels
-from upgrade.cluster.features.rpc import FeatureMetadata
-from upgrade.errors import ConfigException
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.cluster.features.carried_levels import (
+    NO_LEVELS,
+    CarriedLevels,
+    Levels,
+    levels_above,
+    merge_levels,
+)
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
+from streams_assignor.upgrade.errors import ConfigException
 
 POLL_SECONDS: Final = 60.0
 """Time between two polls, in seconds."""

@@ -14,10 +14,10 @@ from typing import Any, Final, TypeGuard
 
 from attrs import evolve, field, frozen
 
-from upgrade.cluster.features.cluster import FeatureCluster, SupportedRanges, check_ranges
-from upgrade.cluster.features.dialects import KIP_584, Dialect, MinimumLevel
-from upgrade.errors import FeatureError
-from upgrade.input_values import InvalidInput, parse_json
+from streams_assignor.upgrade.cluster.features.cluster import FeatureCluster, SupportedRanges, check_ranges
+from streams_assignor.upgrade.cluster.features.dialects import KIP_584, Dialect, MinimumLevel
+from streams_assignor.upgrade.errors import FeatureError
+from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 SCHEMA_VERSION: Final = 0
 _MINIMUM, _MAXIMUM = "min_version_level", "max_version_level"

@@ -23,7 +23,7 @@ from zlib import crc32
 
 from attrs import define, field
 
-from upgrade.errors import ConfigException
+from streams_assignor.upgrade.errors import ConfigException
 
 Levels = Mapping[str, int]
 NO_LEVELS: Final[Levels] = MappingProxyType({})
@@ -108,7 +108,7 @@ def check_levels(finalized: Levels) -> Levels:
 
 @define
 class CarriedLevels:
-    """The levels that one member remembers, carries and, as leader, passes on; an ``assignor.extension.Extension``.
+    """The levels that one member remembers, carries and, as leader, passes on; an ``extension.Extension``.
 
     Raises ``ConfigException`` for names that no feature can have.
     """

@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.errors import UnknownFeature, UnknownLevel
+from streams_assignor.upgrade.errors import UnknownFeature, UnknownLevel
 
 METADATA_VERSION: Final = "metadata.version"
 KRAFT_VERSION: Final = "kraft.version"
@@ -71,7 +71,7 @@ class FeatureCatalog:
     def features(self) -> tuple[str, ...]:
         """The names of the features, sorted.
 
-        >>> from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+        >>> from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
         >>> NEWEST_CATALOG.features[:2]
         ('eligible.leader.replicas.version', 'group.version')
         """
@@ -87,7 +87,7 @@ class FeatureCatalog:
 
         The cluster decides whether the feature has a level of this number. ``UnknownLevel`` for any other text.
 
-        >>> from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+        >>> from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
         >>> [NEWEST_CATALOG.parse_level("metadata.version", text) for text in ("4.0-IV1", "4.0.1")]
         [23, 25]
         """
@@ -113,7 +113,7 @@ class FeatureCatalog:
     def level_name(self, feature: str, number: int) -> str:
         """Return a level as Kafka's tool prints it: the name for metadata.version, or ``UNKNOWN 99``; else the number.
 
-        >>> from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+        >>> from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
         >>> NEWEST_CATALOG.level_name("metadata.version", 25), NEWEST_CATALOG.level_name("transaction.version", 2)
         ('4.0-IV3', '2')
         """
@@ -134,7 +134,7 @@ class FeatureCatalog:
     def dependencies(self, feature: str, number: int) -> Mapping[str, int]:
         """Return the levels that a level depends on; empty for an unknown level.
 
-        >>> from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+        >>> from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
         >>> dict(NEWEST_CATALOG.dependencies("eligible.leader.replicas.version", 1))
         {'metadata.version': 23}
         """
@@ -145,7 +145,7 @@ class FeatureCatalog:
     def default_levels(self, metadata: int) -> Mapping[str, int]:
         """Return the level of every other feature in a new cluster of this ``metadata`` level, in Kafka's order.
 
-        >>> from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+        >>> from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
         >>> NEWEST_CATALOG.default_levels(25)["transaction.version"]
         2
         """
@@ -176,7 +176,7 @@ class FeatureCatalog:
 
         It can if no level above ``target``, up to ``source``, changed the records. Java: ``checkIfMetadataChanged``.
 
-        >>> from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+        >>> from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
         >>> NEWEST_CATALOG.is_safe_downgrade(25, 24), NEWEST_CATALOG.is_safe_downgrade(25, 22)
         (True, False)
         """

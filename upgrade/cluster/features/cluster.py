@@ -13,10 +13,10 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from upgrade.cluster.features.catalog import FeatureCatalog
-from upgrade.cluster.features.dialects import KAFKA_4, Dialect, MinimumLevel, ValidatedNodes
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.cluster.features.catalog import FeatureCatalog
+from streams_assignor.upgrade.cluster.features.dialects import KAFKA_4, Dialect, MinimumLevel, ValidatedNodes
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.errors import FeatureError
 
 SupportedRanges = Mapping[str, tuple[int, int]]
 """The lowest and the highest level of each feature that a node supports."""

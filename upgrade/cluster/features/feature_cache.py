@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, FeatureNode
-from upgrade.cluster.features.dialects import MinimumLevel
-from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, FeatureNode
+from streams_assignor.upgrade.cluster.features.dialects import MinimumLevel
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
 NO_EPOCH = -1
 """Finalized features are unavailable; this epoch is never sent."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
 
 _RELEASED_METADATA_LEVELS: Final = (
     (1, "3.0-IV1", True),

@@ -13,10 +13,10 @@ from typing import Final, TypeGuard
 
 from attrs import Factory, evolve, field, frozen
 
-from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog
-from upgrade.cluster.features.cluster import ClusterEvent, ClusterTransition, EventType, FeatureCluster
-from upgrade.cluster.features.dialects import Dialect
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog
+from streams_assignor.upgrade.cluster.features.cluster import ClusterEvent, ClusterTransition, EventType, FeatureCluster
+from streams_assignor.upgrade.cluster.features.dialects import Dialect
+from streams_assignor.upgrade.errors import FeatureError
 
 PREVIEW_LEVEL: Final = 1
 """The level of a cluster that was formatted without one; Kafka 3.0 can read it."""
@@ -59,7 +59,7 @@ def format_meta_properties(catalog: FeatureCatalog, metadata_version: str | None
         metadata_version: The value of ``--metadata-version``; None: the default, which the release defines statically:
             its newest released level.
 
-    >>> from upgrade.cluster.features.levels_of_releases import CATALOGS
+    >>> from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS
     >>> dict(format_meta_properties(CATALOGS["3.9"]))
     {'metadata.version': '3.9-IV0'}
     """

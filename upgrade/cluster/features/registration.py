@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
-from upgrade.cluster.features.cluster import (
+from streams_assignor.upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import (
     NOT_SUPPORTED,
     ClusterEvent,
     ClusterTransition,
@@ -25,9 +25,14 @@ from upgrade.cluster.features.cluster import (
     range_text,
     unsupported_levels,
 )
-from upgrade.cluster.features.dialects import DeprecatedBy, LateRegistration, StartupReaction, UnsupportedLevelReaction
-from upgrade.cluster.features.update_features import CONTROLLER_REGISTRATION_LEVEL
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.cluster.features.dialects import (
+    DeprecatedBy,
+    LateRegistration,
+    StartupReaction,
+    UnsupportedLevelReaction,
+)
+from streams_assignor.upgrade.cluster.features.update_features import CONTROLLER_REGISTRATION_LEVEL
+from streams_assignor.upgrade.errors import FeatureError
 
 
 def start_broker(

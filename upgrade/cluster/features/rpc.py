@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from attrs import define, field, frozen
 
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.errors import UpgradeError
 
 
 def _ranges(given: Mapping[str, tuple[int, int]]) -> Mapping[str, tuple[int, int]]:

@@ -13,10 +13,23 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
-from upgrade.cluster.features.cluster import ClusterEvent, EventType, FeatureCluster, FeatureNode, range_text
-from upgrade.cluster.features.dialects import Code, Deletion, Dialect, DowngradeIntent, LossyDowngrade, ValidatedNodes
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.cluster.features.catalog import KRAFT_VERSION, METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import (
+    ClusterEvent,
+    EventType,
+    FeatureCluster,
+    FeatureNode,
+    range_text,
+)
+from streams_assignor.upgrade.cluster.features.dialects import (
+    Code,
+    Deletion,
+    Dialect,
+    DowngradeIntent,
+    LossyDowngrade,
+    ValidatedNodes,
+)
+from streams_assignor.upgrade.errors import FeatureError
 
 CONTROLLER_REGISTRATION_LEVEL: Final = 15
 """The first level of metadata.version with registered controllers (KIP-919); below it, their ranges are unknown."""

@@ -25,23 +25,23 @@ from typing import Any, Final, NamedTuple
 import kafka
 from kafka.errors import for_code
 
-from assignor.clients._session import Session
-from assignor.clients.adapter import MemberGeneration
-from assignor.clients.confluent._errors import as_fatal_error, kafka_exception
-from assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
-from assignor.clients.confluent._record_buffer import Offsets
-from assignor.clients.confluent.streams_protocol._tasks import OwnedTaskNotifier, TaskPartitions
-from assignor.clients.confluent.streams_protocol.view import StreamsGroupView
-from assignor.clients.kafka_python.group_coordinator import (
+from streams_assignor.clients._session import Session
+from streams_assignor.clients.adapter import MemberGeneration
+from streams_assignor.clients.confluent._errors import as_fatal_error, kafka_exception
+from streams_assignor.clients.confluent._membership import NOT_POLLED, Call, Membership
+from streams_assignor.clients.confluent._record_buffer import Offsets
+from streams_assignor.clients.confluent.streams_protocol._tasks import OwnedTaskNotifier, TaskPartitions
+from streams_assignor.clients.confluent.streams_protocol.view import StreamsGroupView
+from streams_assignor.clients.kafka_python.group_coordinator import (
     CommitIdentity,
     CoordinatorUnavailable,
     GroupCoordinator,
     HeartbeatUnsupported,
 )
-from assignor.errors import FatalError
-from assignor.observability.events import MemberClosed, MemberFailed, Observer
-from assignor.rebalance_listener import TaskRebalanceListener
-from assignor.streams_group import (
+from streams_assignor.errors import FatalError
+from streams_assignor.observability.events import MemberClosed, MemberFailed, Observer
+from streams_assignor.rebalance_listener import TaskRebalanceListener
+from streams_assignor.streams_group import (
     CallbackKind,
     HeartbeatErrorReaction,
     HeartbeatTimer,
@@ -49,8 +49,8 @@ from assignor.streams_group import (
     StatusTimer,
     StreamsGroupMember,
 )
-from assignor.streams_group.rules import HINTS, UNSUPPORTED_VERSION, error_rule, status_rule
-from assignor.topology import Topology
+from streams_assignor.streams_group.rules import HINTS, UNSUPPORTED_VERSION, error_rule, status_rule
+from streams_assignor.topology import Topology
 
 log = logging.getLogger(__name__)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from assignor.observability.events import Observer, TasksChanged
-from assignor.rebalance_listener import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.observability.events import Observer, TasksChanged
+from streams_assignor.rebalance_listener import (
     OwnedTasks,
     PartitionsByTask,
     TaskChanges,
     TaskRebalanceListener,
     require_synchronous,
 )
-from assignor.streams_group.model import Callback, CallbackKind, StreamsTasks
-from assignor.topology import Topology
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.streams_group.model import Callback, CallbackKind, StreamsTasks
+from streams_assignor.topology import Topology
 
 
 class TaskPartitions:

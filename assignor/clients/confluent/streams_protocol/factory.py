@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from assignor.clients.confluent._settings import ConsumerSettings, ignored_setting
-from assignor.clients.confluent.streams_protocol._membership import StreamsMembership
-from assignor.clients.kafka_python.group_coordinator import GroupCoordinator
-from assignor.observability import event_log
-from assignor.observability.events import Observer, combine_observers
-from assignor.rebalance_listener import TaskRebalanceListener
-from assignor.streams_group import MemberProfile, StreamsGroupMember, topology_fields
-from assignor.topology import Topology
-from upgrade import OURS, ConfigException, StreamsConfig
+from streams_assignor.clients.confluent._settings import ConsumerSettings, ignored_setting
+from streams_assignor.clients.confluent.streams_protocol._membership import StreamsMembership
+from streams_assignor.clients.kafka_python.group_coordinator import GroupCoordinator
+from streams_assignor.observability import event_log
+from streams_assignor.observability.events import Observer, combine_observers
+from streams_assignor.rebalance_listener import TaskRebalanceListener
+from streams_assignor.streams_group import MemberProfile, StreamsGroupMember, topology_fields
+from streams_assignor.topology import Topology
+from streams_assignor.upgrade import OURS, ConfigException, StreamsConfig
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from typing import Protocol
 
 from attrs import frozen
 
-from assignor.clients.adapter import MemberGeneration
-from assignor.errors import FatalError
-from assignor.streams_group import StreamsGroupMember
+from streams_assignor.clients.adapter import MemberGeneration
+from streams_assignor.errors import FatalError
+from streams_assignor.streams_group import StreamsGroupMember
 
 
 class _Membership(Protocol):

@@ -17,9 +17,10 @@ from typing import Any, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
-from assignor.clients._interrupts import interruptible
-from assignor.formats.text import count
-from assignor.groups import (
+from streams_assignor.clients._interrupts import interruptible
+from streams_assignor.codec import TopicPartition as Partition
+from streams_assignor.formats.text import count
+from streams_assignor.groups import (
     Assigned,
     BrokerAssignment,
     ClusterGroups,
@@ -29,7 +30,7 @@ from assignor.groups import (
     topics_of,
     with_topic_metadata,
 )
-from assignor.groups.described_group import (
+from streams_assignor.groups.described_group import (
     CONSUMER,
     DEAD,
     EMPTY,
@@ -38,14 +39,13 @@ from assignor.groups.described_group import (
     OFFSETS_TOPIC,
     UNKNOWN_TYPE,
 )
-from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
-from subscription_codec import TopicPartition as Partition
-from upgrade.cluster.client.errors import ApiError, Unreachable, unreachable
-from upgrade.cluster.client.node_address import node_address
-from upgrade.errors import quote_input
-from upgrade.extras import importing
-from upgrade.input_values import InvalidInput, parse_number
-from upgrade.redaction import hide
+from streams_assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable, unreachable
+from streams_assignor.upgrade.cluster.client.node_address import node_address
+from streams_assignor.upgrade.errors import quote_input
+from streams_assignor.upgrade.extras import importing
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.redaction import hide
 
 with importing("confluent_kafka"):
     from confluent_kafka import (
@@ -57,7 +57,7 @@ with importing("confluent_kafka"):
     )
     from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType  # type: ignore[attr-defined]  # has both
 
-    from assignor.clients.confluent import _private_api
+    from streams_assignor.clients.confluent import _private_api
 
 _SHORTEST_CALL: Final = 0.1  # librdkafka refuses a time limit of 0
 _STATES: Final[Mapping[str, str]] = {
@@ -510,7 +510,7 @@ def librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def silent_logger() -> logging.Logger:
     """Return a logger that drops librdkafka's lines, as errors arrive as exceptions, unless it has a handler."""
-    logger = logging.getLogger("streams-assignor.librdkafka")
+    logger = logging.getLogger("streams_assignor.librdkafka")
     if not logger.handlers:
         logger.setLevel(logging.CRITICAL)
     return logger

@@ -9,17 +9,21 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from assignor.clients._interrupts import interruptible
-from assignor.groups.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
-from assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, known_time
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.cluster.client.errors import Unreachable
-from upgrade.extras import importing
+from streams_assignor.clients._interrupts import interruptible
+from streams_assignor.groups.described_group import LOOKUP_TIMEOUT_SECONDS, OFFSETS_TOPIC
+from streams_assignor.groups.history.log_segment import NO_TIMESTAMP, LogRecord, known_time
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
+from streams_assignor.upgrade.extras import importing
 
 with importing("confluent_kafka"):
     from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-    from assignor.groups.describe.confluent.group_lookup import librdkafka_config, readable_answers, silent_logger
+    from streams_assignor.groups.describe.confluent.group_lookup import (
+        librdkafka_config,
+        readable_answers,
+        silent_logger,
+    )
 
 _RECORDS_PER_CALL: Final = 10_000
 _CALL_SECONDS: Final = 0.05

@@ -1,5 +1,5 @@
 """``GroupLookup`` of kafka-python, which sends the requests of Kafka's own tools."""
 
-from upgrade.extras import require
+from streams_assignor.upgrade.extras import require
 
 require("kafka")

@@ -11,9 +11,9 @@ from typing import Any, Final, Protocol
 from attrs import evolve
 from kafka.errors import for_code
 
-from assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
-from assignor.groups import DescribedGroup, topics_of, with_topic_metadata
-from assignor.groups.described_group import (
+from streams_assignor.clients.kafka_python._private_api import DescribeConfigsRequest, MetadataRequest
+from streams_assignor.groups import DescribedGroup, topics_of, with_topic_metadata
+from streams_assignor.groups.described_group import (
     CONSUMER,
     MAX_MESSAGE_BYTES_KEY,
     OFFSETS_TOPIC,
@@ -21,9 +21,9 @@ from assignor.groups.described_group import (
     STREAMS,
     with_topic_names,
 )
-from upgrade.cluster.client.connection import Deadline
-from upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
-from upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.cluster.client.connection import Deadline
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 _TOPIC_RESOURCE: Final = 2  # DescribeConfigs' types of resources
 _GROUP_RESOURCE: Final = 32

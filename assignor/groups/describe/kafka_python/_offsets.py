@@ -15,19 +15,19 @@ from typing import Any, Final, TypeVar
 from attrs import define, field
 from kafka.errors import for_code
 
-from assignor.clients.kafka_python._broker_connection import BrokerConnection, raise_for_error
-from assignor.clients.kafka_python._private_api import (
+from streams_assignor.clients.kafka_python._broker_connection import BrokerConnection, raise_for_error
+from streams_assignor.clients.kafka_python._private_api import (
     DescribeLogDirsRequest,
     ListOffsetsRequest,
     MetadataRequest,
     OffsetFetchRequest,
 )
-from assignor.formats.text import count
-from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
-from subscription_codec import TopicPartition
-from upgrade.cluster.client.connection import Deadline
-from upgrade.cluster.client.errors import ClusterError
-from upgrade.cluster.client.node_address import node_address
+from streams_assignor.codec import TopicPartition
+from streams_assignor.formats.text import count
+from streams_assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
+from streams_assignor.upgrade.cluster.client.connection import Deadline
+from streams_assignor.upgrade.cluster.client.errors import ClusterError
+from streams_assignor.upgrade.cluster.client.node_address import node_address
 
 T = TypeVar("T")
 

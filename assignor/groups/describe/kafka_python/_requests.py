@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from assignor.clients.kafka_python._private_api import ApiMessage
-from assignor.groups import (
+from streams_assignor.clients.kafka_python._private_api import ApiMessage
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.groups import (
     Assigned,
     BrokerAssignment,
     BrokerGroup,
@@ -20,13 +21,12 @@ from assignor.groups import (
     DescribedTopology,
     InternalTopic,
 )
-from assignor.groups.broker_assigned.topics import task_id
-from assignor.groups.decoded import in_order
-from assignor.groups.describe.kafka_python import _schemas
-from assignor.groups.described_group import CONSUMER, SHARE, STREAMS
-from subscription_codec import TaskId, TopicPartition
-from upgrade.input_values import InvalidInput, parse_number
-from upgrade.topology_description import DescribedNode
+from streams_assignor.groups.broker_assigned.topics import task_id
+from streams_assignor.groups.decoded import in_order
+from streams_assignor.groups.describe.kafka_python import _schemas
+from streams_assignor.groups.described_group import CONSUMER, SHARE, STREAMS
+from streams_assignor.upgrade.input_values import InvalidInput, parse_number
+from streams_assignor.upgrade.topology_description import DescribedNode
 
 _UNKNOWN: Final = -(2**31)
 """The value of authorized operations that were not asked for, or that the broker does not know."""

@@ -15,33 +15,33 @@ from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from assignor.clients.kafka_python._broker_connection import (
+from streams_assignor.clients.kafka_python._broker_connection import (
     MAX_RESPONSE_BYTES,
     BrokerConnection,
     connect_to_any,
     find_coordinator,
     raise_for_error,
 )
-from assignor.clients.kafka_python._private_api import (
+from streams_assignor.clients.kafka_python._private_api import (
     DescribeGroupsRequest,
     ListGroupsRequest,
 )
-from assignor.formats.text import join_names
-from assignor.groups import (
+from streams_assignor.formats.text import join_names
+from streams_assignor.groups import (
     LOOKUP_TIMEOUT_SECONDS,
     ClusterGroups,
     DescribedGroup,
     DescribedGroupMember,
     NoSuchGroup,
 )
-from assignor.groups.describe.kafka_python._facts import offline_partitions, with_facts
-from assignor.groups.describe.kafka_python._offsets import read_changelog_sizes, read_offsets
-from assignor.groups.describe.kafka_python._requests import REQUESTS
-from assignor.groups.describe.kafka_python._requests import described_group as broker_assigned_group
-from assignor.groups.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS, UNKNOWN_TYPE
-from assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
-from upgrade.cluster.client.connection import Deadline
-from upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
+from streams_assignor.groups.describe.kafka_python._facts import offline_partitions, with_facts
+from streams_assignor.groups.describe.kafka_python._offsets import read_changelog_sizes, read_offsets
+from streams_assignor.groups.describe.kafka_python._requests import REQUESTS
+from streams_assignor.groups.describe.kafka_python._requests import described_group as broker_assigned_group
+from streams_assignor.groups.described_group import CLASSIC, CONSUMER, DEAD, EMPTY, STREAMS, UNKNOWN_TYPE
+from streams_assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
+from streams_assignor.upgrade.cluster.client.connection import Deadline
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError, Unreachable
 
 _GROUP_ID_NOT_FOUND: Final = 69
 _SINCE: Final[Mapping[str, str]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor.cli.features.command import features
+from streams_assignor.cli.features.command import features
 from tests.assignor.cli.features.differences import DIFFERENCES, GUIDE, NOT_COMPARED
 from tests.lab.integration.feature_checks import ours
 

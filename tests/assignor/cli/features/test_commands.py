@@ -9,15 +9,15 @@ from types import MappingProxyType, SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.features import click_support
-from assignor.cli.features.command import features
-from assignor.formats.block_yaml import to_yaml
-from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, Unreachable
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
-from upgrade.extras import MissingExtraError
-from upgrade.releases import NEWEST
+from streams_assignor.cli.features import click_support
+from streams_assignor.cli.features.command import features
+from streams_assignor.formats.block_yaml import to_yaml
+from streams_assignor.upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed, Unreachable
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+from streams_assignor.upgrade.extras import MissingExtraError
+from streams_assignor.upgrade.releases import NEWEST
 
 ERROR = ApiError(95, "INVALID_UPDATE_VERSION", "It cannot be.")
 SUPPORTED = {METADATA_VERSION: (7, 30), "group.version": (0, 1)}
@@ -53,7 +53,7 @@ def fixture_client(monkeypatch):
     """The class, for tests that change what it answers; `last` is the one that was made."""
     client = type("OneClient", (Client,), {})
     Client.last = None
-    monkeypatch.setattr("upgrade.cluster.client.feature_client.FeatureClient", client)
+    monkeypatch.setattr("streams_assignor.upgrade.cluster.client.feature_client.FeatureClient", client)
     return client
 
 
@@ -343,7 +343,7 @@ def test_m9_a_node_has_no_negative_id():
 
 def test_without_kafka_python_it_says_what_to_install(monkeypatch):
     def missing(name, *arguments, _import=builtins.__import__, **further):
-        if name == "upgrade.cluster.client.feature_client":
+        if name == "streams_assignor.upgrade.cluster.client.feature_client":
             raise MissingExtraError("kafka-python is not installed: pip install 'streams-assignor[kafka-python]'")
         return _import(name, *arguments, **further)
 
@@ -377,7 +377,7 @@ def test_every_help_has_examples(command):
 
 
 def test_the_script_has_the_command():
-    script = [sys.executable, "-c", "from assignor.cli.main import main; main()", "features", "version-mapping"]
+    script = [sys.executable, "-c", "from streams_assignor.cli.main import main; main()", "features", "version-mapping"]
     done = subprocess.run([*script, "--release-version", "9.9"], capture_output=True, text=True, timeout=60)
 
     assert (1, "") == (done.returncode, done.stdout)

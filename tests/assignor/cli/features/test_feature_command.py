@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.cli.features import _feature_command
-from upgrade.cluster.client.errors import ApiError
-from upgrade.cluster.features.catalog import INT16, METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
-from upgrade.errors import UnknownLevel
+from streams_assignor.cli.features import _feature_command
+from streams_assignor.upgrade.cluster.client.errors import ApiError
+from streams_assignor.upgrade.cluster.features.catalog import INT16, METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
+from streams_assignor.upgrade.errors import UnknownLevel
 
 ERROR = ApiError(95, "INVALID_UPDATE_VERSION", "It cannot be.")
 OLDER = CATALOGS["3.9"]

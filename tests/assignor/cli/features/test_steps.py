@@ -3,8 +3,8 @@
 import click
 import pytest
 
-from assignor.cli.features import click_support
-from assignor.cli.features.click_support import confirm_unsafe, say_step
+from streams_assignor.cli.features import click_support
+from streams_assignor.cli.features.click_support import confirm_unsafe, say_step
 
 
 def test_a_caller_that_shows_steps_gets_them():

@@ -6,10 +6,10 @@ from functools import cache
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.roll.command import roll
-from assignor.groups.offsets import GroupOffsets
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
+from streams_assignor.cli.roll.command import roll
+from streams_assignor.groups.offsets import GroupOffsets
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
 from tests.spark_sim.forecast.live import described, members_of
 
 GROUP = "A@3.9.2 B@3.9.2 C@3.9.2"

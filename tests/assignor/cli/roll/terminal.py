@@ -94,8 +94,8 @@ class Terminal:
 
 def main():
     """Run ``roll`` on a simulated group, as the console script does."""
-    from assignor.cli.group import _lookup
-    from assignor.cli.main import main as console_script
+    from streams_assignor.cli.group import _lookup
+    from streams_assignor.cli.main import main as console_script
     from tests.assignor.cli.roll.simulated import SimulatedCluster
 
     folder, command, *arguments = sys.argv[1:]

@@ -3,13 +3,13 @@
 import pytest
 from attrs import evolve
 
-from assignor.cli.roll._compared import SeenGenerations, generation_number
-from assignor.cli.roll._instances import seen_instances
-from assignor.groups import inspect_group
-from spark_sim.model.scenario import Scenario
-from spark_sim.model.simulation import Simulation
+from streams_assignor.cli.roll._compared import SeenGenerations, generation_number
+from streams_assignor.cli.roll._instances import seen_instances
+from streams_assignor.groups import inspect_group
+from streams_assignor.spark_sim.model.scenario import Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.upgrade.roll.expectation import CountedRebalances
 from tests.spark_sim.forecast.live import seen, stored
-from upgrade.roll.expectation import CountedRebalances
 
 LATE = stored("late-restart-4.3.1")
 

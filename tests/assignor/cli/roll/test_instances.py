@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.cli.roll._instances import InstanceNames, InstancesError
-from assignor.groups import inspect_group
+from streams_assignor.cli.roll._instances import InstanceNames, InstancesError
+from streams_assignor.groups import inspect_group
+from streams_assignor.upgrade.roll.plan import RollInstance
 from tests.assignor.groups.described_groups import group, member
-from upgrade.roll.plan import RollInstance
 
 NAMES = InstanceNames({"pod-0": "pod-0", "one": "pod-1"})
 

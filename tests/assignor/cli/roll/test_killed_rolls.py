@@ -2,21 +2,21 @@
 
 import pytest
 
-from assignor.cli.roll import _driver
-from assignor.cli.roll._commands import CommandResult, CommandTemplate
-from assignor.cli.roll._driver import Decided, Interrupts, RollSettings, drive
-from assignor.cli.roll._instances import names_of
-from assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
-from assignor.cli.roll._look import look_at
+from streams_assignor.cli.roll import _driver
+from streams_assignor.cli.roll._commands import CommandResult, CommandTemplate
+from streams_assignor.cli.roll._driver import Decided, Interrupts, RollSettings, drive
+from streams_assignor.cli.roll._instances import names_of
+from streams_assignor.cli.roll._journal_file import JournalFile, has_begun, open_journal
+from streams_assignor.cli.roll._look import look_at
+from streams_assignor.upgrade.input_values import MAX_CAPTURE_BYTES
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.expectation import Expectation
+from streams_assignor.upgrade.roll.group import GROUP_RULES
+from streams_assignor.upgrade.roll.journal import JournalError, JournalLine, PlanRecorded, RollResumed
+from streams_assignor.upgrade.roll.plan import RollLimits
+from streams_assignor.upgrade.roll.state import ABOUT_OUTCOME, begin, replay
 from tests.assignor.cli.roll.simulated import SimulatedCluster
 from tests.upgrade.roll.fake_group import plan
-from upgrade.input_values import MAX_CAPTURE_BYTES
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.expectation import Expectation
-from upgrade.roll.group import GROUP_RULES
-from upgrade.roll.journal import JournalError, JournalLine, PlanRecorded, RollResumed
-from upgrade.roll.plan import RollLimits
-from upgrade.roll.state import ABOUT_OUTCOME, begin, replay
 
 
 class Killed(BaseException):

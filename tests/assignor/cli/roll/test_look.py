@@ -3,12 +3,12 @@
 import pytest
 from attrs import evolve
 
-from assignor.cli.roll._instances import InstanceNames
-from assignor.cli.roll._look import look_at
-from assignor.groups.offsets import GroupOffsets
-from subscription_codec import TopicPartition
+from streams_assignor.cli.roll._instances import InstanceNames
+from streams_assignor.cli.roll._look import look_at
+from streams_assignor.codec import TopicPartition
+from streams_assignor.groups.offsets import GroupOffsets
+from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
 from tests.assignor.groups.described_groups import group, member
-from upgrade.roll.group_observation import PartitionOffsets, StateBehind
 
 MEMBERS = (member("a", active="0_0", had="0_0"), member("b", active="0_1", sums={"0_1": 30}))
 ID = {"a": MEMBERS[0].member_id, "b": MEMBERS[1].member_id}

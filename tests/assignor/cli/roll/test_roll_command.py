@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.group import _lookup
-from assignor.cli.roll._output import RollLines
-from assignor.cli.roll.command import roll
-from spark_sim.forecast import recomputation
+from streams_assignor.cli.group import _lookup
+from streams_assignor.cli.roll._output import RollLines
+from streams_assignor.cli.roll.command import roll
+from streams_assignor.spark_sim.forecast import recomputation
+from streams_assignor.upgrade.roll.journal import CommandIntended
 from tests.assignor.cli.roll.simulated import SimulatedCluster
-from upgrade.roll.journal import CommandIntended
 
 FIRST = "expected --restart, or --stop and --start, or --by-hand"
 

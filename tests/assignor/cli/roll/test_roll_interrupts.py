@@ -8,16 +8,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.group import _lookup
-from assignor.cli.roll import command
-from assignor.cli.roll._answers import RollAnswers
-from assignor.cli.roll._driver import Interrupts, LastingView
-from assignor.cli.roll._output import RollLines
+from streams_assignor.cli.group import _lookup
+from streams_assignor.cli.roll import command
+from streams_assignor.cli.roll._answers import RollAnswers
+from streams_assignor.cli.roll._driver import Interrupts, LastingView
+from streams_assignor.cli.roll._output import RollLines
+from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.engine import AskOperator
+from streams_assignor.upgrade.roll.journal import CommandIntended
+from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION
 from tests.assignor.cli.roll.simulated import SimulatedCluster
-from upgrade.roll.deviations import SafeOption
-from upgrade.roll.engine import AskOperator
-from upgrade.roll.journal import CommandIntended
-from upgrade.roll.state import ABOUT_DEVIATION
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

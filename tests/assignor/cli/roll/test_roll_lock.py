@@ -5,11 +5,11 @@ import json
 import click
 import pytest
 
-from assignor.cli.roll import _lock
-from assignor.cli.roll._lock import AlreadyRolled, cluster_lock
-from assignor.clients.kafka_python import group_lock
-from assignor.groups.described_group import DescribedGroup, DescribedGroupMember
-from upgrade.cluster.client.errors import ApiError
+from streams_assignor.cli.roll import _lock
+from streams_assignor.cli.roll._lock import AlreadyRolled, cluster_lock
+from streams_assignor.clients.kafka_python import group_lock
+from streams_assignor.groups.described_group import DescribedGroup, DescribedGroupMember
+from streams_assignor.upgrade.cluster.client.errors import ApiError
 
 
 def member(pid, subscription=None):

@@ -3,13 +3,13 @@
 import pytest
 from attrs import evolve
 
-from assignor.cli.roll._output import expectation_text, observed_text, plan_lines, record_lines, unowned_text
-from assignor.cli.roll._report import report_lines
+from streams_assignor.cli.roll._output import expectation_text, observed_text, plan_lines, record_lines, unowned_text
+from streams_assignor.cli.roll._report import report_lines
+from streams_assignor.upgrade.roll.engine import RollFinished, RunCommand
+from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
+from streams_assignor.upgrade.roll.journal import JournalLine
+from streams_assignor.upgrade.roll.state import replay
 from tests.upgrade.roll.fake_group import Operator
-from upgrade.roll.engine import RollFinished, RunCommand
-from upgrade.roll.expectation import Expectation, ExpectedOutcome
-from upgrade.roll.journal import JournalLine
-from upgrade.roll.state import replay
 
 
 def offline():

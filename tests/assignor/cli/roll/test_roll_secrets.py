@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from assignor.cli.group import _lookup
-from assignor.cli.roll._secrets import without_secrets
+from streams_assignor.cli.group import _lookup
+from streams_assignor.cli.roll._secrets import without_secrets
 from tests.assignor.cli.roll.simulated import SimulatedCluster
 
 SECRET = "hunter2-Zq8"

@@ -21,10 +21,10 @@ from aiokafka.protocol.commit import (
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.protocol.offset import OffsetRequest, OffsetResponse_v1
 
-from assignor.clients.aiokafka import StreamsPartitionAssignor
-from assignor.clients.aiokafka._private_answers import check_answers
-from assignor.clients.mock_cluster import MockCluster
-from assignor.topology import Subtopology, Topology
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor
+from streams_assignor.clients.aiokafka._private_answers import check_answers
+from streams_assignor.clients.mock_cluster import MockCluster
+from streams_assignor.topology import Subtopology, Topology
 from tests.assignor.clients.request_errors import GROUP, PARTITION, errors
 
 OFFSET_FETCH = OffsetFetchRequest("billing", [("orders", [0, 1])])

@@ -15,18 +15,18 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka import TopicPartition as AiokafkaTopicPartition
 from aiokafka.errors import KafkaError
 
-from assignor.clients.aiokafka import StreamsPartitionAssignor, _private_api
-from assignor.clients.mock_cluster import MockCluster, delay_leader
-from assignor.errors import FatalError, UsageError
-from assignor.observability import events as member_events
-from assignor.rebalance_listener import PartitionsByTask
-from assignor.topology import Subtopology, Topology
-from probing import AssignmentContent, VersionAnswer
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor, _private_api
+from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import FatalError, UsageError
+from streams_assignor.observability import events as member_events
+from streams_assignor.probing import AssignmentContent, VersionAnswer
+from streams_assignor.rebalance_listener import PartitionsByTask
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig, release_named
 from tests.assignor.clients.kafka_python import test_partition_assignor
 from tests.assignor.clients.recording_listener import ContentionListener, RecordingListener
 from tests.assignor.clients.test_leader_lookup import Admin
-from upgrade import StreamsConfig, release_named
 
 pytestmark = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -166,7 +166,7 @@ def test_bind_warns_of_a_consumer_that_starts_at_the_end(
     async def scenario() -> None:
         streams = StreamsPartitionAssignor(TOPOLOGY)
         consumer = a_consumer(cluster, streams, **reset)
-        with caplog.at_level(logging.WARNING, "assignor"):
+        with caplog.at_level(logging.WARNING, "streams_assignor"):
             streams.bind(consumer)
         await consumer.stop()
 

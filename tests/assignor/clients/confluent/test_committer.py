@@ -8,8 +8,8 @@ import kafka
 import pytest
 from confluent_kafka import KafkaError
 
-from assignor.clients.confluent._committer import Answered, Committer
-from assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
+from streams_assignor.clients.confluent._committer import Answered, Committer
+from streams_assignor.clients.confluent._record_buffer import Offsets, RecordBuffer
 
 LOST = kafka.errors.CommitFailedError("lost")
 

@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.clients._session import MAX_DOUBT_SESSIONS, now
-from assignor.clients.adapter import MemberGeneration, partition_counts
-from assignor.clients.confluent import StreamsConsumer
-from assignor.clients.confluent._private_api import encode_group_metadata
-from assignor.clients.kafka_python import _partition_assignor
-from assignor.clients.mock_cluster import MockCluster, delay_leader
-from assignor.observability.events import AssignmentComputed, Event, RejoinRequested
-from assignor.rebalance_listener import PartitionsByTask
-from probing import AssignmentContent, VersionAnswer
-from subscription_codec import TaskId
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.clients._session import MAX_DOUBT_SESSIONS, now
+from streams_assignor.clients.adapter import MemberGeneration, partition_counts
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.confluent._private_api import encode_group_metadata
+from streams_assignor.clients.kafka_python import _partition_assignor
+from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
+from streams_assignor.codec import TaskId
+from streams_assignor.observability.events import AssignmentComputed, Event, RejoinRequested
+from streams_assignor.probing import AssignmentContent, VersionAnswer
+from streams_assignor.rebalance_listener import PartitionsByTask
+from streams_assignor.upgrade import release_named
 from tests.assignor.clients.recording_listener import RecordingListener
-from upgrade import release_named
 
 pytestmark = [
     pytest.mark.slow,

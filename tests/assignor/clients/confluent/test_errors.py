@@ -4,12 +4,17 @@ import kafka.errors
 import pytest
 from confluent_kafka import KafkaError
 
-from assignor import FatalError
-from assignor.clients.confluent._errors import as_fatal_error, as_kafka_error, authentication_exception, is_retriable
-from assignor.clients.kafka_python import KafkaPythonAdmin
-from assignor.clients.leader_lookup import LookupFailed
-from assignor.protocol.internal_topics import NewTopic
-from subscription_codec import TopicPartition
+from streams_assignor import FatalError
+from streams_assignor.clients.confluent._errors import (
+    as_fatal_error,
+    as_kafka_error,
+    authentication_exception,
+    is_retriable,
+)
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin
+from streams_assignor.clients.leader_lookup import LookupFailed
+from streams_assignor.codec import TopicPartition
+from streams_assignor.protocol.internal_topics import NewTopic
 
 
 @pytest.mark.parametrize(

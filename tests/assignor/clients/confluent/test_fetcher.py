@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, TopicPartition
 
-from assignor.clients.confluent import _record_buffer
-from assignor.clients.confluent._fetcher import RecordFetcher, partition_key
-from assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
-from assignor.rebalance_listener import NoOpListener, TaskRebalanceListener
-from subscription_codec import TaskId
-from subscription_codec import TopicPartition as Partition
+from streams_assignor.clients.confluent import _record_buffer
+from streams_assignor.clients.confluent._fetcher import RecordFetcher, partition_key
+from streams_assignor.clients.confluent._record_buffer import PartitionKey, RecordBuffer, message_partition
+from streams_assignor.codec import TaskId
+from streams_assignor.codec import TopicPartition as Partition
+from streams_assignor.rebalance_listener import NoOpListener, TaskRebalanceListener
 from tests.assignor.clients.confluent.test_interrupts import Librdkafka
 
 TASKS = {TaskId(0, number): frozenset({Partition("data", number)}) for number in (0, 1)}

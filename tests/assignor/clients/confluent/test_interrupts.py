@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from confluent_kafka import Message, TopicPartition
 
-import assignor.clients.confluent
-from assignor import Subtopology, Topology
-from assignor.clients._interrupts import has_begun
-from assignor.clients.confluent import StreamsConsumer, _fetcher
-from assignor.clients.confluent._classic_membership import ClassicMembership
-from assignor.rebalance_listener import NoOpListener
-from subscription_codec import TaskId
-from subscription_codec import TopicPartition as Partition
+import streams_assignor.clients.confluent
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients._interrupts import has_begun
+from streams_assignor.clients.confluent import StreamsConsumer, _fetcher
+from streams_assignor.clients.confluent._classic_membership import ClassicMembership
+from streams_assignor.codec import TaskId
+from streams_assignor.codec import TopicPartition as Partition
+from streams_assignor.rebalance_listener import NoOpListener
 
 pytestmark = pytest.mark.chance  # they trace, so coverage would count nothing after them
 
-OURS = str(Path(assignor.clients.confluent.__file__).parent)
+OURS = str(Path(streams_assignor.clients.confluent.__file__).parent)
 HANDLERS_RUN_AFTER = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD"}
 NAMES = [("orders", 0), ("orders", 1)]
 TASKS = {TaskId(0, number): frozenset({Partition(topic, number)}) for topic, number in NAMES}

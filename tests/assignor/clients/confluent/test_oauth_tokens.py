@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from kafka.errors import SaslAuthenticationFailedError
 
-from assignor.clients.confluent import _oauth_tokens as module
-from assignor.clients.confluent._oauth_tokens import SharedTokenProvider
-from upgrade import redaction
+from streams_assignor.clients.confluent import _oauth_tokens as module
+from streams_assignor.clients.confluent._oauth_tokens import SharedTokenProvider
+from streams_assignor.upgrade import redaction
 
 LIFE = 100.0
 

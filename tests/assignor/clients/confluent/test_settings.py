@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaException
 
-from assignor import Subtopology, Topology
-from assignor.clients.confluent import StreamsConsumer, _security
-from assignor.clients.confluent._settings import ConsumerSettings
-from upgrade import ConfigException
-from upgrade.cluster.client.feature_levels import FeatureLevels
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.confluent import StreamsConsumer, _security
+from streams_assignor.clients.confluent._settings import ConsumerSettings
+from streams_assignor.upgrade import ConfigException
+from streams_assignor.upgrade.cluster.client.feature_levels import FeatureLevels
 
 BASE = {"bootstrap.servers": "a:1, b:2", "group.id": "billing"}
 SECRET = "hush-hush"

@@ -9,7 +9,7 @@ from kafka import OffsetAndMetadata, TopicPartition
 from kafka.errors import KafkaProtocolError, NotCoordinatorError
 from kafka.protocol.consumer import OffsetCommitResponse, OffsetFetchResponse
 
-from assignor.clients.kafka_python import _private_api
+from streams_assignor.clients.kafka_python import _private_api
 from tests.assignor.clients.request_errors import CODES
 
 ASKED = [TopicPartition("orders", 0), TopicPartition("orders", 1)]

@@ -10,7 +10,7 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
 
-from assignor.clients.kafka_python import (
+from streams_assignor.clients.kafka_python import (
     StreamsPartitionAssignor,
     _broker_connection,
     _commit_connection,
@@ -18,9 +18,9 @@ from assignor.clients.kafka_python import (
     _private_api,
     _private_connection,
 )
-from assignor.clients.kafka_python._commit_connection import CommitConnection
-from assignor.clients.mock_cluster import MockCluster, delay_leader
-from assignor.topology import Subtopology, Topology
+from streams_assignor.clients.kafka_python._commit_connection import CommitConnection
+from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
+from streams_assignor.topology import Subtopology, Topology
 
 ON_THE_MOCK = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -229,7 +229,7 @@ def test_a_response_may_arrive_in_pieces() -> None:
 def test_a_response_whose_pieces_come_too_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each piece had the whole time: a broker that sends a byte now and then was waited for without end."""
     clock = iter(range(0, 1000, 7))
-    monkeypatch.setattr("upgrade.cluster.client.connection.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("streams_assignor.upgrade.cluster.client.connection.time.monotonic", lambda: next(clock))
     socket = Pieces(b"\0\0\0\x7f" + bytes(127))
 
     with pytest.raises(TimeoutError, match="no response within 60 s"):

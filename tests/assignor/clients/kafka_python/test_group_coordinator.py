@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, GroupCoordinator
+from streams_assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, GroupCoordinator
+from streams_assignor.upgrade.cluster.client.connection import Deadline
 from tests.assignor.clients.request_errors import CODES, TOPIC, errors
-from upgrade.cluster.client.connection import Deadline
 
 
 class Connection:

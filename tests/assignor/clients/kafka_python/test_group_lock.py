@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from assignor.clients.kafka_python import group_lock
-from assignor.clients.kafka_python.group_lock import GroupLock, LockHeld, LockLost
-from upgrade.cluster.client.errors import ApiError, Unreachable
+from streams_assignor.clients.kafka_python import group_lock
+from streams_assignor.clients.kafka_python.group_lock import GroupLock, LockHeld, LockLost
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
 
 UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS, GROUP_AUTHORIZATION_FAILED, MEMBER_ID_REQUIRED = 25, 27, 30, 79
 

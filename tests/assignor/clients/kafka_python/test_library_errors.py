@@ -10,9 +10,9 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaConnectionError
 from kafka.future import Future
 
-from assignor import Subtopology, Topology
-from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.clients.mock_cluster import MockCluster
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.clients.mock_cluster import MockCluster
 
 pytestmark = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 

@@ -17,19 +17,19 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import InvalidRequestError, UnknownMemberIdError
 from kafka.future import Future
 
-from assignor.clients._session import Session
-from assignor.clients.kafka_python import KafkaPythonAdmin, StreamsPartitionAssignor, _private_api
-from assignor.clients.kafka_python._partition_assignor import STABLE_POLL_MS
-from assignor.clients.mock_cluster import MockCluster, delay_leader
-from assignor.errors import FatalError, UsageError
-from assignor.observability.events import JoinReason
-from assignor.rebalance_listener import PartitionsByTask
-from assignor.topology import Subtopology, Topology
-from probing import AssignmentContent, RejoinMode, VersionAnswer
-from probing.follow_up import FollowUpReason
-from subscription_codec import TaskId, TopicPartition
+from streams_assignor.clients._session import Session
+from streams_assignor.clients.kafka_python import KafkaPythonAdmin, StreamsPartitionAssignor, _private_api
+from streams_assignor.clients.kafka_python._partition_assignor import STABLE_POLL_MS
+from streams_assignor.clients.mock_cluster import MockCluster, delay_leader
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.errors import FatalError, UsageError
+from streams_assignor.observability.events import JoinReason
+from streams_assignor.probing import AssignmentContent, RejoinMode, VersionAnswer
+from streams_assignor.probing.follow_up import FollowUpReason
+from streams_assignor.rebalance_listener import PartitionsByTask
+from streams_assignor.topology import Subtopology, Topology
+from streams_assignor.upgrade import StreamsConfig
 from tests.assignor.clients.recording_listener import RecordingListener
-from upgrade import StreamsConfig
 
 pytestmark = pytest.mark.clock(reason="librdkafka's mock cluster ends rebalances and sessions by the clock")
 
@@ -493,7 +493,10 @@ def test_bind_warns_of_a_consumer_that_starts_at_the_end(
     cluster: MockCluster, caplog: pytest.LogCaptureFixture, reset: dict[str, str], warnings: int
 ) -> None:
     streams = an_assignor()
-    with closing(a_consumer(cluster, streams, **reset)) as consumer, caplog.at_level(logging.WARNING, "assignor"):
+    with (
+        closing(a_consumer(cluster, streams, **reset)) as consumer,
+        caplog.at_level(logging.WARNING, "streams_assignor"),
+    ):
         streams.bind(consumer)
 
     assert warnings == sum("auto_offset_reset is latest" in each for each in caplog.messages)

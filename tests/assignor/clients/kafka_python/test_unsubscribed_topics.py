@@ -7,9 +7,9 @@ import pytest
 from kafka.errors import KafkaProtocolError
 from kafka.protocol.consumer import JoinGroupResponse, SyncGroupResponse
 
-from assignor.clients.kafka_python import _private_api
-from subscription_codec import TopicPartition
-from subscription_codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment, group_by_topic
+from streams_assignor.clients.kafka_python import _private_api
+from streams_assignor.codec import TopicPartition
+from streams_assignor.codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment, group_by_topic
 
 
 def completed(assignment: bytes, subscribed: set[str] | None) -> tuple[list[bytes], list[tuple[set[str], int, str]]]:

@@ -20,7 +20,7 @@ from kafka.protocol.admin import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka.protocol.consumer import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
 from kio.serial import entity_writer
 
-from assignor.groups.describe.kafka_python._requests import REQUESTS, RESPONSES
+from streams_assignor.groups.describe.kafka_python._requests import REQUESTS, RESPONSES
 from tests.draws import examples
 
 MESSAGES = {

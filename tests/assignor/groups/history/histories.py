@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from assignor.groups.history.history import PartitionHistory
-from assignor.groups.history.log_segment import LogRecord
-from assignor.groups.history.tables import AUDIT_TABLES
+from streams_assignor.groups.history.history import PartitionHistory
+from streams_assignor.groups.history.log_segment import LogRecord
+from streams_assignor.groups.history.tables import AUDIT_TABLES
 from tests.assignor.groups.described_groups import member
 from tests.assignor.groups.history.segments import NOW, record
 from tests.assignor.groups.history.segments import commit as commit_pair

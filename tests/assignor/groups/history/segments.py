@@ -7,7 +7,7 @@ from kafka.record._crc32c import crc
 from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
-from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value
+from streams_assignor.codec.coordinator import RECORD_TYPES, encode_key, encode_value
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 APPEND_TIME, TRANSACTIONAL, CONTROL = 0x08, 0x10, 0x20

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from assignor.groups.history._causes import CAUSES
+from streams_assignor.groups.history._causes import CAUSES
 from tests.assignor.groups.described_groups import of_range
 from tests.assignor.groups.history.epochs import ALONE, streams_epoch, topology
 from tests.assignor.groups.history.histories import (

@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from assignor.groups._messages import TEMPLATES
-from assignor.groups.check import FindingSeverity, Match
-from assignor.groups.checks import CHECKS
-from assignor.groups.history._findings import LASTING_MS, MESSAGES, NOT_LASTING
-from subscription_codec import HostInfo, TaskId
+from streams_assignor.codec import HostInfo, TaskId
+from streams_assignor.groups._messages import TEMPLATES
+from streams_assignor.groups.check import FindingSeverity, Match
+from streams_assignor.groups.checks import CHECKS
+from streams_assignor.groups.history._findings import LASTING_MS, MESSAGES, NOT_LASTING
 from tests.assignor.groups.history.epochs import current, gone, streams_epoch, streams_member, target, targets, topology
 from tests.assignor.groups.history.histories import (
     ALL,

@@ -6,19 +6,19 @@ from random import Random
 import pytest
 from attrs import evolve, frozen
 
-from assignor.groups.history import history as history_module
-from assignor.groups.history.history import PartitionHistory
-from assignor.groups.history.log_segment import LogRecord
-from assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
-from assignor.groups.history.tables import valid_text
-from subscription_codec.consumer_protocol import (
+from streams_assignor.codec.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartitions,
     encode_consumer_assignment,
     encode_consumer_subscription,
 )
-from subscription_codec.coordinator import RECORD_TYPES, encode_key, encode_value
+from streams_assignor.codec.coordinator import RECORD_TYPES, encode_key, encode_value
+from streams_assignor.groups.history import history as history_module
+from streams_assignor.groups.history.history import PartitionHistory
+from streams_assignor.groups.history.log_segment import LogRecord
+from streams_assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
+from streams_assignor.groups.history.tables import valid_text
 from tests.assignor.groups.described_groups import of_range
 from tests.assignor.groups.history.histories import (
     ALL,

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from assignor.groups.history import _compression, frames
-from assignor.groups.history.log_segment import MAX_TIMESTAMP, NO_TIMESTAMP, SegmentReader
+from streams_assignor.groups.history import _compression, frames
+from streams_assignor.groups.history.log_segment import MAX_TIMESTAMP, NO_TIMESTAMP, SegmentReader
 from tests.assignor.groups.history.segments import (
     APPEND_TIME,
     COMMIT,

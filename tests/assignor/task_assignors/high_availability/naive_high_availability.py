@@ -6,7 +6,7 @@ Kafka's queue of processes loses its order (``_constrained_queue``); that takes 
 
 from itertools import permutations
 
-from assignor.task_assignors.java_order import hash_order
+from streams_assignor.task_assignors.java_order import hash_order
 from tests.assignor.task_assignors.process_states import sorted_by_process_id
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.task_assignors.high_availability._constrained_queue import ConstrainedQueue
-from assignor.task_assignors.java_order import JavaPriorityQueue, bucket_order, uuid_hash
+from streams_assignor.task_assignors.high_availability._constrained_queue import ConstrainedQueue
+from streams_assignor.task_assignors.java_order import JavaPriorityQueue, bucket_order, uuid_hash
 
 
 class Eager:

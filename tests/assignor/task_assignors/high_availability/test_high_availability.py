@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.config import AssignmentConfigs
-from assignor.errors import FatalError
-from assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
-from assignor.task_assignors.high_availability import movement_behaviour_of
-from assignor.task_assignors.high_availability._balance import EligibleProcesses
-from assignor.task_assignors.high_availability._lags import UNLIMITED_LAG
-from assignor.task_assignors.java_order import hash_order, priority_queue_order
-from assignor.task_assignors.least_loaded import LeastLoadedHeap
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.errors import FatalError
+from streams_assignor.task_assignors.application_state import LATEST_OFFSET, UNKNOWN_LAG
+from streams_assignor.task_assignors.high_availability import movement_behaviour_of
+from streams_assignor.task_assignors.high_availability._balance import EligibleProcesses
+from streams_assignor.task_assignors.high_availability._lags import UNLIMITED_LAG
+from streams_assignor.task_assignors.java_order import hash_order, priority_queue_order
+from streams_assignor.task_assignors.least_loaded import LeastLoadedHeap
+from streams_assignor.upgrade import ConfigException, UnknownRelease
 from tests.assignor.task_assignors.high_availability import naive_high_availability as naive
 from tests.assignor.task_assignors.process_states import ProcessState
 from tests.assignor.task_assignors.process_states import assign_high_availability as assign_tasks
 from tests.lab.bench.bench_assignors import as_json, on_the_jvm
 from tests.lab.integration.kafka_jars import Unavailable
-from upgrade import ConfigException, UnknownRelease
 
 ROWS = [json.loads(line) for line in (Path(__file__).parents[3] / "vectors/assignor.jsonl").open()]
 RELEASES = ["2.8.2", "3.2.3", "4.3.1"]  # one of each row of rules

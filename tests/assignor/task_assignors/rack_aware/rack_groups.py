@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.rack_aware import RackAwareOptimizer
-from assignor.task_assignors.rack_aware.racks import HIGH_AVAILABILITY_COSTS, RackAwareCosts, Racks
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.rack_aware import RackAwareOptimizer
+from streams_assignor.task_assignors.rack_aware.racks import HIGH_AVAILABILITY_COSTS, RackAwareCosts, Racks
 from tests.assignor.task_assignors.process_states import (
     ProcessState,
     assign_high_availability,

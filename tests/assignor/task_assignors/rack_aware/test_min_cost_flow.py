@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.task_assignors.rack_aware._min_cost_flow import Network
+from streams_assignor.task_assignors.rack_aware._min_cost_flow import Network
 
 
 @st.composite

@@ -16,17 +16,22 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.application_state import LATEST_OFFSET, ApplicationState, KafkaStreamsState, TaskInfo
-from assignor.task_assignors.rack_aware import RackAwareOptimizer, _flow_model
-from assignor.task_assignors.rack_aware.racks import (
+from streams_assignor.codec import TaskId, TopicPartition
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.application_state import (
+    LATEST_OFFSET,
+    ApplicationState,
+    KafkaStreamsState,
+    TaskInfo,
+)
+from streams_assignor.task_assignors.rack_aware import RackAwareOptimizer, _flow_model
+from streams_assignor.task_assignors.rack_aware.racks import (
     HIGH_AVAILABILITY_COSTS,
     STATELESS_COSTS,
     STICKY_COSTS,
     RackAwareCosts,
     Racks,
 )
-from subscription_codec import TaskId, TopicPartition
 from tests.assignor.task_assignors.process_states import ProcessState, assign_high_availability, assign_sticky
 from tests.assignor.task_assignors.rack_aware import rack_groups
 from tests.assignor.task_assignors.rack_aware.rack_groups import as_json, assigned, optimized
@@ -405,7 +410,7 @@ def test_with_racks_too_the_order_of_the_input_decides_nothing(assignor, seed, m
 
 EVERY_LEADER = """
 import random
-from assignor.task_assignors.rack_aware import _flow_model
+from streams_assignor.task_assignors.rack_aware import _flow_model
 from tests.assignor.task_assignors.rack_aware import rack_groups
 _flow_model.HUB_MIN_RACKS = 1
 for seed in range(60):

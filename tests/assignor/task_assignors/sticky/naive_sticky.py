@@ -1,6 +1,6 @@
 """The rule of the sticky assignor without any caching, with exact fractions: a second opinion on the real one.
 
-Its answers must equal those of ``assignor.task_assignors.sticky``. It is slow: for groups of a few processes.
+Its answers must equal those of ``task_assignors.sticky``. It is slow: for groups of a few processes.
 """
 
 from collections import Counter

@@ -3,10 +3,10 @@
 What real leaders have decided, with the order of real hash maps, is in ``tests/spark_sim/forecast``.
 """
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.partial_assignment import AssignmentReason
-from assignor.task_assignors.sticky import StickyTaskAssignor
-from assignor.task_assignors.sticky._kafka_sticky import KafkaStickyAssignment
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.partial_assignment import AssignmentReason
+from streams_assignor.task_assignors.sticky import StickyTaskAssignor
+from streams_assignor.task_assignors.sticky._kafka_sticky import KafkaStickyAssignment
 from tests.assignor.task_assignors.process_states import application_state, sorted_by_process_id
 from tests.assignor.task_assignors.sticky.test_sticky import ROWS, clients_of, task_ids
 

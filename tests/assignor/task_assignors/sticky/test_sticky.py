@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.config import AssignmentConfigs
-from assignor.task_assignors.application_state import java_uuid_order
-from assignor.task_assignors.quotas import compute_quotas
-from assignor.task_assignors.sticky import StickyTaskAssignor
-from subscription_codec import TaskId
+from streams_assignor.codec import TaskId
+from streams_assignor.config import AssignmentConfigs
+from streams_assignor.task_assignors.application_state import java_uuid_order
+from streams_assignor.task_assignors.quotas import compute_quotas
+from streams_assignor.task_assignors.sticky import StickyTaskAssignor
 from tests.assignor.task_assignors.process_states import ProcessState, application_state, assign, sorted_by_process_id
 from tests.assignor.task_assignors.process_states import assign_sticky as assign_tasks
 from tests.assignor.task_assignors.sticky import naive_sticky

@@ -7,8 +7,8 @@ import asyncio
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 
-from assignor.clients.aiokafka import StreamsPartitionAssignor
-from assignor.observability.events import RecordsProcessed
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor
+from streams_assignor.observability.events import RecordsProcessed
 from tests.lab.chaos.worker import WorkerContext
 from tests.lab.chaos.worker_events import WorkerSettings, fenced
 from tests.lab.chaos.workers.instrumentation import adapter, consumer_settings, delay_assignments

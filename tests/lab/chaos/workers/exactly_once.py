@@ -9,7 +9,7 @@ from threading import Thread
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from assignor.clients.confluent import StreamsConsumer
+from streams_assignor.clients.confluent import StreamsConsumer
 from tests.lab.chaos.worker import WorkerContext
 from tests.lab.chaos.worker_events import WorkerSettings, fenced
 from tests.lab.chaos.workers.confluent import batch, member, ranges

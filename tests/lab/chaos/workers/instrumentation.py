@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from assignor import Subtopology, Topology
-from assignor.clients.adapter import ClientAdapter
-from assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
+from streams_assignor import Subtopology, Topology
+from streams_assignor.clients.adapter import ClientAdapter
+from streams_assignor.rebalance_listener import PartitionsByTask, TaskRebalanceListener
+from streams_assignor.upgrade import StreamsConfig
+from streams_assignor.upgrade.releases import release_named
 from tests.lab.chaos.worker import WorkerContext
 from tests.lab.chaos.worker_events import PLAIN, WorkerSettings, owns
-from upgrade import StreamsConfig
-from upgrade.releases import release_named
 
 
 def topology(settings: WorkerSettings) -> Topology:

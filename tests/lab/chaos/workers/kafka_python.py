@@ -5,8 +5,8 @@ from __future__ import annotations
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor
-from assignor.observability.events import RecordsProcessed
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.observability.events import RecordsProcessed
 from tests.lab.chaos.worker import WorkerContext
 from tests.lab.chaos.worker_events import WorkerSettings, fenced
 from tests.lab.chaos.workers.instrumentation import adapter, consumer_settings, delay_assignments

@@ -8,8 +8,8 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from assignor.clients.confluent import StreamsConsumer
-from assignor.observability.events import RecordsProcessed
+from streams_assignor.clients.confluent import StreamsConsumer
+from streams_assignor.observability.events import RecordsProcessed
 from tests.lab.chaos.worker import WorkerContext
 from tests.lab.chaos.worker_events import SLOW_READER, WorkerSettings, buffered, fenced
 from tests.lab.chaos.workers.confluent import member

@@ -18,7 +18,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from group_tests import MODE, Counted, Mode, topology_of
 
-from assignor.clients.aiokafka import StreamsPartitionAssignor
+from streams_assignor.clients.aiokafka import StreamsPartitionAssignor
 
 NOT_SUBSCRIBED = "not-subscribed-yet"
 _CANARY_SECONDS = 20

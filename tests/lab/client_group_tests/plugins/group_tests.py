@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from assignor import StreamsAssignor, Subtopology, Topology
+from streams_assignor import StreamsAssignor, Subtopology, Topology
 
 
 class Mode(Enum):

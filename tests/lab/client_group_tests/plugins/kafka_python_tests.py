@@ -10,7 +10,7 @@ from typing import Any
 from group_tests import MODE, Counted, Mode, topology_of
 from kafka import KafkaConsumer
 
-from assignor.clients.kafka_python import StreamsPartitionAssignor
+from streams_assignor.clients.kafka_python import StreamsPartitionAssignor
 
 
 class CountedAssignor(Counted, StreamsPartitionAssignor):

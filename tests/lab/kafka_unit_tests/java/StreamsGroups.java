@@ -12,7 +12,7 @@ import org.apache.kafka.coordinator.group.streams.assignor.MemberAssignment;
 import org.apache.kafka.coordinator.group.streams.assignor.TaskAssignorException;
 import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
 
-/** The broker's task assignor: the group and its topology go to `spark_sim.streams_groups.task_assignor`. */
+/** The broker's task assignor: the group and its topology go to `streams_assignor.spark_sim.streams_groups.task_assignor`. */
 final class StreamsGroups {
     private StreamsGroups() {
     }

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from attrs import evolve, frozen
 
-from spark_sim.streams_groups.task_assignor import (
+from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
     KnownTopology,

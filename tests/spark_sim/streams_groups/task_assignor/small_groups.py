@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import evolve
 
-from spark_sim.streams_groups.task_assignor import (
+from streams_assignor.spark_sim.streams_groups.task_assignor import (
     AssignmentMemberSpec,
     GroupSpec,
     KnownTopology,

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from spark_sim.streams_groups.task_assignor import RELEASES, assign, hash_map_order
+from streams_assignor.spark_sim.streams_groups.task_assignor import RELEASES, assign, hash_map_order
 from tests.java_oracle import Oracle
 from tests.lab.integration.kafka_jars import Unavailable
 from tests.matrix import with_matrix

@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from spark_sim.streams_groups.task_assignor import (
+from streams_assignor.spark_sim.streams_groups.task_assignor import (
     RELEASES,
     AssignmentMemberSpec,
     GroupSpec,
@@ -15,7 +15,7 @@ from spark_sim.streams_groups.task_assignor import (
     assign,
     hash_map_order,
 )
-from spark_sim.streams_groups.task_assignor._hash_order import compute_if_absent_order
+from streams_assignor.spark_sim.streams_groups.task_assignor._hash_order import compute_if_absent_order
 from tests.spark_sim.streams_groups.task_assignor.random_groups import Case, a_case, plain
 from tests.spark_sim.streams_groups.task_assignor.small_groups import SAFETY, after, held, moved, new_groups, unstable
 

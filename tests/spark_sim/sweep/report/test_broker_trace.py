@@ -5,10 +5,10 @@ from functools import reduce
 
 import pytest
 
-from spark_sim.brokers.actions import apply_step, check_final_state, initial_state
-from spark_sim.brokers.parser import parse_scenario
-from spark_sim.brokers.scenario import VERBS, BrokerScenario
-from spark_sim.sweep.traces import trace_broker_scenario
+from streams_assignor.spark_sim.brokers.actions import apply_step, check_final_state, initial_state
+from streams_assignor.spark_sim.brokers.parser import parse_scenario
+from streams_assignor.spark_sim.brokers.scenario import VERBS, BrokerScenario
+from streams_assignor.spark_sim.sweep.traces import trace_broker_scenario
 from tests.spark_sim.brokers.test_parser import EVERY_STEP
 
 UNSAFE = "1@4.1 level 4.1-IV1 | bounce 1>4.2 | finalize 4.2-IV1 | downgrade 4.1-IV1 | bounce 1>4.1"

@@ -2,11 +2,11 @@
 
 import json
 
-from spark_sim.search.cell_result import SAFE, UNKNOWN, UNSAFE
-from spark_sim.sweep.broker_units import BrokerCellResult
-from spark_sim.sweep.report import _broker_tables, _regression_lines
-from spark_sim.sweep.report.cells_page import broker_page, history_page
-from spark_sim.sweep.suites import broker_suite, regression_suite
+from streams_assignor.spark_sim.search.cell_result import SAFE, UNKNOWN, UNSAFE
+from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
+from streams_assignor.spark_sim.sweep.report import _broker_tables, _regression_lines
+from streams_assignor.spark_sim.sweep.report.cells_page import broker_page, history_page
+from streams_assignor.spark_sim.sweep.suites import broker_suite, regression_suite
 
 CLUSTER = "1@3.9 2@3.9 level 3.9 | bounce 1>4.3 2>4.3"
 DOES_NOT_START = "A@3.4.0 | bounce A>3.5.0,upgrade.from=3.4"

@@ -8,11 +8,11 @@ Each name is in every text of a page of an audit, of sweeps over upgrades and br
 import pytest
 from attrs import evolve
 
-from assignor.cli.plan._html import plan_page
-from spark_sim.audit._report import write_report
-from spark_sim.sweep.report.cells_page import ShownCell, ShownTable, cells_page
-from spark_sim.sweep.report.html import render_html
-from spark_sim.sweep.report.judgement import Judgement
+from streams_assignor.cli.plan._html import plan_page
+from streams_assignor.spark_sim.audit._report import write_report
+from streams_assignor.spark_sim.sweep.report.cells_page import ShownCell, ShownTable, cells_page
+from streams_assignor.spark_sim.sweep.report.html import render_html
+from streams_assignor.spark_sim.sweep.report.judgement import Judgement
 from tests.spark_sim.audit.made_up_groups import HOSTILE, finding, rolling_bounce, summary, write_audit
 from tests.spark_sim.audit.test_report import bounce, seen
 from tests.spark_sim.made_up import MATRIX

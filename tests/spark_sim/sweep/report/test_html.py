@@ -7,17 +7,17 @@ from html.parser import HTMLParser
 import pytest
 from attrs import evolve
 
-from spark_sim.model.scenario import Scenario, ScenarioError
-from spark_sim.model.simulation import Simulation
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.search.release_roles import ROLES
-from spark_sim.sweep.report._terminal import judge
-from spark_sim.sweep.report.html import page_data, render_html
-from spark_sim.sweep.report.judgement import Judgement
-from spark_sim.sweep.traces import trace, trace_rows
+from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.search.release_roles import ROLES
+from streams_assignor.spark_sim.sweep.report._terminal import judge
+from streams_assignor.spark_sim.sweep.report.html import page_data, render_html
+from streams_assignor.spark_sim.sweep.report.judgement import Judgement
+from streams_assignor.spark_sim.sweep.traces import trace, trace_rows
+from streams_assignor.upgrade.plans import kip_268_plans
+from streams_assignor.upgrade.releases import RELEASES
 from tests.spark_sim.made_up import EXAMPLE, MATRIX, everything
-from upgrade.plans import kip_268_plans
-from upgrade.releases import RELEASES
 
 RELEASED = sum(release.is_released for release in RELEASES.values())
 PAIRS = RELEASED * (RELEASED - 1)

@@ -10,18 +10,18 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
-from assignor.cli.plan._html import plan_page
-from spark_sim.audit._report import write_report
-from spark_sim.sweep._streams_units import streams_units
-from spark_sim.sweep.broker_units import BrokerCellResult
-from spark_sim.sweep.report._broker_tables import judge as judge_brokers
-from spark_sim.sweep.report._regression_lines import judge as judge_searches
-from spark_sim.sweep.report.cells_page import broker_page, history_page
-from spark_sim.sweep.report.html import render_html
-from spark_sim.sweep.report.replay_page import replay_page
-from spark_sim.sweep.suites import broker_suite, regression_suite
-from spark_sim.sweep.traces import trace_line
+from streams_assignor.cli.main import cli
+from streams_assignor.cli.plan._html import plan_page
+from streams_assignor.spark_sim.audit._report import write_report
+from streams_assignor.spark_sim.sweep._streams_units import streams_units
+from streams_assignor.spark_sim.sweep.broker_units import BrokerCellResult
+from streams_assignor.spark_sim.sweep.report._broker_tables import judge as judge_brokers
+from streams_assignor.spark_sim.sweep.report._regression_lines import judge as judge_searches
+from streams_assignor.spark_sim.sweep.report.cells_page import broker_page, history_page
+from streams_assignor.spark_sim.sweep.report.html import render_html
+from streams_assignor.spark_sim.sweep.report.replay_page import replay_page
+from streams_assignor.spark_sim.sweep.suites import broker_suite, regression_suite
+from streams_assignor.spark_sim.sweep.traces import trace_line
 from tests.assignor.web.packages import AXE, fetched
 from tests.spark_sim.audit.made_up_groups import HOSTILE, estate, finding, rolling_bounce, summary, write_audit
 from tests.spark_sim.made_up import MATRIX

@@ -7,8 +7,8 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from spark_sim.search.cell_result import UpgradeResult
-from spark_sim.sweep.report._terminal import (
+from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.sweep.report._terminal import (
     cell_state,
     example_lines,
     guide_legend,
@@ -18,10 +18,10 @@ from spark_sim.sweep.report._terminal import (
     note_lines,
     unseen_lines,
 )
-from spark_sim.sweep.suites import ResultFolderError, read_sweep
+from streams_assignor.spark_sim.sweep.suites import ResultFolderError, read_sweep
+from streams_assignor.upgrade.plans import Plan, Upgrade
+from streams_assignor.upgrade.releases import release_named
 from tests.spark_sim.made_up import EXAMPLE, MATRIX
-from upgrade.plans import Plan, Upgrade
-from upgrade.releases import release_named
 
 ONE = next(each for each in MATRIX if not each.violations)
 

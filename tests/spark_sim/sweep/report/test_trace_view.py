@@ -2,12 +2,12 @@
 
 import pytest
 
-from spark_sim.brokers.parser import parse_scenario as parse_broker_scenario
-from spark_sim.model.scenario import VERBS, Scenario
-from spark_sim.model.simulation import Simulation
-from spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
-from spark_sim.sweep.report.trace_view import trace_view
-from spark_sim.sweep.traces import trace, trace_broker_scenario, trace_group_scenario
+from streams_assignor.spark_sim.brokers.parser import parse_scenario as parse_broker_scenario
+from streams_assignor.spark_sim.model.scenario import VERBS, Scenario
+from streams_assignor.spark_sim.model.simulation import Simulation
+from streams_assignor.spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
+from streams_assignor.spark_sim.sweep.report.trace_view import trace_view
+from streams_assignor.spark_sim.sweep.traces import trace, trace_broker_scenario, trace_group_scenario
 
 RUNS = [
     "A@2.0.1",

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spark_sim.sweep.spark.files import SparkFile, SparkFilesError, files_of, path_of, settings_for, whole_files
+from streams_assignor.spark_sim.sweep.spark.files import (
+    SparkFile,
+    SparkFilesError,
+    files_of,
+    path_of,
+    settings_for,
+    whole_files,
+)
 
 LINES = st.lists(st.sampled_from([b"", b"\n", b"\r", b"\xef\xbb\xbf", b"a\xff", b"\x00"]), max_size=6).map(b"".join)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_sim.sweep.spark.java import JavaNotFound, JavaRuntime, find_java
+from streams_assignor.spark_sim.sweep.spark.java import JavaNotFound, JavaRuntime, find_java
 
 FAKE_JAVA = """\
 #!/bin/sh
@@ -102,7 +102,7 @@ def test_it_names_its_source_for_the_log_line():
 
 SESSION = """
 import os
-from spark_sim.sweep.spark.java import find_java
+from streams_assignor.spark_sim.sweep.spark.java import find_java
 
 runtime = find_java()
 os.environ["JAVA_HOME"] = str(runtime.home)

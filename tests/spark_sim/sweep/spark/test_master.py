@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from spark_sim.sweep.spark import master
-from spark_sim.sweep.spark.java import SparkNotStarted
-from spark_sim.sweep.spark.master import wait_for_master
+from streams_assignor.spark_sim.sweep.spark import master
+from streams_assignor.spark_sim.sweep.spark.java import SparkNotStarted
+from streams_assignor.spark_sim.sweep.spark.master import wait_for_master
 
 
 @pytest.fixture(name="clock")

@@ -8,10 +8,10 @@ import pyspark
 import pytest
 from pyspark.java_gateway import launch_gateway
 
-import spark_sim
-from spark_sim.sweep.spark import session
-from spark_sim.sweep.spark.java import SparkNotStarted
-from spark_sim.sweep.spark.session import PRIVATE_NAMES, require_private_names
+from streams_assignor import spark_sim
+from streams_assignor.spark_sim.sweep.spark import session
+from streams_assignor.spark_sim.sweep.spark.java import SparkNotStarted
+from streams_assignor.spark_sim.sweep.spark.session import PRIVATE_NAMES, require_private_names
 
 
 def test_this_pyspark_has_each_private_name():

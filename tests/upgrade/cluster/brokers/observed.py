@@ -5,7 +5,7 @@
 
 from typing import NamedTuple
 
-from upgrade.cluster.brokers.config import IBP, LMF, ROLES
+from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, ROLES
 
 KRAFT = {ROLES: "broker,controller"}
 

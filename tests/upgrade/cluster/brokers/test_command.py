@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from assignor.cli.main import cli
+from streams_assignor.cli.main import cli
 
 
 def run(*arguments):

@@ -4,10 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, PMV, TOPIC_OVERRIDES, BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
+    VERSIONS,
+    MetadataMode,
+    broker_release,
+    version_named,
+)
+from streams_assignor.upgrade.errors import ConfigException
 from tests.upgrade.cluster.brokers.observed import KRAFT, ROWS
-from upgrade.cluster.brokers.config import IBP, LMF, PMV, TOPIC_OVERRIDES, BrokerConfig
-from upgrade.cluster.brokers.protocol_versions import VERSIONS, MetadataMode, broker_release, version_named
-from upgrade.errors import ConfigException
 
 RELEASES = st.sampled_from(["0.9.0", "0.10.0", "1.0.0", "1.0.1", "2.1", "2.8", "3.0", "3.3", "3.9"]).map(broker_release)
 

@@ -6,16 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from upgrade.cluster.brokers._upgrade_notes import BAD_RELEASES, UPGRADE_NOTES
-from upgrade.cluster.brokers._zookeeper_migration import MIGRATION
-from upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
-from upgrade.cluster.brokers.planner import advise_brokers
-from upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, MetadataMode, broker_release, version_named
-from upgrade.cluster.brokers.rolling_cluster import RollingCluster
-from upgrade.cluster.brokers.steps import DowngradePath, DowngradeVerdict
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.errors import ConfigException, UpgradeError
-from upgrade.releases import RELEASES
+from streams_assignor.upgrade.cluster.brokers._upgrade_notes import BAD_RELEASES, UPGRADE_NOTES
+from streams_assignor.upgrade.cluster.brokers._zookeeper_migration import MIGRATION
+from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
+    NEWEST_OF_LINE,
+    MetadataMode,
+    broker_release,
+    version_named,
+)
+from streams_assignor.upgrade.cluster.brokers.rolling_cluster import RollingCluster
+from streams_assignor.upgrade.cluster.brokers.steps import DowngradePath, DowngradeVerdict
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.errors import ConfigException, UpgradeError
+from streams_assignor.upgrade.releases import RELEASES
 
 EXPORTED = Path(__file__).parents[3] / "vectors/features"
 LINES = [broker_release(line) for line in NEWEST_OF_LINE if version_named("0.8.2") <= version_named(line)]

@@ -4,16 +4,16 @@ import re
 
 import pytest
 
-from upgrade.cluster.brokers.protocol_versions import (
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     NEWEST_OF_LINE,
     VERSIONS,
     MetadataMode,
     broker_release,
     version_named,
 )
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG, PRE_KRAFT_VERSIONS
-from upgrade.errors import UnknownLevel, UnknownRelease
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG, PRE_KRAFT_VERSIONS
+from streams_assignor.upgrade.errors import UnknownLevel, UnknownRelease
 
 
 def test_every_version_of_kafkas_table_is_there_once_and_in_its_order():

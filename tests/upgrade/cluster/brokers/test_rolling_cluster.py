@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_assignor.upgrade.cluster.brokers.config import BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release, version_named
+from streams_assignor.upgrade.cluster.brokers.rolling_cluster import RollingCluster
+from streams_assignor.upgrade.errors import UpgradeError
 from tests.upgrade.cluster.brokers.observed import KRAFT
 from tests.upgrade.cluster.brokers.test_config import config
-from upgrade.cluster.brokers.config import BrokerConfig
-from upgrade.cluster.brokers.protocol_versions import broker_release, version_named
-from upgrade.cluster.brokers.rolling_cluster import RollingCluster
-from upgrade.errors import UpgradeError
 
 OLD = config("2.0")
 HELD_BACK = config("2.8", ibp="2.0")

@@ -6,10 +6,10 @@ import pytest
 from kafka.protocol.admin import DescribeLogDirsResponse, DescribeQuorumResponse
 from kafka.protocol.metadata import MetadataResponse
 
+from streams_assignor.upgrade.cluster.client.connection import QuorumState
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 from tests.upgrade.cluster.client.server import API_VERSIONS, METADATA, SILENCE, Server, recorded
-from upgrade.cluster.client.connection import QuorumState
-from upgrade.cluster.client.errors import ApiError, Unreachable
-from upgrade.cluster.client.feature_client import FeatureClient
 
 DESCRIBE_QUORUM, DESCRIBE_LOG_DIRS = 55, 35
 FEATURES = recorded("broker 4.3.1 features")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upgrade.cluster.client._oauth import ClientCredentials
-from upgrade.cluster.client.command_config import CommandConfig
-from upgrade.errors import ConfigException
-from upgrade.input_values import parse_properties
+from streams_assignor.upgrade.cluster.client._oauth import ClientCredentials
+from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
+from streams_assignor.upgrade.errors import ConfigException
+from streams_assignor.upgrade.input_values import parse_properties
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_login_lacks_nothing(jaas, missing):
 def test_kafka_python_knows_all_these_settings():
     from kafka.net.manager import KafkaConnectionManager
 
-    from upgrade.cluster.client.command_config import _KEYS, _LOGIN_KEYS
+    from streams_assignor.upgrade.cluster.client.command_config import _KEYS, _LOGIN_KEYS
 
     given = {name for name, _ in _KEYS.values() if name} | set(_LOGIN_KEYS.values())
     names = {name for name in given if not name.startswith("oauth_")}  # a token provider is made of those

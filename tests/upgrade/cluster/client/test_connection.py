@@ -12,6 +12,11 @@ import pytest
 from kafka.protocol.admin import ListGroupsResponse
 from kafka.protocol.metadata import FindCoordinatorResponse
 
+from streams_assignor.upgrade.cluster.client import connection as module
+from streams_assignor.upgrade.cluster.client.answer_check import check_answer
+from streams_assignor.upgrade.cluster.client.connection import ClusterNodes, Connection, Deadline
+from streams_assignor.upgrade.cluster.client.errors import ApiError, ClusterError, OutcomeUnknown, Unreachable
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 from tests.upgrade.cluster.client.server import (
     API_VERSIONS,
     DESCRIBE_CLUSTER,
@@ -23,11 +28,6 @@ from tests.upgrade.cluster.client.server import (
     recorded,
     results,
 )
-from upgrade.cluster.client import connection as module
-from upgrade.cluster.client.answer_check import check_answer
-from upgrade.cluster.client.connection import ClusterNodes, Connection, Deadline
-from upgrade.cluster.client.errors import ApiError, ClusterError, OutcomeUnknown, Unreachable
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, UpgradeType
 
 NEW, OLD, CONTROLLER = "broker 4.3.1 features", "broker 3.9.2 features", "controller 4.3.1 features"
 RANGES = {

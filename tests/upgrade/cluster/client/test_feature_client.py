@@ -6,6 +6,17 @@ from types import SimpleNamespace
 
 import pytest
 
+from streams_assignor.upgrade.cluster.client import connection, feature_client
+from streams_assignor.upgrade.cluster.client.errors import (
+    ApiError,
+    ClusterError,
+    FeatureUpdateFailed,
+    NoSuchNode,
+    OutcomeUnknown,
+    Unreachable,
+)
+from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+from streams_assignor.upgrade.cluster.features.rpc import FeatureUpdate, Listener
 from tests.upgrade.cluster.client.server import (
     API_VERSIONS,
     DESCRIBE_CLUSTER,
@@ -18,17 +29,6 @@ from tests.upgrade.cluster.client.server import (
     results,
     text,
 )
-from upgrade.cluster.client import connection, feature_client
-from upgrade.cluster.client.errors import (
-    ApiError,
-    ClusterError,
-    FeatureUpdateFailed,
-    NoSuchNode,
-    OutcomeUnknown,
-    Unreachable,
-)
-from upgrade.cluster.client.feature_client import FeatureClient
-from upgrade.cluster.features.rpc import FeatureUpdate, Listener
 
 BROKER = {API_VERSIONS: recorded("broker 4.3.1 features"), METADATA: recorded("broker 4.3.1 brokers")}
 CONTROLLER = {
@@ -225,7 +225,7 @@ def test_the_successor_of_a_controller_that_is_gone_is_waited_for():
 
 
 def test_a_controller_that_stays_unreachable_is_reported_at_the_deadline(monkeypatch):
-    monkeypatch.setattr("upgrade.cluster.client.feature_client._RETRY_SECONDS", 120)
+    monkeypatch.setattr("streams_assignor.upgrade.cluster.client.feature_client._RETRY_SECONDS", 120)
     gone = CONTROLLER[DESCRIBE_CLUSTER].replace("PPPPPPPP", f"{1:08x}")
     with Server(CONTROLLER | {DESCRIBE_CLUSTER: gone}) as node, pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: "):
         to(node, Listener.CONTROLLER).describe()
@@ -233,7 +233,7 @@ def test_a_controller_that_stays_unreachable_is_reported_at_the_deadline(monkeyp
 
 def test_an_election_is_waited_for_only_until_the_deadline(monkeypatch):
     """The deadline is long enough for a busy machine to observe the election."""
-    monkeypatch.setattr("upgrade.cluster.client.feature_client._RETRY_SECONDS", 120)
+    monkeypatch.setattr("streams_assignor.upgrade.cluster.client.feature_client._RETRY_SECONDS", 120)
     with Server(CONTROLLER | {DESCRIBE_CLUSTER: ELECTION}) as node, pytest.raises(Unreachable, match="no active"):
         to(node, Listener.CONTROLLER).describe()
 

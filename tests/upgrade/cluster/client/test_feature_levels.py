@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from assignor.extension import ClientExtension
-from upgrade import ConfigException
-from upgrade.cluster.client.errors import Unreachable
-from upgrade.cluster.client.feature_levels import POLL_SECONDS, FeatureLevels, FeatureWatch
-from upgrade.cluster.features.carried_levels import Levels
-from upgrade.cluster.features.rpc import FeatureMetadata, Listener
+from streams_assignor.extension import ClientExtension
+from streams_assignor.upgrade import ConfigException
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
+from streams_assignor.upgrade.cluster.client.feature_levels import POLL_SECONDS, FeatureLevels, FeatureWatch
+from streams_assignor.upgrade.cluster.features.carried_levels import Levels
+from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 

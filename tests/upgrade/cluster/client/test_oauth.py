@@ -9,10 +9,10 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from upgrade.cluster.client import connection
-from upgrade.cluster.client._oauth import ClientCredentials, TokenSource
-from upgrade.cluster.client.connection import Connection, Deadline
-from upgrade.cluster.client.errors import Unreachable
+from streams_assignor.upgrade.cluster.client import connection
+from streams_assignor.upgrade.cluster.client._oauth import ClientCredentials, TokenSource
+from streams_assignor.upgrade.cluster.client.connection import Connection, Deadline
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
 
 
 @contextmanager

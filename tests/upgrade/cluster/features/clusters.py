@@ -2,12 +2,12 @@
 
 from attrs import evolve
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import FeatureCluster, FeatureNode
+from streams_assignor.upgrade.cluster.features.dialects import KAFKA_4, KIP_584, KIP_778
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS
+from streams_assignor.upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 from tests.upgrade.cluster.features import observed
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import FeatureCluster, FeatureNode
-from upgrade.cluster.features.dialects import KAFKA_4, KIP_584, KIP_778
-from upgrade.cluster.features.levels_of_releases import CATALOGS
-from upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 
 OF_4_3 = CATALOGS["4.3"]  # what was observed, was observed with it
 OLD, NEW = CATALOGS["3.9"].supported_ranges(), OF_4_3.supported_ranges()

@@ -1,6 +1,6 @@
 """What one member believes of the levels that its group carries."""
 
-from upgrade.cluster.features.carried_levels import CarriedLevels, decode_levels, encode_levels
+from streams_assignor.upgrade.cluster.features.carried_levels import CarriedLevels, decode_levels, encode_levels
 
 
 def carrying(carried, observed=None, **settings):

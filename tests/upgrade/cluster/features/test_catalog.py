@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
-from upgrade.cluster.features.levels_of_releases import CATALOGS, NEWEST_CATALOG, PRE_KRAFT_VERSIONS, catalog_of
-from upgrade.errors import UnknownFeature, UnknownLevel
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
+from streams_assignor.upgrade.cluster.features.levels_of_releases import (
+    CATALOGS,
+    NEWEST_CATALOG,
+    PRE_KRAFT_VERSIONS,
+    catalog_of,
+)
+from streams_assignor.upgrade.errors import UnknownFeature, UnknownLevel
 
 EXPORTED = Path(__file__).parents[3] / "vectors/features"
 

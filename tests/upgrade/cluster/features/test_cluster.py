@@ -3,6 +3,12 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import FeatureNode
+from streams_assignor.upgrade.cluster.features.dialects import KIP_584_OLDER
+from streams_assignor.upgrade.cluster.features.registration import elect_controller
+from streams_assignor.upgrade.cluster.features.update_features import update_features
+from streams_assignor.upgrade.errors import FeatureError
 from tests.upgrade.cluster.features import observed
 from tests.upgrade.cluster.features.clusters import (
     COORDINATOR,
@@ -14,12 +20,6 @@ from tests.upgrade.cluster.features.clusters import (
     nodes,
     request,
 )
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import FeatureNode
-from upgrade.cluster.features.dialects import KIP_584_OLDER
-from upgrade.cluster.features.registration import elect_controller
-from upgrade.cluster.features.update_features import update_features
-from upgrade.errors import FeatureError
 
 TRANSACTION = observed.TRANSACTION
 

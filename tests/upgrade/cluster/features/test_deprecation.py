@@ -3,20 +3,25 @@
 import pytest
 from attrs import evolve
 
-from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
-from upgrade.cluster.features._feature_znode import FeatureZNode, FeatureZNodeStatus
-from upgrade.cluster.features.cluster import EventType, FeatureNode, deprecated_levels, raise_minimum_levels
-from upgrade.cluster.features.dialects import KIP_584_OLDER, KIP_778
-from upgrade.cluster.features.feature_cache import controller_api_versions, tagged_fields
-from upgrade.cluster.features.registration import (
+from streams_assignor.upgrade.cluster.features._feature_znode import FeatureZNode, FeatureZNodeStatus
+from streams_assignor.upgrade.cluster.features.cluster import (
+    EventType,
+    FeatureNode,
+    deprecated_levels,
+    raise_minimum_levels,
+)
+from streams_assignor.upgrade.cluster.features.dialects import KIP_584_OLDER, KIP_778
+from streams_assignor.upgrade.cluster.features.feature_cache import controller_api_versions, tagged_fields
+from streams_assignor.upgrade.cluster.features.registration import (
     deprecate_in_release,
     elect_controller,
     register_broker,
     start_broker,
     stop_broker,
 )
-from upgrade.cluster.features.update_features import update_features
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.cluster.features.update_features import update_features
+from streams_assignor.upgrade.errors import FeatureError
+from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
 
 CLUSTER = kip_584({"a": (1, 4)}, {"a": (1, 4)}, finalized={"a": 4}, minimum={"a": 1}, epoch=3)
 OLDER = evolve(CLUSTER, dialect=KIP_584_OLDER)

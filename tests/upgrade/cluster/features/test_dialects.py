@@ -3,10 +3,8 @@
 import pytest
 from attrs import fields
 
-from tests.upgrade.cluster.features import observed
-from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, refused, request
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.dialects import (
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.dialects import (
     DIALECT_POINTS,
     DIALECTS,
     KAFKA_4,
@@ -17,9 +15,11 @@ from upgrade.cluster.features.dialects import (
     Dialect,
     DowngradeIntent,
 )
-from upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
-from upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
+from streams_assignor.upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
+from streams_assignor.upgrade.errors import FeatureError
+from tests.upgrade.cluster.features import observed
+from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, refused, request
 
 TRANSACTION = observed.TRANSACTION
 

@@ -1,16 +1,16 @@
 """What becomes known when: the rows A1 to A4, and reconnecting after a change of metadata.version (V2)."""
 
-from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import EventType
-from upgrade.cluster.features.feature_cache import (
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import EventType
+from streams_assignor.upgrade.cluster.features.feature_cache import (
     FinalizedFeatureCaches,
     append_unrelated_records,
     controller_api_versions,
     tagged_fields,
 )
-from upgrade.cluster.features.rpc import Listener, NewestFeatures
-from upgrade.cluster.features.update_features import update_features
+from streams_assignor.upgrade.cluster.features.rpc import Listener, NewestFeatures
+from streams_assignor.upgrade.cluster.features.update_features import update_features
+from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
 
 A3 = {"a": (1, 3)}
 

@@ -5,8 +5,7 @@ from itertools import product
 
 import pytest
 
-from tests.upgrade.cluster.features.clusters import COORDINATOR, TRANSACTIONS, kip_584, request
-from upgrade.cluster.features._feature_znode import (
+from streams_assignor.upgrade.cluster.features._feature_znode import (
     STATUS_TRANSITIONS,
     FeatureZNode,
     FeatureZNodeStatus,
@@ -14,12 +13,13 @@ from upgrade.cluster.features._feature_znode import (
     broker_znode_to_json,
     on_controller_startup,
 )
-from upgrade.cluster.features.cluster import unsupported_levels
-from upgrade.cluster.features.dialects import KIP_778
-from upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
-from upgrade.cluster.features.registration import elect_controller
-from upgrade.cluster.features.update_features import update_features
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.cluster.features.cluster import unsupported_levels
+from streams_assignor.upgrade.cluster.features.dialects import KIP_778
+from streams_assignor.upgrade.cluster.features.feature_cache import FinalizedFeatureCaches
+from streams_assignor.upgrade.cluster.features.registration import elect_controller
+from streams_assignor.upgrade.cluster.features.update_features import update_features
+from streams_assignor.upgrade.errors import FeatureError
+from tests.upgrade.cluster.features.clusters import COORDINATOR, TRANSACTIONS, kip_584, request
 
 SUPPORTS = {COORDINATOR: (1, 3), TRANSACTIONS: (1, 4)}
 ENABLED = FeatureZNode(FeatureZNodeStatus.ENABLED, {COORDINATOR: (1, 2)}, 5)

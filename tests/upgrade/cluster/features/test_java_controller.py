@@ -11,15 +11,15 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import EventType, FeatureCluster, FeatureNode
+from streams_assignor.upgrade.cluster.features.dialects import Code
+from streams_assignor.upgrade.cluster.features.levels_of_releases import CATALOGS
+from streams_assignor.upgrade.cluster.features.registration import register_broker, start_broker
+from streams_assignor.upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 from tests.draws import examples
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import EventType, FeatureCluster, FeatureNode
-from upgrade.cluster.features.dialects import Code
-from upgrade.cluster.features.levels_of_releases import CATALOGS
-from upgrade.cluster.features.registration import register_broker, start_broker
-from upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 SOURCE = Path(__file__).parent / "java/FeatureOracle.java"

@@ -5,13 +5,11 @@ from operator import attrgetter
 import pytest
 from attrs import evolve, fields
 
-from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
-from tests.upgrade.cluster.features.test_catalog import KIP_778_EXAMPLE
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import EventType
-from upgrade.cluster.features.dialects import KAFKA_4, KIP_778
-from upgrade.cluster.features.levels_of_releases import catalog_of
-from upgrade.cluster.features.metadata_log import (
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import EventType
+from streams_assignor.upgrade.cluster.features.dialects import KAFKA_4, KIP_778
+from streams_assignor.upgrade.cluster.features.levels_of_releases import catalog_of
+from streams_assignor.upgrade.cluster.features.metadata_log import (
     FeatureLevelRecord,
     LoaderAction,
     MetadataLoader,
@@ -27,8 +25,10 @@ from upgrade.cluster.features.metadata_log import (
     records_at_level,
     write_snapshot,
 )
-from upgrade.cluster.features.update_features import update_features
-from upgrade.errors import FeatureError, UnknownLevel
+from streams_assignor.upgrade.cluster.features.update_features import update_features
+from streams_assignor.upgrade.errors import FeatureError, UnknownLevel
+from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, request
+from tests.upgrade.cluster.features.test_catalog import KIP_778_EXAMPLE
 
 # The example of KIP-778: V3 adds an optional field to Foo, V4 the record Bar, V5 an optional field to Bar.
 FOO = MetadataRecord("Foo", "1", 1, (RecordField("id", 1), RecordField("note", 3, tagged=True)))

@@ -4,18 +4,24 @@ from attrs import evolve
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.draws import examples
-from upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
-from upgrade.cluster.features.cluster import (
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION, FeatureCatalog, FeatureLevel
+from streams_assignor.upgrade.cluster.features.cluster import (
     EventType,
     FeatureCluster,
     FeatureNode,
     raise_minimum_levels,
     unsupported_levels,
 )
-from upgrade.cluster.features.dialects import DIALECTS, KAFKA_4, KIP_584, KIP_778, DowngradeIntent, MinimumLevel
-from upgrade.cluster.features.metadata_log import FeatureLevelRecord as Finalized
-from upgrade.cluster.features.metadata_log import (
+from streams_assignor.upgrade.cluster.features.dialects import (
+    DIALECTS,
+    KAFKA_4,
+    KIP_584,
+    KIP_778,
+    DowngradeIntent,
+    MinimumLevel,
+)
+from streams_assignor.upgrade.cluster.features.metadata_log import FeatureLevelRecord as Finalized
+from streams_assignor.upgrade.cluster.features.metadata_log import (
     MetadataLoader,
     MetadataRecord,
     RecordField,
@@ -24,14 +30,15 @@ from upgrade.cluster.features.metadata_log import (
     load_from_disk,
     records_at_level,
 )
-from upgrade.cluster.features.registration import (
+from streams_assignor.upgrade.cluster.features.registration import (
     observe_finalized_levels,
     register_broker,
     start_broker,
     stop_broker,
     unregister_broker,
 )
-from upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
+from streams_assignor.upgrade.cluster.features.update_features import UpdateFeaturesRequest, UpdateItem, update_features
+from tests.draws import examples
 
 NAMES = ("a", "b", METADATA_VERSION)
 BROKERS = (3, 4, 5)

@@ -3,6 +3,21 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import EventType
+from streams_assignor.upgrade.cluster.features.dialects import KIP_584_OLDER
+from streams_assignor.upgrade.cluster.features.registration import (
+    elect_controller,
+    expire_registration,
+    observe_finalized_levels,
+    register_broker,
+    start_broker,
+    start_controller,
+    stop_broker,
+    unregister_broker,
+)
+from streams_assignor.upgrade.cluster.features.update_features import Code, update_features
+from streams_assignor.upgrade.errors import FeatureError
 from tests.upgrade.cluster.features import observed
 from tests.upgrade.cluster.features.clusters import (
     NEW,
@@ -16,21 +31,6 @@ from tests.upgrade.cluster.features.clusters import (
     refused,
     request,
 )
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import EventType
-from upgrade.cluster.features.dialects import KIP_584_OLDER
-from upgrade.cluster.features.registration import (
-    elect_controller,
-    expire_registration,
-    observe_finalized_levels,
-    register_broker,
-    start_broker,
-    start_controller,
-    stop_broker,
-    unregister_broker,
-)
-from upgrade.cluster.features.update_features import Code, update_features
-from upgrade.errors import FeatureError
 
 A2, A3 = {"a": (1, 2)}, {"a": (1, 3)}
 

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed
-from upgrade.cluster.features.rpc import FeatureMetadata, FeatureUpdate, Listener, NewestFeatures, UpgradeType
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.client.errors import ApiError, FeatureUpdateFailed
+from streams_assignor.upgrade.cluster.features.rpc import (
+    FeatureMetadata,
+    FeatureUpdate,
+    Listener,
+    NewestFeatures,
+    UpgradeType,
+)
+from streams_assignor.upgrade.errors import UpgradeError
 
 
 def answer(listener, epoch, level=1):

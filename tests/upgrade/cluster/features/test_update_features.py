@@ -3,13 +3,11 @@
 import pytest
 from attrs import evolve, fields
 
-from tests.upgrade.cluster.features import observed
-from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, nodes, refused, request, setting
-from upgrade.cluster.features.catalog import METADATA_VERSION
-from upgrade.cluster.features.cluster import EventType
-from upgrade.cluster.features.dialects import Code
-from upgrade.cluster.features.registration import stop_broker, unregister_broker
-from upgrade.cluster.features.update_features import (
+from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
+from streams_assignor.upgrade.cluster.features.cluster import EventType
+from streams_assignor.upgrade.cluster.features.dialects import Code
+from streams_assignor.upgrade.cluster.features.registration import stop_broker, unregister_broker
+from streams_assignor.upgrade.cluster.features.update_features import (
     UPDATE_OK,
     LevelChange,
     UpdateConclusion,
@@ -20,7 +18,9 @@ from upgrade.cluster.features.update_features import (
     conclude,
     update_features,
 )
-from upgrade.errors import FeatureError
+from streams_assignor.upgrade.errors import FeatureError
+from tests.upgrade.cluster.features import observed
+from tests.upgrade.cluster.features.clusters import NEW, kafka, kip_584, kip_778, nodes, refused, request, setting
 
 TRANSACTION, REPLICAS, KRAFT = observed.TRANSACTION, observed.REPLICAS, "kraft.version"
 

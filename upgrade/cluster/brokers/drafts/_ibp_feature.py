@@ -9,8 +9,8 @@ from enum import Enum, IntEnum
 
 from attrs import evolve, frozen
 
-from upgrade.cluster.brokers.protocol_versions import ProtocolVersion
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import ProtocolVersion
+from streams_assignor.upgrade.errors import UpgradeError
 
 
 class MigrationPhase(IntEnum):

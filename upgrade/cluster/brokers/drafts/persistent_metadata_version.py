@@ -12,9 +12,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from upgrade.cluster.brokers.config import IBP, LMF, PMV, BrokerConfig
-from upgrade.cluster.brokers.protocol_versions import BrokerRelease
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, PMV, BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease
+from streams_assignor.upgrade.errors import UpgradeError
 
 
 class StoredMetadata(Enum):

@@ -10,12 +10,12 @@ from typing import Any
 
 from attrs import evolve
 
-from assignor.clients.confluent._membership import PollWatchdog
-from assignor.clients.confluent._record_buffer import RecordBuffer
-from assignor.clients.confluent.streams_protocol._membership import StreamsMembership
-from assignor.observability.events import Event
-from assignor.streams_group import StreamsGroupMember, topology_fields
-from assignor.topology import Topology
+from streams_assignor.clients.confluent._membership import PollWatchdog
+from streams_assignor.clients.confluent._record_buffer import RecordBuffer
+from streams_assignor.clients.confluent.streams_protocol._membership import StreamsMembership
+from streams_assignor.observability.events import Event
+from streams_assignor.streams_group import StreamsGroupMember, topology_fields
+from streams_assignor.topology import Topology
 from tests.assignor.clients.recording_listener import RecordingListener
 from tests.assignor.streams_group.coordinator import PROFILE, TOPOLOGY, response
 

@@ -4,12 +4,12 @@ import kafka
 import pytest
 from confluent_kafka import KafkaException
 
-from assignor import FatalError, Subtopology, Topology
-from assignor.clients.confluent import _membership
-from assignor.clients.confluent.streams_protocol._membership import _Commit
-from assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, HeartbeatUnsupported
-from assignor.observability.events import MemberClosed, MemberFailed
-from assignor.streams_group import StreamsMemberState
+from streams_assignor import FatalError, Subtopology, Topology
+from streams_assignor.clients.confluent import _membership
+from streams_assignor.clients.confluent.streams_protocol._membership import _Commit
+from streams_assignor.clients.kafka_python.group_coordinator import CoordinatorUnavailable, HeartbeatUnsupported
+from streams_assignor.observability.events import MemberClosed, MemberFailed
+from streams_assignor.streams_group import StreamsMemberState
 from tests.assignor.clients.confluent.streams_protocol.fake_coordinator import (
     TIMEOUT_SECONDS,
     FakeCoordinator,

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
-from assignor.groups import NoSuchGroup, finding_text, group_progress, inspect_group, progress_text
-from assignor.groups.describe.confluent import group_lookup
-from assignor.groups.describe.confluent.group_lookup import GroupLookup, librdkafka_config
-from assignor.groups.offsets import OffsetRequest
-from subscription_codec import TopicPartition
-from upgrade.cluster.client._oauth import ClientCredentials
-from upgrade.cluster.client.errors import ApiError, Unreachable
+from streams_assignor.codec import TopicPartition
+from streams_assignor.groups import NoSuchGroup, finding_text, group_progress, inspect_group, progress_text
+from streams_assignor.groups.describe.confluent import group_lookup
+from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup, librdkafka_config
+from streams_assignor.groups.offsets import OffsetRequest
+from streams_assignor.upgrade.cluster.client._oauth import ClientCredentials
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
 
 DENIED = group_lookup.KafkaError.TOPIC_AUTHORIZATION_FAILED
 BROKER = SimpleNamespace(host="a", port=1, id=1)

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from assignor.groups.describe.confluent import offsets_topic
-from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
-from upgrade.cluster.client.errors import Unreachable
+from streams_assignor.groups.describe.confluent import offsets_topic
+from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
 
 
 def test_metadata_without_the_topic_is_an_error(monkeypatch):

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from assignor.groups.describe.confluent.group_lookup import GroupLookup
-from assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
-from upgrade.cluster.client.errors import Unreachable
+from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup
+from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
 
 
 def unreadable(*_: Any, **__: Any) -> Any:
@@ -44,7 +44,7 @@ def test_bytes_that_are_no_text_are_an_error_of_the_broker(
 @pytest.mark.parametrize("look_up", LOOKUPS)
 def test_so_are_those_about_groups(monkeypatch: pytest.MonkeyPatch, look_up: Callable[[GroupLookup], object]) -> None:
     monkeypatch.setattr(GroupLookup, "_admin", client(list_consumer_groups=unreadable, list_groups=unreadable))
-    monkeypatch.setattr("assignor.clients.confluent._private_api.list_groups", unreadable)
+    monkeypatch.setattr("streams_assignor.clients.confluent._private_api.list_groups", unreadable)
 
     with pytest.raises(Unreachable, match="a:1: expected an answer of a Kafka broker"):
         look_up(GroupLookup("a:1"))

@@ -6,18 +6,18 @@ from uuid import UUID
 
 import pytest
 
-from assignor.groups import Assigned, BrokerGroup, DescribedGroup, NoSuchGroup, inspect_group, topics_of
-from assignor.groups.describe.kafka_python import group_lookup
-from assignor.groups.describe.kafka_python._facts import with_facts
-from assignor.groups.describe.kafka_python._requests import REQUESTS, described_group
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-from subscription_codec import TaskId
-from subscription_codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
-from subscription_codec.streams_group import DESCRIBE, encode_message
-from upgrade.cluster.client.connection import ClusterNodes, Deadline
-from upgrade.cluster.client.errors import ApiError, Unreachable
-from upgrade.topology_description import DescribedNode
-from upgrade.verdict import TopologyFeature, features_of_nodes
+from streams_assignor.codec import TaskId
+from streams_assignor.codec.consumer_protocol import ConsumerSubscription, encode_consumer_subscription
+from streams_assignor.codec.streams_group import DESCRIBE, encode_message
+from streams_assignor.groups import Assigned, BrokerGroup, DescribedGroup, NoSuchGroup, inspect_group, topics_of
+from streams_assignor.groups.describe.kafka_python import group_lookup
+from streams_assignor.groups.describe.kafka_python._facts import with_facts
+from streams_assignor.groups.describe.kafka_python._requests import REQUESTS, described_group
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.upgrade.cluster.client.connection import ClusterNodes, Deadline
+from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
+from streams_assignor.upgrade.topology_description import DescribedNode
+from streams_assignor.upgrade.verdict import TopologyFeature, features_of_nodes
 
 LOADING, NOT_AUTHORIZED, NOT_FOUND = 14, 30, 69
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, TOPIC_DENIED = 3, 5, 29

@@ -8,12 +8,12 @@ import pytest
 from attrs import astuple
 from kafka.protocol.consumer import OffsetFetchResponse
 
-from assignor.groups.describe.kafka_python import _offsets
-from assignor.groups.describe.kafka_python.group_lookup import GroupLookup
-from assignor.groups.described_group import GroupOffsets
-from assignor.groups.offsets import OffsetRequest
-from subscription_codec import TopicPartition
-from upgrade.cluster.client.errors import Unreachable
+from streams_assignor.codec import TopicPartition
+from streams_assignor.groups.describe.kafka_python import _offsets
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
+from streams_assignor.groups.described_group import GroupOffsets
+from streams_assignor.groups.offsets import OffsetRequest
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 DENIED, NOT_LEADER, CLUSTER_DENIED, STORAGE_ERROR = 29, 6, 31, 56

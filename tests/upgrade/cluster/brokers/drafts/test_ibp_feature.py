@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upgrade.cluster.brokers.drafts._ibp_feature import (
+from streams_assignor.upgrade.cluster.brokers.drafts._ibp_feature import (
     EffectiveVersion,
     FeatureChange,
     MigrationPhase,
@@ -15,8 +15,8 @@ from upgrade.cluster.brokers.drafts._ibp_feature import (
     range_after,
     required_rolls,
 )
-from upgrade.cluster.brokers.protocol_versions import VERSIONS, version_named
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import VERSIONS, version_named
+from streams_assignor.upgrade.errors import UpgradeError
 
 BEFORE, MIGRATION, LATER = (version_named(name) for name in ("2.6", "2.7", "2.8"))
 versions = st.sampled_from(VERSIONS)

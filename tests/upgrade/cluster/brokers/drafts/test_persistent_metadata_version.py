@@ -4,15 +4,15 @@ from itertools import combinations
 
 import pytest
 
-from upgrade.cluster.brokers.config import IBP, BrokerConfig
-from upgrade.cluster.brokers.drafts.persistent_metadata_version import (
+from streams_assignor.upgrade.cluster.brokers.config import IBP, BrokerConfig
+from streams_assignor.upgrade.cluster.brokers.drafts.persistent_metadata_version import (
     StoredMetadata,
     StoredMetadataChange,
     persistent_metadata_rolls,
 )
-from upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release, version_named
-from upgrade.cluster.brokers.rolling_cluster import RollingCluster
-from upgrade.errors import UpgradeError
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release, version_named
+from streams_assignor.upgrade.cluster.brokers.rolling_cluster import RollingCluster
+from streams_assignor.upgrade.errors import UpgradeError
 
 OLD, NEW = broker_release("2.0"), broker_release("2.1")
 SERIES = [
