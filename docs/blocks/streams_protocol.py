@@ -6,14 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from blocks.markdown import NOT_THERE, number, table
-from streams_assignor.upgrade.streams_protocol import (
-    GROUP_CONFIGURATIONS,
-    IGNORED_SETTINGS,
-    OTHER_CONFIGURATIONS,
-    REQUIREMENTS,
-    SURVIVALS,
-    TO_STREAMS,
-)
+from streams_assignor.upgrade.group_configurations import GROUP_CONFIGURATIONS, IGNORED_SETTINGS, OTHER_CONFIGURATIONS
+from streams_assignor.upgrade.streams_protocol import REQUIREMENTS, SURVIVALS, TO_STREAMS
 
 
 def requirements() -> str:

@@ -4,16 +4,7 @@ Facts are rows of tables; ``planner`` and ``preflight``, the judgement of a live
 """
 
 from streams_assignor.upgrade.streams_protocol._commands import Target
-from streams_assignor.upgrade.streams_protocol._facts import (
-    GROUP_CONFIGURATIONS,
-    IGNORED_SETTINGS,
-    OTHER_CONFIGURATIONS,
-    REPLACED_SETTINGS,
-    STREAMS_VERSION,
-    SURVIVALS,
-    GroupConfiguration,
-    Protocol,
-)
+from streams_assignor.upgrade.streams_protocol._facts import STREAMS_VERSION, SURVIVALS, Protocol
 from streams_assignor.upgrade.streams_protocol._hazards import TO_STREAMS
 from streams_assignor.upgrade.streams_protocol._requirements import (
     REQUIREMENTS,
@@ -24,16 +15,11 @@ from streams_assignor.upgrade.streams_protocol._requirements import (
 )
 
 __all__ = [
-    "GROUP_CONFIGURATIONS",
-    "IGNORED_SETTINGS",
-    "OTHER_CONFIGURATIONS",
-    "REPLACED_SETTINGS",
     "REQUIREMENTS",
     "STREAMS_VERSION",
     "SURVIVALS",
     "TO_STREAMS",
     "Facts",
-    "GroupConfiguration",
     "Protocol",
     "Reliance",
     "RequirementStatus",

@@ -9,6 +9,7 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.errors import UpgradeError, quote_input
+from streams_assignor.upgrade.group_configurations import AVAILABLE, EARLY_ACCESS
 from streams_assignor.upgrade.hazards import (
     NAMED_TOPOLOGIES,
     NOT_RUN,
@@ -27,8 +28,6 @@ from streams_assignor.upgrade.hazards import (
 )
 from streams_assignor.upgrade.releases import Release
 from streams_assignor.upgrade.streams_protocol._facts import (
-    AVAILABLE,
-    EARLY_ACCESS,
     FIXED_BROKERS,
     GROUP_PROTOCOL,
     STATIC_MEMBERSHIP,

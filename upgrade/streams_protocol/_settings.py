@@ -9,8 +9,8 @@ from attrs import frozen
 
 from streams_assignor.upgrade.application.setting_files import CONSUMER_PREFIXES, is_placeholder
 from streams_assignor.upgrade.config_types import invalid_value
+from streams_assignor.upgrade.group_configurations import IGNORED_SETTINGS, REPLACED_SETTINGS, GroupConfiguration
 from streams_assignor.upgrade.hazards import Setting, SettingFacts
-from streams_assignor.upgrade.streams_protocol._facts import IGNORED_SETTINGS, REPLACED_SETTINGS, GroupConfiguration
 
 _MAX_DIGITS: Final = 10  # int() raises its own error for thousands of digits
 

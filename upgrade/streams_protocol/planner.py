@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.group_configurations import AVAILABLE, EARLY_ACCESS
 from streams_assignor.upgrade.hazards import (
     Answer,
     Application,
@@ -35,13 +36,7 @@ from streams_assignor.upgrade.plans import Plan, Upgrade
 from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
 from streams_assignor.upgrade.releases import Release, ResolvedRelease
 from streams_assignor.upgrade.streams_protocol._commands import Target
-from streams_assignor.upgrade.streams_protocol._facts import (
-    AVAILABLE,
-    EARLY_ACCESS,
-    GROUP_PROTOCOL,
-    SURVIVALS,
-    Protocol,
-)
+from streams_assignor.upgrade.streams_protocol._facts import GROUP_PROTOCOL, SURVIVALS, Protocol
 from streams_assignor.upgrade.streams_protocol._hazards import hazards_of_change
 from streams_assignor.upgrade.streams_protocol._requirements import (
     Facts,

@@ -14,10 +14,10 @@ from attrs import evolve, frozen
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_CATALOG
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
+from streams_assignor.upgrade.group_configurations import AVAILABLE
 from streams_assignor.upgrade.hazards import GroupFacts
 from streams_assignor.upgrade.releases import Release
 from streams_assignor.upgrade.streams_protocol._facts import (
-    AVAILABLE,
     STATIC_MEMBERSHIP,
     STREAMS_VERSION,
     STREAMS_VERSION_LEVEL,

@@ -18,7 +18,7 @@ from streams_assignor.clients._settings_check import check_heartbeat, check_logi
 from streams_assignor.clients.confluent import _security
 from streams_assignor.upgrade import ConfigException, StreamsConfig
 from streams_assignor.upgrade.config_keys import CONFIG_KEYS, TAG_PREFIX
-from streams_assignor.upgrade.streams_protocol import IGNORED_SETTINGS, REPLACED_SETTINGS
+from streams_assignor.upgrade.group_configurations import IGNORED_SETTINGS, REPLACED_SETTINGS
 
 _MAIN_CONSUMER: Final = "main.consumer."  # as in Kafka Streams: settings of the member alone
 

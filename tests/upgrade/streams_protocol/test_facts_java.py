@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_assignor.upgrade.streams_protocol import GROUP_CONFIGURATIONS
+from streams_assignor.upgrade.group_configurations import GROUP_CONFIGURATIONS
 from streams_assignor.upgrade.upgrade_from import line_number
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.matrix import with_matrix

@@ -6,6 +6,7 @@ from attrs import evolve
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application_plan import PlannedApplication
 from streams_assignor.upgrade.errors import ConfigException, UpgradeError
+from streams_assignor.upgrade.group_configurations import GROUP_CONFIGURATIONS, IGNORED_SETTINGS, REPLACED_SETTINGS
 from streams_assignor.upgrade.hazards import (
     Answer,
     Application,
@@ -18,9 +19,6 @@ from streams_assignor.upgrade.hazards import (
 from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.releases import resolve_release
 from streams_assignor.upgrade.streams_protocol import (
-    GROUP_CONFIGURATIONS,
-    IGNORED_SETTINGS,
-    REPLACED_SETTINGS,
     Facts,
     Protocol,
     Reliance,

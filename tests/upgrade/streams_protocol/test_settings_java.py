@@ -13,8 +13,8 @@ import pytest
 
 from streams_assignor.upgrade.application.class_file import read_class
 from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.group_configurations import IGNORED_SETTINGS, REPLACED_SETTINGS
 from streams_assignor.upgrade.releases import release_named
-from streams_assignor.upgrade.streams_protocol import IGNORED_SETTINGS, REPLACED_SETTINGS
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.matrix import with_matrix
 
