@@ -78,11 +78,6 @@ VIOLATIONS = [
         "Only the Spark executor, its session and the data source import PySpark",
     ),
     ("assignor/groups/__init__.py", "import streams_assignor.cli.group.command", "Imports point downwards only"),
-    (
-        "upgrade/streams_config.py",
-        "import streams_assignor.upgrade.hazards",
-        "Inside upgrade, imports point downwards only",
-    ),
     ("assignor/clients/adapter.py", "import streams_assignor.upgrade.plans", "The core imports no tool of operators"),
     ("upgrade/__init__.py", "import rich.table", "Only command lines and reports use the terminal"),
 ]
@@ -194,7 +189,7 @@ print(json.dumps([lines, *sorted({name.partition(".")[0] for name in loaded})]))
         ("streams_group", {"attr", "attrs"}, 7_500),
         ("clients.kafka_python", {"attr", "attrs", "kafka"}, 17_000),
         ("clients.aiokafka", {"attr", "attrs", "aiokafka"}, 15_500),
-        ("clients.confluent._consumer", {"attr", "attrs", "confluent_kafka", "kafka"}, 20_500),
+        ("clients.confluent._consumer", {"attr", "attrs", "confluent_kafka", "kafka"}, 22_000),
     ],
 )
 def test_a_service_loads_the_core_and_its_client_library(module, libraries, lines):
@@ -326,7 +321,7 @@ def test_processes_are_started_only_where_it_is_known_how_they_end():
         "assignor/demo/_member_process.py",  # the member stops when its standard input ends
         "assignor/web/build.py",  # asks npm for one package, for at most ten minutes
         "spark_sim/sweep/spark/java.py",  # asks `java` for its version, for at most a minute
-        "spark_sim/worker_pool.py",  # the worker exits when its parent does
+        "spark_sim/jobs/worker_pool.py",  # the worker exits when its parent does
     }
 
 

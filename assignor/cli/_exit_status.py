@@ -34,7 +34,7 @@ def one_line_errors() -> Iterator[None]:
     """Turn what can go wrong outside the runs into one line and an exit status."""
     from streams_assignor.spark_sim.audit.sources import SourceError
     from streams_assignor.spark_sim.audit.storage import StorageError
-    from streams_assignor.spark_sim.engine import EngineError
+    from streams_assignor.spark_sim.jobs.engine import EngineError
     from streams_assignor.spark_sim.sweep.spark.java import SparkNotStarted
     from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
 

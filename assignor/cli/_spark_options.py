@@ -73,7 +73,12 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
         processes: int | None,
         **others: Any,
     ) -> Any:
-        from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions, UnknownMaster, require_master
+        from streams_assignor.spark_sim.sweep.engine_choice import (
+            PROCESSES,
+            EngineOptions,
+            UnknownMaster,
+            require_master,
+        )
 
         if master and remote:
             raise WrongUsage("--remote is a Spark Connect server: leave out --master")
@@ -102,7 +107,7 @@ def fresh_option(command: str) -> Callable[[Callable[..., Any]], Callable[..., A
 @contextmanager
 def resumable(out: str) -> Iterator[None]:
     """Say what is left of a command that ended early, by Ctrl-C or without a worker."""
-    from streams_assignor.spark_sim.engine import EngineError
+    from streams_assignor.spark_sim.jobs.engine import EngineError
 
     try:
         yield

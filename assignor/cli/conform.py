@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streams_assignor.spark_sim.audit.captures import GivenCapture, Judged
     from streams_assignor.spark_sim.conformance.result import GenerationReplay, MemberReplay
     from streams_assignor.spark_sim.conformance.verdict import ConformanceVerdict, ReplayResult
-    from streams_assignor.spark_sim.engine_choice import EngineOptions
+    from streams_assignor.spark_sim.sweep.engine_choice import EngineOptions
 
 
 _STDIN: Final = Path("-")
@@ -113,9 +113,9 @@ def _compared(
     """Return what is found of each capture; of a file that is none, why."""
     from streams_assignor.formats.console import SafeConsole
     from streams_assignor.spark_sim.audit.captures import RESULTS, compare_captures, run_comparison
-    from streams_assignor.spark_sim.destination import open_destination
-    from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES, open_engine
-    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.audit.destination import open_destination
+    from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE, PROCESSES, open_engine
     from streams_assignor.spark_sim.sweep.report.progress import show_progress
     from streams_assignor.spark_sim.sweep.tables.formats import require_format
     from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET

@@ -17,7 +17,7 @@ from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:
     from streams_assignor.formats.console import SafeConsole
-    from streams_assignor.spark_sim.engine_choice import EngineOptions
+    from streams_assignor.spark_sim.sweep.engine_choice import EngineOptions
     from streams_assignor.spark_sim.sweep.suites import FinishedSweep
 
 
@@ -89,8 +89,8 @@ def _read(
     engine: EngineOptions,
     storage_format: str,
 ) -> FinishedSweep:
-    from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES
-    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE, PROCESSES
     from streams_assignor.spark_sim.sweep.folder import PARQUET
     from streams_assignor.spark_sim.sweep.suites import read_sweep
     from streams_assignor.spark_sim.sweep.sweep import read_with_spark

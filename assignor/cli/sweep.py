@@ -22,7 +22,7 @@ from streams_assignor.upgrade.releases import resolve_release, with_assumption
 
 if TYPE_CHECKING:
     from streams_assignor.formats.console import SafeConsole
-    from streams_assignor.spark_sim.engine_choice import EngineOptions
+    from streams_assignor.spark_sim.sweep.engine_choice import EngineOptions
     from streams_assignor.spark_sim.sweep.suites import FinishedSweep, Suite
     from streams_assignor.spark_sim.sweep.work_units import SweepConfig
 
@@ -180,8 +180,8 @@ def sweep(
         suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
         suite = _slice(suite, part) if part else suite
     from streams_assignor.formats.console import SafeConsole
-    from streams_assignor.spark_sim.engine_choice import EVERY_CORE
-    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE
     from streams_assignor.spark_sim.sweep.folder import REPORT
     from streams_assignor.spark_sim.sweep.report.console import print_judgement
     from streams_assignor.spark_sim.sweep.report.renderers import RENDERERS

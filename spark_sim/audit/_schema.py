@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from streams_assignor.groups.history.tables import AUDIT_TABLES, AuditColumn
-from streams_assignor.spark_sim.table import Column, Table, columns_of
+from streams_assignor.spark_sim.jobs.table import Column, Table, columns_of
 
 
 def _columns(columns: Iterable[AuditColumn]) -> tuple[Column, ...]:

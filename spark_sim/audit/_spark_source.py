@@ -25,8 +25,8 @@ from streams_assignor.spark_sim.audit.sources import (
     segments_source,
 )
 from streams_assignor.spark_sim.audit.sources.live import LivePartition, live_ranges
-from streams_assignor.spark_sim.row_filter import KEEPS_ALL, RowFilter, take_filters, takes_filters
-from streams_assignor.spark_sim.row_filter import OPTION as PUSH
+from streams_assignor.spark_sim.jobs.row_filter import KEEPS_ALL, RowFilter, take_filters, takes_filters
+from streams_assignor.spark_sim.jobs.row_filter import OPTION as PUSH
 from streams_assignor.spark_sim.sweep.spark.worker_errors import one_line
 from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
 from streams_assignor.upgrade.errors import quote_input

@@ -17,6 +17,7 @@ from streams_assignor.spark_sim.audit.cut_partition import (
     buckets_of,
     is_exact,
 )
+from streams_assignor.spark_sim.audit.finished_units import FinishedUnits, unit_key
 from streams_assignor.spark_sim.audit.partition_audit import (
     BOUNCES,
     GROUPS,
@@ -27,8 +28,7 @@ from streams_assignor.spark_sim.audit.partition_audit import (
 )
 from streams_assignor.spark_sim.audit.sources import PartitionSource, Source
 from streams_assignor.spark_sim.conformance.bounces import Bounce
-from streams_assignor.spark_sim.engine import WorkEngine, WorkProgress
-from streams_assignor.spark_sim.finished_units import FinishedUnits, unit_key
+from streams_assignor.spark_sim.jobs.engine import WorkEngine, WorkProgress
 
 
 @frozen

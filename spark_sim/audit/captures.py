@@ -11,13 +11,13 @@ from attrs import frozen
 
 from streams_assignor.groups.capture import Capture
 from streams_assignor.groups.history.tables import valid_text
-from streams_assignor.spark_sim.destination import Destination
-from streams_assignor.spark_sim.engine import Log, WorkEngine, WorkProgress
-from streams_assignor.spark_sim.finished_units import UNITS, make_json, unit_key
+from streams_assignor.spark_sim.audit.destination import Destination
+from streams_assignor.spark_sim.audit.finished_units import UNITS, make_json, unit_key
+from streams_assignor.spark_sim.jobs.engine import Log, WorkEngine, WorkProgress
+from streams_assignor.spark_sim.jobs.table import Row, Table, columns_of
 from streams_assignor.spark_sim.sweep.tables.formats import is_own_in_table
 from streams_assignor.spark_sim.sweep.tables.parquet import write_parquet
 from streams_assignor.spark_sim.sweep.tables.publishing import Results, begins_with
-from streams_assignor.spark_sim.table import Row, Table, columns_of
 
 SUMMARY_FILE: Final = "conform.json"
 SCHEMA: Final = {"schema": "streams-assignor/conform", "version": 1}

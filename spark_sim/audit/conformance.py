@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from streams_assignor.groups.capture import Capture
 from streams_assignor.groups.history.tables import Row, valid_text
+from streams_assignor.spark_sim.audit.finished_units import FinishedUnits, make_json
 from streams_assignor.spark_sim.conformance.bounces import MOST_JOINS, Bounce
-from streams_assignor.spark_sim.engine import WorkEngine, WorkProgress
-from streams_assignor.spark_sim.finished_units import FinishedUnits, make_json
-from streams_assignor.spark_sim.table import Table, columns_of
+from streams_assignor.spark_sim.jobs.engine import WorkEngine, WorkProgress
+from streams_assignor.spark_sim.jobs.table import Table, columns_of
 
 TOO_LARGE: Final = f"it has more than {MOST_JOINS} joins"
 CONFORMANCE: Final = Table(

@@ -21,6 +21,7 @@ from attrs import define, field, frozen
 from streams_assignor.groups.history.history import MARKERS, MOST_GONE, PartitionHistory
 from streams_assignor.groups.history.log_segment import MAX_PROBLEMS, LogRecord, SegmentReader
 from streams_assignor.groups.history.record_columns import RecordColumns
+from streams_assignor.spark_sim.audit.finished_units import KeyedUnit, MakeUnit
 from streams_assignor.spark_sim.audit.partition_audit import (
     AuditFilter,
     PartitionSummary,
@@ -28,8 +29,7 @@ from streams_assignor.spark_sim.audit.partition_audit import (
     write_summary,
 )
 from streams_assignor.spark_sim.audit.sources import PartitionSource
-from streams_assignor.spark_sim.finished_units import KeyedUnit, MakeUnit
-from streams_assignor.spark_sim.table import Row
+from streams_assignor.spark_sim.jobs.table import Row
 
 Item = LogRecord | RecordColumns
 

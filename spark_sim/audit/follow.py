@@ -19,7 +19,7 @@ from attrs import frozen
 
 from streams_assignor.spark_sim.audit.sources import SourceError
 from streams_assignor.spark_sim.audit.sources.preserved import RECORDS_FOLDER, SINK_LOG
-from streams_assignor.spark_sim.engine import EngineError, failure_reason
+from streams_assignor.spark_sim.jobs.engine import EngineError, failure_reason
 from streams_assignor.spark_sim.sweep.spark.session import spark_errors
 from streams_assignor.spark_sim.sweep.tables.parquet import open_parquet
 from streams_assignor.spark_sim.sweep.tables.publishing import Results, open_results

@@ -19,15 +19,15 @@ from streams_assignor.spark_sim.audit._groups import GroupSummaries
 from streams_assignor.spark_sim.audit._schema import TABLES
 from streams_assignor.spark_sim.audit._work import AuditWork
 from streams_assignor.spark_sim.audit.conformance import CONFORMANCE, compare_bounces, conformance_summary
+from streams_assignor.spark_sim.audit.destination import Destination, open_destination
+from streams_assignor.spark_sim.audit.finished_units import UNITS
 from streams_assignor.spark_sim.audit.partition_audit import BOUNCES, AuditFilter, PartitionSummary
 from streams_assignor.spark_sim.audit.sources import Source, SourceError, segments_source
 from streams_assignor.spark_sim.audit.sources.live import NO_RECORD
 from streams_assignor.spark_sim.audit.storage import HADOOP, is_known
-from streams_assignor.spark_sim.destination import Destination, open_destination
-from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
-from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions
-from streams_assignor.spark_sim.engine_libraries import ARROW, SPARK
-from streams_assignor.spark_sim.finished_units import UNITS
+from streams_assignor.spark_sim.jobs.engine import IN_THIS_PROCESS, Log, WorkEngine, WorkProgress
+from streams_assignor.spark_sim.jobs.engine_libraries import ARROW, SPARK
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES, EngineOptions
 from streams_assignor.spark_sim.sweep.spark.paths import is_uri
 from streams_assignor.spark_sim.sweep.tables.formats import is_own_in_table
 from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET, write_parquet

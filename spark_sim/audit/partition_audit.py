@@ -24,9 +24,9 @@ from streams_assignor.groups.history.record_columns import RecordColumns
 from streams_assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
 from streams_assignor.spark_sim.audit._groups import SummaryBuilder
 from streams_assignor.spark_sim.audit._schema import TABLES
+from streams_assignor.spark_sim.audit.finished_units import RESULT
 from streams_assignor.spark_sim.audit.sources import PartitionSource
 from streams_assignor.spark_sim.conformance.bounces import Bounce, BounceFinders, RecordFile
-from streams_assignor.spark_sim.finished_units import RESULT
 from streams_assignor.spark_sim.sweep.tables.parquet import TableWriter
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
 from streams_assignor.groups.history.record_columns import RecordColumns
 from streams_assignor.groups.history.tables import valid_text
 from streams_assignor.spark_sim.audit.sources import PartitionSource, Source
-from streams_assignor.spark_sim.row_filter import KEEPS_ALL, RowFilter
-from streams_assignor.spark_sim.table import Table, columns_of
+from streams_assignor.spark_sim.jobs.row_filter import KEEPS_ALL, RowFilter
+from streams_assignor.spark_sim.jobs.table import Table, columns_of
 
 MARKER: Final = "transaction marker"
 FILTERED: Final = ("partition", "group", "kind", "topic", "topic_partition")

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
+from streams_assignor.spark_sim.jobs.table import NO_COLUMN, Row, column
 from streams_assignor.spark_sim.model.processes import SHUTDOWN_REQUEST_SINCE
 from streams_assignor.spark_sim.model.scenario import Instance
 from streams_assignor.spark_sim.model.violations import REBALANCING_TERMINATES
@@ -26,7 +27,6 @@ from streams_assignor.spark_sim.regressions._extra_properties import never_compl
 from streams_assignor.spark_sim.regressions.known_bugs import BUGS, RegressionBug, ReleasePairs, SearchMethod
 from streams_assignor.spark_sim.search.cell_result import SIMULATION_FAILS, CellResult
 from streams_assignor.spark_sim.search.path_counting import count_paths
-from streams_assignor.spark_sim.table import NO_COLUMN, Row, column
 from streams_assignor.upgrade.releases import Release
 
 FAULTS: Final = FaultBudget(crashes=1, rebalance_timeouts=1)

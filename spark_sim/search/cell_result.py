@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Final, Self
 
 from attrs import evolve, field, fields, frozen
 
-from streams_assignor.spark_sim.search.release_roles import Recast
-from streams_assignor.spark_sim.table import (
+from streams_assignor.spark_sim.jobs.table import (
     NO_COLUMN,
     Column,
     Row,
@@ -27,6 +26,7 @@ from streams_assignor.spark_sim.table import (
     row_of,
     values_of,
 )
+from streams_assignor.spark_sim.search.release_roles import Recast
 from streams_assignor.upgrade.plans import Plan, Upgrade
 from streams_assignor.upgrade.releases import release_named
 from streams_assignor.upgrade.verdict import Verdict, topology_conditions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from streams_assignor.spark_sim.engine import Processes
+from streams_assignor.spark_sim.jobs.engine import Processes
 from streams_assignor.spark_sim.sweep.tables.engine import SweepJob
 from streams_assignor.spark_sim.sweep.tables.local import LocalTables, commit_task
 from streams_assignor.spark_sim.sweep.worker import UnitTask

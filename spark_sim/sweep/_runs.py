@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from streams_assignor.spark_sim.jobs.table import column
 from streams_assignor.spark_sim.model.events import events_digest
 from streams_assignor.spark_sim.model.metrics import MeasuredSimulation
 from streams_assignor.spark_sim.model.scenario import Scenario, Step
 from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, UNSAFE, UpgradeResult
-from streams_assignor.spark_sim.table import column
 from streams_assignor.upgrade.plans import Upgrade
 
 UNIT_KEY: Final = (

@@ -13,11 +13,11 @@ from streams_assignor.spark_sim.brokers.operator_program import ReleasePair
 from streams_assignor.spark_sim.brokers.parser import FIRST_FEATURE_LINE, kraft_release, parse_scenario
 from streams_assignor.spark_sim.brokers.plans import PLANS
 from streams_assignor.spark_sim.brokers.scenario import DIALECTS_BY_NAME
+from streams_assignor.spark_sim.jobs.table import NO_COLUMN, Row, column
 from streams_assignor.spark_sim.model.scenario import ScenarioError
 from streams_assignor.spark_sim.search.cell_result import SAFE, CellResult
 from streams_assignor.spark_sim.sweep.traces import Trace, trace_broker_scenario
 from streams_assignor.spark_sim.sweep.work_units import WorkUnit
-from streams_assignor.spark_sim.table import NO_COLUMN, Row, column
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release
 from streams_assignor.upgrade.cluster.features.dialects import KIP_584
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from attrs import asdict, evolve, field, frozen
 
 from streams_assignor.spark_sim.advice.upgrade_guide import derive_guide, entry_json
+from streams_assignor.spark_sim.jobs.table import Row
 from streams_assignor.spark_sim.model.scenario import ScenarioError
 from streams_assignor.spark_sim.search.cell_result import CellResult
 from streams_assignor.spark_sim.sweep._regression_units import regression_units
@@ -39,7 +40,6 @@ from streams_assignor.spark_sim.sweep.tables.rows import (
 )
 from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
 from streams_assignor.spark_sim.sweep.work_units import SweepConfig, WorkUnit, default_config, digest_of
-from streams_assignor.spark_sim.table import Row
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
 from streams_assignor.upgrade.releases import resolve_release

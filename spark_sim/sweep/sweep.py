@@ -4,7 +4,7 @@ How it works.
 
 1. The units that the table ``units`` does not have are cut into tasks of about three seconds. A unit's key has the
    digest of the computing code and of everything the unit is given, so results of other code are never taken over.
-2. Tasks go to the engine (``spark_sim.engine``) in batches, the costliest first. A batch is committed as a whole.
+2. Tasks go to the engine (``spark_sim.jobs.engine``) in batches, the costliest first. A batch is committed as a whole.
 3. The other tables are made of the rows of the units, each unit once, and the exports of the tables.
 
 A failing run is a row, a failing exploration is a result. Only what is outside of them (no Java, a full disk, a lost
@@ -23,11 +23,11 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from streams_assignor.spark_sim.engine import NO_SETTINGS, Log, Processes, WorkProgress
-from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
-from streams_assignor.spark_sim.engine_libraries import require_engine
+from streams_assignor.spark_sim.jobs.engine import NO_SETTINGS, Log, Processes, WorkProgress
+from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
 from streams_assignor.spark_sim.search.cell_result import CellResult
 from streams_assignor.spark_sim.sweep._local import LocalSweep
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES, EngineOptions, open_engine
 from streams_assignor.spark_sim.sweep.folder import EXPORTS, PARQUET, REPORT, open_folder
 from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine, sweep_on_spark
 from streams_assignor.spark_sim.sweep.spark.paths import folder_uri, local_folder

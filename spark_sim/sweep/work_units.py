@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
-from streams_assignor.spark_sim.code_digest import code_digest as code_digest
-from streams_assignor.spark_sim.code_digest import digest_of as digest_of
+from streams_assignor.spark_sim.jobs.code_digest import code_digest as code_digest
+from streams_assignor.spark_sim.jobs.code_digest import digest_of as digest_of
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from streams_assignor.spark_sim.jobs.table import row_of
 from streams_assignor.spark_sim.model.member import clear_memo
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.search.cell_result import DETERMINISTIC, SIMULATION_FAILS, CellResult, UpgradeResult
@@ -21,7 +22,6 @@ from streams_assignor.spark_sim.sweep._runs import Run, run_scenarios, summarize
 from streams_assignor.spark_sim.sweep.tables.schema import UNITS
 from streams_assignor.spark_sim.sweep.traces import trace_rows
 from streams_assignor.spark_sim.sweep.work_units import WorkUnit
-from streams_assignor.spark_sim.table import row_of
 
 REPEAT_EVERY: Final = 100
 """One run in so many is repeated, to check that it is deterministic."""

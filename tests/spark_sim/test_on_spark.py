@@ -7,7 +7,7 @@ import pytest
 from streams_assignor import spark_sim
 from streams_assignor.spark_sim.audit.records import read_records
 from streams_assignor.spark_sim.audit.sources import segments_source
-from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.suites import upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
 from streams_assignor.spark_sim.sweep.tables.local import LocalTables

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from streams_assignor.spark_sim.audit.job import Audit
     from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
     from streams_assignor.spark_sim.audit.sources import Source
-    from streams_assignor.spark_sim.engine_choice import EngineOptions
+    from streams_assignor.spark_sim.sweep.engine_choice import EngineOptions
 
 _LAG_SECONDS: Final = 10.0
 _LIVE: Final = ("confluent_kafka",)
@@ -173,8 +173,8 @@ def audit(
     """  # noqa: D301 - click reads the backspace character
     from streams_assignor.spark_sim.audit.job import is_read_by_spark
     from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
-    from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES
-    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE, PROCESSES
     from streams_assignor.spark_sim.sweep.spark.paths import is_uri
 
     is_live = _is_given(context, "command_config") or _is_given(context, "bootstrap_servers")
@@ -265,7 +265,7 @@ def _follow(topic: OffsetsTopic, command_config: Path | None, out: Path, seconds
     with one_line_errors():
         from streams_assignor.spark_sim.audit.follow import follow, open_preserved, report_lag
         from streams_assignor.spark_sim.audit.sources.live import live_ranges
-        from streams_assignor.spark_sim.engine_choice import EVERY_CORE
+        from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE
         from streams_assignor.spark_sim.sweep.spark.session import spark_session
 
         options = {"bootstrap.servers": topic.bootstrap_servers}
@@ -304,10 +304,10 @@ def _run(
 ) -> Audit:
     """Audit a source, or the URI of segments that Spark reads."""
     from streams_assignor.formats.console import SafeConsole
+    from streams_assignor.spark_sim.audit.destination import open_destination
     from streams_assignor.spark_sim.audit.job import RESULTS, chosen_engine, run_audit, stored_segments
-    from streams_assignor.spark_sim.destination import open_destination
-    from streams_assignor.spark_sim.engine_choice import PROCESSES, open_engine
-    from streams_assignor.spark_sim.engine_libraries import require_engine
+    from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
+    from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES, open_engine
     from streams_assignor.spark_sim.sweep.report.progress import show_progress
     from streams_assignor.spark_sim.sweep.tables.formats import require_format
 

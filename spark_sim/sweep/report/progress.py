@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from streams_assignor.spark_sim.engine import WorkProgress
+from streams_assignor.spark_sim.jobs.engine import WorkProgress
 
 SECONDS_BETWEEN_LINES: Final = 5
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import define
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from streams_assignor.spark_sim.row_filter import KEEPS_ALL, RowFilter, kept_rows, take_filters, takes_filters
+from streams_assignor.spark_sim.jobs.row_filter import KEEPS_ALL, RowFilter, kept_rows, take_filters, takes_filters
 from streams_assignor.spark_sim.sweep.spark.worker_errors import one_line
 from streams_assignor.spark_sim.sweep.tables.computed import TableRequest
 from streams_assignor.spark_sim.sweep.tables.schema import TABLES

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from streams_assignor.spark_sim.engine_libraries import SPARK
-from streams_assignor.spark_sim.row_filter import PUSH_FILTERS
+from streams_assignor.spark_sim.jobs.engine_libraries import SPARK
+from streams_assignor.spark_sim.jobs.row_filter import PUSH_FILTERS
 from streams_assignor.spark_sim.sweep.folder import PARQUET
 from streams_assignor.spark_sim.sweep.spark.executor import on_session, sweep_on_spark
 from streams_assignor.spark_sim.sweep.spark.paths import to_read

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
 from streams_assignor.codec import StreamsAssignorError
-from streams_assignor.spark_sim.engine import (
+from streams_assignor.spark_sim.jobs.engine import (
     NO_SETTINGS,
     Log,
     Mapper,
@@ -29,6 +29,7 @@ from streams_assignor.spark_sim.engine import (
     WorkProgress,
     failure_reason,
 )
+from streams_assignor.spark_sim.jobs.table import Row
 from streams_assignor.spark_sim.sweep.spark.files import (
     FileContent,
     FileUnit,
@@ -53,7 +54,6 @@ from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
 from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
 from streams_assignor.spark_sim.sweep.tables.schema import UNITS
 from streams_assignor.spark_sim.sweep.worker import UnitTask, row_chunks
-from streams_assignor.spark_sim.table import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from attrs import frozen
 
 from streams_assignor.codec import StreamsAssignorError
-from streams_assignor.spark_sim.engine import failure_reason
+from streams_assignor.spark_sim.jobs.engine import failure_reason
 from streams_assignor.spark_sim.sweep.spark.paths import to_read
 from streams_assignor.spark_sim.sweep.spark.session import spark_errors
 from streams_assignor.upgrade.redaction import hide_credentials

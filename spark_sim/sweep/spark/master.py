@@ -6,7 +6,7 @@ import socket
 import time
 from typing import Final
 
-from streams_assignor.spark_sim.engine import Log
+from streams_assignor.spark_sim.jobs.engine import Log
 from streams_assignor.spark_sim.sweep.spark.java import SparkNotStarted
 
 _SCHEME: Final = "spark://"

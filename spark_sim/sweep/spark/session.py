@@ -26,8 +26,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from streams_assignor.formats.text import join_names
-from streams_assignor.spark_sim.code_digest import OUR_PACKAGE, code_digest, python_sources
-from streams_assignor.spark_sim.engine import NO_SETTINGS, Log, error_line
+from streams_assignor.spark_sim.jobs.code_digest import OUR_PACKAGE, code_digest, python_sources
+from streams_assignor.spark_sim.jobs.engine import NO_SETTINGS, Log, error_line
 from streams_assignor.spark_sim.sweep.spark.java import JavaRuntime, SparkNotStarted, find_java
 from streams_assignor.spark_sim.sweep.spark.master import wait_for_master
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from attrs import evolve, frozen
 
+from streams_assignor.spark_sim.jobs.table import Row, Table
 from streams_assignor.spark_sim.sweep.spark.paths import folder_uri, to_read
 from streams_assignor.spark_sim.sweep.spark.session import spark_errors
 from streams_assignor.spark_sim.sweep.tables.engine import TableStore
@@ -18,7 +19,6 @@ from streams_assignor.spark_sim.sweep.tables.formats import FILE_FORMATS
 from streams_assignor.spark_sim.sweep.tables.parquet import VERIFY_IN_SPARK, TablesError, read_file
 from streams_assignor.spark_sim.sweep.tables.rows import KindRows
 from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS, UPGRADES
-from streams_assignor.spark_sim.table import Row, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession

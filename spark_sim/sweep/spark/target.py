@@ -8,11 +8,11 @@ from typing import Any
 
 from attrs import frozen
 
+from streams_assignor.spark_sim.jobs.table import Table
 from streams_assignor.spark_sim.sweep.spark.executor import one_line_of_spark
 from streams_assignor.spark_sim.sweep.spark.paths import folder_uri
 from streams_assignor.spark_sim.sweep.spark.tables import SparkTables
 from streams_assignor.spark_sim.sweep.tables.parquet import table_files
-from streams_assignor.spark_sim.table import Table
 
 
 @frozen

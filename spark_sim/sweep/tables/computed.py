@@ -14,8 +14,9 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.jobs.row_filter import OPTION as PUSH_OPTION
+from streams_assignor.spark_sim.jobs.table import Row, Table
 from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS
-from streams_assignor.spark_sim.row_filter import OPTION as PUSH_OPTION
 from streams_assignor.spark_sim.search.sampling import MAX_MEMBERS
 from streams_assignor.spark_sim.sweep.suites import (
     SUITES,
@@ -28,7 +29,6 @@ from streams_assignor.spark_sim.sweep.suites import (
 from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
 from streams_assignor.spark_sim.sweep.work_units import WorkUnit, cut_into_tasks, default_config, unit_key
 from streams_assignor.spark_sim.sweep.worker import UnitTask, unit_rows
-from streams_assignor.spark_sim.table import Row, Table
 from streams_assignor.upgrade.errors import UpgradeError, quote_input
 from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 from streams_assignor.upgrade.plans import MATRICES, Plan

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
-from streams_assignor.spark_sim.engine import WorkEngine
+from streams_assignor.spark_sim.jobs.engine import WorkEngine
+from streams_assignor.spark_sim.jobs.table import Row
 from streams_assignor.spark_sim.sweep.tables.rows import KindRows
 from streams_assignor.spark_sim.sweep.worker import UnitTask
-from streams_assignor.spark_sim.table import Row
 
 
 class TableStore(ABC):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, Final
 
+from streams_assignor.spark_sim.jobs.table import Table
 from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET, is_draft_file, is_file_of
 from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
-from streams_assignor.spark_sim.table import Table
 
 _PROCESSES: Final = "processes"
 FILE_FORMATS: Final = frozenset({"avro", "json", "orc", PARQUET})

@@ -12,12 +12,12 @@ from typing import Final
 
 from attrs import frozen
 
+from streams_assignor.spark_sim.jobs.table import Row
 from streams_assignor.spark_sim.sweep.tables.engine import TableStore
 from streams_assignor.spark_sim.sweep.tables.parquet import commit_batch, read_batches, remove_drafts, write_parquet
 from streams_assignor.spark_sim.sweep.tables.rows import KindRows
 from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UNITS
 from streams_assignor.spark_sim.sweep.worker import UnitTask, row_chunks
-from streams_assignor.spark_sim.table import Row
 
 ROWS_PER_GROUP: Final = 1_000
 """Rows that are in memory while the table of runs is written."""

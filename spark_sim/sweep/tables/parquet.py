@@ -19,7 +19,7 @@ from uuid import uuid4
 from attrs import define, field
 
 from streams_assignor.codec import StreamsAssignorError
-from streams_assignor.spark_sim.table import Table
+from streams_assignor.spark_sim.jobs.table import Table
 from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from uuid import uuid4
 from attrs import frozen
 
 from streams_assignor.codec import StreamsAssignorError
+from streams_assignor.spark_sim.jobs.table import Table
 from streams_assignor.spark_sim.sweep.tables.parquet import is_file_of
-from streams_assignor.spark_sim.table import Table
 from streams_assignor.upgrade.input_values import InvalidInput, parse_json, read_text
 
 _DRAFT: Final = re.compile(r"\.draft-[0-9a-f]{32}")

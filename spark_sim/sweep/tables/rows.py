@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from attrs import evolve, frozen
 
+from streams_assignor.spark_sim.jobs.table import Row
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.search.cell_result import DEVIATION_COLUMNS, CellResult, UpgradeResult
 from streams_assignor.spark_sim.search.release_roles import Recast
@@ -19,7 +20,6 @@ from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
 from streams_assignor.spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, RESULT_TYPES, UPGRADES
 from streams_assignor.spark_sim.sweep.traces import recast_rows
 from streams_assignor.spark_sim.sweep.work_units import digest_of
-from streams_assignor.spark_sim.table import Row
 from streams_assignor.upgrade.plans import Upgrade
 
 UPGRADE_SUITE: Final = "upgrades"

@@ -16,7 +16,7 @@ from streams_assignor.cli.replay import replay
 from streams_assignor.cli.report import report
 from streams_assignor.cli.sweep import PRESET_NAMES, _upgrades, sweep
 from streams_assignor.formats.block_yaml import to_yaml
-from streams_assignor.spark_sim.engine import EngineError
+from streams_assignor.spark_sim.jobs.engine import EngineError
 from streams_assignor.spark_sim.search.cell_result import UpgradeResult
 from streams_assignor.spark_sim.sweep.folder import open_folder
 from streams_assignor.spark_sim.sweep.presets import PRESETS

@@ -20,7 +20,7 @@ from threading import Thread
 from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.sources import segments_source
-from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions, open_engine
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES, EngineOptions, open_engine
 from tests.lab.bench import audit_segments
 from tests.spark_sim.sweep.spark_cluster import cluster
 

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from unittest.mock import patch
 
-from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from streams_assignor.spark_sim.sweep.suites import upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep
@@ -45,7 +45,7 @@ def synthetic(count, seconds, thousands):
 def swept(suite, master, cores):
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("streams_assignor.spark_sim.engine.available_cores", lambda: cores),
+        patch("streams_assignor.spark_sim.jobs.engine.available_cores", lambda: cores),
     ):
         return measured(lambda: run_sweep(suite, Path(folder), master=master))[:2]
 

@@ -18,7 +18,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from streams_assignor.spark_sim.sweep.suites import upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep

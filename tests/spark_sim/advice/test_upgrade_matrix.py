@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from streams_assignor.spark_sim.advice.upgrade_guide import DifferenceReason, derive_guide
-from streams_assignor.spark_sim.engine_choice import PROCESSES
 from streams_assignor.spark_sim.packed import FaultBudget
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.report._guide_tables import guide_summary
 from streams_assignor.spark_sim.sweep.suites import upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep

@@ -26,7 +26,7 @@ from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.sources import SourceError, _dump, dump_source, segments_source
 from streams_assignor.spark_sim.audit.sources._dump import read_dump
-from streams_assignor.spark_sim.engine import EngineError, open_processes
+from streams_assignor.spark_sim.jobs.engine import EngineError, open_processes
 from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, generation, member
 from tests.assignor.groups.history.segments import GZIP, Pair, batch, message_set
 from tests.assignor.groups.history.test_history import hostile
@@ -587,7 +587,7 @@ from pathlib import Path
 from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.sources import segments_source
-from streams_assignor.spark_sim.engine import open_processes
+from streams_assignor.spark_sim.jobs.engine import open_processes
 
 if __name__ == "__main__":
     source, out = segments_source(sys.argv[1]), Path(sys.argv[2])

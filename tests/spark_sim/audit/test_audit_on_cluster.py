@@ -8,7 +8,7 @@ from streams_assignor.spark_sim.audit import _work
 from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.sources import segments_source
-from streams_assignor.spark_sim.engine import open_processes
+from streams_assignor.spark_sim.jobs.engine import open_processes
 from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from tests.lab.bench.bench_engine import write_segments

@@ -18,11 +18,11 @@ from streams_assignor.spark_sim.audit.conformance import (
     compare_bounces,
     conformance_summary,
 )
+from streams_assignor.spark_sim.audit.finished_units import FinishedUnits, InFolder
 from streams_assignor.spark_sim.conformance import bounces as bounces_module
 from streams_assignor.spark_sim.conformance.bounces import MIXED_PAUSE_MS, PAUSE_MS, Bounce, BounceFinder, RecordFile
 from streams_assignor.spark_sim.conformance.excerpt import NOTHING_COMPARED
-from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, open_processes
-from streams_assignor.spark_sim.finished_units import FinishedUnits, InFolder
+from streams_assignor.spark_sim.jobs.engine import IN_THIS_PROCESS, open_processes
 from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from tests.spark_sim.audit.captured_records import CAPTURES, SECOND_MS, capture_of, named, value_of, write_segment
 

@@ -14,7 +14,7 @@ from streams_assignor.spark_sim.audit.cut_partition import ReadPiece, _bucket
 from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.sources import segments_source
-from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, open_processes
+from streams_assignor.spark_sim.jobs.engine import IN_THIS_PROCESS, open_processes
 from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from tests.assignor.groups.history.histories import HOUR, NOW, alone, commit, deleted, generation, member
 from tests.assignor.groups.history.segments import GZIP, Pair, batch

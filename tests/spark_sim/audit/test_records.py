@@ -26,7 +26,7 @@ from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.records import MARKER, RECORDS, read_records, record_row
 from streams_assignor.spark_sim.audit.sources import SourceError, live_source, preserved_source, segments_source
 from streams_assignor.spark_sim.audit.sources.live import LivePartition
-from streams_assignor.spark_sim.engine import EngineError
+from streams_assignor.spark_sim.jobs.engine import EngineError
 from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
 from streams_assignor.upgrade.cluster.client.errors import Unreachable
 

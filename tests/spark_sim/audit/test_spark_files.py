@@ -14,7 +14,7 @@ from streams_assignor.spark_sim.audit.job import is_read_by_spark, stored_segmen
 from streams_assignor.spark_sim.audit.sources import SourceError, _spark_files
 from streams_assignor.spark_sim.audit.sources._spark_files import SparkPartition, spark_segments
 from streams_assignor.spark_sim.audit.storage import StorageError, open_storage
-from streams_assignor.spark_sim.engine_choice import PROCESSES, EngineOptions
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES, EngineOptions
 from streams_assignor.spark_sim.sweep.spark.executor import SparkEngine
 from streams_assignor.spark_sim.sweep.spark.files import NoFileSystem, SparkFile
 from tests.lab.integration.kafka_jars import Unavailable

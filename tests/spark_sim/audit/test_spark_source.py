@@ -31,7 +31,7 @@ from streams_assignor.spark_sim.audit._spark_source import (
 )
 from streams_assignor.spark_sim.audit.records import FILTERED, RECORDS, partition_records, read_records, record_row
 from streams_assignor.spark_sim.audit.sources import SourceError, segments_source
-from streams_assignor.spark_sim.row_filter import FilterOptionError, RowFilter, take_filters, takes_filters
+from streams_assignor.spark_sim.jobs.row_filter import FilterOptionError, RowFilter, take_filters, takes_filters
 
 SEGMENTS = Path(__file__).parent / "segments"
 BROKERS = {"bootstrap.servers": "broker:9092"}

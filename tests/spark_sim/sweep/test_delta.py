@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.report import report
-from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from streams_assignor.spark_sim.sweep.suites import broker_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep

@@ -38,7 +38,7 @@ from streams_assignor.spark_sim.audit import partition_audit
 from streams_assignor.spark_sim.audit.job import run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter
 from streams_assignor.spark_sim.audit.sources import segments_source
-from streams_assignor.spark_sim.engine import open_processes
+from streams_assignor.spark_sim.jobs.engine import open_processes
 
 def on_progress(progress):
     if progress.committed_units >= int(sys.argv[3]):

@@ -6,11 +6,11 @@ import attrs
 import pytest
 from attrs import evolve
 
+from streams_assignor.spark_sim.jobs.table import field_columns
 from streams_assignor.spark_sim.regressions.regression_search import RegressionKey, RegressionResult
 from streams_assignor.spark_sim.search.cell_result import DEVIATION_COLUMNS, UpgradeResult
 from streams_assignor.spark_sim.sweep.broker_units import BrokerCellKey, BrokerCellResult
 from streams_assignor.spark_sim.sweep.tables.schema import COUNTEREXAMPLES, DEVIATIONS, KINDS, RESULT_TYPES, UPGRADES
-from streams_assignor.spark_sim.table import field_columns
 from streams_assignor.upgrade import Plan, Upgrade, release_named
 
 UPGRADE = Upgrade(release_named("2.0.1"), release_named("2.4.1"), Plan.ONE_BOUNCE)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streams_assignor.spark_sim import engine
-from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.jobs import engine
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from streams_assignor.spark_sim.sweep.suites import upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep

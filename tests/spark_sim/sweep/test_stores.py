@@ -5,7 +5,7 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from streams_assignor.cli.report import report
-from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from streams_assignor.spark_sim.sweep.suites import ResultFolderError, broker_suite, upgrade_suite
 from streams_assignor.spark_sim.sweep.sweep import run_sweep

@@ -15,15 +15,15 @@ from attrs import evolve, frozen
 from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
-from streams_assignor.spark_sim import engine as engines
-from streams_assignor.spark_sim.engine import EngineError, WorkEngine
-from streams_assignor.spark_sim.engine_choice import PROCESSES
+from streams_assignor.spark_sim.jobs import engine as engines
+from streams_assignor.spark_sim.jobs.engine import EngineError, WorkEngine
 from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError, make_step
 from streams_assignor.spark_sim.packed import FaultBudget
 from streams_assignor.spark_sim.search.cell_result import ERROR, SIMULATION_FAILS, UpgradeResult
 from streams_assignor.spark_sim.search.sampling import SampleBatch, SampledSchedule, ScheduleClass
 from streams_assignor.spark_sim.sweep import _runs, sweep, worker
 from streams_assignor.spark_sim.sweep._runs import run_scenarios
+from streams_assignor.spark_sim.sweep.engine_choice import PROCESSES
 from streams_assignor.spark_sim.sweep.equivalence import merge_results, representatives
 from streams_assignor.spark_sim.sweep.folder import is_page, open_folder
 from streams_assignor.spark_sim.sweep.spark import executor
@@ -500,7 +500,7 @@ class TestOnSpark:
 # A sweep in tasks of one unit, each of which takes a moment longer than it takes to see its batch.
 KILL_ME = """
 import sys
-from streams_assignor.spark_sim import engine
+from streams_assignor.spark_sim.jobs import engine
 from streams_assignor.spark_sim.sweep import sweep, work_units
 from streams_assignor.spark_sim.sweep.suites import upgrade_suite
 from streams_assignor.upgrade.plans import Plan, kip_268_upgrades

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams_assignor.spark_sim.engine import EngineError
+from streams_assignor.spark_sim.jobs.engine import EngineError
 from streams_assignor.spark_sim.sweep.spark import executor
 from streams_assignor.spark_sim.sweep.spark.session import spark_session
 from streams_assignor.spark_sim.sweep.suites import broker_suite

@@ -3,7 +3,7 @@
 import pytest
 from attrs import field, frozen
 
-from streams_assignor.spark_sim.table import NO_COLUMN, Table, column, columns_of, field_columns, row_of, values_of
+from streams_assignor.spark_sim.jobs.table import NO_COLUMN, Table, column, columns_of, field_columns, row_of, values_of
 
 EVENTS = columns_of(("at", "bigint", "time"), ("text", "string", "words"))
 RUNS = Table(

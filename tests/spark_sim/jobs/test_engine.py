@@ -8,9 +8,15 @@ from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
 from streams_assignor.codec import StreamsAssignorError
-from streams_assignor.spark_sim import engine_choice
-from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, EngineError, open_processes
-from streams_assignor.spark_sim.engine_choice import EVERY_CORE, PROCESSES, EngineOptions, UnknownMaster, require_master
+from streams_assignor.spark_sim.jobs.engine import IN_THIS_PROCESS, EngineError, open_processes
+from streams_assignor.spark_sim.sweep import engine_choice
+from streams_assignor.spark_sim.sweep.engine_choice import (
+    EVERY_CORE,
+    PROCESSES,
+    EngineOptions,
+    UnknownMaster,
+    require_master,
+)
 from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from streams_assignor.spark_sim.sweep.spark.session import SparkNotStarted, require_own_spark_home
 

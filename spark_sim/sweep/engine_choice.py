@@ -11,8 +11,8 @@ from typing import Final
 from attrs import frozen
 
 from streams_assignor.codec import StreamsAssignorError
-from streams_assignor.spark_sim.engine import NO_SETTINGS, Log, WorkEngine, open_processes
-from streams_assignor.spark_sim.engine_libraries import SPARK
+from streams_assignor.spark_sim.jobs.engine import NO_SETTINGS, Log, WorkEngine, open_processes
+from streams_assignor.spark_sim.jobs.engine_libraries import SPARK
 
 PROCESSES: Final = "processes"
 """Instead of a Spark master: processes of this machine, without Spark and Java."""

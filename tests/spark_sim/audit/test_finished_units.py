@@ -17,12 +17,12 @@ from streams_assignor.spark_sim.audit import _work
 from streams_assignor.spark_sim.audit._schema import TABLES
 from streams_assignor.spark_sim.audit.captures import RESULTS as COMPARISON
 from streams_assignor.spark_sim.audit.captures import run_comparison
+from streams_assignor.spark_sim.audit.destination import open_destination
+from streams_assignor.spark_sim.audit.finished_units import KEPT, UNITS, FinishedUnits, InFolder
 from streams_assignor.spark_sim.audit.job import RESULTS, run_audit
 from streams_assignor.spark_sim.audit.partition_audit import AuditFilter, AuditUnit
 from streams_assignor.spark_sim.audit.sources import SourceError, segments_source
-from streams_assignor.spark_sim.destination import open_destination
-from streams_assignor.spark_sim.engine import IN_THIS_PROCESS, EngineError
-from streams_assignor.spark_sim.finished_units import KEPT, UNITS, FinishedUnits, InFolder
+from streams_assignor.spark_sim.jobs.engine import IN_THIS_PROCESS, EngineError
 from streams_assignor.spark_sim.sweep.spark.executor import on_session
 from streams_assignor.spark_sim.sweep.tables.parquet import TablesError, write_parquet
 from streams_assignor.spark_sim.sweep.tables.publishing import ResultFolderError
@@ -296,7 +296,7 @@ def test_a_result_that_is_no_json_is_damage_with_a_way_on(tmp_path):
 
 
 def test_a_file_in_pieces_is_whole_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("streams_assignor.spark_sim.finished_units.PIECE_BYTES", 3)
+    monkeypatch.setattr("streams_assignor.spark_sim.audit.finished_units.PIECE_BYTES", 3)
     units = FinishedUnits(tmp_path, InFolder(tmp_path))
     files = {"empty": b"", "two": b"123456", "three/x": b"1234567"}
 

@@ -24,8 +24,9 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from attrs import define, evolve, field, frozen
 
-from streams_assignor.spark_sim.code_digest import code_digest, digest_of
-from streams_assignor.spark_sim.engine import WorkEngine, WorkProgress
+from streams_assignor.spark_sim.jobs.code_digest import code_digest, digest_of
+from streams_assignor.spark_sim.jobs.engine import WorkEngine, WorkProgress
+from streams_assignor.spark_sim.jobs.table import Row, Table, columns_of
 from streams_assignor.spark_sim.sweep.tables.parquet import (
     TablesError,
     commit_batch,
@@ -34,7 +35,6 @@ from streams_assignor.spark_sim.sweep.tables.parquet import (
     table_files,
     write_parquet,
 )
-from streams_assignor.spark_sim.table import Row, Table, columns_of
 from streams_assignor.upgrade.input_values import InvalidInput, parse_json
 
 U = TypeVar("U")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from streams_assignor.spark_sim.jobs.worker_pool import WorkerPool
 from streams_assignor.spark_sim.sweep.tables.local import LocalTables
 from streams_assignor.spark_sim.sweep.tables.parquet import TablesError
-from streams_assignor.spark_sim.worker_pool import WorkerPool
 
 ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, signal
-from streams_assignor.spark_sim.worker_pool import WorkerPool
+from streams_assignor.spark_sim.jobs.worker_pool import WorkerPool
 
 if __name__ == "__main__":
     print(WorkerPool(1).submit(abs, -7).result(), flush=True)

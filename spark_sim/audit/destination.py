@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
+from streams_assignor.spark_sim.audit.finished_units import UNITS, FinishedUnits, InFolder
 from streams_assignor.spark_sim.audit.storage import StoredResults, require_own, upload
-from streams_assignor.spark_sim.engine import Log, WorkEngine
-from streams_assignor.spark_sim.finished_units import UNITS, FinishedUnits, InFolder
+from streams_assignor.spark_sim.jobs.engine import Log, WorkEngine
+from streams_assignor.spark_sim.jobs.table import Table
 from streams_assignor.spark_sim.sweep.spark.paths import is_uri
 from streams_assignor.spark_sim.sweep.tables.formats import FILE_FORMATS
 from streams_assignor.spark_sim.sweep.tables.parquet import PARQUET, TablesError
 from streams_assignor.spark_sim.sweep.tables.publishing import OpenFolder, ResultFolderError, Results, open_results
-from streams_assignor.spark_sim.table import Table
 from streams_assignor.upgrade.redaction import hide_credentials
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from attrs import define, field, frozen
 
 from streams_assignor.codec import StreamsAssignorError
-from streams_assignor.spark_sim.worker_pool import WorkerPool
+from streams_assignor.spark_sim.jobs.worker_pool import WorkerPool
 
 T = TypeVar("T")
 U = TypeVar("U")
