@@ -20,6 +20,7 @@ from streams_assignor.upgrade.roll.unowned_times import UnownedTimes
 
 _WORDS: Final = "words for an operator"
 _COUNTS: Final = "it only counts: what belongs to a step has its distance from this one"
+_REPORTED: Final = "it is reported, and nothing is decided by it"
 _NO_OWNER: Final = "no partition of the model has an owner, so no commit shows that a member lives"
 
 LEFT_OUT: Final[Mapping[type, Mapping[str, str]]] = {
@@ -37,7 +38,8 @@ LEFT_OUT: Final[Mapping[type, Mapping[str, str]]] = {
     | dict.fromkeys(("output", "seconds"), _WORDS),
     DeviationFound: {"step": "it is the one under way, or the next one"}
     | dict.fromkeys(("expected", "observed", "likely"), _WORDS),
-    UnownedTimes: dict.fromkeys(("over_s", "longest_gap_s"), "it is reported, and nothing is decided by it"),
+    GroupMemory: {"ended_at": _REPORTED},
+    UnownedTimes: dict.fromkeys(("over_s", "longest_gap_s"), _REPORTED),
     GroupLife: {
         "answers": "memory of another number of answers is none",
         "committed": _NO_OWNER,

@@ -346,14 +346,16 @@ def _number(state: RollState) -> int:
 
 
 def _of_results(state: RollState, closed: Sequence[GateResult]) -> RollDecision:
-    """Return the deviation of the first gate that is closed; what the others say stands beside it."""
+    """Return the deviation of the first gate that is closed; what the others say stands beside it.
+
+    If it names no instances, and something may be restarted again, then it is what the others name.
+    """
     first, known = closed[0], [result for result in closed if result.kind]
     assert first.kind
     texts = dict.fromkeys(result.text for result in known)
-    instances = dict.fromkeys(name for result in known for name in result.instances)
-    return _deviation(
-        state, first.kind, first.expected or first.gate, "; ".join(texts), first.instances or (*instances,)
-    )
+    beside = known if SafeOption.AGAIN in DEVIATIONS[first.kind].options else ()
+    instances = first.instances or (*dict.fromkeys(name for result in beside for name in result.instances),)
+    return _deviation(state, first.kind, first.expected or first.gate, "; ".join(texts), instances)
 
 
 def _deviation(

@@ -50,10 +50,6 @@ from streams_assignor.upgrade.roll.state import RollState
 from streams_assignor.upgrade.roll.static_members import static_gate
 from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
 
-NOT_TOLD: Final = "does not tell"
-"""In the text of ``config`` where members show the release of before, too."""
-
-
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------
 
 
@@ -226,7 +222,7 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig, ran
     """Say what the metadata of a member does not show, of which a release ran when the roll began or turned."""
     release, before = _release(wanted.release), _release(ran)
     if release != before and member.can_be(before) and not member.is_pinned:
-        yield f"its metadata {NOT_TOLD} {release} from {before}"
+        yield f"its metadata does not tell {release} from {before}"
     if wanted.upgrade_from and wanted.upgrade_from not in PINNED_VERSIONS:
         yield "its metadata does not show upgrade.from"
     is_shown = member.protocol == "cooperative" and old.upgrade_from and implies_eager(old.upgrade_from)
@@ -482,7 +478,7 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     before, now = state.step.owners, seen.owners()
     moved = {task: now.get(task, "") for task, owner in sorted(before.items()) if now.get(task, "") != owner}
     outcomes = state.step.expectation.outcomes
-    times = watch.memory.times
+    times, ended_at = watch.memory.times, watch.memory.ended_at
     longest = times.longest_s(seen.seconds)
     # An owner stops after the look at which the time begins, and another one has the task before that of its end.
     at_least = max(0.0, longest - 2 * times.longest_gap_s)
@@ -493,7 +489,7 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
         "unowned_seconds": None if state.plan.verbs == (BY_HAND,) else round(longest, 1),
         "unowned_seconds_at_least": round(at_least, 1),
         "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
-        "seconds": round(watch.waited(seen), 1),
+        "seconds": 0.0 if ended_at is None else round(seen.seconds - ended_at, 1),
         "input_lag": _input_lag(seen.offsets),
         "input_lag_before": _input_lag(watch.memory.offsets),
         "replaced": list(replaced_instances(state, watch, seen)),

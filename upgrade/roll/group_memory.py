@@ -20,6 +20,8 @@ class GroupMemory:
 
     times: UnownedTimes
     """Since the step began."""
+    ended_at: float | None = None
+    """The first look after its commands, however often they are run again; None: they have not ended."""
     offsets: Mapping[str, PartitionOffsets] | None = field(default=None, hash=False)
     """The first ones of each partition with its present owner, after the commands or before a step; None: not read."""
     state_lags: Mapping[str, StateBehind] = field(factory=dict, hash=False)
@@ -30,17 +32,19 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     """Return what is remembered after a look."""
     times = track(state, memory.times if memory else None, seen)
     memory = memory or GroupMemory(times=times)
-    offsets, state_lags = memory.offsets, memory.state_lags
+    offsets, state_lags, ended_at = memory.offsets, memory.state_lags, memory.ended_at
+    if ended_at is None and state.step and state.commands_ended:
+        ended_at = seen.seconds - state.step.seconds_before
     if (state.step is None or state.commands_ended) and seen.offsets is not None:
         offsets = _first_of_owner(offsets or {}, seen.offsets)
         shown = {task: first for task, first in state_lags.items() if first.offsets is not None}
         state_lags = _first_of_owner(shown, seen.state_lags)
-    return GroupMemory(times=times, offsets=offsets, state_lags=state_lags)
+    return GroupMemory(times=times, ended_at=ended_at, offsets=offsets, state_lags=state_lags)
 
 
 def renew(memory: GroupMemory) -> GroupMemory:
     """Return what is still remembered of a step when looking begins anew, as after an answer."""
-    return GroupMemory(times=memory.times)
+    return GroupMemory(times=memory.times, ended_at=memory.ended_at)
 
 
 def _first_of_owner(before: Mapping[str, _Owned], now: Mapping[str, _Owned]) -> dict[str, _Owned]:

@@ -304,7 +304,7 @@ class _Mismatch(ValueError):
 
 
 def _line(plain: Any) -> JournalLine:
-    if not isinstance(plain, dict) or plain.get("record") not in KINDS:
+    if not isinstance(plain, dict) or plain.get("record") not in [*KINDS]:
         raise _Mismatch(f"expected an object with record: {', '.join(KINDS)}")
     given = dict(plain)
     kind = KINDS[given.pop("record")]

@@ -12,7 +12,6 @@ from streams_assignor.formats.text import count, format_seconds, join_names, san
 from streams_assignor.upgrade.roll.engine import AskOperator, KeepWaiting
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
 from streams_assignor.upgrade.roll.gates import GateStatus
-from streams_assignor.upgrade.roll.group import NOT_TOLD
 from streams_assignor.upgrade.roll.journal import (
     BY_OPERATOR,
     FOUND,
@@ -135,11 +134,16 @@ def round_text(roll_round: RollRound) -> str:
 def verified_text(gates: Mapping[str, str]) -> str:
     """Write what the gates have seen after a round: of instances, of stopped ones, or of levels."""
     if config := gates.get("config"):
-        wanted, _, hidden = config.removeprefix("as ").partition("; ")
-        if NOT_TOLD in hidden:
+        wanted = config.removeprefix("as ").partition("; ")[0]
+        if hidden := hidden_text(gates):
             return f"each instance was to be restarted as {wanted}, and nothing else shows it: {hidden}"
-        return f"every instance runs {config.removeprefix('as ')}"
+        return f"every instance runs {wanted}"
     return gates.get("gone") or gates.get("levels", "")
+
+
+def hidden_text(gates: Mapping[str, str]) -> str:
+    """Write what no metadata shows of the instances; empty if they are certainly what they were to be."""
+    return gates.get("config", "").partition("; ")[2]
 
 
 def expectation_text(expectation: Expectation) -> str:
@@ -197,14 +201,12 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
         case StepPassed(step=step, gates=gates, observed=observed):
             yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {observed_text(observed)}"
             yield from (f"step {step}: {text}" for text in computed_again_lines(observed))
-            hidden = gates.get("config", "").partition("; ")[2]
-            if hidden:
+            if hidden := hidden_text(gates):
                 yield f"step {step}: note: {hidden}"
             if observed.get("replaced"):
                 yield f"step {step}: note: {gates['replaced']}"
         case RoundVerified(round=number, gates=gates):
-            is_seen = NOT_TOLD not in gates.get("config", "")
-            yield f"round {number}: {'verified' if is_seen else 'done'}: {verified_text(gates)}"
+            yield f"round {number}: {'done' if hidden_text(gates) else 'verified'}: {verified_text(gates)}"
         case DeviationFound() as found:
             yield f"step {found.step}: DEVIATION {found.kind.value}"
             yield f"  expected: {found.expected}"

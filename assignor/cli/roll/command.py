@@ -56,6 +56,7 @@ from streams_assignor.upgrade.roll.plan import (
     GROUP,
     ONCE,
     RollPlan,
+    RoundAction,
     check_plan,
 )
 from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION, RollState, begin, replay
@@ -238,6 +239,8 @@ def roll(
     commands, verbs = options.commands()
     options.probe()
     options.check_releases()
+    if options.dry_run and (options.back or options.answer):
+        raise click.UsageError("--dry-run shows the plan of a new roll, so it fits neither --back nor --answer")
     refuse_same_files(
         {"--journal": options.journal, "--report": options.report_path},
         {"--instances": options.instances_file, "--config": options.settings_file, "--command-config": command_config},
@@ -369,6 +372,10 @@ def _state(
 ) -> tuple[RollOptions, RollState]:
     """Return the state of a journal, a new one or one that is continued, and the options that it has not used."""
     if planned:
+        if journal.records and replay(journal.records, str(journal.path)).confirmed:
+            raise CommandFailed(
+                f"{journal.path}: another process has begun this roll meanwhile: the same command continues it"
+            )
         journal.clear()  # a plan that nobody has confirmed
         state = begin(planned)
         view.record(journal.append(PlanRecorded(plan=planned)), state)
@@ -431,6 +438,12 @@ def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], pa
         raise CommandFailed(
             f"{path} was begun with {' and '.join(plan.verbs)}: expected the same, got {' and '.join(verbs)}"
         )
+    if options.origin and plan.kind == GROUP and not plan.origins:
+        named = {release.name for release in resolve_release(options.origin, options.assume).candidates}
+        if resolve_release(plan.origin).release.name not in named:
+            raise CommandFailed(f"{path} was begun from {plan.origin}, got --from {options.origin}")
+    if options.offline and all(each.action is not RoundAction.STOP for each in plan.rounds):
+        raise CommandFailed(f"{path} was begun without --offline")
     if options.canary not in (None, plan.canary):
         raise CommandFailed(f"{path} was begun with the canary {plan.canary or 'of nobody'}, got {options.canary}")
     if options.instances_file and plan.kind == GROUP and options.answer != SafeOption.REPLAN.value:

@@ -79,16 +79,11 @@ class RollOutcome:
 def is_explained(found: DeviationFound, faults: Iterable[Fault]) -> bool:
     """Whether a fault causes a deviation: of such a kind, and of an instance that it concerns.
 
-    A fault without a target has hit who led; a stranger concerns none, and others may be missing beside it.
+    A fault without a target has hit who led.
     """
     return any(
         found.kind in CAUSED[fault.kind]
-        and (
-            fault.kind == "stranger"
-            or not found.instances
-            or fault.target in ("", *found.instances)
-            or fault.target.isdigit()
-        )
+        and (not found.instances or fault.target in ("", *found.instances) or fault.target.isdigit())
         for fault in faults
     )
 

@@ -648,6 +648,18 @@ def test_an_instance_that_joins_in_the_middle_of_a_step_is_restarted_in_its_turn
     assert [f"restart {name} {NEW}" for name in "cabx"] == operator.commands[:4]
 
 
+def test_a_stranger_beside_an_instance_that_does_not_return_concerns_no_instance():
+    """The deviation took the instances of the gates that stand beside it."""
+    operator = Operator()
+    operator.broken = {"a": None}
+    operator.until(RunCommand)
+    operator.more = (stranger(),)
+    found = operator.found()
+
+    assert (DeviationKind.FOREIGN_MEMBER, ()) == (found.kind, found.instances)
+    assert "a has 0 of 1 member" in found.observed
+
+
 def test_an_instance_that_was_stopped_for_good_is_forgotten():
     """ "continue" was ignored without a word, and nothing led on."""
     operator = Operator(limits=plan().limits.__class__(timeout_s=100, max_unowned_s=900), canary="c", leader="c")

@@ -131,6 +131,7 @@ def plan_line(finished, **changes):
         ("nothing", "line 2: expected a record of a roll"),
         ("\udcff", "line 2: expected a record of a roll"),
         ("[]", "expected an object with record: plan, resumed"),
+        ('{"record": {}}', "expected an object with record: plan, resumed"),
         ('{"record": "other"}', "expected an object with record: plan, resumed"),
         ('{"record": "ended"}', "record: .*outcome"),
         ('{"record": "ended", "outcome": 1}', "record.outcome: expected str, got int"),

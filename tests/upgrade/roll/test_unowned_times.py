@@ -81,6 +81,24 @@ def test_a_time_goes_on_when_roll_is_called_again(seconds, most):
     assert (0, most) == times(operator)
 
 
+@pytest.mark.parametrize(("option", "seconds"), [(SafeOption.WAIT, 30.0), (SafeOption.AGAIN, 90.0)])
+def test_the_time_until_a_step_passes_begins_at_its_first_attempt(option, seconds):
+    """After an answer it was said to have passed after the seconds since then."""
+    operator = begun(status=0)
+    times(operator)
+    operator.seconds += 30
+    operator.write(QuestionAnswered(about="deviation", option=option, step=1, instances=("a",)))
+    if option is SafeOption.AGAIN:
+        times(operator)
+        operator.write(CommandIntended(step=1, instance="a", verb="restart"))
+        operator.seconds += 60
+        operator.write(CommandEnded(step=1, instance="a", verb="restart", status=0, seconds=60.0))
+    taken_over(operator)
+    times(operator)
+
+    assert seconds == observed(operator.state, operator.watch, operator.look())["seconds"]
+
+
 def test_a_task_that_still_has_no_owner_has_had_none_since_the_intent():
     operator = begun(status=0)
     operator.write(RollResumed(seconds=60.0))

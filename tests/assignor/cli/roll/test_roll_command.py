@@ -426,11 +426,18 @@ def test_an_answer_to_a_question_of_the_way_back_is_taken_at_once(cluster):
     assert "DEVIATION" not in done.stdout
 
 
-def test_a_round_that_members_show_is_verified(cluster):
-    cluster.start = "A@2.8.2 B@2.8.2"
-    done = cluster.roll("--yes", to="3.9.2")
+@pytest.mark.parametrize(
+    ("start", "to", "line"),
+    [
+        ("A@2.4.1 B@2.4.1", "2.8.2", "verified: every instance runs 2.8.2\n"),
+        ("A@2.8.2 B@2.8.2", "3.9.2", "done: each instance was to be restarted as 3.9.2 with upgrade.from=2.8, and"),
+        ("A@3.9.2 B@3.9.2", "4.3.1", "done: each instance was to be restarted as 4.3.1, and nothing else shows it: "),
+    ],
+)
+def test_a_round_is_verified_if_members_show_it(cluster, start, to, line):
+    cluster.start = start
 
-    assert "round 2: verified: every instance runs 3.9.2" in done.stdout
+    assert f"round 1: {line}" in cluster.roll("--yes", to=to).stdout
 
 
 def test_a_command_learns_that_its_instance_needs_an_empty_state_directory(cluster):
@@ -472,6 +479,8 @@ def test_a_line_that_was_not_written_completely_is_dropped_and_said(cluster):
         (["--restart", " "], "expected a command, got nothing"),
         (["--restart", "x", "--ready", "x {host}"], "unknown placeholder {host}"),
         (["--restart", "x", "--from", "99"], "unknown release '99'"),
+        (["--dry-run", "--back"], "--dry-run shows the plan of a new roll, so it fits neither --back nor --answer"),
+        (["--dry-run", "--answer", "again"], "--dry-run shows the plan of a new roll"),
     ],
 )
 def test_what_does_not_fit_together_is_wrong_usage(cluster, arguments, message):
@@ -489,6 +498,8 @@ def test_what_does_not_fit_together_is_wrong_usage(cluster, arguments, message):
         ([], "4.2.1", "is the journal of app to 4.3.1, not of app to 4.2.1"),
         (["--by-hand"], "4.3.1", "was begun with restart: expected the same, got by-hand"),
         (["--restart", "x", "--canary", "B"], "4.3.1", "was begun with the canary of nobody, got B"),
+        (["--restart", "x", "--from", "2.8", "--back"], "4.3.1", "was begun from 3.9.2, got --from 2.8"),
+        (["--stop", "x", "--start", "x", "--offline"], "4.3.1", "was begun with restart: expected the same"),
     ],
 )
 def test_another_roll_is_not_continued(cluster, arguments, to, message):
@@ -602,6 +613,43 @@ def test_offsets_that_cannot_be_read_are_said_before_anything_is_restarted(clust
 
     assert (1, []) == (done.exit_code, cluster.lines)
     assert "in-0: TOPIC_AUTHORIZATION_FAILED (does this user have DESCRIBE on the topics?)" in done.output
+
+
+def test_a_roll_that_another_process_has_begun_meanwhile_keeps_its_journal(cluster):
+    """It was taken for a plan that nobody had confirmed, and what had been done was forgotten."""
+    first = cluster.roll("--yes", command=cluster.template(status=3))
+    begun = cluster.journal.read_bytes()
+    cluster.journal.unlink()
+    look = cluster.group
+
+    def group(name):
+        cluster.journal.write_bytes(begun)
+        return look(name)
+
+    cluster.group = group
+    done = cluster.roll("--yes")
+
+    assert (3, 1) == (first.exit_code, done.exit_code)
+    assert "another process has begun this roll meanwhile: the same command continues it" in done.output
+    assert begun == cluster.journal.read_bytes()
+
+
+def test_another_release_of_before_than_that_of_the_journal_is_refused_unless_it_is_the_same(cluster):
+    cluster.roll("--yes", command=cluster.template(status=3))
+
+    assert 3 == cluster.roll("--from", "3.9", command=cluster.template(status=3)).exit_code
+    assert "was begun from 3.9.2, got --from 3.4" in cluster.roll("--from", "3.4").output
+
+
+def test_a_roll_that_was_begun_one_by_one_does_not_become_offline(cluster):
+    words = ["--stop", cluster.template(), "--start", cluster.template()]
+    arguments = [*cluster.words(), "--no-forecast"]
+    del arguments[(place := arguments.index("--restart")) : place + 2]
+    CliRunner().invoke(roll, [*arguments, "--yes", "--stop", cluster.template(status=3), *words[2:]])
+    done = CliRunner().invoke(roll, [*arguments, "--yes", *words, "--offline"])
+
+    assert 1 == done.exit_code
+    assert "was begun without --offline" in done.output
 
 
 def test_back_without_a_journal_is_refused(cluster):
