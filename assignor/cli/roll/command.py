@@ -439,8 +439,8 @@ def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], pa
             f"{path} was begun with {' and '.join(plan.verbs)}: expected the same, got {' and '.join(verbs)}"
         )
     if options.origin and plan.kind == GROUP and not plan.origins:
-        named = {release.name for release in resolve_release(options.origin, options.assume).candidates}
-        if resolve_release(plan.origin).release.name not in named:
+        origins = {release.name for release in resolve_release(options.origin, options.assume).candidates}
+        if resolve_release(plan.origin).release.name not in origins:
             raise CommandFailed(f"{path} was begun from {plan.origin}, got --from {options.origin}")
     if options.offline and all(each.action is not RoundAction.STOP for each in plan.rounds):
         raise CommandFailed(f"{path} was begun without --offline")
