@@ -1,7 +1,8 @@
 """Impact of an upgrade plan on a given group: every hop is explored, and then its restarts are simulated and measured.
 
 Groups of up to five members are explored exactly, with one crash and one rebalance timeout in each schedule; of larger
-groups five members are explored, and the result says so. The measured simulation has the group with its tasks and
+groups five members are explored. Groups of any size are explored as well, with any number of faults, and the result
+says which groups its verdict is about. The measured simulation has the group with its tasks and
 standbys, restarted in the order A, B, C, ... without faults: rebalances, task movements, time without an owner. It
 takes time with the square of the members, so a group of more than ``MAX_PLAYED_MEMBERS`` members or
 ``MAX_PLAYED_TASKS`` tasks is played as a sample, a smaller group with as many tasks per member; the result says so.
@@ -21,7 +22,7 @@ from streams_assignor.spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES, M
 from streams_assignor.spark_sim.model.scenario import Instance, Scenario, Step, make_step
 from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from streams_assignor.spark_sim.packed import ExplorationResult, UpgradeCell, explore
-from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, upgrade_result
+from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, group_size, upgrade_result
 from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE
 from streams_assignor.spark_sim.search.sampling import member_names
 from streams_assignor.upgrade.plans import Plan, Upgrade, all_plans
@@ -85,11 +86,13 @@ class ExploredHop:
     """A hop of the plan as explored."""
 
     exploration: ExplorationResult
+    group_size: str | None = None
+    """The groups that the verdict is about (``UpgradeResult.group_size``)."""
     alternative: UpgradePath | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, with the keys of ``matrix.json``."""
-        kept = ("from_release", "to_release", "plan", "upgrade_from", "verdict", "members", "faults")
+        kept = ("from_release", "to_release", "plan", "upgrade_from", "verdict", "group_size", "members", "faults")
         more = (
             "states",
             "transitions",
@@ -100,7 +103,7 @@ class ExploredHop:
             "message",
             "example",
         )
-        result = upgrade_result(self.exploration)
+        result = upgrade_result(self.exploration, self.group_size)
         plain = result.as_record()
         explored = {"verdict": result.explored_verdict}  # the plan has the conditions
         return (
@@ -199,7 +202,7 @@ def estimate_impact(hops: Iterable[Upgrade], group: GroupProfile) -> Impact:
 
 def _explore_hop(hop: Upgrade, members: int) -> ExploredHop:
     explored = explore(UpgradeCell(hop, members, wait_for_quiescence=True))
-    return ExploredHop(explored, None if explored.safe else _safe_alternative(hop))
+    return ExploredHop(explored, group_size(explored), None if explored.safe else _safe_alternative(hop))
 
 
 def _safe_alternative(hop: Upgrade) -> UpgradePath:

@@ -81,6 +81,22 @@ def from_(members: int) -> str:
     return f"{_FROM}{members}"
 
 
+def in_words(verdict: str, group_size: str | None) -> str:
+    """Return a verdict with the groups that it is about.
+
+    >>> in_words(SAFE, ANY_SIZE)
+    'safe for groups of any size, with any number of crashes and rebalance timeouts'
+    >>> in_words(UNSAFE, from_(1)), in_words(SAFE, up_to(5)), in_words(UNKNOWN, None)
+    ('unsafe from 1 member on', 'safe up to 5 members', 'unknown')
+    """
+    if group_size == ANY_SIZE:
+        return f"{verdict} for groups of any size, with any number of crashes and rebalance timeouts"
+    if group_size is None or group_size == SAMPLED:
+        return verdict
+    members = "member" if group_size.endswith(" 1") else "members"
+    return f"{verdict} {group_size} {members}{' on' if group_size.startswith(_FROM) else ''}"
+
+
 _MERGE: Final = "merge"
 DEVIATION_COLUMNS: Final = frozenset(
     {"verdict", "group_size", "property", "message", "example", "states", "transitions", "schedules", "schedules_log10"}
