@@ -19,7 +19,7 @@ from streams_assignor.spark_sim.packed._cell import FaultBudget, UpgradeCell
 from streams_assignor.spark_sim.packed._process_state import ABSENT, COMPLETING, PackedProcessState
 from streams_assignor.spark_sim.packed.actions import ActionRow, PackedAction
 from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
-from streams_assignor.spark_sim.packed.equivalence import equivalence_class
+from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
 from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
 from streams_assignor.spark_sim.packed.termination import rebalancing_ends
 from streams_assignor.spark_sim.packed.view import (
@@ -105,7 +105,7 @@ class _Step(NamedTuple):
 
 @frozen
 class AnySizeClass:
-    """The cells that are one and the same for groups of any size, whatever their members and fault budget are."""
+    """The cells that are one for groups of any size, whatever their members, fault budget and names of versions are."""
 
     key: Hashable
     cell: UpgradeCell = field(eq=False)
@@ -115,7 +115,9 @@ class AnySizeClass:
     def of(cls, cell: UpgradeCell) -> AnySizeClass:
         """Return the class of a cell whose members all start."""
         of_any_size = evolve(cell, members=max(2, len(set(cell.instance_sequences))), faults=ANY_NUMBER)
-        return cls(equivalence_class(of_any_size), of_any_size)
+        operator = (cell.offline, cell.wait_for_quiescence, cell.deviation, cell.sync_responses_survive_rebalance)
+        sequences = [tuple(map(cell.instances.index, sequence)) for sequence in of_any_size.instance_sequences]
+        return cls((operator, tuple(sequences), ProtocolTable(cell.instances).behaviour()), of_any_size)
 
 
 class AnySize:

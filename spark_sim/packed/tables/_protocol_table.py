@@ -6,13 +6,14 @@ stand for the version state of a member, for what a leader reads of a subscripti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, product
 from typing import Final, NamedTuple
 
 from attrs import evolve
 
 from streams_assignor import FatalError, StreamsAssignor, Subtopology, Topology
-from streams_assignor.codec import Assignment, encode_assignment
+from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION, Assignment, encode_assignment
 from streams_assignor.codec.consumer_protocol import ConsumerAssignment, encode_consumer_assignment
 from streams_assignor.probing import (
     BY_NAME,
@@ -104,6 +105,46 @@ class ProtocolTable:
         """Whether a leader assigns no task before its owner has revoked it."""
         return self.instances[instance].release.behaviour.cooperative
 
+    def behaviour(self) -> Hashable:
+        """Return all that these instances can do with each other; equal if only the names of versions differ.
+
+        Of a version counts how many are lower, and whether a leader can answer it with one of them. The table has to be
+        new: its numbers have the order in which the facts turn up here.
+        """
+        instances = range(len(self.instances))
+        initial = tuple(map(self.initial_version, instances))
+        answers: dict[tuple[int, tuple[int, ...]], list[tuple[tuple[int, bool], int]]] = {}
+        senders, known = self._senders(), -1
+        while known != (known := len(answers) + len(self.reactions)):
+            for leader, read in product(instances, _subsets(sorted(senders))):
+                if (leader, read) not in answers:
+                    answered = self.answers(leader, frozenset(read))
+                    answers[leader, read] = [] if isinstance(answered, Violation) else sorted(answered.items())
+            for (subscription, _), answer in chain.from_iterable(answers.values()):
+                for version in senders[subscription]:
+                    self.reactions[version, answer]
+            senders = self._senders()
+        reactions = {key: each for key, each in self.reactions.items() if isinstance(each, Reaction)}
+        used = [state.used for state in self.version_states.values]
+        names = sorted({*used, *(reaction.received for reaction in reactions.values())})
+        rank = {version: (names.index(version), version >= EARLIEST_PROBEABLE_VERSION) for version in names}
+        return (
+            tuple((self.cooperative(each), self.withholds_owned_tasks(each)) for each in instances),
+            initial,
+            tuple((state.instance, rank[state.used]) for state in self.version_states.values),
+            frozenset((version, subscription) for subscription, of in senders.items() for version in of),
+            tuple((key, tuple(answered)) for key, answered in answers.items()),
+            tuple((key, rank[each.received], each._replace(received=0)) for key, each in reactions.items()),
+        )
+
+    def _senders(self) -> dict[int, list[int]]:
+        """Return each subscription with the version states whose members send it."""
+        senders: dict[int, list[int]] = {}
+        for version in range(len(self.version_states.values)):
+            if isinstance(subscription := self.subscriptions[version], int):
+                senders.setdefault(subscription, []).append(version)
+        return senders
+
     def _subscription(self, version: int) -> int | Violation:
         member = self._member(self.version_states.values[version])
         try:
@@ -163,6 +204,10 @@ class ProtocolTable:
             received.version,
             member.cooperative and kind.assigns_tasks and not received.dropped and not leaves,
         )
+
+
+def _subsets(chosen: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return (some for size in range(1, len(chosen) + 1) for some in combinations(chosen, size))
 
 
 def _encode_answer(kind: AnswerKind) -> bytes:
