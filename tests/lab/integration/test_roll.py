@@ -134,7 +134,9 @@ def test_a_second_roll_is_kept_out_and_names_the_first(start):
     rolled.operator.restart = lambda *step: goes_on.wait(4 * TIMEOUT_SECONDS) and told(*step)
     first = rolled.roll("4.3.1")
     first.until("step 1: restart a")
-    second = rolled.roll("4.3.1", "--journal", str(rolled.journal.with_name("other")))
+    elsewhere = rolled.journal.with_name("elsewhere")
+    elsewhere.mkdir()
+    second = Rolled(rolled.group, rolled.operator, elsewhere, rolled.origin).roll("4.3.1")
 
     assert 5 == second.wait(), second.lines
     assert any(f"process {first.pid} of" in line for line in second.lines), second.lines
