@@ -23,7 +23,7 @@ from streams_assignor.cli.roll._output import (
     verified_text,
     versions_text,
 )
-from streams_assignor.formats.text import join_names
+from streams_assignor.formats.text import as_markdown, join_names
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.journal import (
     BackPlanned,
@@ -227,8 +227,5 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Return a text that is one cell of a table, and no markup."""
-    escaped = text.replace("\\", "\\\\")
-    for character in "|<>`*_[]":
-        escaped = escaped.replace(character, f"\\{character}")
-    return " ".join(escaped.split())
+    """Return a text that is one cell of a table, and neither markup nor what a terminal obeys."""
+    return as_markdown(" ".join(text.split()))

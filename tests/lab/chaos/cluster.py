@@ -91,6 +91,9 @@ class ThreeNodes(Cluster):
         with (self._folder / f"{node}.log").open("a") as log:
             log.writelines(f"{line}\n" for line in self._running[node].lines)
 
+    def runs(self, node: int) -> bool:
+        return node in self._running
+
     def ready(self, node: int) -> bool:
         return any("Kafka Server started" in line for line in self._running[node].lines)
 

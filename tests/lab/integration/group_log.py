@@ -155,7 +155,7 @@ def group_records(brokers: str, group: str) -> Iterator[tuple[int, int, bytes]]:
             reader.assign([TopicPartition(_TOPIC, number, at)])
             while at < end:
                 message = reader.poll(_SECONDS)
-                assert message, f"nothing came from {_TOPIC}-{number} at {at}"
+                assert message is not None, f"nothing came from {_TOPIC}-{number} at {at}"
                 if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
                     break  # the last records are markers of transactions
                 assert not message.error(), message.error()

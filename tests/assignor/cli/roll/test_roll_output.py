@@ -7,9 +7,9 @@ from streams_assignor.cli.roll._output import expectation_text, observed_text, p
 from streams_assignor.cli.roll._report import report_lines
 from streams_assignor.upgrade.roll.engine import RollFinished, RunCommand
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
-from streams_assignor.upgrade.roll.journal import JournalLine
+from streams_assignor.upgrade.roll.journal import JournalLine, PlanRecorded
 from streams_assignor.upgrade.roll.state import replay
-from tests.upgrade.roll.fake_group import Operator
+from tests.upgrade.roll.fake_group import Operator, plan
 
 
 def offline():
@@ -81,6 +81,23 @@ def test_what_differs_stands_beside_the_last_lines_of_the_command(status, lines)
 
     assert lines == [line for line in shown[place:] if line.startswith(("  printed", "  | "))]
     assert not any("\n" in line for line in shown[place:])
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("\x1b[31mred", r"\\x1b\[31mred"),
+        ("a\x00b", r"a\\x00b"),
+        ("\u202egpj", r"\\u202egpj"),
+        ("a|b](x)", r"a\|b\](x)"),
+        ("pod_1", "pod_1"),
+    ],
+)
+def test_a_report_has_nothing_that_a_terminal_obeys_and_no_markup_of_a_name(name, shown):
+    """Control characters of a client id were in the file."""
+    report = list(report_lines([JournalLine("12:00", PlanRecorded(plan=plan(names=[name, "b"])))]))
+
+    assert f"| instances | {shown} and b |" in report
 
 
 def test_by_hand_the_time_without_owner_is_not_known():
