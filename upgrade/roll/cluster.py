@@ -46,7 +46,7 @@ def cluster_rounds(advice: BrokerAdvice) -> tuple[RollRound, ...]:
         UpgradeError: The cluster has ZooKeeper, there is no way, or a step is neither of the two.
 
     >>> from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
-    >>> plan = advise_brokers(broker_release("3.9.2"), broker_release("4.3.1"), MetadataMode.KRAFT)
+    >>> plan = advise_brokers(broker_release("4.2.1"), broker_release("4.3.1"), MetadataMode.KRAFT)
     >>> [each.action.value for each in cluster_rounds(plan)]
     ['restart', 'once']
     """

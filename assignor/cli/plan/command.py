@@ -38,7 +38,7 @@ from streams_assignor.upgrade import Release, UpgradeError
 from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
-from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers, advise_persistent_metadata
+from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     BrokerRelease,
     MetadataMode,
@@ -107,9 +107,9 @@ _MAX_COLUMNS: Final = 120
     help="Current inter.broker.protocol.version or metadata.version (2.8, 3.7-IV4).  [default: FROM's newest]",
 )
 @click.option(
-    "--persistent",
+    "--level-unchanged",
     is_flag=True,
-    help="With --brokers: the path of the draft persistent.metadata.version, which no release of Kafka has.",
+    help="The level never was another one; in KRaft mode, or each node has a newer snapshot of the metadata.",
 )
 @click.option(
     "--without",
@@ -182,7 +182,7 @@ def plan(
     brokers: bool,
     mode: str | None,
     level: str | None,
-    persistent: bool,
+    level_unchanged: bool,
     without: str | None,
     topology: tuple[Path, ...],
     code: tuple[Path, ...],
@@ -245,8 +245,7 @@ def plan(
       streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
       streams-assignor plan --brokers 2.8 4.3
       streams-assignor plan --brokers 3.9 4.3 --kraft
-      streams-assignor plan --brokers 4.3 4.2 --level 4.2
-      streams-assignor plan --brokers 2.7 2.8 --persistent
+      streams-assignor plan --brokers 4.3 4.2 --level 4.2 --level-unchanged
     """  # noqa: D301 - click reads the backspace character
     of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
     protocol = ProtocolOptions(**further)
@@ -260,10 +259,8 @@ def plan(
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
     if output == "sarif" and brokers:
         raise click.UsageError("-o sarif is for a Streams group, without --brokers")
-    if not brokers and (mode or level or persistent):
-        raise click.UsageError("--zookeeper, --kraft, --level and --persistent need --brokers")
-    if persistent and (mode or level):
-        raise click.UsageError("--persistent excludes --zookeeper, --kraft and --level: the draft has its own path")
+    if not brokers and (mode or level or level_unchanged):
+        raise click.UsageError("--zookeeper, --kraft, --level and --level-unchanged need --brokers")
     if brokers and (without or topology or code or libraries or protocol.settings_files):
         raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
     if output != "sarif" and context.meta[_SOURCE_ROOTS]:
@@ -288,11 +285,7 @@ def plan(
         from_release, to_release = _ends(releases, may_be_found=may_be_found)
         if brokers:
             ends_of_brokers = _broker_releases(from_release, to_release, assume)
-            advice = (
-                advise_persistent_metadata(*ends_of_brokers)
-                if persistent
-                else _advise_brokers(*ends_of_brokers, mode, level)
-            )
+            advice = _advise_brokers(*ends_of_brokers, mode, level, level_unchanged)
             _print_broker_plan(advice, output=output, verbose=verbose)
         else:
             target = resolve_release(to_release, assume)
@@ -486,10 +479,13 @@ def _broker_releases(origin: str, target: str, assume: str | None) -> tuple[Brok
     return broker_release(origin, assume), broker_release(target, assume)
 
 
-def _advise_brokers(origin: BrokerRelease, target: BrokerRelease, mode: str | None, level: str | None) -> BrokerAdvice:
+def _advise_brokers(
+    origin: BrokerRelease, target: BrokerRelease, mode: str | None, level: str | None, level_unchanged: bool
+) -> BrokerAdvice:
     return advise_brokers(
         origin,
         target,
         MetadataMode(mode) if mode else None,
         version_named(level) if level else None,
+        level_unchanged=level_unchanged,
     )

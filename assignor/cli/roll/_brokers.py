@@ -87,7 +87,9 @@ def _planned_cluster(
 ) -> RollPlan | None:
     """Derive the plan of a cluster, and show it; None: it runs the release, with its levels."""
     health = describe_cluster(client)
-    found = plan_cluster(health, options.target, options.origin, options.instances_file, options.assume)
+    found = plan_cluster(
+        health, options.target, options.origin, options.instances_file, options.assume, options.level_unchanged
+    )
     if found.advice is None:
         view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
         return None
@@ -152,9 +154,14 @@ def describe_cluster(client: FeatureClient) -> ClusterHealth:
 
 
 def plan_cluster(
-    health: ClusterHealth, target: str, origin: str | None, instances: Path | None, assume: str | None = None
+    health: ClusterHealth,
+    target: str,
+    origin: str | None,
+    instances: Path | None,
+    assume: str | None = None,
+    level_unchanged: bool = False,
 ) -> ClusterPlan:
-    """Return the plan for a live cluster.
+    """Return the plan for a live cluster; ``level_unchanged`` is that of ``advise_brokers``: no request shows it.
 
     Raises:
         UpgradeError: Releases, instances or levels do not allow one.
@@ -174,7 +181,7 @@ def plan_cluster(
     _check_shown(health, running, wanted)
     if running.number == wanted.number and named >= wanted.newest:
         return ClusterPlan(None, ids)
-    return ClusterPlan(advise_brokers(running, wanted, MetadataMode.KRAFT, named), ids)
+    return ClusterPlan(advise_brokers(running, wanted, MetadataMode.KRAFT, named, level_unchanged=level_unchanged), ids)
 
 
 def _oldest_release(health: ClusterHealth) -> BrokerRelease:

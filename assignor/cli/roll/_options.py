@@ -36,6 +36,7 @@ class RollOptions:
 
     group: str
     target: str
+    level_unchanged: bool
     origin: str | None
     restart: str | None
     stop: str | None

@@ -72,6 +72,11 @@ _DAY: Final = 86_400
 @click.option("--to", "target", required=True, metavar="RELEASE", shell_complete=complete_release, help="The release.")
 @click.option("--brokers", is_flag=True, help="Roll the nodes of the cluster, in KRaft mode, instead of a group.")
 @click.option(
+    "--level-unchanged",
+    is_flag=True,
+    help="With --brokers: each node has a snapshot of the metadata that is newer than the last change of its level.",
+)
+@click.option(
     "--from",
     "origin",
     metavar="RELEASE",

@@ -224,7 +224,9 @@ def test_a_level_below_3_3_iv3_must_be_raised_and_out_of_the_log_before_4_0(
 
 @pytest.mark.exhaustive
 def test_a_node_from_3_9_to_4_3_and_as_far_back_as_the_plan_says(tools: JavaTools, cluster: Cluster) -> None:
-    roll, finalize = advise_brokers(broker_release(OLD), broker_release(NEW), MetadataMode.KRAFT).steps
+    roll, finalize = advise_brokers(
+        broker_release(OLD), broker_release(NEW), MetadataMode.KRAFT, level_unchanged=True
+    ).steps
     cluster.start(1, OLD)
     assert "3.9-IV0" == level(tools, cluster)
 

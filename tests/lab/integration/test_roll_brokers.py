@@ -33,7 +33,16 @@ def fixture_nodes(tmp_path: Path) -> Iterator[Nodes]:
 
 def rolling(nodes: Nodes, folder: Path, *more: str) -> RollProcess:
     return RollProcess(
-        *("--brokers", "--to", NEWEST, "--restart", nodes.operator.template, "--journal", str(folder / "roll.jsonl")),
+        *(
+            "--brokers",
+            "--to",
+            NEWEST,
+            "--level-unchanged",
+            "--restart",
+            nodes.operator.template,
+            "--journal",
+            str(folder / "roll.jsonl"),
+        ),
         *("--bootstrap-servers", nodes.servers, "--report", str(folder / "report.md"), *more),
     )
 

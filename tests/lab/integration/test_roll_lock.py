@@ -54,7 +54,16 @@ def fixture_roll(cluster: Cluster, tmp_path: Path) -> Iterator[Callable[..., Rol
     def roll(host: str, *more: str) -> RollProcess:
         started.append(
             RollProcess(
-                *("--brokers", "--to", NEWEST, "--by-hand", "--yes", "--bootstrap-servers", servers),
+                *(
+                    "--brokers",
+                    "--to",
+                    NEWEST,
+                    "--level-unchanged",
+                    "--by-hand",
+                    "--yes",
+                    "--bootstrap-servers",
+                    servers,
+                ),
                 *("--journal", str(tmp_path / f"{host}.jsonl"), *more),
                 patch=ELSEWHERE.format(host),
             )
@@ -151,7 +160,7 @@ def test_a_roll_that_was_frozen_does_not_go_on_when_another_one_has_taken_its_lo
     template = f"sh -c 'until [ -e {go} ]; do sleep 0.1; done'"
     servers = ",".join(map(cluster.broker, NODES))
     first = RollProcess(
-        *("--brokers", "--to", NEWEST, "--stop", template, "--start", "true", "--yes"),
+        *("--brokers", "--to", NEWEST, "--level-unchanged", "--stop", template, "--start", "true", "--yes"),
         *("--bootstrap-servers", servers, "--journal", str(tmp_path / "frozen.jsonl")),
     )
     try:

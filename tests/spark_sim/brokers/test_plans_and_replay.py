@@ -70,7 +70,7 @@ def test_an_upgrade_is_safe_and_finalizes_what_it_says(older, newer):
 
 @each_pair
 def test_before_levels_are_raised_a_roll_leads_back(older, newer):
-    roll, _ = advise_brokers(older, newer, MetadataMode.KRAFT).steps
+    roll, _ = advise_brokers(older, newer, MetadataMode.KRAFT, level_unchanged=True).steps
     state = played(older, [bounce(newer), bounce(older)])
 
     assert DowngradeVerdict.OPEN is roll.way_back.verdict
@@ -105,3 +105,41 @@ def test_a_downgrade_is_safe_or_refused_by_both(older, newer):
         assert back.levels == advice.steps[0].levels
         state = played(newer, steps_of(advice, "downgrade"))
         assert ((), []) == (state.violations, refusals(state))
+
+
+LOWERED = [
+    (older, newer)
+    for older, newer in PAIRS
+    if advise_brokers(newer, older, MetadataMode.KRAFT).is_possible and older.newest < newer.newest
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), LOWERED, ids=lambda release: release.name)
+def test_a_level_that_was_raised_and_lowered_again_needs_a_snapshot_before_the_older_release(older, newer):
+    """4.1.2 ended on the log of 4.2.1 that had been at 4.2-IV1; the plan had said "1 roll, way back open"."""
+    lower, *_ = advise_brokers(newer, older, MetadataMode.KRAFT).steps
+    advice = advise_brokers(newer, older, MetadataMode.KRAFT, older.newest)
+    hasty = advise_brokers(newer, older, MetadataMode.KRAFT, older.newest, level_unchanged=True)
+    history = downgrade(lower.levels)
+    state = played(newer, [history, *steps_of(advice, "downgrade")])
+
+    assert played(newer, [history, *steps_of(hasty, "downgrade")]).violations
+    assert ((), []) == (state.violations, refusals(state))
+
+
+BEFORE_4 = [release for release in LINES if (3, 3) <= release.number < (4,)]
+
+
+@pytest.mark.parametrize("newer", [release for release in LINES if release.number >= (4,)], ids=str)
+@pytest.mark.parametrize("older", BEFORE_4, ids=str)
+def test_a_level_that_was_once_below_3_3_iv3_needs_a_snapshot_before_4_0(older, newer):
+    history = ["1@3.3 2@3.3 level 3.3-IV0", bounce(older)]
+    history.append(f"finalize {words(finalized_levels(older, older.newest))}")
+    advice = advise_brokers(older, newer, MetadataMode.KRAFT)
+    hasty = advise_brokers(older, newer, MetadataMode.KRAFT, level_unchanged=True)
+    state, failed = (
+        run_scenario(parse_scenario(" | ".join([*history, *steps_of(plan, "finalize")]))) for plan in (advice, hasty)
+    )
+
+    assert failed.violations
+    assert ((), []) == (state.violations, refusals(state))

@@ -22,7 +22,9 @@ IDS = MappingProxyType({"node-1": 1, "node-2": 2, "node-3": 3})
 
 
 def advice(origin=OLD, target=NEW, **further):
-    return advise_brokers(broker_release(origin), broker_release(target), MetadataMode.KRAFT, **further)
+    return advise_brokers(
+        broker_release(origin), broker_release(target), MetadataMode.KRAFT, level_unchanged=True, **further
+    )
 
 
 def supported(release):
@@ -389,6 +391,8 @@ def test_levels_that_are_not_raised_are_waited_for():
         ("2.8", "3.9", MetadataMode.ZOOKEEPER, None, "expected a cluster in KRaft mode"),
         ("4.3", "4.2", MetadataMode.KRAFT, None, "no way from 4.3 to 4.2"),
         ("3.9", "4.3", MetadataMode.KRAFT, "3.2", "do it first, then call roll again"),
+        ("3.9", "4.3", MetadataMode.KRAFT, "3.9", r"snapshot of the metadata .* \(--level-unchanged\)"),
+        ("4.2", "4.1", MetadataMode.KRAFT, "4.1", r"do it first, then call roll again: wait until every controller"),
         ("4.2", "4.1", MetadataMode.KRAFT, None, "do it first, then call roll again: lower metadata.version"),
     ],
 )

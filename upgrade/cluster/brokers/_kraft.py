@@ -84,6 +84,21 @@ def snapshot_step(release: BrokerRelease, target: BrokerRelease) -> BrokerStep:
     )
 
 
+def snapshot_since_change_step(release: BrokerRelease, supported: str) -> BrokerStep:
+    """Return the step before a release that does not support each level that the log may have.
+
+    The present level is no proof: the log keeps the levels before it until a snapshot is newer.
+    """
+    return _snapshot_wait_step(
+        release,
+        since="the last change of metadata.version; not needed if it never was another one (--level-unchanged)",
+        why=f"{supported}, and read the log from its last snapshot on, with levels that were changed since",
+        if_skipped='a node that reads such a level in the log fails with "Tried to apply FeatureLevelRecord" or '
+        '"Unsupported metadata version"',
+        source="seen with 3.9.2 and 4.3.1, 4.2.1 and 4.1.2",
+    )
+
+
 def _snapshot_after_downgrade_step(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
     """Return the step between lowering a level and the older release. Kafka's notes do not mention it."""
     return _snapshot_wait_step(
@@ -94,10 +109,13 @@ def _snapshot_after_downgrade_step(origin: BrokerRelease, target: BrokerRelease,
     )
 
 
-def _snapshot_wait_step(release: BrokerRelease, *, why: str, if_skipped: str, source: str) -> BrokerStep:
+def _snapshot_wait_step(
+    release: BrokerRelease, *, why: str, if_skipped: str, source: str, since: str = "then"
+) -> BrokerStep:
     return BrokerStep(
-        do="wait until every controller and broker has taken a snapshot of the metadata since then (a newer "
-        ".checkpoint in __cluster_metadata-0; it takes up to metadata.log.max.snapshot.interval.ms, an hour if unset)",
+        do="wait until every controller and broker has taken a snapshot of the metadata (a newer .checkpoint in "
+        "__cluster_metadata-0; it takes up to metadata.log.max.snapshot.interval.ms, an hour if unset) since "
+        f"{since}",
         why=why,
         if_skipped=if_skipped,
         release=release.name,

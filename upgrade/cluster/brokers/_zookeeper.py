@@ -101,6 +101,21 @@ def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: Protoco
     )
 
 
+def never_higher_step(origin: BrokerRelease, target: BrokerRelease) -> BrokerStep:
+    """Return the step before an older release, whose readers may meet what newer protocols have written."""
+    return BrokerStep(
+        do=f"make sure that {IBP} never was above {target.line} in this cluster, not for an hour (the history of the "
+        "brokers' settings shows it, and --level-unchanged says so); else stop here: there is no way back",
+        why="what brokers have written with a newer protocol stays in __consumer_offsets, __transaction_state and the "
+        "partitions, whatever the protocol is now",
+        if_skipped=f"brokers of {target} cannot load what a newer protocol has written",
+        release=origin.name,
+        rolls=0,
+        way_back=DowngradePath(DowngradeVerdict.OPEN, "nothing has changed"),
+        source="upgrade notes of Kafka: no downgrade once the protocol has been raised",
+    )
+
+
 def _pinned_settings(target: BrokerRelease, level: ProtocolVersion) -> dict[str, str]:
     """Return the settings with which brokers of ``target`` start and speak at most ``level``."""
     settings = {IBP: level.config_value} if level < target.newest else {}

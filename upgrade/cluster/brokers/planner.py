@@ -9,7 +9,7 @@ Every step names its source. ``tests/lab/integration/test_broker_upgrade.py`` ru
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from attrs import evolve
@@ -17,7 +17,6 @@ from attrs import evolve
 from streams_assignor.upgrade.cluster.brokers import _kraft, _zookeeper
 from streams_assignor.upgrade.cluster.brokers._upgrade_notes import bad_releases, notes_read, upgrade_notes
 from streams_assignor.upgrade.cluster.brokers._zookeeper_migration import migration_steps
-from streams_assignor.upgrade.cluster.brokers.drafts.persistent_metadata_version import persistent_metadata_rolls
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     OLDEST_KRAFT,
     BrokerRelease,
@@ -28,8 +27,6 @@ from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
 from streams_assignor.upgrade.cluster.brokers.steps import (
     BrokerAdvice,
     BrokerStep,
-    DowngradePath,
-    DowngradeVerdict,
     NoUpgradePath,
 )
 from streams_assignor.upgrade.errors import UpgradeError
@@ -44,7 +41,12 @@ _STRAIGHT_TO_4: Final = (3, 3)
 
 
 def advise_brokers(
-    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode | None = None, level: ProtocolVersion | None = None
+    origin: BrokerRelease,
+    target: BrokerRelease,
+    mode: MetadataMode | None = None,
+    level: ProtocolVersion | None = None,
+    *,
+    level_unchanged: bool = False,
 ) -> BrokerAdvice:
     """Return the steps that take a cluster from one release to another, up or down.
 
@@ -53,6 +55,9 @@ def advise_brokers(
         target: The release to reach.
         mode: The mode that the cluster runs in now; required if ``origin`` has both.
         level: Its inter.broker.protocol.version or metadata.version now; None: the newest of ``origin``.
+        level_unchanged: The level never was another one, or (in KRaft mode) every node has taken a snapshot of the
+            metadata since it was. A release runs on a log if it can read all of it: the present level alone does not
+            show what was written.
 
     Returns:
         The advice; without steps if there is no way.
@@ -70,7 +75,9 @@ def advise_brokers(
     up = origin.number <= target.number
     try:
         steps = tuple(
-            _upgrade_steps(origin, target, mode, level) if up else _downgrade_steps(origin, target, mode, level)
+            _upgrade_steps(origin, target, mode, level, level_unchanged)
+            if up
+            else _downgrade_steps(origin, target, mode, level, level_unchanged)
         )
     except NoUpgradePath as reason:
         why = (str(reason), *origin.reading, *target.reading)
@@ -98,46 +105,6 @@ def _assumptions(*releases: BrokerRelease) -> tuple[str, ...]:
     )
 
 
-def advise_persistent_metadata(origin: BrokerRelease, target: BrokerRelease) -> BrokerAdvice:
-    """Return the path of the draft "persistent.metadata.version", which no release of Kafka has.
-
-    Args:
-        origin: The release that every broker runs now.
-        target: A newer release.
-
-    Raises:
-        UpgradeError: ``target`` has nothing to raise.
-    """
-    steps = tuple(
-        BrokerStep(
-            do=f"{roll.do}: set {_assignments(roll.settings)} on every broker, and bounce them, one by one",
-            why=roll.why,
-            if_skipped=roll.if_skipped,
-            release=target.name,
-            settings=roll.settings,
-            way_back=_way_back(origin, can_downgrade=roll.can_downgrade),
-            source="persistent.metadata.version (a draft)",
-        )
-        for roll in persistent_metadata_rolls(origin, target)
-    )
-    return BrokerAdvice(origin.name, target.name, MetadataMode.ZOOKEEPER, steps, (_NOT_ADOPTED,))
-
-
-_NOT_ADOPTED: Final = (
-    "no release of Kafka has persistent.metadata.version: the draft was not adopted; metadata.version took its place"
-)
-
-
-def _assignments(settings: Mapping[str, str]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in settings.items())
-
-
-def _way_back(origin: BrokerRelease, *, can_downgrade: bool) -> DowngradePath:
-    if can_downgrade:
-        return DowngradePath(DowngradeVerdict.OPEN, f"set the values of {origin}, and bounce every broker to it")
-    return DowngradePath(DowngradeVerdict.CLOSED, f"stored metadata has schemas that {origin} cannot read")
-
-
 def _resolve_mode(origin: BrokerRelease, mode: MetadataMode | None) -> MetadataMode:
     if mode is None and len(origin.modes) > 1:
         raise UpgradeError(f"{origin} runs with ZooKeeper or in KRaft mode, and the way differs: say which")
@@ -158,11 +125,11 @@ def _check_request(origin: BrokerRelease, target: BrokerRelease, mode: MetadataM
 
 
 def _upgrade_steps(
-    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion, level_unchanged: bool
 ) -> Iterator[BrokerStep]:
     if mode in target.modes:
         yield from (
-            _kraft_upgrade_steps(origin, target, level)
+            _kraft_upgrade_steps(origin, target, level, level_unchanged)
             if mode is MetadataMode.KRAFT
             else _zookeeper.upgrade_steps(origin, target, level)
         )
@@ -173,20 +140,27 @@ def _upgrade_steps(
     yield from _kraft.upgrade_steps(bridge, target, bridge.newest)
 
 
-def _kraft_upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
+def _kraft_upgrade_steps(
+    origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion, level_unchanged: bool
+) -> Iterator[BrokerStep]:
     if level < target.oldest:
         before = BRIDGE_RELEASE if origin.number < _STRAIGHT_TO_4 else origin
         yield from _kraft.upgrade_steps(origin, before, level)
         yield _kraft.snapshot_step(before, target)
         origin, level = before, before.newest
+    elif origin.oldest < target.oldest and not level_unchanged:
+        yield _kraft.snapshot_since_change_step(origin, f"nodes of {target} support no level below {target.oldest}")
     yield from _kraft.upgrade_steps(origin, target, level)
 
 
 def _downgrade_steps(
-    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion, level_unchanged: bool
 ) -> Iterator[BrokerStep]:
-    return (
-        _kraft.downgrade_steps(origin, target, level)
-        if mode is MetadataMode.KRAFT
-        else _zookeeper.downgrade_steps(origin, target, level)
-    )
+    in_kraft = mode is MetadataMode.KRAFT
+    if level <= target.newest < origin.newest and not level_unchanged:
+        yield (
+            _kraft.snapshot_since_change_step(origin, f"nodes of {target} support no level above {target.newest}")
+            if in_kraft
+            else _zookeeper.never_higher_step(origin, target)
+        )
+    yield from (_kraft if in_kraft else _zookeeper).downgrade_steps(origin, target, level)

@@ -52,8 +52,8 @@ class DowngradeCheck:
 
     @property
     def is_possible(self) -> bool:
-        """Whether there are no objections."""
-        return not self.objections
+        """Whether there are no objections, and the release can read everything that was written."""
+        return not self.objections and not self.unreadable_entries
 
 
 @frozen

@@ -216,7 +216,7 @@ def _check_decodable(cluster: FeatureCluster, request: UpdateFeaturesRequest, it
     for code, why in _validation_errors(cluster, request, item, kind):
         return UpdateResult(code, f"Invalid update version {item.level} for feature {item.feature}. {why}")
     level = cluster.level_of(METADATA_VERSION)
-    if item.feature == METADATA_VERSION and 0 < item.level < level and not _may_downgrade(cluster, item.level, kind):
+    if item.feature == METADATA_VERSION and item.level < level and not _may_downgrade(cluster, item.level, kind):
         why = (
             "Unsafe metadata downgrade is not supported in this version."
             if kind is DowngradeIntent.UNSAFE
@@ -232,7 +232,8 @@ def _may_downgrade(cluster: FeatureCluster, target: int, intent: DowngradeIntent
     lossy = cluster.dialect.lossy
     if lossy is LossyDowngrade.NOT_JUDGED or (lossy is LossyDowngrade.IF_UNSAFE and intent is DowngradeIntent.UNSAFE):
         return True
-    return cluster.catalog.is_safe_downgrade(cluster.level_of(METADATA_VERSION), target)
+    # Level 0 removes the feature: no level is left that could read the records.
+    return target > 0 and cluster.catalog.is_safe_downgrade(cluster.level_of(METADATA_VERSION), target)
 
 
 def _validation_errors(

@@ -61,7 +61,7 @@ def test_without_a_way_the_exit_status_is_1(as_json):
     assert ("no way" in result.output) is not bool(as_json)
 
 
-@pytest.mark.parametrize(("mode", "steps"), [("--zookeeper", 6), ("--kraft", 2)])
+@pytest.mark.parametrize(("mode", "steps"), [("--zookeeper", 6), ("--kraft", 3)])
 def test_it_asks_for_the_mode_of_a_release_that_has_both(mode, steps):
     found = json.loads(run("--brokers", "3.9", "4.3", mode, "--json").output)
 
@@ -72,15 +72,13 @@ def test_the_level_in_use_shortens_the_way():
     assert 0 == run("--brokers", "4.3", "4.2", "--level", "4.2").exit_code
 
 
-def test_s6_it_prints_the_path_of_the_draft():
-    found = json.loads(run("--brokers", "0.10.2", "0.11.0", "--persistent", "--json").output)
-    keys = ("inter.broker.protocol.version", "persistent.metadata.version", "log.message.format.version")
+def test_a_level_that_was_never_another_one_needs_no_snapshot():
+    asked = ("--brokers", "4.2.1", "4.1.2", "--level", "4.1-IV1", "--json")
+    steps = json.loads(run(*asked).output)["steps"]
 
-    assert [("0.10.2", "0.10.2", "0.10.2"), ("0.11.0", "0.10.2", "0.10.2"), ("0.11.0", "0.11.0", "0.10.2")] == [
-        tuple(step["settings"][key] for key in keys) for step in found["steps"][:3]
-    ]
-    assert ["open", "open", "closed", "closed"] == [step["way_back"]["verdict"] for step in found["steps"]]
-    assert "not adopted" in found["warnings"][0]
+    assert [0, 1] == [step["rolls"] for step in steps]
+    assert "snapshot" in steps[0]["do"]
+    assert [1] == [step["rolls"] for step in json.loads(run(*asked, "--level-unchanged").output)["steps"]]
 
 
 @pytest.mark.parametrize(
@@ -92,9 +90,7 @@ def test_s6_it_prints_the_path_of_the_draft():
         (("--brokers", "2.8", "4.3", "--offline"), "--offline is for a Streams group"),
         (("1.1", "2.0", "--kraft"), "need --brokers"),
         (("1.1", "2.0", "--level", "2.0"), "need --brokers"),
-        (("2.7", "2.8", "--persistent"), "need --brokers"),
-        (("--brokers", "2.7", "2.8", "--persistent", "--level", "2.7"), "the draft has its own path"),
-        (("--brokers", "2.8", "2.7", "--persistent"), "there is nothing to raise"),
+        (("1.1", "2.0", "--level-unchanged"), "need --brokers"),
     ],
 )
 def test_a_wrong_argument_gives_one_error_line(arguments, error):

@@ -28,9 +28,13 @@ WITH_ZOOKEEPER = [release for release in LINES if MetadataMode.ZOOKEEPER in rele
 IN_KRAFT = [release for release in LINES if MetadataMode.KRAFT in release.modes]
 
 
-def advice(origin, target, mode=None, level=None):
+def advice(origin, target, mode=None, level=None, *, level_unchanged=True):
     return advise_brokers(
-        broker_release(origin), broker_release(target), mode and MetadataMode(mode), level and version_named(level)
+        broker_release(origin),
+        broker_release(target),
+        mode and MetadataMode(mode),
+        level and version_named(level),
+        level_unchanged=level_unchanged,
     )
 
 
@@ -345,6 +349,23 @@ def test_a_level_that_was_never_raised_need_not_be_lowered():
     found = advice("4.3", "3.9", "kraft", "3.9")
 
     assert ["bounce every controller and broker to 3.9, one by one"] == [step.do for step in found.steps]
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "mode", "level", "first"),
+    [
+        ("4.2.1", "4.1.2", "kraft", "4.1-IV1", "wait until every controller and broker has taken a snapshot"),
+        ("3.9", "4.3", "kraft", "3.9", "wait until every controller and broker has taken a snapshot"),
+        ("2.8", "2.1", "zookeeper", "2.0", "make sure that inter.broker.protocol.version never was above 2.1"),
+        ("4.2", "4.3", "kraft", "4.0", "bounce"),
+        ("4.3.1", "4.3.0", "kraft", "4.2", "bounce"),
+    ],
+)
+def test_the_present_level_is_no_proof_of_what_the_log_has(origin, target, mode, level, first):
+    steps = advice(origin, target, mode, level, level_unchanged=False).steps
+
+    assert steps[0].do.startswith(first)
+    assert advice(origin, target, mode, level).steps == (steps if first == "bounce" else steps[1:])
 
 
 # What cannot be asked
