@@ -28,7 +28,7 @@ from streams_assignor.probing import (
 from streams_assignor.protocol.group import decode_members
 from streams_assignor.protocol.member import Member
 from streams_assignor.spark_sim.model.scenario import Instance
-from streams_assignor.spark_sim.model.violations import Violation
+from streams_assignor.spark_sim.model.violations import EVERY_TASK_OWNED, Violation
 from streams_assignor.spark_sim.packed.tables.memo import Interner, Memo
 
 _TOPOLOGY: Final = Topology.of(Subtopology(sources=("data",)))
@@ -62,7 +62,11 @@ class Reaction(NamedTuple):
 
 
 class ProtocolTable:
-    """The version protocol between some instances. A ``Violation`` in place of a number is a member's failure."""
+    """The version protocol between some instances. A ``Violation`` in place of a number is what a member violates.
+
+    All tasks have an owner at the end because a leader assigns all of them or makes somebody rejoin: a member that
+    stays without tasks violates that.
+    """
 
     def __init__(self, instances: Sequence[Instance]) -> None:
         self.instances: Final = instances
@@ -197,6 +201,8 @@ class ProtocolTable:
             after, received = member.on_assignment(_encode_answer(kind), completes=kind.completes_version_probing)
         except FatalError as error:
             return Violation.of_fatal_error("", error)
+        if received.rejoin is None and (received.dropped or not kind.assigns_tasks):
+            return Violation(EVERY_TASK_OWNED, "", "gets no tasks, and does not rejoin")
         leaves = received.rejoin is RejoinMode.LEAVE_AND_JOIN
         return Reaction(
             self._version_number(state.instance, after.version),
