@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
 
 DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
+TOPOLOGY_IS_KEPT: Final = "the streams group does not accept the new topology, see below"
 _OF_SETTINGS: Final = frozenset({TopologyFeature.SECOND_THREAD})
 """What only settings show: what a user says counts more."""
 
@@ -205,6 +206,9 @@ def plan_for(
     settings, parameters = _judged_settings(application, start.release, end.release)
     if changes_protocol:
         parameters = evolve(parameters, has_streams_protocol=False)
+    is_streams_group = application.group.is_streams_group if application.group else False
+    if application.change and (is_streams_group or parameters.may_be_streams_group(start.release)):
+        application = evolve(application, change=evolve(application.change, in_streams_group=True))
     facts = application.facts()
     features = _features(facts, application)
     advice = advise_between(start, end, offline=offline, facts=features.facts)
@@ -232,6 +236,11 @@ def plan_for(
         configuration=application.settings is not None, code=application.code is not None
     )
     return ApplicationPlan(application, advice, reasons, settings, parameters, judged, features, checked)
+
+
+def blocked_by(change: TopologyChange) -> str:
+    """Return the reason that a refused topology is for a plan."""
+    return TOPOLOGY_IS_KEPT if change.in_streams_group else DO_NOT_ROLL
 
 
 def _judged_settings(
@@ -325,8 +334,8 @@ def _reasons(
 ) -> Iterator[str]:
     """Yield why the steps must not be made; empty texts among them."""
     is_rolled = advice.plan is not Plan.OFFLINE
-    if is_rolled and application.change and not application.change.is_compatible:
-        yield DO_NOT_ROLL
+    if application.change and application.change.is_refused(rolled=is_rolled):
+        yield blocked_by(application.change)
     if settings and settings.stopping:
         yield f"members of {target} do not start with the configuration, see below"
     if application.code:

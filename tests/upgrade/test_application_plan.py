@@ -84,6 +84,25 @@ def test_a_release_that_does_not_decide_the_steps_is_not_questioned(known, origi
     assert not [note for note in notes if "is what you say" in note]
 
 
+@pytest.mark.parametrize("offline", [False, True])
+@pytest.mark.parametrize("shown_by", ["settings", "group"])
+def test_a_streams_group_accepts_no_other_topology_also_when_it_is_stopped(shown_by, offline):
+    """The plan said "stop the group, then start it with the new topology", safe; no member of 4.4.0 started."""
+    change = compare_topologies(*(parse_subtopologies(TEXT.format(name), name) for name in "ab"))
+    streams_group = evolve(GROUP, type="streams", members=())
+    known = {
+        "settings": evolve(settings("group.protocol=streams"), change=change),
+        "group": PlannedApplication(change=change, group=streams_group),
+    }[shown_by]
+    found = plan_for(known, "4.2.2", "4.4.0", offline=offline)
+    topologies = found.as_json()["topologies"]
+
+    assert ("the streams group does not accept the new topology, see below", False) == (found.blocked, found.is_safe)
+    assert "start them with group.protocol=classic and the new topology; stop them; wait until" in topologies["way"]
+    assert not any("while one of them leads" in line for line in found.application.change.lines())
+    assert plan_for(evolve(known, change=None), "4.2.2", "4.4.0", offline=offline).is_safe
+
+
 def test_each_part_can_make_the_plan_unsafe(tmp_path):
     path = tmp_path / "A.class"
     path.write_bytes(ClassBytes("com/example/A").makes(REMOVED).bytes())

@@ -89,6 +89,11 @@ class LiveGroup:
     """The nodes of its topology, if its broker has them and all members have that topology."""
 
     @property
+    def is_streams_group(self) -> bool:
+        """Whether brokers assign its tasks (KIP-1071)."""
+        return self.type == "streams"
+
+    @property
     def static(self) -> tuple[str, ...]:
         """The instance ids."""
         return tuple(sorted(member.instance_id for member in self.members if member.instance_id))

@@ -40,6 +40,10 @@ class PlanParameters:
     differing: Mapping[str, str] = field(factory=dict, hash=False)
     """The keys of these that are others under conditions, each with the first of these."""
 
+    def may_be_streams_group(self, origin: Release) -> bool:
+        """Whether brokers assign the tasks of members of a release, under some condition at least."""
+        return has_streams_protocol(origin) and (self.has_streams_protocol or _GROUP_PROTOCOL in self.differing)
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {

@@ -47,10 +47,12 @@ TO_STREAMS: Final = (
         severity=Severity.STOPS,
         applies_to="an application whose topology changes in a release",
         when=Ask("whether releases of your application change its topology"),
-        symptom="a streams group accepts no other topology while it has members: each restarted member ends",
-        remedy="stop all members, delete the group or give the application another application.id; or stay on the "
-        "classic protocol",
+        symptom="a streams group accepts no other topology, also while it is empty: each member that has one ends",
+        remedy="change the topology on the classic protocol: stop all members, start them with group.protocol=classic "
+        "and the new topology, stop them, wait until the group is empty, start them with group.protocol=streams; to "
+        "delete the group, or another application.id, loses the committed offsets",
         source="KIP-1071, KAFKA-20170",
+        seen=("4.4.0",),
     ),
     Hazard(
         name="brokers-before-streams-groups",

@@ -37,7 +37,7 @@ from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Release, UpgradeError
 from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.setting_files import Settings
-from streams_assignor.upgrade.application_plan import DO_NOT_ROLL, ApplicationPlan, PlannedApplication, plan_for
+from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, blocked_by, plan_for
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     BrokerRelease,
@@ -312,7 +312,10 @@ def plan(
                 if settings or code:
                     raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
                 notes = list(dict.fromkeys((*ends[0].reading, *target.reading)))
-                _print_same_release(target.release, notes, application.change, offline=offline, output=output)
+                change = application.change
+                if change and application.group and application.group.is_streams_group:
+                    change = evolve(change, in_streams_group=True)
+                _print_same_release(target.release, notes, change, offline=offline, output=output)
                 return
             options = GroupOptions.of(context, of_a_group, application)
             if code:
@@ -460,9 +463,9 @@ def _print_same_release(
     release: Release, notes: list[str], change: TopologyChange | None, *, offline: bool, output: str
 ) -> None:
     """Print the plan from a release to itself: nothing, unless another topology must not be rolled."""
-    do_not_roll = change is not None and not change.is_compatible and not offline
+    do_not_roll = change is not None and change.is_refused(rolled=not offline)
     verdict = Verdict.UNSAFE if do_not_roll else Verdict.SAFE
-    text = DO_NOT_ROLL if do_not_roll else "already there"
+    text = blocked_by(change) if change and do_not_roll else "already there"
     if output == "text":
         first = f"{release} to {release}: {verdict.value}: {text}{'' if do_not_roll else ', nothing to do'}"
         noted = (f"note: {note}" for note in notes)
