@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from attrs import field, frozen
 
@@ -62,6 +62,10 @@ MAX_DEPTH: Final = 24
 MAX_LEAVES: Final = 200
 MAX_CALLS_ABOVE: Final = 3
 """Calls of calls whose arguments are told apart."""
+MAX_CALLS_INSIDE: Final = 1
+"""Calls inside a call whose arguments are told apart from those of other calls."""
+MAX_NAMES: Final = 1_000_000
+"""Names of one application that are resolved, with repetitions: the rest may be anything."""
 MAX_BYTES: Final = 1 << 25
 """Of class files: most applications have far less than a tenth of it."""
 MAX_CALLERS: Final = 100
@@ -73,14 +77,19 @@ _FILE: Final = re.compile(r"(?:.*[/\\:])?([^/\\:]+\.(?:properties|props|xml|conf
 _NO_LEAVES: Final[frozenset[Atom]] = frozenset()
 
 
-@frozen
+@frozen(cache_hash=True)
 class _Frame:
     """The arguments of a call, and those of the call around it."""
 
     method: MemberRef
     arguments: tuple[Value, ...]
     outer: _Frame | None
-    at: _Place | None
+    at: _Place | None = field(eq=False)
+
+    @property
+    def level(self) -> int:
+        """How many calls are around it."""
+        return self.outer.level + 1 if self.outer else 0
 
 
 @frozen
@@ -144,12 +153,13 @@ class _Application:
         self._constructor: dict[Atom, Invoke] = {}
         self._applied: list[tuple[Applied, _Place]] = []
         self._known: dict[Atom, frozenset[Atom]] = {}
+        self._known_in_calls: dict[tuple[Atom, _Frame], frozenset[Atom]] = {}
         self._circles: dict[Atom, int] = {}
         """Names that are not known yet: where the circle begins that they are in."""
         self._first = 0
-        self._not_followed: dict[str, None] = {}
+        self.not_followed: dict[str, None] = {}
         self._unsure: set[_Place] = set()
-        self.work = WorkLimit(MAX_WORK)
+        self._instructions, self.names = WorkLimit(MAX_WORK), WorkLimit(MAX_NAMES)
 
     def settings(self) -> CodeSettings:
         """Look at all classes."""
@@ -158,20 +168,17 @@ class _Application:
                 self._methods.update((method.ref, method) for method in code.methods if method.owner == name)
                 for supertype in (code.superclass, *code.interfaces):
                     self._subtypes[supertype].append(name)
-        try:
-            self._run_classes()
-            self._apply_functions()
-            return _Judge(self).settings()
-        except NotFollowed:
-            return CodeSettings(not_followed=("your classes need too much work to be followed",))
+        self._run_classes()
+        self._apply_functions()
+        return _Judge(self).settings()
 
     def _run_classes(self) -> None:
         """Note what the methods do, those of the classes about settings first."""
         size = 0
         for name in sorted(self._classes, key=lambda name: not _is_about_settings(self._classes[name])):
             size += len(self._classes[name])
-            if size > MAX_BYTES:
-                self._not_followed["your classes are too many to look at all of them"] = None
+            if size > MAX_BYTES or self._instructions.is_spent:
+                self.not_followed["your classes are too many to look at all of them"] = None
                 break
             self._run_methods(name)
 
@@ -189,6 +196,7 @@ class _Application:
                 call = _Frame(ref, (*captured, *event.arguments), None, place)
                 self._calls[ref].append(call)
         self._known.clear()
+        self._known_in_calls.clear()
 
     def _file(self, name: str) -> CodeFile | None:
         if name not in self._files:
@@ -202,11 +210,11 @@ class _Application:
         code = self._file(name)
         for method in code.methods if code else ():
             assert code is not None
-            run = MethodRun(method, code.pool, self._classes.__contains__, self._call, self.work)
+            run = MethodRun(method, code.pool, self._classes.__contains__, self._call, self._instructions)
             try:
                 events = run.run()
             except (NotFollowed, AttributeError, *DAMAGE):
-                self._not_followed[f"{_Place(method, code, 0)} cannot be followed"] = None
+                self.not_followed[f"{_Place(method, code, 0)} cannot be followed"] = None
                 continue
             for event in events:
                 place = _Place(method, code, getattr(event, "at", 0))
@@ -274,14 +282,14 @@ class _Application:
 
         if name not in self._above:
             self._above[name] = list(_closure([name], above))
-            self.work.spend(len(self._above[name]))
+            self.names.note(len(self._above[name]))
         return self._above[name]
 
     def _implementations(self, ref: MemberRef) -> list[MemberRef]:
         """Return the methods of own classes that a call may reach."""
         if ref not in self._reached_by:
             types = _closure([ref.owner], lambda name: self._subtypes.get(name, ()))
-            self.work.spend(len(types))
+            self.names.note(len(types))
             refs = [MemberRef(name, ref.name, ref.descriptor) for name in types]
             self._reached_by[ref] = [each for each in refs if each in self._methods]
         return self._reached_by[ref]
@@ -296,7 +304,7 @@ class _Application:
         """Return the calls that may reach a method."""
         refs = [MemberRef(owner, method.name, method.descriptor) for owner in self._types_above(method.owner)]
         calls = [call for ref in refs for call in self._calls.get(ref, ()) if not _is_forwarder(call.at)]
-        self.work.spend(len(calls))
+        self.names.note(len(calls))
         return [_Frame(method, call.arguments, None, call.at) for call in calls]
 
     def leaves(self, value: Value, frame: _Frame | None = None, depth: int = 0) -> frozenset[Atom]:
@@ -307,16 +315,27 @@ class _Application:
     def _leaf(self, atom: Atom, frame: _Frame | None, depth: int) -> frozenset[Atom]:
         if isinstance(atom, (Const, Made, Foreign, OfFramework, Unknown, Function)):
             return frozenset({atom})
-        self.work.spend()
-        if depth > MAX_DEPTH:
+        self.names.note()
+        if depth > MAX_DEPTH or self.names.is_spent:
             return LOST
-        if frame is not None:
-            return self._resolve(atom, frame, depth + 1)
+        if frame is not None and _depends((frozenset({atom}),)):
+            return self._of_call(atom, frame, depth)
         if atom not in self._known:
             self._known[atom] = self._circle(atom, depth)
         else:
             self._first = min(self._first, self._circles.get(atom, self._first))
         return self._known[atom]
+
+    def _of_call(self, atom: Atom, frame: _Frame, depth: int) -> frozenset[Atom]:
+        """Resolve a name in a call, once unless it depends on a circle that is not known yet."""
+        if (atom, frame) in self._known_in_calls:
+            return self._known_in_calls[atom, frame]
+        before, self._first = self._first, len(self._circles)
+        found = self._resolve(atom, frame, depth + 1)
+        if self._first >= len(self._circles):
+            self._known_in_calls[atom, frame] = found
+        self._first = min(before, self._first)
+        return found
 
     def _circle(self, atom: Atom, depth: int) -> frozenset[Atom]:
         """Resolve a name; of names in a circle, only the first one is known then: the others lack what it has."""
@@ -340,7 +359,7 @@ class _Application:
         if isinstance(atom, Result):
             targets = self._implementations(atom.ref)
             found = [
-                self.leaves(value, _Frame(target, atom.arguments, frame, None), depth)
+                self.leaves(value, _inner(target, atom.arguments, frame), depth)
                 for target in targets
                 for value in self._returned[target]
             ]
@@ -363,7 +382,7 @@ class _Application:
                 found.append(self.leaves(arguments[0], frame, depth))
             elif function.ref not in self._methods:
                 return LOST
-            target = _Frame(function.ref, arguments, frame, None)
+            target = _inner(function.ref, arguments, frame)
             found += [self.leaves(value, target, depth) for value in self._returned[function.ref]]
         return _NO_LEAVES.union(*found)
 
@@ -433,7 +452,8 @@ class _Application:
 
     def frames(self, method: MemberRef, values: tuple[Value, ...], depth: int = 0) -> Iterator[_Frame | None]:
         """Yield the calls of a method on which values depend; None if they depend on none."""
-        callers = self.callers(method) if depth < MAX_CALLS_ABOVE and _depends(values) else []
+        is_told_apart = depth < MAX_CALLS_ABOVE and not self.names.is_spent and _depends(values)
+        callers = self.callers(method) if is_told_apart else []
         if not callers or len(callers) > MAX_CALLERS:
             yield None
         for call in callers if len(callers) <= MAX_CALLERS else ():
@@ -456,6 +476,11 @@ def _depends(values: Iterable[Value]) -> bool:
     return any(isinstance(atom, Param) or _depends(atom.parts_of_names) for value in values for atom in value)
 
 
+def _inner(method: MemberRef, arguments: tuple[Value, ...], outer: _Frame | None) -> _Frame | None:
+    """Return a call inside another one; None if it is too far inside to be told from other calls of the method."""
+    return None if outer and outer.level >= MAX_CALLS_INSIDE else _Frame(method, arguments, outer, None)
+
+
 def _closure(start: Iterable[_T], following: Callable[[_T], Iterable[_T]]) -> dict[_T, None]:
     """Return things and all that follows them, each once, the nearest first."""
     found, waiting = dict[_T, None](), deque(start)
@@ -467,12 +492,22 @@ def _closure(start: Iterable[_T], following: Callable[[_T], Iterable[_T]]) -> di
     return found
 
 
+class _ResolvedPut(NamedTuple):
+    receivers: frozenset[Atom]
+    keys: frozenset[Atom]
+    values: frozenset[Atom]
+    place: _Place
+    is_sure: bool
+    is_map: bool
+
+
 class _Judge:
     """Turns the facts of an application into its settings."""
 
     def __init__(self, application: _Application) -> None:
         self._application = application
         self._content: defaultdict[Atom, dict[Atom, _Place]] = defaultdict(dict)
+        self._values_in: defaultdict[Atom, set[Atom]] = defaultdict(set)
         self._values: defaultdict[str, dict[Setting, None]] = defaultdict(dict)
         self._loads: dict[LoadedFile, None] = {}
 
@@ -481,27 +516,38 @@ class _Judge:
         leaves, facts = self._application.leaves, self._application._facts
         reached = dict[Atom, _Place]()
         others, given = set[Atom](), set[Atom]()
-        puts = list[tuple[frozenset[Atom], frozenset[Atom], frozenset[Atom], _Place, bool]]()
+        puts = list[_ResolvedPut]()
+        changes = list[tuple[frozenset[Atom], _Place, bool]]()
         for event, place in facts:
             if isinstance(event, Into):
-                self._flow(leaves(event.container), leaves(event.content), place)
+                containers = leaves(event.container)
+                self._flow(containers, leaves(event.content), place)
+                if event.is_map:
+                    changes.append((containers, place, True))
             elif isinstance(event, Passed):
                 atoms = leaves(event.value)
                 if event.is_streams:
                     reached |= dict.fromkeys(atoms, place)
                 else:
                     others |= atoms
+            elif isinstance(event, Load):
+                changes.append((leaves(event.receiver), place, True))
             elif isinstance(event, Put):
                 puts += self._put(event, place)
-        for receivers, keys, _, place, _ in puts:
-            self._flow(receivers, frozenset(key for key in keys if not isinstance(key, Const)), place)
+        for receivers, keys, values, place, _, is_map in puts:
+            unknown = frozenset(key for key in keys if not isinstance(key, Const))
+            self._flow(receivers, unknown, place)
+            for receiver in receivers:
+                self._values_in[receiver] |= {atom for atom in values if isinstance(atom, Made)}
+            if unknown:
+                changes.append((receivers, place, is_map))
             if any(isinstance(key, Const) and _is_of_streams(key.text) for key in keys):
                 reached |= {atom: place for atom in receivers if atom not in reached and isinstance(atom, Made)}
                 given |= {atom for atom in receivers if isinstance(atom, Foreign)}
             reached |= {atom: place for atom in receivers if isinstance(atom, OfFramework)}
         self._close(reached)
         other_clients = _closure(others, self._content.__getitem__)
-        for receivers, keys, values, place, is_sure in puts:
+        for receivers, keys, values, place, is_sure, _ in puts:
             is_reached = not receivers.isdisjoint(reached) or not receivers.isdisjoint(given)
             is_other = not is_reached and bool(receivers) and all(atom in other_clients for atom in receivers)
             if not is_other:
@@ -511,7 +557,11 @@ class _Judge:
                 self._load(event, place)
             elif isinstance(event, Used):
                 self._use(event, place, reached)
-        not_followed = dict(self._application._not_followed)
+        not_followed = self._application.not_followed
+        if self._application.names.is_spent:
+            not_followed["your classes need too much work to be followed"] = None
+        else:
+            not_followed |= dict.fromkeys(self._hidden(changes, reached))
         for atom, place in reached.items():
             if isinstance(atom, Const) and is_key(atom.text):
                 self._values[atom.text][Setting(UNKNOWN_VALUE, str(place))] = None
@@ -522,10 +572,31 @@ class _Judge:
         settings_by_key = {key: tuple(settings) for key, settings in sorted(self._values.items())}
         return CodeSettings(settings_by_key, tuple(self._loads), tuple(not_followed))
 
+    def _hidden(
+        self, changes: Iterable[tuple[frozenset[Atom], _Place, bool]], reached: Mapping[Atom, _Place]
+    ) -> Iterator[str]:
+        """Yield what may change settings under another name: what a collection gives, and what is not followed."""
+        holders = defaultdict[Atom, list[Atom]](list)
+        for held in (self._content, self._values_in):
+            for holder, contents in held.items():
+                for content in contents:
+                    holders[content].append(holder)
+        settings: list[Atom] = [atom for atom in reached if isinstance(atom, Made) and not atom.may_be_another]
+        holding = _closure(settings, holders.__getitem__)
+        for receivers, place, is_map in changes:
+            if any(
+                atom in holding
+                if isinstance(atom, Made) and atom.may_be_another
+                else is_map and isinstance(atom, Unknown)
+                for atom in receivers
+                if atom not in reached
+            ):
+                yield f"{place} changes a map that is not followed"
+
     def _flow(self, containers: Iterable[Atom], contents: Iterable[Atom], place: _Place) -> None:
         for container in containers:
             for content in contents:
-                self._application.work.spend()
+                self._application.names.note()
                 if content != container:
                     self._content[container].setdefault(content, place)
 
@@ -538,14 +609,15 @@ class _Judge:
                     reached[atom] = place
                     waiting.append(atom)
 
-    def _put(
-        self, event: Put, place: _Place
-    ) -> Iterator[tuple[frozenset[Atom], frozenset[Atom], frozenset[Atom], _Place, bool]]:
+    def _put(self, event: Put, place: _Place) -> Iterator[_ResolvedPut]:
         application = self._application
-        for frame in application.frames(place.method.ref, (event.key, event.value)):
+        keys = application.leaves(event.key)
+        may_be_kafkas = Unknown() in keys or any(isinstance(key, Const) and is_key(key.text) for key in keys)
+        values = (event.key, event.value) if may_be_kafkas else ()
+        for frame in application.frames(place.method.ref, values):
             parts = [application.leaves(value, frame) for value in (event.receiver, event.key, event.value)]
             is_sure = place not in application._unsure
-            yield parts[0], parts[1], parts[2], (frame and frame.at) or place, is_sure
+            yield _ResolvedPut(parts[0], parts[1], parts[2], (frame and frame.at) or place, is_sure, event.is_map)
 
     def _set(
         self, keys: frozenset[Atom], values: frozenset[Atom], place: _Place, *, is_reached: bool, is_sure: bool
@@ -569,7 +641,7 @@ class _Judge:
     def _use(self, event: Used, place: _Place, reached: Mapping[Atom, _Place]) -> None:
         atoms = dict.fromkeys(self._application.leaves(event.value), place)
         if event.is_changed and any(isinstance(atom, Made) and atom in reached for atom in atoms):
-            self._application._not_followed[f"{place} passes settings to {source_text(event.text)}"] = None
+            self._application.not_followed[f"{place} passes settings to {source_text(event.text)}"] = None
         self._close(atoms)
         for atom in atoms:
             if isinstance(atom, Const) and is_key(atom.text):

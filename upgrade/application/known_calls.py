@@ -99,7 +99,7 @@ _ENVIRONMENT: Final = re.compile(r"java/lang/System#(getenv|getProperty|getPrope
 _COLLECTIONS: Final = re.compile(
     r"java/util/(?!Properties#load|Scanner|ServiceLoader|Random|UUID|logging|jar|zip|ResourceBundle).*|kotlin/.*|scala/.*|"
     r"com/google/common/collect/.*|io/vavr/.*|java/lang/(Iterable|Object|Record|Enum|Class(Loader)?|Module)#.*|"
-    r"java/(io|nio)/.*|org/apache/kafka/common/utils/Utils#(mk(Map|Properties|ObjectProperties)|propsToMap|castToStringObjectMap)|"
+    r"java/(io|nio)/.*|java/lang/(ThreadLocal|ref/\w+)#.*|org/apache/kafka/common/utils/Utils#(mk(Map|Properties|ObjectProperties)|propsToMap|castToStringObjectMap)|"
     r"org/springframework/core/io/(ClassPathResource|FileSystemResource|DefaultResourceLoader)#.*"
 )
 """Their results hold their arguments: collections, streams, and files by their names."""
@@ -145,11 +145,12 @@ def known_call(run: MethodRun, ref: MemberRef, is_static: bool, arguments: tuple
     if _LOADS.fullmatch(text):
         return _load(run, receiver, others, at, is_static=is_static)
     if len(others) >= 2 and ref.name in _PUTTERS and (_MAP.fullmatch(ref.owner) or len(others) == 2):
-        record(Put(receiver, others[0], _put_value(ref, others), at))
-        return LOST if _MAP.fullmatch(ref.owner) and ref.name in _PUTS else run.derived("", at, receiver)
+        record(Put(receiver, others[0], _put_value(ref, others), at, is_map=_MAP.fullmatch(ref.owner) is not None))
+        given = [named(ResultOf(value, ())) for value in others[1:] if any(isinstance(a, Function) for a in value)]
+        return run.derived("", at, receiver, *given)
     if ref.name == "remove" and _MAP.fullmatch(ref.owner) and others:
         record(Put(receiver, others[0], LOST, at))
-        return LOST
+        return run.derived("", at, receiver)
     if _COLLECTIONS.fullmatch(text) and not _EXCEPTION.fullmatch(ref.owner):
         return _collected(run, ref, receiver, others, at)
     return _foreign(run, ref, receiver, others, at)
@@ -205,7 +206,7 @@ def _collected(run: MethodRun, ref: MemberRef, receiver: Value, others: tuple[Va
         if not is_reading:
             run.events.append(Into(result, value, at))
             if receiver:
-                run.events.append(Into(receiver, value, at))
+                run.events.append(Into(receiver, value, at, is_map=ref.name == "putAll"))
     if not receiver and not has_lambda and signature(ref.descriptor).result == "V":
         for value in others[1:]:
             run.events.append(Into(others[0], value, at))

@@ -32,7 +32,7 @@ MAX_DEPTH: Final = 4
 MAX_STEPS: Final = 200_000
 """Instructions of one method that are looked at, with repetitions."""
 MAX_WORK: Final = 1_000_000
-"""Instructions and names of one application that are looked at, with repetitions."""
+"""Instructions of one application that are looked at, with repetitions."""
 _MAX_PARTS: Final = 8
 
 
@@ -52,6 +52,7 @@ class Atom:
 
 
 Value = frozenset[Atom]
+_GIVEN: Final = frozenset(("", "element", "given"))
 
 
 @frozen(cache_hash=True)
@@ -76,6 +77,11 @@ class Made(Atom):
     method: MemberRef
     at: int
     type: str
+
+    @property
+    def may_be_another(self) -> bool:
+        """Whether it stands for what a collection gives: perhaps an object that another place has made."""
+        return self.type in _GIVEN
 
 
 @frozen(cache_hash=True)
@@ -202,6 +208,8 @@ class Put:
     key: Value
     value: Value
     at: int
+    is_map: bool = True
+    """Whether the type of the receiver is a map, and not only has a method with such a name."""
 
 
 @frozen
@@ -211,6 +219,8 @@ class Into:
     container: Value
     content: Value
     at: int = 0
+    is_map: bool = False
+    """Whether a map gets keys."""
 
 
 @frozen
@@ -297,9 +307,18 @@ class WorkLimit:
         Raises:
             NotFollowed: There is none left.
         """
-        if self._left <= 0:
+        if self.is_spent:
             raise NotFollowed
         self._left -= steps
+
+    def note(self, steps: int = 1) -> None:
+        """Take some steps that are made already."""
+        self._left -= steps
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return self._left <= 0
 
 
 @frozen

@@ -26,6 +26,7 @@ SHARED = {
     **{key: {"Common"} for key in SCALA},
     "Dsl": {"Settings"},
     "References": {"Own"},
+    "hidden": {"Hidden"},
     "Classes": {"Config"},
     "CaseClass": {"Config"},
     "Traits": {"Settings"},
@@ -269,6 +270,7 @@ def test_a_damaged_class_makes_no_settings():
     ("limit", "value"),
     [
         *(("MAX_WORK", work) for work in range(0, 1000, 100)),
+        *(("MAX_NAMES", names) for names in range(0, 1000, 100)),
         *(("MAX_DEPTH", depth) for depth in range(4)),
         ("MAX_BYTES", 0),
         ("MAX_LEAVES", 1),
@@ -283,6 +285,46 @@ def test_beyond_a_limit_nothing_is_denied(monkeypatch, limit, value, name):
     assert code.not_followed or all(
         {*values(code).get(key, ())} in ({*texts}, {UNKNOWN_VALUE}) for key, texts in expected.items()
     )
+
+
+def test_beyond_a_limit_settings_that_are_certain_are_kept(monkeypatch):
+    whole = found("java17", "Constants")
+    monkeypatch.setattr(code_settings, "MAX_NAMES", 1)
+    code = found("java17", "Constants")
+
+    assert "your classes need too much work to be followed" in code.not_followed
+    assert whole.values.keys() == code.values.keys()
+    assert EXACTLY_ONCE == values(code)["processing.guarantee"]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("Absent", 90),
+        ("AllOfThem", 55),
+        ("ByKey", 46),
+        ("First", 99),
+        ("FromFile", 64),
+        ("Many", 150),
+        ("OfArray", 110),
+        ("OfReference", 120),
+        ("OfThread", 131),
+        ("OldValue", 37),
+    ],
+)
+def test_an_unknown_key_that_reaches_settings_under_another_name_leaves_a_trace(name, line):
+    (trace,) = found("hidden", name).not_followed
+
+    assert f"your class styles.{name}, main (Hidden.java line {line}) changes a map that is not followed" == trace
+
+
+@pytest.mark.parametrize("name", ["Chosen", "Removed"])
+def test_settings_that_a_map_gives_back_are_followed(name):
+    assert any(trace.endswith("takes settings from the environment") for trace in found("hidden", name).not_followed)
+
+
+def test_unknown_keys_of_other_maps_leave_no_trace():
+    assert () == found("hidden", "Rest").not_followed
 
 
 def test_a_class_that_is_changed_anywhere_is_read_or_refused():
