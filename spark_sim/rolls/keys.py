@@ -77,6 +77,7 @@ def roll_key(state: RollModelState, there: _Counted) -> Hashable:
             ended=frozenset((key, end and fields_key(end)) for key, end in step.ended.items()),
         ),
         deviation=roll.deviation and fields_key(roll.deviation),
+        members=_by_name(roll.members.items(), there),
         accepted=_from_here(roll, roll.accepted),
         patient=_from_here(roll, roll.patient),
     )

@@ -100,4 +100,4 @@ class RollModelState:
 
     def resumed(self, *, torn: bool = False) -> RollModelState:
         """Return the state after roll was called again: all that is not in its journal is forgotten."""
-        return evolve(self, roll=self.roll.after(RollResumed(torn=torn)), watch=RollWatch(), replaced=frozenset())
+        return evolve(self, roll=self.roll.after(RollResumed(torn=torn)), watch=RollWatch())

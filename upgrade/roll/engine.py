@@ -272,7 +272,12 @@ def _in_step(
             text = f"{verb} of {instance} ended with status {end.status}: {end.output or 'without output'}"
             return _deviation(state, DeviationKind.COMMAND_FAILED, "exit status 0", text, (instance,))
     results = rules.results(GatePhase.AFTER, state, watch, seen)
-    passed = StepPassed(step=step.number, gates=_texts(results), observed=rules.observed(state, watch, seen))
+    passed = StepPassed(
+        step=step.number,
+        gates=_texts(results),
+        observed=rules.observed(state, watch, seen),
+        members={name: tuple(sorted(ids)) for name in state.plan.names if (ids := seen.incarnations(name))},
+    )
     return _judged(state, watch, seen, GatePhase.AFTER, results, WriteRecord(passed))
 
 

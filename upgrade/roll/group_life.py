@@ -69,10 +69,11 @@ class GroupLife:
 
 def follow(state: RollState, life: GroupLife | None, seen: GroupObservation) -> GroupLife:
     """Return what is remembered of members after a look."""
+    then = {name: frozenset(ids) for name, ids in state.members.items()}
     if life is None or life.answers != state.answers:
-        life = GroupLife(answers=state.answers)
-    if life.in_step and state.step is None:  # the step has passed, with the members of now
-        life = evolve(life, known={}, was_hidden=False)
+        life = GroupLife(answers=state.answers, known=then)
+    if life.in_step and state.step is None:  # the step has passed
+        life = evolve(life, known=then, was_hidden=False)
     touched = state.step.instances if state.step else ()
     joined = dict(life.joined)
     for name in state.plan.names:

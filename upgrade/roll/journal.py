@@ -104,6 +104,8 @@ class StepPassed:
     """What each gate saw."""
     observed: Mapping[str, Any] = field(factory=dict, hash=False)
     """What came of the step, beside the expectation."""
+    members: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """The member ids of each instance then: one that has others when roll is called again has failed meanwhile."""
 
 
 @frozen(kw_only=True)

@@ -111,6 +111,8 @@ class RollState:
     """What an operator goes on with, by step."""
     patient: frozenset[tuple[int, DeviationKind]] = frozenset()
     """What an operator waits for."""
+    members: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """The member ids of each instance when the last step passed, until an operator has answered since."""
     answers: int = 0
     """How often an operator has answered: what is remembered of looks before may have its reason in that."""
     waits: int = 0
@@ -341,6 +343,7 @@ def _passed(record: StepPassed, state: RollState) -> RollState:
         stopped=stopped,
         owners_before_stop=step.owners if is_stop else {},
         suspects=state.suspects - passed,
+        members=record.members,
         waits=state.waits + 1,
     )
 
@@ -368,7 +371,7 @@ def _is_there(state: RollState, roll_round: RollRound, name: str) -> bool:
 
 @_after.register
 def _answered(record: QuestionAnswered, state: RollState) -> RollState:
-    state = evolve(state, deviation=None, waits=state.waits + 1, answers=state.answers + 1)
+    state = evolve(state, deviation=None, waits=state.waits + 1, members={}, answers=state.answers + 1)
     if record.option is SafeOption.STOP:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:
@@ -480,4 +483,4 @@ def _back(record: BackPlanned, state: RollState) -> RollState:
 
 @_after.register
 def _ended(record: RollEnded, state: RollState) -> RollState:
-    return evolve(state, outcome=record.outcome, wants=None)
+    return evolve(state, outcome=record.outcome, wants=None, members={})

@@ -121,6 +121,7 @@ VALUES = {
         "deviation": None,
         "accepted": frozenset({(1, DeviationKind.LAG)}),
         "patient": frozenset({(1, DeviationKind.LAG)}),
+        "members": {"A": (ONE,)},
         "suspects": frozenset({"A"}),
         "wants": SafeOption.BACK,
         "is_going_back": True,

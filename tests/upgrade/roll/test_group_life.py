@@ -114,6 +114,28 @@ def test_an_instance_that_crashes_and_is_started_again_within_its_soak_time_is_a
     assert ["restart a 4.3.1"] == roll.commands
 
 
+@pytest.mark.parametrize("is_found_first", [False, True])
+def test_an_instance_that_was_replaced_while_nobody_looked_is_a_deviation_until_somebody_answers(is_found_first):
+    """Called again after kill -9, or again without an answer, roll went on with a release that had failed."""
+    roll = Clock()
+    roll.commits = "abc"
+    while not any(isinstance(record, StepPassed) for record in roll.records):
+        assert isinstance(roll.act(roll.decide()), KeepWaiting | None)
+        roll.seconds += 1
+    if is_found_first:
+        roll.joins("a")
+        roll.found()
+        roll.crash()
+    else:
+        roll.crash()
+        roll.joins("a")
+
+    assert (DeviationKind.MEMBER_REPLACED, ("a",)) == ((found := roll.found()).kind, found.instances)
+    roll.answer(roll.decide(), SafeOption.CONTINUE)
+    roll.crash()
+    assert RollFinished("finished") == roll.go()
+
+
 def test_an_instance_of_an_earlier_step_that_was_replaced_is_a_deviation():
     roll = Clock()
     roll.commits = "abc"
