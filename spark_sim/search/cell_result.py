@@ -81,20 +81,20 @@ def from_(members: int) -> str:
     return f"{_FROM}{members}"
 
 
-def in_words(verdict: str, group_size: str | None) -> str:
-    """Return a verdict with the groups that it is about.
+def groups_in_words(group_size: str | None) -> str:
+    """Return the groups that a verdict is about, to be written behind it; "" if nothing is known of any size.
 
-    >>> in_words(SAFE, ANY_SIZE)
-    'safe for groups of any size, with any number of crashes and rebalance timeouts'
-    >>> in_words(UNSAFE, from_(1)), in_words(SAFE, up_to(5)), in_words(UNKNOWN, None)
-    ('unsafe from 1 member on', 'safe up to 5 members', 'unknown')
+    >>> groups_in_words(ANY_SIZE)
+    'for groups of any size, with any number of crashes and rebalance timeouts'
+    >>> groups_in_words(from_(1)), groups_in_words(up_to(5)), groups_in_words(None)
+    ('from 1 member on', 'up to 5 members', '')
     """
     if group_size == ANY_SIZE:
-        return f"{verdict} for groups of any size, with any number of crashes and rebalance timeouts"
+        return "for groups of any size, with any number of crashes and rebalance timeouts"
     if group_size is None or group_size == SAMPLED:
-        return verdict
+        return ""
     members = "member" if group_size.endswith(" 1") else "members"
-    return f"{verdict} {group_size} {members}{' on' if group_size.startswith(_FROM) else ''}"
+    return f"{group_size} {members}{' on' if group_size.startswith(_FROM) else ''}"
 
 
 _MERGE: Final = "merge"

@@ -16,7 +16,7 @@ from attrs import asdict
 from streams_assignor.formats.page import json_block, page_parts
 from streams_assignor.spark_sim.advice.upgrade_guide import Pair, PairGuide, derive_guide, guide_differences, path_text
 from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError
-from streams_assignor.spark_sim.search.cell_result import SAFE_IF, UpgradeResult
+from streams_assignor.spark_sim.search.cell_result import SAFE_IF, UpgradeResult, groups_in_words
 from streams_assignor.spark_sim.search.release_roles import ROLES, Recast
 from streams_assignor.spark_sim.search.schedules import upgrade_schedules
 from streams_assignor.spark_sim.sweep.equivalence import upgrade_class
@@ -180,6 +180,7 @@ def _verdict_json(result: UpgradeResult, stories: _Interned, stored: Stories, *,
     return {
         "plan": upgrade.plan.value,
         "verdict": result.verdict,
+        "groups": groups_in_words(result.group_size),
         "conditions": result.conditions if result.verdict == SAFE_IF else (),
         "runs": result.runs,
         "violations": result.violations,

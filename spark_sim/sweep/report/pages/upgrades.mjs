@@ -121,6 +121,7 @@ function choice(cell, plan) {
 function factsOf(plan) {
   const share = plan.runs ? ` (${(100 * plan.violations / plan.runs).toFixed(1)} %)` : "";
   const facts = [["schedules explored", plan.schedules], ["states", number(plan.states)], ["transitions", number(plan.transitions)]].slice(plan.states ? 0 : 3);
+  if (plan.groups) facts.unshift([plan.verdict, plan.groups]);
   facts.push(["runs of real members", number(plan.runs)], ["violating", number(plan.violations) + (plan.violations ? share : "")], ["most rebalances after a step", plan.max_rebalances], ["members probed", number(plan.probes)]);
   return el("div.facts", el("h3", "What was explored"), el("dl", facts.flatMap(([term, value]) => [el("dt", term), el("dd", String(value))])));
 }

@@ -70,6 +70,16 @@ def test_its_data_is_that_of_the_results_and_text_stays_text(text):
     assert 28 == len(data["cells"])
 
 
+@pytest.mark.parametrize(
+    ("group_size", "words"), [("any", "for groups of any size"), ("from 2", "from 2 members on"), (None, "")]
+)
+def test_it_says_which_groups_a_verdict_is_about(group_size, words):
+    (verdict,) = page_data([evolve(MATRIX[0], group_size=group_size)])["verdicts"]
+
+    assert verdict["groups"].startswith(words)
+    assert bool(verdict["groups"]) == bool(words)
+
+
 def test_an_example_is_shown_with_signs_for_the_releases_of_its_cell():
     data = page_data([each for each in MATRIX if each.upgrade.display_names == ("1.1", "2.0")])
     unsafe = next(each for each in data["verdicts"] if each["verdict"] == "unsafe")
