@@ -6,7 +6,7 @@ It is pure: what is known of the application is read before, and passed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, field, frozen
@@ -86,6 +86,18 @@ class PlannedApplication:
         """The settings that its classes make."""
         return self.code.facts.settings if self.code else None
 
+    def undecided(self, judged: Iterable[JudgedHazard] | None) -> tuple[JudgedHazard, ...]:
+        """Return the hazards of settings and code that would stop members for certain, and that the files leave open.
+
+        None without files of the application: the plan is then for any.
+        """
+        has_files = self.settings is not None or self.code is not None
+        return tuple(
+            each
+            for each in (judged or () if has_files else ())
+            if each.concern.answer is Answer.UNKNOWN and each.hazard.is_certain_stop_by_files
+        )
+
     def facts(self) -> tuple[Application, ...]:
         """Return what conditions are compared with: once, or for each of the conditions that the settings have."""
         settings = setting_facts(self.settings_source, self.settings) if self.settings else (None,)
@@ -128,16 +140,8 @@ class ApplicationPlan:
 
     @property
     def undecided(self) -> tuple[JudgedHazard, ...]:
-        """The hazards of settings and code that would stop members for certain, and that the files do not rule out.
-
-        None without files of the application: the plan is then for any.
-        """
-        has_files = self.application.settings is not None or self.application.code is not None
-        return tuple(
-            judged
-            for judged in (self.judged or ()) * has_files
-            if judged.concern.answer is Answer.UNKNOWN and judged.hazard.is_certain_stop_by_files
-        )
+        """The hazards that would stop members for certain, and that the files do not rule out."""
+        return self.application.undecided(self.judged)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the plan, and keys for each part of the application that is known."""

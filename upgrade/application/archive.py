@@ -245,6 +245,10 @@ class Archives:
             if self._library(place, name).is_own or place.jar.is_unclear
         }
 
+    def original_name(self, name: str) -> str:
+        """Return the name that Kafka gives to a class of a copy of Kafka; that of another class stays."""
+        return self._relocation.original(name)
+
     def own_classes_naming(self, beginning: str | tuple[str, ...]) -> list[str]:
         """Return the classes of the application itself that name a class with such a beginning, in order."""
         return self._naming(beginning, lambda place, name: self._library(place, name).is_own)

@@ -82,7 +82,7 @@ def code_facts(
         ),
         has_own_classes=archives.own_classes > 0,
         unread=archives.unread,
-        settings=settings_in_code(archives.own_contents()),
+        settings=settings_in_code(archives.own_contents(), archives.original_name),
     )
 
 

@@ -102,13 +102,14 @@ class _Place:
         return f"your class {self.code.place(self.method, self.at)}"
 
 
-def settings_in_code(classes: Mapping[str, bytes]) -> CodeSettings:
+def settings_in_code(classes: Mapping[str, bytes], original: Callable[[str], str] = str) -> CodeSettings:
     """Return the settings that classes make.
 
     Args:
         classes: The content of the application's own classes, by their names.
+        original: Returns the name that Kafka gives to a class of a copy of Kafka; that of another class stays.
     """
-    return _Application(classes).settings()
+    return _Application(classes, original).settings()
 
 
 def is_key(name: str) -> bool:
@@ -136,8 +137,8 @@ def _is_of_streams(name: str) -> bool:
 class _Application:
     """The own classes, and what their methods do."""
 
-    def __init__(self, classes: Mapping[str, bytes]) -> None:
-        self._classes = classes
+    def __init__(self, classes: Mapping[str, bytes], original: Callable[[str], str]) -> None:
+        self._classes, self._original = classes, original
         self._files: dict[str, CodeFile | None] = {}
         self._subtypes: defaultdict[str, list[str]] = defaultdict(list)
         self._methods: dict[MemberRef, Method] = {}
@@ -260,6 +261,8 @@ class _Application:
             if not is_static and self._returns_itself(ref):
                 known_call(run, ref, is_static, arguments, at)
                 return arguments[0]
+        else:
+            ref = MemberRef(self._original(ref.owner), ref.name, ref.descriptor)
         return known_call(run, ref, is_static, arguments, at)
 
     def _declaring(self, ref: MemberRef) -> str:

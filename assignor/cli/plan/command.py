@@ -46,7 +46,7 @@ from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     version_named,
 )
 from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice
-from streams_assignor.upgrade.hazards import TopologyChange
+from streams_assignor.upgrade.hazards import JudgedHazard, TopologyChange
 from streams_assignor.upgrade.patch_levels import is_same_release
 from streams_assignor.upgrade.releases import ResolvedRelease, resolve_release
 from streams_assignor.upgrade.streams_protocol import Reliance, reliances_named
@@ -387,6 +387,9 @@ def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> N
 
 
 def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: bool) -> None:
+    is_safe = protocol_plan.verdict is not Verdict.UNSAFE
+    notes = (*protocol_plan.notes, *_undecided_note(protocol_plan.undecided, is_safe=is_safe))
+    protocol_plan = evolve(protocol_plan, notes=notes)
     if output == "text":
         view = _view(verbose=verbose)
         click.echo(view.show(protocol_plan.lines(view)))
@@ -394,13 +397,22 @@ def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: b
         click.echo(_rendered(protocol_plan.as_json(), output))
     if protocol_plan.verdict is Verdict.UNSAFE:
         sys.exit(1)
+    if protocol_plan.undecided:
+        sys.exit(CANNOT_BE_TOLD)
 
 
 def _print_group_plan(
     planned: ApplicationPlan, options: GroupOptions, *, offline: bool, output: str, verbose: bool
 ) -> None:
     """Print the plan, and what a group of this size sees of it if its size is given."""
-    advice = evolve(planned.advice, notes=(*planned.advice.notes, *options.contradicted, *_undecided_note(planned)))
+    advice = evolve(
+        planned.advice,
+        notes=(
+            *planned.advice.notes,
+            *options.contradicted,
+            *_undecided_note(planned.undecided, is_safe=planned.is_safe),
+        ),
+    )
     impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
     if impact and not impact.safe:  # the simulation of this very group decides, and the verdict is on the first line
         advice = evolve(
@@ -432,10 +444,10 @@ def _print_group_plan(
         sys.exit(CANNOT_BE_TOLD)
 
 
-def _undecided_note(planned: ApplicationPlan) -> tuple[str, ...]:
-    if not (planned.is_safe and planned.undecided):
+def _undecided_note(undecided: Sequence[JudgedHazard], *, is_safe: bool) -> tuple[str, ...]:
+    if not (is_safe and undecided):
         return ()
-    number = count(len(planned.undecided), "hazard")
+    number = count(len(undecided), "hazard")
     return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} that would stop members, see below",)
 
 

@@ -15,7 +15,7 @@ from streams_assignor.cli.plan.application import application_files
 from streams_assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade.application_plan import PlannedApplication
-from streams_assignor.upgrade.hazards import CheckedScope, ReadGuides, assumptions_of, scope_of
+from streams_assignor.upgrade.hazards import CheckedScope, JudgedHazard, ReadGuides, assumptions_of, scope_of
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
 from streams_assignor.upgrade.streams_protocol import SURVIVALS, Facts, Protocol, Reliance, Target
 from streams_assignor.upgrade.streams_protocol.planner import Migration, plan_migration
@@ -106,11 +106,18 @@ class ProtocolPlan:
         planned = self.migration.conditions if self.verdict is self.migration.verdict else ()
         return tuple(dict.fromkeys((*blocking, *planned)))
 
+    @property
+    def undecided(self) -> tuple[JudgedHazard, ...]:
+        """The hazards that would stop members for certain, and that the files do not rule out."""
+        return self.migration.application.undecided(self.migration.judged)
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values; ``preflight`` only if there is a live group to check."""
         decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
         decided["assumed"] = list(self.assumed)
         plain = self.migration.as_json() | decided | self.checked.as_json()
+        if self.migration.judged is not None:
+            plain["undecided"] = [judged.hazard.name for judged in self.undecided]
         return plain | ({"preflight": [check.as_json() for check in self.checks]} if self.checks else {})
 
     @property

@@ -309,3 +309,16 @@ def test_a_topology_that_is_no_text_is_refused(tmp_path):
     file.write_bytes(b"\xff")
 
     assert "cannot read" in run(*STREAMS, "--topology", file).stderr
+
+
+def test_what_the_files_leave_open_is_no_success(settings):
+    """The upgrade before the change meets the same hazards as ``plan`` without ``--to-protocol``."""
+    upgrade = ("2.8", "4.3", "--config", settings)
+    change = (*upgrade, "--to-protocol", "streams", "--without", ASSERTED)
+    found = plain(*change)
+
+    assert found["undecided"]
+    assert set(plain(*upgrade)["undecided"]) == set(found["undecided"])
+    assert (3, "safe") == (run(*change).exit_code, found["verdict"][:4])
+    assert any(note.startswith("exit status 3: the files do not rule out ") for note in found["notes"])
+    assert "undecided" not in plain("2.8", "4.3", "--to-protocol", "streams")

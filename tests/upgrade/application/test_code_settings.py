@@ -323,6 +323,19 @@ def test_settings_that_a_map_gives_back_are_followed(name):
     assert any(trace.endswith("takes settings from the environment") for trace in found("hidden", name).not_followed)
 
 
+@pytest.mark.parametrize("name", ["Helper", "Loops", "MapOf", "OtherClient"])
+def test_settings_that_reach_a_copy_of_kafka_streams_are_those_of_kafka_streams(name):
+    kafka, copy = "org/apache/kafka/", "acm/shaded/kafka/"
+    contents = {
+        each: content.replace(kafka.encode(), copy.encode())
+        for each, content in classes("java17").items()
+        if each.split("/")[1].split("$")[0] in {name, *SHARED["java17"]}
+    }
+
+    assert found("java17", name) == settings_in_code(contents, lambda owner: owner.replace(copy, kafka))
+    assert found("java17", name) != settings_in_code(contents)
+
+
 def test_unknown_keys_of_other_maps_leave_no_trace():
     assert () == found("hidden", "Rest").not_followed
 
