@@ -72,3 +72,21 @@ def test_a_file_that_is_edited_as_the_remedy_says_has_no_such_row(name, ends, be
     assert name in concerning
     assert name not in left
     assert not still_stopping
+
+
+def test_exactly_once_of_the_first_version_reaches_4_x_in_three_rounds():
+    """The remedy was the switch that is too early before 2.6, and a second bounce that 4.1 cannot make."""
+    too_early = "exactly-once-switched-too-early"
+    first, second, third = (
+        rows(EXACTLY_ONCE, "2.5 3.9"),
+        rows(f"{EXACTLY_ONCE}_v2", "3.9.1 3.9.2"),
+        rows(f"{EXACTLY_ONCE}_v2", "3.9 4.1"),
+    )
+    known = PlannedApplication(settings=parse_settings(EXACTLY_ONCE, ".properties"))
+    hazards = plan_for(known, "2.5", "4.1").judged
+    (judged,) = (judged for judged in hazards if "exactly-once-removed" in judged.hazard.names)
+
+    assert judged.stops_members
+    assert judged.hazard.remedy.startswith("go to 3.9 with exactly_once, bounce 3.9 with exactly_once_v2")
+    assert not {"exactly-once-removed", too_early} & (first[0] | second[0] | third[0])
+    assert [set(), set(), set()] == [first[1], second[1], third[1]]

@@ -557,7 +557,8 @@ _SETTINGS: Final = (
         "bounce",
         when=EXACTLY_ONCE_V2 & Ask("whether the group has exactly_once now"),
         symptom="members of the older release do not fence the producers of the new one: results can be duplicated",
-        remedy="change it in a second bounce, with brokers of 2.5 or later",
+        remedy="keep exactly_once in this bounce, and change it in a second one, with brokers of 2.5 or later; before "
+        "4.0 or later, which refuse exactly_once, do both on 3.9",
         source="KIP-447, upgrade guide of 2.6",
         mixed_only=True,
     ),

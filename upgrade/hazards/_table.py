@@ -192,7 +192,8 @@ _CONFIGURATION: Final = (
         is_certain=True,
         symptom='members do not start: ConfigException "Invalid value exactly_once for configuration '
         'processing.guarantee: String must be one of: at_least_once, exactly_once_v2"',
-        remedy="bounce with exactly_once_v2 on 3.0 to 3.9 first; it needs brokers of 2.5 or later",
+        remedy="go to 3.9 with exactly_once, bounce 3.9 with exactly_once_v2 (it needs brokers of 2.5 or later), and "
+        "then go to this release; from 3.0 on the release that runs takes the place of 3.9",
         source="KIP-732, upgrade guide of 4.0",
         seen=("3.9.2", "4.3.1"),
     ),

@@ -181,6 +181,8 @@ def _with_reason(judged: JudgedHazard, label: str, reason: str, view: DisplayOpt
     lines = judged.hazard.lines() if view.verbose else (f"- {judged.hazard.brief}",)
     yield view.fact(lines[0])
     yield sanitize(f"    {label}: {reason}")  # not cut: the end of a path or a name can be all that matters
+    if judged.stops_members and not view.verbose:
+        yield sanitize(f"    remedy: {judged.hazard.remedy}")
     yield from lines[1:]
 
 

@@ -49,7 +49,9 @@ def test_the_plan_begins_at_the_release_that_the_brokers_show_and_at_the_finaliz
     found = plan_cluster(health(OLD, OLD, OLD), "4.3.1", None, None)
 
     assert ("3.9", "4.3.1", {"1": 1, "2": 2, "3": 3}) == (found.advice.origin, found.advice.target, found.node_ids)
-    assert "3.9-IV0" in found.advice.steps[0].why
+    assert [0, 1, 0] == [step.rolls for step in found.advice.steps]
+    assert "3.9-IV0" in found.advice.steps[1].why
+    assert found.advice.steps[1:] == plan_cluster(health(OLD, OLD, OLD), "4.3.1", None, None, None, True).advice.steps
 
 
 def test_the_oldest_broker_counts_when_an_earlier_roll_has_not_ended():
@@ -223,8 +225,13 @@ def run(*arguments):
 @pytest.mark.usefixtures("_no_topics")
 def test_a_dry_run_shows_the_plan_and_the_order(monkeypatch):
     monkeypatch.setattr(FeatureClient, "describe_health", lambda _client: health(OLD, OLD, OLD))
-    done = run("--brokers", "--to", "4.3.1", "--dry-run")
+    refused = run("--brokers", "--to", "4.3.1", "--dry-run")
+    done = run("--brokers", "--to", "4.3.1", "--dry-run", "--level-unchanged")
 
+    assert 1 == refused.exit_code
+    assert "do it first, then call roll again: wait until every controller and broker has taken a snapshot" in (
+        refused.output
+    )
     assert 0 == done.exit_code, done.output
     assert "bounce every controller and broker to 4.3.1, one by one" in done.output
     assert f"{BROKERS}: 3.9 to 4.3.1, 3 instances" in done.output
@@ -278,7 +285,18 @@ def of_files(folder, *more):
     made = 'case $ROLL_RELEASE in 4*) touch "$0/$ROLL_INSTANCE" ;; *) rm "$0/$ROLL_INSTANCE" ;; esac'
     template = shlex.join(["sh", "-c", made, str(folder)])
     return run(
-        *("--brokers", "--to", "4.3.1", "--restart", template, "--no-lock", "--interval", "0.1s", "--yes"),
+        *(
+            "--brokers",
+            "--to",
+            "4.3.1",
+            "--level-unchanged",
+            "--restart",
+            template,
+            "--no-lock",
+            "--interval",
+            "0.1s",
+            "--yes",
+        ),
         *("--journal", str(folder / "j"), "--report", str(folder / "r.md"), *more),
     )
 

@@ -55,6 +55,7 @@ def test_the_same_topology_is_compatible():
 
     assert found.is_compatible
     assert ["topologies: the same tasks, changelogs and internal topics"] == list(found.lines())
+    assert "" == found.as_json()["way"]
 
 
 def test_global_stores_have_no_tasks():
