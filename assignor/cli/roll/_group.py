@@ -242,7 +242,7 @@ def _planned_application(
     )
     planned = plan_for(application, origin, wanted, offline=options.offline)
     if not options.as_json:
-        for line in _plan_text(planned):
+        for line in _plan_text(options, planned):
             view.note(line)
     if planned.reasons or not planned.is_safe:
         why = planned.blocked or "the plan is unsafe, see above: --without names what the application does not have"
@@ -277,9 +277,12 @@ def _roll_plan(
     return roll_plan
 
 
-def _plan_text(planned: ApplicationPlan) -> Iterator[str]:
+def _plan_text(options: RollOptions, planned: ApplicationPlan) -> Iterator[str]:
     view = DisplayOptions()
     yield from group_plan_lines(planned.advice, view, planned.checked, blocked=planned.blocked, judged=planned.judged)
+    if planned.undecided:
+        names = ", ".join(judged.hazard.name for judged in planned.undecided)
+        yield f"{options.settings_file} leaves open what would stop members for certain: {names}; plan --app decides it"
     yield ""
 
 

@@ -524,6 +524,18 @@ def test_the_lag_that_is_accepted_is_that_of_the_members(cluster, tmp_path, argu
     assert limit == json.loads(cluster.journal.read_text().splitlines()[0])["plan"]["limits"]["max_lag"]
 
 
+def test_before_the_first_step_it_names_what_the_settings_leave_open(cluster, tmp_path):
+    settings = tmp_path / "streams.properties"
+    settings.write_text("num.stream.threads=1\n")
+    open_hazards = "leaves open what would stop members for certain: "
+
+    first, _, later = cluster.roll("--dry-run", f"--config={settings}").output.partition("first step, ")
+
+    assert later
+    assert f"{settings} {open_hazards}" in first
+    assert open_hazards not in cluster.roll("--dry-run").output
+
+
 @pytest.mark.parametrize(
     ("arguments", "line", "first"),
     [
