@@ -49,9 +49,12 @@ def contradictions(application: Application, subject: Subject) -> tuple[str, ...
 
 def witnesses(application: Application, subject: Subject) -> tuple[str, ...]:
     """Return what was read of an application, and how."""
-    if subject is Subject.SETTINGS and application.settings:
-        return application.settings.read or (application.settings.source,)
-    return (f"{application.code.source} as class files",) if application.code else ()
+    settings, code = application.settings, application.code
+    classes = (f"{code.source} as class files",) if code else ()
+    if subject is not Subject.SETTINGS:
+        return classes
+    files = (settings.read or (settings.source,)) if settings else ()
+    return (*files, *(f"{read}, without settings that libraries make" for read in classes))
 
 
 def _settings(application: Application) -> SettingFacts:

@@ -115,7 +115,8 @@ def test_a_no_needs_the_file_and_the_classes():
         proven.evidence,
         proven.contradicted_by,
     )
-    assert ("the file as properties",) == proven.read
+    classes = "app.jar as class files, without settings that libraries make"
+    assert ("the file as properties", classes) == proven.read
     (open_one,) = concern([("a.properties", "acks=all")], code=None)
     assert (Answer.UNKNOWN, ("your code could set it (--app)",)) == (open_one.answer, open_one.decided_by)
 
