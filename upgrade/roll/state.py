@@ -112,7 +112,7 @@ class RollState:
     patient: frozenset[tuple[int, DeviationKind]] = frozenset()
     """What an operator waits for."""
     members: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """The member ids of each instance when the last step passed, until an operator has answered since."""
+    """The member ids of each instance when the last step passed, until an operator was told of something else."""
     answers: int = 0
     """How often an operator has answered: what is remembered of looks before may have its reason in that."""
     waits: int = 0
@@ -256,9 +256,13 @@ class _Unexpected(ValueError):
 
 @singledispatch
 def _after(record: RollRecord, state: RollState) -> RollState:
-    """Return the state after a record: a deviation waits for its answer."""
+    """Return the state after a record: a deviation waits for its answer.
+
+    Who is told that an instance is gone starts it again, and calls roll again: that it was replaced is no news then.
+    """
     assert isinstance(record, DeviationFound)
-    return evolve(state, deviation=record)
+    members = state.members if record.kind is DeviationKind.MEMBER_REPLACED else {}
+    return evolve(state, deviation=record, members=members)
 
 
 @_after.register

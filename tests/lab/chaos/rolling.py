@@ -264,8 +264,9 @@ class Rolling:
         wrong = [name for name in names if not (self._is(name, state) and claimed(name))]
         if wrong and (found is None or SafeOption.AGAIN in found.options):
             return ("--answer", SafeOption.AGAIN.value)
-        if found and found.kind is DeviationKind.COMMAND_FAILED:
-            return ("--answer", SafeOption.CONTINUE.value)  # it has done its work, and did not end
+        # A command has done its work, and did not end; what has replaced an instance lives.
+        if found and found.kind in (DeviationKind.COMMAND_FAILED, DeviationKind.MEMBER_REPLACED):
+            return ("--answer", SafeOption.CONTINUE.value)
         return ()
 
     def _settle(self) -> None:

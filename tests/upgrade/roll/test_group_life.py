@@ -136,6 +136,17 @@ def test_an_instance_that_was_replaced_while_nobody_looked_is_a_deviation_until_
     assert RollFinished("finished") == roll.go()
 
 
+def test_an_instance_that_was_said_to_be_gone_and_started_again_is_no_deviation():
+    roll = Clock()
+    roll.commits = "abc"
+    roll.at = {25: [lambda: roll.members.pop("a")]}
+    assert DeviationKind.MEMBER_GONE == roll.found().kind
+    roll.joins("a")
+    roll.crash()
+
+    assert RollFinished("finished") == roll.go()
+
+
 def test_an_instance_of_an_earlier_step_that_was_replaced_is_a_deviation():
     roll = Clock()
     roll.commits = "abc"
