@@ -102,8 +102,7 @@ SETTINGS: Final[Mapping[str, RollSetting]] = {
         workload=Workload(threads=2),
         budget=RollBudget(answers=1),
     ),
-    # A way back whose leader comes last asks about two forecasts and an instance that is gone.
-    "batches of two": RollSetting(titles=_PLANS, sizes=(3,), batch=2, budget=RollBudget(answers=3)),
+    "batches of two": RollSetting(titles=_PLANS, sizes=(3,), batch=2),
     "two faults": RollSetting(titles=("one bounce",), sizes=(3,), budget=RollBudget(faults=2, answers=0, backs=0)),
 }
 """What else is searched, by name. The first one is crossed with every plan; the others are not with each other."""
