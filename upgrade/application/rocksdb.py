@@ -52,14 +52,12 @@ def _code(version: str) -> Code:
 
 
 def lacks(code: Code, reference: Reference) -> bool:
-    """Whether a reference to a class or member of RocksDB's cannot be resolved; False for those of others.
+    """Whether a reference to a class or member of RocksDB's cannot be resolved.
 
     >>> lacks(rocksdb_code(RELEASES["4.0.0"]), Reference("org/rocksdb/AccessHint"))
     True
     """
     owner, member = reference.owner, (reference.name, reference.descriptor)
-    if not owner.startswith(ROCKSDB):
-        return False
     if owner not in code:
         return True
     if not reference.name or reference.kind is ReferenceKind.LAMBDA:
