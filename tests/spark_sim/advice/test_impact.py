@@ -198,6 +198,7 @@ def test_times_are_not_longer_than_they_were_by_a_rounding():
     assert all(each.task_seconds == round(each.task_seconds, 3) for each in asked("1.1.0", "2.0.1", 3).measured_hops)
 
 
+@pytest.mark.slow
 def test_a_bridge_release_makes_two_hops():
     found = asked("2.3.1", "4.3.1")
 
@@ -322,6 +323,7 @@ def test_a_static_member_that_rejoins_as_an_older_release_fails_on_its_old_assig
     assert f'replay "{fast.example}"' in run("--static", "--members", 2, "--tasks", 4, "2.8", "2.5").output
 
 
+@pytest.mark.slow
 def test_gaps_are_a_count_the_longest_and_a_sum():
     """A sum alone, "1080 s without a member", read like one outage."""
     arguments = ("2.3", "2.4", "--members", 2, "--tasks", 2)

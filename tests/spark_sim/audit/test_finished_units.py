@@ -35,7 +35,7 @@ CUT = 4
 """The partition that is cut into buckets."""
 BUCKETS = 3
 EVERYTHING = AuditFilter(finds_bounces=True)
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class Killed(Exception):

@@ -223,7 +223,13 @@ MUTATIONS = {
 SEARCHES = {search.name: search for search in roll_searches()}
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+LARGE = {"on the way back those that are gone have no turn of their own", "without probing"}
+"""Searches of half a minute."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in MUTATIONS]
+)
 def test_a_roll_that_decides_wrongly_is_found(name, monkeypatch):
     mutation = MUTATIONS[name]
     budget = RollBudget(mutation.faults, mutation.answers, mutation.backs, mutation.troubles)
