@@ -239,6 +239,7 @@ def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
     assert (2, ["1.1"], [], None) == (entry["bounces"], entry["upgrade_from"], entry["via"], entry["otherwise"])
 
 
+@pytest.mark.slow
 def test_an_operator_deviation_is_a_column_of_the_matrix(tmp_path):
     chosen = ["--plan", "two_bounces", "--deviations", *PAIR, "--out", tmp_path]
     result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen)
@@ -376,6 +377,7 @@ def test_a_folder_with_another_sweep_is_refused_unless_fresh_is_asked_for(tmp_pa
     assert 0 == run(sweep, *offline, "--to", "simulated-4", "--fresh").exit_code
 
 
+@pytest.mark.slow
 def test_upgrade_from_replaces_the_right_value_of_the_first_bounce(tmp_path):
     chosen = ["--plan", "two_bounces", "--upgrade-from", "0.10.0", *SMALL, "--json"]
     result = run(sweep, "--from", "1.1", "--to", "2.0", *chosen, "--out", tmp_path)
@@ -383,6 +385,7 @@ def test_upgrade_from_replaces_the_right_value_of_the_first_bounce(tmp_path):
     assert ["0.10.0"] == [cell["upgrade_from"] for cell in json.loads(result.stdout)]
 
 
+@pytest.mark.slow
 def test_upgrade_from_belongs_to_the_members_that_run_now_on_the_way_back(tmp_path):
     """It was refused, as 2.3 does not accept it."""
     chosen = ["--plan", "two_bounces", "--upgrade-from", "2.2", *SMALL, "--json"]
