@@ -96,7 +96,7 @@ COMMANDS: Final = {
         "streams_assignor.cli.sweep:sweep",
         "Every way an upgrade can go, simulated on Spark.",
         _SIMULATE,
-        "1,000 members; five and fewer are explored, more are sampled. A preset predicts its time and asks.",
+        "1,000 members; five and fewer are explored, more are sampled.",
     ),
     "report": LazyCommand(
         "streams_assignor.cli.report:report",

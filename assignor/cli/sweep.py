@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -15,7 +14,6 @@ from streams_assignor.cli.params import ASSUME, complete_release, output_options
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.progress import step
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release
-from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 from streams_assignor.upgrade.plans import MATRICES, Plan, Upgrade
 from streams_assignor.upgrade.redaction import hide_credentials
 from streams_assignor.upgrade.releases import resolve_release, with_assumption
@@ -39,8 +37,7 @@ STREAMS: Final = "streams"
 ROLL: Final = "roll"
 SEARCHES: Final = frozenset({HISTORY, STREAMS, ROLL})
 """Matrices of searches, which define everything."""
-PRESET_NAMES: Final = ("thousand-members", "five-members")
-HOW_TO_RUN: Final = frozenset({"out", "output", "storage_format", "fresh", "part", "yes", *ENGINE_OPTIONS})
+HOW_TO_RUN: Final = frozenset({"out", "output", "storage_format", "fresh", *ENGINE_OPTIONS})
 REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 """Options of ``--matrix history``, ``streams`` and ``roll``."""
 
@@ -52,19 +49,6 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
     help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
     "history: Kafka's own bugs, in releases that had them and in releases that did not. Or streams: what goes wrong in "
     "streams groups (KIP-1071), where it does and where it does not. Or roll: upgrades by roll, with faults.",
-)
-@click.option(
-    "--preset",
-    type=click.Choice(PRESET_NAMES),
-    help="Or a sweep of many core hours: 100,000 sampled runs of groups of 1,000 members with 3,000 tasks, or every "
-    "kind of all releases with five members and an operator that does not wait. Its cost is predicted first.",
-)
-@click.option("--yes", is_flag=True, help="Of --preset: start without asking.")
-@click.option(
-    "--slice",
-    "part",
-    metavar="K/N",
-    help="Only the Kth of N slices of the work units, each with its share of every plan: 1/1000 is a thousandth.",
 )
 @click.option(
     "--from",
@@ -138,9 +122,6 @@ def sweep(
     fresh: bool,
     output: str,
     *,
-    preset: str | None,
-    yes: bool,
-    part: str | None,
     brokers: bool,
     faults: int,
     **chosen: Any,
@@ -157,11 +138,8 @@ def sweep(
     metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them; without
     --from and --to it is every line of Kafka to every later one.
 
-    A preset predicts its cost and asks before it starts, unless there is --yes.
-
     Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
-    seen; 1 if not; 2 for wrong usage, and if a
-    preset is not started.
+    seen; 1 if not; 2 for wrong usage.
 
     \b
     Examples:
@@ -172,13 +150,11 @@ def sweep(
       streams-assignor sweep --matrix streams --out streams-groups
       streams-assignor sweep --matrix roll --out rolls
       streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
-      streams-assignor sweep --preset thousand-members --slice 1/1000 --out slice
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone
     step("listing the upgrades")
     with one_line_errors():
-        suite = _suite(preset, brokers=brokers, faults=faults, **chosen)
-        suite = _slice(suite, part) if part else suite
+        suite = _suite(brokers=brokers, faults=faults, **chosen)
     from streams_assignor.formats.console import SafeConsole
     from streams_assignor.spark_sim.jobs.engine_libraries import require_engine
     from streams_assignor.spark_sim.sweep.engine_choice import EVERY_CORE
@@ -189,8 +165,6 @@ def sweep(
     from streams_assignor.spark_sim.sweep.spark.paths import local_folder
     from streams_assignor.spark_sim.sweep.sweep import chosen_engine
 
-    if preset:
-        _confirm_cost(suite, preset, yes=yes)
     renderer = RENDERERS[suite.kind]
     console = SafeConsole(stderr=output != "text", highlight=False)
     chosen_options = chosen_engine(engine, suite, out, storage_format)
@@ -209,55 +183,12 @@ def sweep(
     exit_unless(judgement.good)
 
 
-def _confirm_cost(suite: Suite, preset: str, *, yes: bool) -> None:
-    """Predict the cost of a preset, and ask whether to start.
-
-    Raises:
-        WrongUsage: The answer is no, or standard input is no terminal.
-    """
-    from streams_assignor.spark_sim.sweep.presets import PRESETS, core_time, predicted_core_seconds
-
-    step("predicting the cost")
-    click.echo(f"{preset}: {PRESETS[preset].description}; {len(suite.units):,} work units", err=True)
-    sentence = f"about {core_time(predicted_core_seconds(suite))}"
-    step("")
-    if yes:
-        click.echo(sentence, err=True)
-    elif not _can_ask():
-        raise WrongUsage(f"{sentence}; continue? [y/N] (--yes starts without asking)")
-    elif not click.confirm(f"{sentence}; continue?", err=True):
-        raise WrongUsage("not started")
-
-
-def _can_ask() -> bool:
-    return sys.stdin.isatty()
-
-
-def _slice(suite: Suite, part: str) -> Suite:
-    number, _, count = part.partition("/")
-    try:
-        slices = parse_number(count, least=1)
-        sliced = suite.slice(parse_number(number, least=1, most=slices), slices)
-    except InvalidInput:
-        raise WrongUsage(f"expected --slice K/N with K from 1 to N, got {part[:40]}") from None
-    if not sliced.units:
-        raise WrongUsage(f"--slice {part} has none of the {len(suite.units):,} work units")
-    return sliced
-
-
-def _suite(preset: str | None, *, brokers: bool, faults: int, **chosen: Any) -> Suite:
+def _suite(*, brokers: bool, faults: int, **chosen: Any) -> Suite:
     """Return what is to be swept; options that contradict each other are wrong usage."""
     context = click.get_current_context()
     chosen_names = {
         name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    if preset:
-        _leave_out(chosen_names - HOW_TO_RUN - {"preset"}, f"--preset {preset} defines what to sweep")
-        from streams_assignor.spark_sim.sweep.presets import PRESETS
-
-        return PRESETS[preset].suite(preset)
-    if "yes" in chosen_names:
-        raise WrongUsage("--yes belongs to --preset")
     if brokers:
         return _broker_suite(chosen_names, faults, **chosen)
     if chosen["matrix"] in SEARCHES:

@@ -39,7 +39,7 @@ from streams_assignor.spark_sim.sweep.tables.rows import (
     parse_results,
 )
 from streams_assignor.spark_sim.sweep.tables.schema import RUNS, TABLES, UPGRADES
-from streams_assignor.spark_sim.sweep.work_units import SweepConfig, WorkUnit, default_config, digest_of
+from streams_assignor.spark_sim.sweep.work_units import SweepConfig, WorkUnit, default_config
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.plans import MATRICES, Plan, Upgrade, kip_268_plans
 from streams_assignor.upgrade.releases import resolve_release
@@ -87,15 +87,6 @@ class Suite:
         classes = {unit.class_key for unit in kept}
         cells = tuple(cell for cell in self.cells if not classes.isdisjoint(self.classes_of(cell)))
         return evolve(self, units=kept, cells=cells)
-
-    def slice(self, number: int, count: int) -> Suite:
-        """Return one of ``count`` slices, which together have all units; numbers begin with 1.
-
-        Units are taken in an order without a pattern, so that a slice has its share of every plan.
-        """
-        shuffled = sorted(range(len(self.units)), key=lambda place: digest_of([self.units[place].key]))
-        part = [self.units[place] for place in sorted(shuffled[number - 1 :: count])]
-        return evolve(self.with_units(part), parameters={**self.parameters, "slice": f"{number}/{count}"})
 
     def unfinished(self, pending: Iterable[WorkUnit]) -> frozenset[Any]:
         """Return the cells whose results may change until the pending units are computed."""

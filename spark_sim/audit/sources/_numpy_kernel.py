@@ -1,4 +1,8 @@
-"""The loop of ``_kernel`` with numpy instead of numba: the same rows, and more batches that are unusual.
+"""The loop over the records of batches with numpy: it finds where records and their parts begin.
+
+It reads batches of format 2 that are not compressed, not transactional and not control batches, whose checksums are
+right. It stops before a batch in which anything is unusual. ``groups.history.log_segment`` reads that one, and
+``groups.history.history`` each record that is no offset commit as brokers write it; they decide what is valid.
 
 Where records begin is found one after the other, because each has the size of the one before in front of it; all else
 is done with all records of many batches at once. A record of 8 KB or more makes its batch unusual.
@@ -13,8 +17,11 @@ import numpy as np
 
 OFFSET, TIME, KEY, KEY_END, VALUE, VALUE_END, COMMIT, TOPIC_ID = range(8)
 COLUMNS: Final = 8
+"""The columns of a row. ``VALUE`` is -1 for a tombstone, ``COMMIT`` is one of the next three, and ``TOPIC_ID`` is the
+place of one, or -1."""
 NO_COMMIT, LEGACY_COMMIT, OFFSET_COMMIT = range(3)
 RUN_COLUMNS: Final = 15
+"""The columns of a run of commits: the fields of ``PlacedRun`` and then of its ``CommitRun``."""
 _HEADER: Final = 61
 _BATCH: Final = Struct("!qi9xhiqq14xi")
 """Base offset, size, attributes, last offset delta, base timestamp, largest timestamp, records."""

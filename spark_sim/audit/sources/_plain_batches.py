@@ -1,4 +1,4 @@
-"""The rows of batches without a compiled loop: those of ``_kernel``, for a machine without numba and for a browser.
+"""The rows of batches without numpy: those of ``_numpy_kernel``, for a browser too.
 
 A row has the columns of ``RecordColumns``. A batch in which anything is unusual has none: ``SegmentReader`` reads it.
 """
@@ -83,7 +83,7 @@ def _topic_id(data: bytes, at: int, end: int) -> int | None:
 
 
 def sum_up(data: bytes, rows: Iterable[Row]) -> list[list[int]] | None:
-    """Sum up commits by their keys, as ``_kernel.sum_up``; None if types or topic ids of a key differ."""
+    """Sum up commits by their keys, as ``_numpy_kernel.sum_up``; None if types or topic ids of a key differ."""
     runs: dict[bytes, list[int]] = {}
     kinds: dict[bytes, tuple[int, bytes]] = {}
     for record, time, key, key_end, value, value_end, commit, topic_id in rows:

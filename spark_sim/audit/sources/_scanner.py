@@ -1,4 +1,4 @@
-"""Reads segments in columns, with a loop that numba compiles (extra ``fast``) or with numpy, where they are there."""
+"""Reads segments in columns, with numpy where it is there."""
 
 from __future__ import annotations
 
@@ -26,16 +26,7 @@ _SPECIAL: Final = 0x37
 
 @cache
 def fastest_kernel() -> Any:
-    """Return the module with the fastest loop: that of numba, else that of numpy; None without both.
-
-    Numba may have no directory for its cache.
-    """
-    try:
-        from streams_assignor.spark_sim.audit.sources import _kernel
-    except (ImportError, RuntimeError):
-        pass
-    else:
-        return _kernel
+    """Return the module with the loop of numpy; None without it."""
     try:
         from streams_assignor.spark_sim.audit.sources import _numpy_kernel
     except ImportError:
@@ -250,7 +241,7 @@ def _slices(data: bytes, begins: Any, ends: Any) -> Iterator[bytes]:
 
 
 def _unpickled(data: bytes, first_time: int, last_time: int, rows: Any) -> RecordColumns:
-    """Return the rows of another process; this one may be without numba."""
+    """Return the rows of another process; this one may be without numpy."""
     kernel = fastest_kernel()
     if kernel is None:
         return _PlainColumns(data, first_time, last_time, [(*row,) for row in rows.tolist()])

@@ -14,12 +14,11 @@ from click.testing import CliRunner
 
 from streams_assignor.cli.replay import replay
 from streams_assignor.cli.report import report
-from streams_assignor.cli.sweep import PRESET_NAMES, _upgrades, sweep
+from streams_assignor.cli.sweep import _upgrades, sweep
 from streams_assignor.formats.block_yaml import to_yaml
 from streams_assignor.spark_sim.jobs.engine import EngineError
 from streams_assignor.spark_sim.search.cell_result import UpgradeResult
 from streams_assignor.spark_sim.sweep.folder import open_folder
-from streams_assignor.spark_sim.sweep.presets import PRESETS
 from streams_assignor.spark_sim.sweep.suites import FinishedSweep
 from streams_assignor.spark_sim.sweep.tables.rows import UPGRADE_SUITE
 from streams_assignor.spark_sim.sweep.tables.schema import TABLES
@@ -281,13 +280,6 @@ WRONG = [
     (["--brokers", "--from", "3.9.2", "--to", "4.3.1", "--crashes", "2"], "with --brokers"),
     (["--from", "1.1", "--to", "2.0", "--faults", "2"], "--crashes and --rebalance-timeouts"),
     (["--from", "1.1", "--to", "2.0", "--deviations", "--sample", "3"], "--deviations are explored"),
-    (
-        ["--preset", "five-members", "--members", "4"],
-        "five-members defines what to sweep: leave out --members",
-    ),
-    (["--matrix", "kip-268", "--yes"], "--yes belongs to --preset"),
-    (["--matrix", "kip-268", "--slice", "3/2"], "expected --slice K/N with K from 1 to N, got 3/2"),
-    (["--from", "1.1", "--to", "2.0", "--slice", "9/9"], "--slice 9/9 has none of the 3 work units"),
 ]
 
 
@@ -307,64 +299,6 @@ def test_a_spark_connect_server_that_is_not_there_is_one_line_and_status_1(tmp_p
 
     assert 1 == result.exit_code
     assert "no Spark Connect server answers at sc://127.0.0.1:1: " in only_line(result.stderr)
-
-
-@pytest.fixture(name="expensive")
-def fixture_expensive(monkeypatch):
-    """A preset that is predicted at 280 core hours; returns the suites that were started."""
-    started = []
-
-    def record(suite, *_arguments, **_keywords):
-        started.append(suite)
-        raise EngineError("that is enough")
-
-    monkeypatch.setattr("streams_assignor.spark_sim.sweep.presets.predicted_core_seconds", lambda _suite: 1_003_000)
-    monkeypatch.setattr("streams_assignor.spark_sim.sweep.sweep.run_sweep", record)
-    return started
-
-
-def test_a_preset_that_cannot_ask_is_not_started(tmp_path, expensive):
-    result = run(sweep, "--preset", "thousand-members", "--out", tmp_path)
-
-    assert (2, []) == (result.exit_code, expensive)
-    what, cost = result.stderr.splitlines()
-    assert what.startswith("thousand-members: 100,000 sampled runs of groups of 1,000 members")
-    assert "Error: about 280 core hours; continue? [y/N] (--yes starts without asking)" == cost
-
-
-@pytest.mark.parametrize(("answer", "starts"), [("n", False), ("", False), ("y", True)])
-def test_a_preset_asks_on_a_terminal(tmp_path, monkeypatch, expensive, answer, starts):
-    monkeypatch.setattr("streams_assignor.cli.sweep._can_ask", lambda: True)
-    arguments = ["--preset", "five-members", "--slice", "2/100", "--out", str(tmp_path)]
-    result = CliRunner().invoke(sweep, arguments, input=f"{answer}\n")
-
-    assert "about 280 core hours; continue? [y/N]" in result.output
-    assert (starts, 1 if starts else 2) == (bool(expensive), result.exit_code)
-
-
-def test_a_preset_is_started_with_yes(tmp_path, expensive):
-    run(sweep, "--preset", "thousand-members", "--yes", "--slice", "2/1000", "--out", tmp_path)
-    (suite,) = expensive
-
-    assert 10 == max(unit.batch.count for unit in suite.units)
-    assert 90 <= sum(unit.batch.count for unit in suite.units) <= 110
-    assert {(1_000, 3_000, 1)} == {
-        (unit.batch.members, unit.batch.workload.partitions, unit.batch.workload.standbys) for unit in suite.units
-    }
-
-
-def test_the_presets_have_their_names():
-    assert tuple(PRESETS) == PRESET_NAMES
-
-
-@pytest.mark.slow
-def test_a_slice_of_a_sweep_has_the_verdicts_of_its_kinds(tmp_path):
-    offline = ["--from", "1.1", "--to", "2.0", *SMALL, "--json"]
-    parts = [json.loads(run(sweep, *offline, "--slice", f"{n}/2", "--out", tmp_path / str(n)).stdout) for n in (1, 2)]
-    whole = json.loads(run(sweep, *offline, "--out", tmp_path / "all").stdout)
-
-    assert [2, 1] == list(map(len, parts))
-    assert sorted(map(str, whole)) == sorted(map(str, [*parts[0], *parts[1]]))
 
 
 def test_a_folder_with_another_sweep_is_refused_unless_fresh_is_asked_for(tmp_path):
