@@ -230,6 +230,7 @@ def test_a_sweep_refuses_a_number_of_confluent_platform_even_if_it_may_assume(fu
     assert (2, True) == (done.exit_code, "for Confluent Platform write cp-8.3 (Kafka 4.3)" in done.stderr)
 
 
+@pytest.mark.slow
 def test_the_guide_of_a_sweep_stands_beside_its_matrix(tmp_path):
     chosen = ["--plan", "two_bounces", *PAIR, "--out", tmp_path]
     assert 0 == run(sweep, "--from", "1.1", "--to", "2.0", *chosen).exit_code

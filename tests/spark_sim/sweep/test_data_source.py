@@ -58,7 +58,9 @@ def ordered(rows):
     return sorted(repr(sorted(row.items())) for row in rows)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "kinds" else []) for name in TABLES]
+)
 def test_slices_have_the_rows_of_a_sweep(swept, name):
     slices = pickle.loads(pickle.dumps(TableRequest(TABLES[name], lambda: SUITE).slices()))
 
