@@ -210,9 +210,9 @@ def plan_for(
     settings, parameters = _judged_settings(application, start.release, end.release)
     if changes_protocol:
         parameters = evolve(parameters, has_streams_protocol=False)
-    is_streams_group = application.group.is_streams_group if application.group else False
-    if application.change and (is_streams_group or parameters.may_be_streams_group(start.release)):
-        application = evolve(application, change=evolve(application.change, in_streams_group=True))
+    if application.change:
+        in_streams_group = parameters.in_streams_group(start.release, application.group)
+        application = evolve(application, change=evolve(application.change, in_streams_group=in_streams_group))
     facts = application.facts()
     features = _features(facts, application)
     advice = advise_between(start, end, offline=offline, facts=features.facts)

@@ -40,7 +40,7 @@ class GroupConfiguration:
     maximum: int | None = None
     maximum_name: str | None = None
     if_lost: str = ""
-    """What follows if the setting of the members is not carried over."""
+    """The consequence if the setting of the members is not carried over."""
     is_internal: bool = False
     """Brokers accept it, and it is in no documentation: in 4.4.0 nothing reads these but the answer of a heartbeat."""
 

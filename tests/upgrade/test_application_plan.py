@@ -103,6 +103,29 @@ def test_a_streams_group_accepts_no_other_topology_also_when_it_is_stopped(shown
     assert plan_for(evolve(known, change=None), "4.2.2", "4.4.0", offline=offline).is_safe
 
 
+@pytest.mark.parametrize(
+    ("origin", "known", "is_said"),
+    [
+        ("4.2.2", PlannedApplication(), True),
+        ("4.2.2", settings("a=b"), True),
+        (
+            "4.2.2",
+            PlannedApplication(group=evolve(GROUP, members=(LiveMember("a", (RELEASES["4.2.2"],), "4.2.2"),))),
+            False,
+        ),
+        ("3.9.2", PlannedApplication(), False),
+    ],
+)
+def test_a_topology_is_not_said_to_fit_a_group_whose_protocol_nothing_shows(origin, known, is_said):
+    """Without --config the plan said "stop the group, then start it with the new topology" of a streams group, too."""
+    change = compare_topologies(*(parse_subtopologies(TEXT.format(name), name) for name in "ab"))
+    found = plan_for(evolve(known, change=change), origin, "4.4.0", offline=True)
+    lines = [*found.application.change.lines()]
+
+    assert "topologies: do not roll: stop the group, then start it with the new topology (--offline)" in lines
+    assert is_said == any(line.startswith("topologies: if the members have group.protocol=streams: ") for line in lines)
+
+
 def test_each_part_can_make_the_plan_unsafe(tmp_path):
     path = tmp_path / "A.class"
     path.write_bytes(ClassBytes("com/example/A").makes(REMOVED).bytes())

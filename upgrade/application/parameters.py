@@ -8,6 +8,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from streams_assignor.upgrade.application.configuration import releases_with
+from streams_assignor.upgrade.application.live_group import LiveGroup
 from streams_assignor.upgrade.application.setting_files import Settings, Variant, setting_of
 from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
@@ -40,9 +41,17 @@ class PlanParameters:
     differing: Mapping[str, str] = field(factory=dict, hash=False)
     """The keys of these that are others under conditions, each with the first of these."""
 
-    def may_be_streams_group(self, origin: Release) -> bool:
-        """Whether brokers assign the tasks of members of a release, under some condition at least."""
-        return has_streams_protocol(origin) and (self.has_streams_protocol or _GROUP_PROTOCOL in self.differing)
+    def in_streams_group(self, origin: Release, group: LiveGroup | None) -> bool | None:
+        """Whether brokers assign the tasks of a group, under some condition at least; None: nothing shows it.
+
+        Settings without the key are no proof: code can set it.
+        """
+        if not has_streams_protocol(origin):
+            return False
+        is_set = self.has_streams_protocol or _GROUP_PROTOCOL in self.differing
+        if is_set or (group is not None and group.is_streams_group):
+            return True
+        return False if group and group.members else None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""

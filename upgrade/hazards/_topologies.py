@@ -63,8 +63,8 @@ class TopologyChange:
     """Topics that only members with the first topology subscribe to."""
     subscribed_after: tuple[str, ...] = ()
     """Topics that only members with the second topology subscribe to."""
-    in_streams_group: bool = False
-    """Whether brokers assign the tasks (KIP-1071). They keep the topology of the group, also while it is empty."""
+    in_streams_group: bool | None = False
+    """Whether brokers assign the tasks (KIP-1071), which keep the topology of an empty group, too; None: unknown."""
 
     @property
     def is_compatible(self) -> bool:
@@ -90,7 +90,7 @@ class TopologyChange:
 
     def is_refused(self, *, rolled: bool) -> bool:
         """Whether the group must not go to the second topology: member by member (``rolled``), or all at once."""
-        return not self.is_compatible and (rolled or self.in_streams_group)
+        return not self.is_compatible and (rolled or self.in_streams_group is True)
 
     @property
     def way(self) -> str:
@@ -132,6 +132,8 @@ class TopologyChange:
                     f"they fail); while one of the {others} leads, no member reads it"
                 )
         yield f"topologies: {self.way}"
+        if self.in_streams_group is None:
+            yield f"topologies: if the members have group.protocol=streams: {_WAY_OF_STREAMS_GROUPS}"
 
 
 def parse_subtopologies(text: str, name: str = "the text") -> tuple[ParsedSubtopology, ...]:

@@ -1,4 +1,4 @@
-"""What each release has of the streams protocol. ``upgrade.group_configurations`` has the settings.
+"""The streams protocol in each release. ``upgrade.group_configurations`` has the settings.
 
 Java: ``GroupConfig`` and ``GroupCoordinatorConfig`` of kafka-group-coordinator, ``StreamsConfig`` and ``KafkaStreams``
 of kafka-streams. ``tests/upgrade/streams_protocol/test_facts_java.py`` compares the rows with the jars.

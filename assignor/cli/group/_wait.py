@@ -1,6 +1,6 @@
 """``group NAME --wait``: returns when a group is stable, empty or on a release, as ``kubectl rollout status`` does.
 
-What is stable is no proof of a restart, so the number of members has to be known (``groups.RestartTracker``).
+A stable group is no proof of a restart, so the number of members has to be known (``groups.RestartTracker``).
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Release, UpgradeError
 from streams_assignor.upgrade.application.live_group import LiveGroup
+from streams_assignor.upgrade.application.parameters import PlanParameters
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, blocked_by, plan_for
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
@@ -109,7 +110,7 @@ _MAX_COLUMNS: Final = 120
 @click.option(
     "--level-unchanged",
     is_flag=True,
-    help="The level never was another one; in KRaft mode, or each node has a newer snapshot of the metadata.",
+    help="The level never was another one, or (in KRaft mode) each node has a newer snapshot of the metadata.",
 )
 @click.option(
     "--without",
@@ -313,8 +314,9 @@ def plan(
                     raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
                 notes = list(dict.fromkeys((*ends[0].reading, *target.reading)))
                 change = application.change
-                if change and application.group and application.group.is_streams_group:
-                    change = evolve(change, in_streams_group=True)
+                if change:
+                    in_streams_group = PlanParameters().in_streams_group(target.release, application.group)
+                    change = evolve(change, in_streams_group=in_streams_group)
                 _print_same_release(target.release, notes, change, offline=offline, output=output)
                 return
             options = GroupOptions.of(context, of_a_group, application)
