@@ -123,6 +123,6 @@ def test_the_page_about_scenarios_has_every_step_and_every_property():
 
 
 def test_the_page_about_audits_has_every_cause_and_every_finding():
-    page = (DOCS / "how-to" / "audit.md").read_text()
+    page = (DOCS / "reference" / "audit.md").read_text()
 
     assert [] == [code for code in (*CAUSES, *LASTING_MS, *MESSAGES) if f"`{code}`" not in page]

@@ -124,7 +124,7 @@ class InspectedGroup:
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON form; docs/how-to/group.md lists the keys."""
+        """Return the JSON form; docs/reference/group.md lists the keys."""
         raw, status = self.described, self.upgrade_status
         return {
             "group": raw.name,

@@ -48,7 +48,7 @@ class InspectedWorker(InspectedMember):
         return _tasks(self.got.assigned)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON form; docs/how-to/group.md lists the keys."""
+        """Return the JSON form; docs/reference/group.md lists the keys."""
         return {
             "url": self.sent.url,
             "config_offset": self.got.config_offset if self.described.assignment else self.sent.config_offset,

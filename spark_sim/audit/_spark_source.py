@@ -57,7 +57,7 @@ _ROWS_PER_BATCH: Final = 10_000
 
 
 class ConsumerOffsets(DataSource):
-    """The records of ``__consumer_offsets``; ``docs/how-to/audit.md`` lists the options."""
+    """The records of ``__consumer_offsets``; ``docs/reference/audit.md`` lists the options."""
 
     @classmethod
     def name(cls) -> str:

@@ -37,7 +37,7 @@ def summary(group: InspectedGroup) -> str:
 
 
 def group_document(group: InspectedGroup) -> dict[str, Any]:
-    """Return a group as plain values; docs/how-to/group.md lists the keys."""
+    """Return a group as plain values; docs/reference/group.md lists the keys."""
     progress = group_progress(group)
     return {
         **group.as_json(),

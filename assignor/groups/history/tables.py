@@ -72,7 +72,7 @@ GENERATIONS: Final = AuditTable(
         ("members", "bigint", "number of members"),
         ("joined", "array<string>", "names of the members that are new"),
         ("gone", "array<string>", "names of the members that are not there any more"),
-        ("cause", "string", "why it came about; docs/how-to/audit.md has the rules"),
+        ("cause", "string", "why it came about; docs/reference/audit.md has the rules"),
         ("confidence", "string", "certain, likely or unknown"),
         ("detail", "string", "the members and values that the cause is about"),
         ("used_versions", "array<bigint>", "distinct used versions of the members' userdata"),
@@ -172,7 +172,7 @@ FINDINGS: Final = AuditTable(
     ("group", "code", "from_time"),
     (
         _GROUP,
-        ("code", "string", "kind of the finding; docs/how-to/audit.md lists them"),
+        ("code", "string", "kind of the finding; docs/reference/audit.md lists them"),
         ("severity", "string", "problem or notice"),
         ("text", "string", "the finding in one sentence"),
         ("members", "array<string>", "names of the members that it is about"),

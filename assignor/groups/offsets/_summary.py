@@ -73,7 +73,7 @@ def lag_summary(group: InspectedGroup) -> LagSummary | None:
 
 
 def lag_json(group: InspectedGroup) -> dict[str, Any] | None:
-    """Return the JSON form; docs/how-to/group.md lists the keys. None if offsets were not read."""
+    """Return the JSON form; docs/reference/group.md lists the keys. None if offsets were not read."""
     summary = lag_summary(group)
     if summary is None:
         return None
