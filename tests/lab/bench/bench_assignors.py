@@ -51,7 +51,7 @@ def on_the_jvm(groups, heap="2g"):
     java()  # before Maven is asked for a lot
     jars = class_path(f"org.apache.kafka:kafka-streams:{RELEASE}")
     with tempfile.TemporaryDirectory(prefix="assignor-timing-") as classes:
-        compile_java([_SOURCES / "java/AssignorTiming.java", _SOURCES.parent / "java/Json.java"], classes, jars)
+        compile_java([_SOURCES / "java/AssignorTiming.java", _SOURCES.parents[1] / "java/Json.java"], classes, jars)
         # Not the small Java of the tests: that one stops at the first of its two compilers.
         command = [java(), f"-Xmx{heap}", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp"]
         done = subprocess.run(

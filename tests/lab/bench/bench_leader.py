@@ -78,7 +78,7 @@ def on_the_jvm(question: dict[str, Any]) -> dict[str, Any]:
     java()  # before Maven is asked for a lot
     jars = class_path(f"org.apache.kafka:kafka-streams:{RELEASE}")
     with tempfile.TemporaryDirectory(prefix="leader-timing-") as classes:
-        compile_java([_SOURCES / "java/LeaderTiming.java", _SOURCES.parent / "java/Json.java"], classes, jars)
+        compile_java([_SOURCES / "java/LeaderTiming.java", _SOURCES.parents[1] / "java/Json.java"], classes, jars)
         command = [java(), "-Xmx8g", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp"]
         done = subprocess.run(
             [*command, f"{classes}{os.pathsep}{jars}", "LeaderTiming"],
