@@ -285,7 +285,8 @@ def _answers(state: RollModelState, question: engine.AskOperator) -> Iterator[Tr
         if option is SafeOption.REPLAN:  # nobody scales the group of a model
             continue
         goes_on = option not in (SafeOption.BACK, SafeOption.STOP)
-        if (question.about == ABOUT_PLAN and not goes_on) or (goes_on and not is_planned and not state.budget.answers):
+        counts = goes_on and not is_planned and not _is_foreseen(state, question, option)
+        if (question.about == ABOUT_PLAN and not goes_on) or (counts and not state.budget.answers):
             continue
         record = QuestionAnswered(
             about=question.about,
@@ -296,11 +297,22 @@ def _answers(state: RollModelState, question: engine.AskOperator) -> Iterator[Tr
         )
         after = evolve(state.written(record), is_disturbed=state.is_disturbed or option is SafeOption.BACK)
         if goes_on and not is_planned:
-            after = _answered(after, question, option)
+            after = _answered(after, question, option, counts)
         yield _transition(f"roll asks about {question.about}: {option.value}", after, OPERATOR_ACTION)
 
 
-def _answered(state: RollModelState, question: engine.AskOperator, option: SafeOption) -> RollModelState:
+def _is_foreseen(state: RollModelState, question: engine.AskOperator, option: SafeOption) -> bool:
+    """Whether an operator goes back though a forecast is unsafe, or with what has come of that.
+
+    Some groups have no other way back: with 2.6 to 3.0 leading, members of 2.3 make one leader fail after the other.
+    Each step asks twice then, so that the number of answers grows with the group.
+    """
+    step = state.roll.step
+    is_unsafe = bool(state.roll.is_going_back and step and step.expectation.violations)
+    return is_unsafe and option is SafeOption.CONTINUE and (question.about == ABOUT_FORECAST or step.unchecked)  # type: ignore[union-attr]  # then there is a step
+
+
+def _answered(state: RollModelState, question: engine.AskOperator, option: SafeOption, counts: bool) -> RollModelState:
     """Return the state after an answer by which the operator takes something on."""
     step = state.roll.step
     instances = question.instances or (step.instances if step else ())
@@ -313,7 +325,7 @@ def _answered(state: RollModelState, question: engine.AskOperator, option: SafeO
     return evolve(
         state.at(group),
         is_disturbed=True,
-        budget=evolve(state.budget, answers=state.budget.answers - 1),
+        budget=evolve(state.budget, answers=state.budget.answers - counts),
         ran=state.ran - told if option is SafeOption.AGAIN else state.ran,
         excused=state.excused or goes_on,
         consented=state.consented or (goes_on and question.about != ABOUT_FORECAST),

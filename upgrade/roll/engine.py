@@ -138,9 +138,10 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
     if state.outcome or state.is_paused:
         return RollFinished(state.outcome)
     if state.plan.may_be_done and ABOUT_DONE not in state.agreed:
-        text = (
-            f"all members may run {state.plan.target} already, which shows the same: --from RELEASE says what they run"
-        )
+        how = "--from RELEASE says what they run"
+        if state.plan.bounced:
+            how = f"not all run {state.plan.origin} any more; --journal FILE continues a roll, continue restarts them"
+        text = f"all members may run {state.plan.target} already, which shows the same: {how}"
         return AskOperator(ABOUT_DONE, text, (SafeOption.CONTINUE, SafeOption.STOP))
     if not state.confirmed:
         return AskOperator(ABOUT_PLAN, "execute the plan (--yes answers)", (SafeOption.CONTINUE, SafeOption.STOP))

@@ -223,6 +223,8 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig, ran
     release, before = _release(wanted.release), _release(ran)
     if release != before and member.can_be(before) and not member.is_pinned:
         yield f"its metadata does not tell {release} from {before}"
+    elif any(other.line != release.line for other in member.unpinned or member.pinned):
+        yield f"its metadata shows {member.releases}"
     if wanted.upgrade_from and wanted.upgrade_from not in PINNED_VERSIONS:
         yield "its metadata does not show upgrade.from"
     is_shown = member.protocol == "cooperative" and old.upgrade_from and implies_eager(old.upgrade_from)

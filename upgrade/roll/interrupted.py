@@ -10,6 +10,7 @@ from attrs import frozen
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.releases import Release, resolve_release
 from streams_assignor.upgrade.roll.gates import shortened
+from streams_assignor.upgrade.roll.group import judge_member
 from streams_assignor.upgrade.roll.group_observation import MemberSeen
 from streams_assignor.upgrade.roll.plan import InstanceConfig, RollRound, RoundAction
 
@@ -54,6 +55,23 @@ def interrupted(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> I
         f"expected members between two releases of the plan that follow each other, got {shortened(shown)}: bounce "
         "those that are behind first"
     )
+
+
+def may_be_over(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> bool:
+    """Whether each member can be what the last round makes it, and some cannot be what they were before the first."""
+    return _all_can_be(members, rounds[-1].config) and not _all_can_be(members, rounds[0].before)
+
+
+def is_over(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> bool:
+    """Whether each member can be what the last round makes it, and nothing that it was on the way there."""
+    end = rounds[-1].config
+    on_the_way = {config for each in rounds for config in (each.before, each.config)} - {end}
+    can_be_else = any(_all_can_be([member], config) for member in members for config in on_the_way)
+    return _all_can_be(members, end) and not can_be_else
+
+
+def _all_can_be(members: Sequence[MemberSeen], config: InstanceConfig) -> bool:
+    return bool(members) and all(judge_member(member, config, config) is None for member in members)
 
 
 def _begun(rounds: Sequence[RollRound], members: Sequence[MemberSeen]) -> int:

@@ -34,7 +34,7 @@ from streams_assignor.upgrade.roll.engine import BeginStep, next_instances
 from streams_assignor.upgrade.roll.expectation import Expectation
 from streams_assignor.upgrade.roll.group import GROUP_RULES
 from streams_assignor.upgrade.roll.group_observation import REBALANCING, GroupObservation, MemberSeen
-from streams_assignor.upgrade.roll.interrupted import interrupted
+from streams_assignor.upgrade.roll.interrupted import interrupted, is_over, may_be_over
 from streams_assignor.upgrade.roll.journal import InstancesPlanned
 from streams_assignor.upgrade.roll.plan import (
     GROUP,
@@ -154,8 +154,14 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     planned = _planned_application(options, live, origin, wanted, view)
     names = read_instances(options.instances_file) if options.instances_file else seen_instances(group)
     seen = _look(options, target, names)
-    roll_plan = _roll_plan(options, planned.advice, names.instances(group), seen.seen.members, verbs)
-    if not options.origin:
+    rounds, members = group_rounds(planned.advice), seen.seen.members
+    if options.origin and is_over(rounds, members):
+        view.note(f"{options.group}: every member can run {wanted.release}, and none what it ran before: nothing to do")
+        return None
+    roll_plan = _roll_plan(options, planned.advice, names.instances(group), members, verbs)
+    if options.origin:
+        roll_plan = evolve(roll_plan, may_be_done=may_be_over(rounds, members))
+    else:
         may_be_done = any(release in live.common_releases for release in wanted.candidates)
         roll_plan = evolve(roll_plan, origins=_origins(origin), may_be_done=may_be_done)
     if not options.as_json:

@@ -3,6 +3,7 @@
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade import release_named
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
 from streams_assignor.upgrade.roll.engine import BeginStep, KeepWaiting, RollFinished, RunCommand
@@ -13,6 +14,8 @@ from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, St
 from streams_assignor.upgrade.roll.journal import RoundVerified, StepPassed
 from streams_assignor.upgrade.roll.plan import InstanceConfig, RollInstance
 from tests.upgrade.roll.fake_group import Operator, member, plan
+
+RELEASES_2_8 = tuple(map(release_named, ("2.8.0", "2.8.1", "2.8.2")))
 
 
 def in_step(**further):
@@ -472,6 +475,22 @@ def test_a_member_that_can_be_either_release_is_as_wanted_and_it_is_said():
 
     passed = next(record for record in operator.records if isinstance(record, StepPassed))
     assert "as 4.3.1; its metadata does not tell 4.3.1 from 3.9.2" == passed.gates["config"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "as 2.8.2"),
+        ({"unpinned": RELEASES_2_8}, "as 2.8.2"),
+        ({"unpinned": (release_named("2.7.2"), *RELEASES_2_8)}, "as 2.8.2; its metadata shows 2.7.2 to 2.8.2"),
+    ],
+)
+def test_a_release_is_shown_if_no_other_line_sends_the_same(changes, text):
+    """A round was "verified: every instance runs 3.9.2" of members that had shown 3.4.0 or newer."""
+    made = member("a", InstanceConfig("2.8.2"), 5, protocol="cooperative", **changes)
+    seen = evolve(Operator(origin="2.4.1", target="2.8.2").look(), members=(made,))
+
+    assert text == judged_text(seen, plan(origin="2.4.1", target="2.8.2").rounds[0])
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 import pytest
+from attrs import evolve
 
-from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade import UpgradeError, release_named
 from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import SafeOption
-from streams_assignor.upgrade.roll.interrupted import interrupted
+from streams_assignor.upgrade.roll.interrupted import interrupted, is_over, may_be_over
 from streams_assignor.upgrade.roll.journal import QuestionAnswered
 from streams_assignor.upgrade.roll.plan import InstanceConfig
 from tests.upgrade.roll.fake_group import Operator, member, plan
@@ -40,6 +41,29 @@ def test_a_member_that_shows_no_release_is_for_the_gates(problem):
     found = interrupted(ROUNDS, [member("a", OLD), member("b", OLD, unpinned=(), problem=problem)])
 
     assert (ROUNDS, (), 0) == (found.rounds, found.bounced, found.begun)
+
+
+@pytest.mark.parametrize(
+    ("configs", "shows", "over"),
+    [
+        ((OLD, OLD), (OLD,), (False, False)),
+        ((VALUE, VALUE), (VALUE,), (False, False)),
+        ((NEW, VALUE), (NEW,), (False, False)),
+        ((NEW, NEW), (BRIDGE, NEW), (True, False)),
+        ((NEW, NEW), (OLD, NEW), (False, False)),
+        ((NEW, NEW), (NEW,), (True, True)),
+        ((), (), (False, False)),
+    ],
+)
+def test_a_group_that_may_have_made_all_rounds_is_told_from_one_that_has(configs, shows, over):
+    """The same command in another folder restarted a finished group, as ``--from`` says from what it began."""
+    releases = tuple(release_named(config.release) for config in shows)
+    members = [
+        evolve(member(name, config), **({"unpinned": releases, "protocol": "unknown"} if config == NEW else {}))
+        for name, config in zip("ab", configs, strict=False)
+    ]
+
+    assert over == (may_be_over(ROUNDS, members), is_over(ROUNDS, members))
 
 
 @pytest.mark.parametrize("rounds", [ROUNDS, plan(offline=True).rounds])

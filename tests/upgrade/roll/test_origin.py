@@ -62,12 +62,19 @@ def test_what_the_way_back_needs_is_that_of_the_release_that_was_named():
     assert len(worst.rounds) == len(right.rounds)
 
 
-def test_a_group_that_may_run_the_release_is_not_restarted_unasked():
-    operator = Operator(may_be_done=True)
+@pytest.mark.parametrize(
+    ("bounced", "how"),
+    [
+        ((), "--from RELEASE says what they run"),
+        (("a",), "not all run 2.3.1 any more; --journal FILE continues a roll, continue restarts them"),
+    ],
+)
+def test_a_group_that_may_run_the_release_is_not_restarted_unasked(bounced, how):
+    operator = Operator(may_be_done=True, bounced=bounced, begun=len(bounced))
     question = operator.go()
 
     assert (ABOUT_DONE, (SafeOption.CONTINUE, SafeOption.STOP)) == (question.about, question.options)
-    assert "all members may run 3.9.2 already, which shows the same: --from RELEASE says what they run" == question.text
+    assert f"all members may run 3.9.2 already, which shows the same: {how}" == question.text
     operator.answer(question, SafeOption.CONTINUE)
     assert RollFinished("finished") == operator.go()
 

@@ -249,6 +249,24 @@ def test_a_group_that_may_run_the_release_is_not_restarted_because_of_yes(cluste
     assert 4 == len(cluster.lines)
 
 
+@pytest.mark.parametrize(
+    ("start", "to", "status", "text"),
+    [
+        ("A@2.4.1 B@2.4.1", "2.8.2", 0, "every member can run 2.8.2, and none what it ran before: nothing to do"),
+        ("A@2.3.1 B@2.3.1", "4.3.1", 3, "all members may run 4.3.1 already, which shows the same: not all run 2.3.1"),
+    ],
+)
+def test_another_folder_does_not_restart_a_finished_group_whatever_from_says(cluster, start, to, status, text):
+    cluster.start = start
+    first = cluster.roll("--yes", "--answer", "continue", to=to)
+    assert 0 == first.exit_code, first.output
+    commands = cluster.lines
+    again = cluster.roll("--yes", "--journal", cluster.folder / "another", to=to)
+
+    assert (status, commands) == (again.exit_code, cluster.lines), again.output
+    assert text in again.output
+
+
 def test_a_group_that_shows_another_release_is_not_asked_about(cluster):
     cluster.start = "A@2.8.2"
 
@@ -313,7 +331,7 @@ def test_an_interrupted_upgrade_goes_on_without_its_journal_and_bounces_first_wh
 def test_an_upgrade_whose_value_was_not_removed_needs_the_release_from_which_it_began(cluster):
     cluster.start = "A@2.3.1 B@2.3.1"
     cluster.called.write_text("A>3.9.2,upgrade.from=2.3\nB>3.9.2,upgrade.from=2.3\n")
-    done = cluster.roll("--yes", to="3.9.2")
+    done = cluster.roll("--yes", "--answer", "continue", to="3.9.2")  # as its members may run 3.9.2 without it
 
     assert 0 == done.exit_code, done.output
     assert ["A>3.9.2", "B>3.9.2"] == cluster.lines[-2:]
@@ -430,6 +448,7 @@ def test_an_answer_to_a_question_of_the_way_back_is_taken_at_once(cluster):
     ("start", "to", "line"),
     [
         ("A@2.4.1 B@2.4.1", "2.8.2", "verified: every instance runs 2.8.2\n"),
+        ("A@2.4.1 B@2.4.1", "2.7.2", "done: each instance was to be restarted as 2.7.2, and nothing else shows it: "),
         ("A@2.8.2 B@2.8.2", "3.9.2", "done: each instance was to be restarted as 3.9.2 with upgrade.from=2.8, and"),
         ("A@3.9.2 B@3.9.2", "4.3.1", "done: each instance was to be restarted as 4.3.1, and nothing else shows it: "),
     ],
