@@ -15,7 +15,6 @@ from streams_assignor.groups.broker_assigned.json_form import broker_group_json,
 from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation
 from streams_assignor.groups.check import Finding, FindingSeverity, GroupView
 from streams_assignor.groups.checks import run_checks
-from streams_assignor.groups.connect import CONNECT_PROTOCOL, InspectedWorker, decode_workers, leader_of
 from streams_assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,
@@ -66,16 +65,6 @@ class InspectedGroup:
     def is_streams(self) -> bool:
         """Whether the members run Kafka Streams and send metadata; not so in a group of KIP-1071."""
         return _is_streams(self.described)
-
-    @property
-    def is_connect(self) -> bool:
-        """Whether the members are workers of Kafka Connect."""
-        return _is_connect(self.described)
-
-    @property
-    def leader(self) -> InspectedMember | None:
-        """The leader, if an assignment names it: of Kafka Connect only."""
-        return leader_of(self.members)
 
     @property
     def has_tasks(self) -> bool:
@@ -135,7 +124,6 @@ class InspectedGroup:
             "error": raw.error or None,
             "coordinator": raw.coordinator or None,
             **broker_group_json(raw),
-            "leader": self.leader.name if self.leader else None,
             "leading_process": self.leading_process,
             "upgrade": {
                 "stage": status.stage.name.lower().replace("_", "-"),
@@ -197,7 +185,6 @@ class InspectedGroup:
             "next_rebalance_ms": got.next_rebalance_ms,
             "levels": {**got.levels, **sent.levels},
             **broker_member_json(raw.broker_assignment, self.reconciliations.get(member.name), self.described.type),
-            "connect": member.as_json() if isinstance(member, InspectedWorker) else None,
             "metadata_bytes": record_size.member_record_bytes(raw),
             "problem": sent.problem or got.problem,
         }
@@ -223,16 +210,10 @@ def inspect_group(described: DescribedGroup, assume: Release | None = None) -> I
 
 
 def _decode_members(described: DescribedGroup, assume: Release | None) -> tuple[InspectedMember, ...]:
-    if _is_connect(described):
-        return decode_workers(described.members)
     if described.type != CLASSIC or described.protocol_type in _CONSUMER_PROTOCOL_TYPES:
         assumed = newer_release_like(assume) if assume else None
         return decode_members(described.members, streams=_is_streams(described), assumed=assumed)
     return ()
-
-
-def _is_connect(raw: DescribedGroup) -> bool:
-    return raw.type == CLASSIC and raw.protocol_type == CONNECT_PROTOCOL
 
 
 def _is_streams(raw: DescribedGroup) -> bool:

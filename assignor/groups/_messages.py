@@ -154,7 +154,7 @@ def _not_classic(group_type: str) -> str:
 
 def _not_streams(protocol_type: str | None = None, protocol: str | None = None) -> str:
     if protocol_type == "connect":
-        return "workers of Kafka Connect: they run connectors and tasks of those, and have no partitions of topics"
+        return "workers of Kafka Connect: they run connectors and tasks, not partitions of topics; they are not shown"
     if protocol_type:
         return f"the protocol type is {protocol_type}, not consumer: not a group of consumers"
     return f"the assignor is {protocol}, not stream: there are partitions, but no versions and no tasks"

@@ -14,7 +14,6 @@ from streams_assignor.formats.text import count, format_seconds, join_names, pri
 from streams_assignor.groups import BrokerGroup, DescribedSubtopology, InspectedGroup
 from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation, Thing
 from streams_assignor.groups.broker_assigned.topics import task_count
-from streams_assignor.groups.connect import InspectedWorker
 from streams_assignor.groups.decoded import OffsetSumTotals
 from streams_assignor.groups.member import InspectedMember
 from streams_assignor.groups.member_names import shorten_uuids
@@ -92,36 +91,8 @@ def _facts_text(facts: Mapping[str, str], *, is_idle: bool) -> Text:
     return Text("\n").join([*nothing, *lines])
 
 
-def worker_cell(_group: InspectedGroup, member: InspectedMember) -> Text:
-    """Render what a worker of Kafka Connect runs."""
-    if not isinstance(member, InspectedWorker):
-        return Text("–")
-    worker = member.as_json()
-    facts = {
-        "connectors": _worker_share(worker["connectors"], {}),
-        "tasks": _worker_share([], member.tasks),
-        "revokes": _worker_share(worker["revoked_connectors"], worker["revoked_tasks"]),
-        "url": worker["url"] or "",
-        "configuration": f"offset {worker['config_offset']}",
-        "error": _CONNECT_ERRORS.get(worker["error_code"], str(worker["error_code"])),
-        "waits": format_seconds(worker["delay_ms"] / 1000) if worker["delay_ms"] > 0 else "",
-    }
-    return _facts_text(facts, is_idle=not (worker["connectors"] or worker["tasks"]))
-
-
-def _worker_share(connectors: Iterable[str], tasks: Mapping[str, Iterable[int]]) -> str:
-    return ", ".join([*connectors, *(f"{connector} {_format_runs(numbers)}" for connector, numbers in tasks.items())])
-
-
-_CONNECT_ERRORS: Final[Mapping[int, str]] = {0: "", 1: "its configuration is behind that of the leader"}
-"""Java: ``ConnectProtocol.Assignment``, ``CONFIG_MISMATCH``."""
-
 _FACT_STYLES: Final[Mapping[str, str]] = {
     "active": "green",
-    "connectors": "green",
-    "tasks": "green",
-    "revokes": "yellow",
-    "waits": "yellow",
     "error": "red",
     "warm-up": "yellow",
     "rejoins": "yellow",

@@ -23,7 +23,6 @@ from streams_assignor.cli.group._cells import (
     pending_cell,
     stacked,
     tasks_cell,
-    worker_cell,
 )
 from streams_assignor.formats.text import printable
 from streams_assignor.groups import FindingSeverity, InspectedGroup, finding_text, upgrade_text
@@ -111,9 +110,8 @@ def render_overview(groups: Sequence[InspectedGroup], width: int) -> Table:
 
 
 def _protocol_text(group: InspectedGroup) -> str:
-    """Write the assignor; in Kafka Connect the protocol type in front, because its names say nothing by themselves."""
-    raw = group.described
-    return " ".join(filter(None, (raw.protocol_type if group.is_connect or not raw.protocol else "", raw.protocol)))
+    """Write the assignor; the protocol type if there is none."""
+    return group.described.protocol or group.described.protocol_type
 
 
 def _versions(group: InspectedGroup) -> str:
@@ -148,8 +146,6 @@ def _classic_facts(group: InspectedGroup) -> dict[str, str]:
 
 
 def _leader_text(group: InspectedGroup) -> str:
-    if group.leader:
-        return group.leader.label
     return f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else ""
 
 
@@ -253,8 +249,7 @@ _COLUMNS: Final = (
     _Column("sends / supports", lambda _, member: _version_cell(member), lambda group: group.is_streams, 30),
     _Column("epoch", epoch_cell, lambda group: group.described.broker is not None),
     _Column("tasks", tasks_cell, lambda group: group.has_tasks),
-    _Column("connectors and tasks", worker_cell, lambda group: group.is_connect),
-    _Column("partitions", tasks_cell, lambda group: not (group.has_tasks or group.is_connect)),
+    _Column("partitions", tasks_cell, lambda group: not group.has_tasks),
     _Column("to come", pending_cell, is_pending, 40),
 )
 """The columns of members, behind their names: a classic group has versions, any other one epochs."""

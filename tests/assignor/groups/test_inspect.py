@@ -187,7 +187,6 @@ def test_the_json_of_a_member():
                 "end_offset_sums",
             )
         ),
-        "connect": None,
         "metadata_bytes": found_member["metadata_bytes"],
         "problem": None,
     } == found_member
