@@ -255,8 +255,6 @@ UNSEEN = {
 }
 """librdkafka has the same result for a partition that is not in the answer and for one without a committed offset, and
 asks for a topic again minutes after it was denied."""
-CRASHES = {("OffsetFetch", "group", "COORDINATOR_NOT_AVAILABLE"), ("OffsetFetch", "group", "NOT_COORDINATOR")}
-"""``AdminClient.list_consumer_group_offsets`` ends the process, of confluent-kafka 2.16.1; see docs/upstream."""
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -321,8 +319,6 @@ def test_a_command_shows_the_same_or_says_what_is_missing(broker: Kfake, client:
         for call, ask in calls.items():
             expected = ask()
             for request, level, code in CASES:
-                if client == "confluent-kafka" and (request, level, code) in CRASHES:
-                    continue
                 broker.fault(request, level, code, FAULTS)
                 try:
                     found = ask()

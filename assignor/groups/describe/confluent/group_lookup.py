@@ -49,7 +49,7 @@ from streams_assignor.upgrade.redaction import hide
 
 with importing("confluent_kafka"):
     from confluent_kafka import (
-        ConsumerGroupTopicPartitions,
+        Consumer,
         ConsumerGroupType,
         KafkaError,
         KafkaException,
@@ -85,6 +85,7 @@ _OF_NO_TOPIC: Final = frozenset(
     {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION, KafkaError.TOPIC_AUTHORIZATION_FAILED}
 )
 """Errors of a topic that does not exist, or that the user may not see; another one is no answer."""
+_MOVED: Final = frozenset({KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE})
 _REMEDY: Final = "use --client kafka-python"
 _OTHER_TYPE: Final = (
     "confluent-kafka cannot tell whether this is a streams group (KIP-1071) or a share group (KIP-932), and shows no "
@@ -205,18 +206,17 @@ class GroupLookup:
         self, admin: _RecordingAdminClient, requests: Sequence[OffsetRequest], report: Callable[[str], object]
     ) -> Mapping[str, GroupOffsets]:
         report(f"committed offsets: {count(len(requests), 'group')}")
+        if not requests:
+            return {}
         deadline, committed = time.monotonic() + self.timeout_seconds, dict[str, GroupOffsets]()
+        there, failures = self._partitions(admin, deadline)
         for request in requests:
-            committed[request.group] = self._committed(admin, request.group, deadline)
+            offsets = self._committed(request.group, request.partitions | there, deadline)
+            committed[request.group] = evolve(offsets, failures=(*offsets.failures, *failures))
         wanted = {request.group: {*request.partitions, *committed[request.group].committed} for request in requests}
         for request in requests:
             if request.reads_changelogs:
-                try:
-                    wanted[request.group] |= self._changelogs(admin, request, deadline)
-                except KafkaException as error:
-                    known = committed[request.group]
-                    failures = (*known.failures, f"partitions of changelogs: {_error_text(error)}")
-                    committed[request.group] = evolve(known, failures=failures)
+                wanted[request.group].update(each for each in there if request.is_changelog(each.topic))
         partitions = set[Partition]().union(*wanted.values())
         report(f"end offsets: {count(len(partitions), 'partition')}")
         ends, not_told = self._ends(admin, partitions, deadline)
@@ -229,13 +229,25 @@ class GroupLookup:
             for group, offsets in committed.items()
         }
 
-    def _committed(self, admin: _RecordingAdminClient, group: str, deadline: float) -> GroupOffsets:
-        seconds = _left(deadline) / 2
+    def _partitions(
+        self, admin: _RecordingAdminClient, deadline: float
+    ) -> tuple[frozenset[Partition], tuple[str, ...]]:
+        """Return the partitions of all topics, or why they are not known."""
         try:
-            asked = [ConsumerGroupTopicPartitions(group)]
-            (answer,) = admin.list_consumer_group_offsets(asked, request_timeout=seconds).values()
-            listed = answer.result(seconds).topic_partitions
-        except (KafkaException, TimeoutError) as error:
+            topics = admin.list_topics(timeout=_left(deadline) / 3).topics
+        except KafkaException as error:
+            return frozenset(), (f"partitions of topics: {_error_text(error)}",)
+        return frozenset(Partition(name, number) for name, topic in topics.items() for number in topic.partitions), ()
+
+    def _committed(self, group: str, partitions: Iterable[Partition], deadline: float) -> GroupOffsets:
+        """Return what a group has committed, of these partitions.
+
+        ``AdminClient.list_consumer_group_offsets`` needs none, and ends the process if the coordinator has moved.
+        """
+        asked = [TopicPartition(*partition) for partition in sorted(partitions) if _may_be_there(partition)]
+        try:
+            listed = self._asked_of_coordinator(group, asked, time.monotonic() + _left(deadline) / 2) if asked else []
+        except KafkaException as error:
             return GroupOffsets(failures=(f"committed offsets: {_error_text(error)}",))
         return GroupOffsets(
             committed={
@@ -244,18 +256,29 @@ class GroupLookup:
                 if partition.offset >= 0
             },
             failures=tuple(
-                f"{partition.topic}: {_error_text(partition.error)}" for partition in listed if partition.error
+                dict.fromkeys(
+                    f"{partition.topic}: {_error_text(partition.error)}" for partition in listed if partition.error
+                )
             ),
         )
 
-    def _changelogs(self, admin: _RecordingAdminClient, request: OffsetRequest, deadline: float) -> set[Partition]:
-        topics = admin.list_topics(timeout=_left(deadline) / 2).topics
-        return {
-            Partition(name, number)
-            for name, topic in topics.items()
-            if request.is_changelog(name)
-            for number in topic.partitions
-        }
+    def _asked_of_coordinator(self, group: str, asked: list[TopicPartition], until: float) -> list[TopicPartition]:
+        consumer = self._consumer(group)
+        try:
+            while True:
+                try:
+                    return consumer.committed(asked, timeout=_left(until))
+                except KafkaException as error:
+                    if error.args[0].code() not in _MOVED or time.monotonic() > until:
+                        raise
+                time.sleep(_SHORTEST_CALL)
+        finally:
+            consumer.close()
+
+    def _consumer(self, group: str) -> Consumer:
+        """Return a consumer that never joins the group."""
+        config = {"bootstrap.servers": self.bootstrap_servers, "group.id": group, "enable.auto.commit": False}
+        return Consumer({**config, **librdkafka_config(self.settings)}, logger=silent_logger())
 
     def _ends(
         self, admin: _RecordingAdminClient, partitions: Iterable[Partition], deadline: float

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from attrs import evolve
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
 from streams_assignor.codec import TopicPartition
@@ -35,15 +36,32 @@ def of(value, error=None):
     return Done(value=value, error=error)
 
 
-class Admin:
-    """A cluster in which ``orders`` has committed 4 of 10 records of ``a-0``; the end of ``b-0`` is refused."""
+class Committed:
+    """What consumers of ``orders`` have committed: 4 of the 10 records of ``a-0`` and of ``b-0``."""
 
-    def list_consumer_group_offsets(self, asked, **_):
-        (group,) = asked
-        found = [SimpleNamespace(topic=name, partition=0, offset=4, error=None) for name in "ab"]
-        unset = SimpleNamespace(topic="c", partition=0, offset=-1001, error=None)
-        group.topic_partitions = [*found, unset]
-        return {"": of(group, None if group.group_id == "orders" else DENIED)}
+    closed = 0
+
+    def __init__(self, group, *errors):
+        self.group = group
+        self.errors = [*errors]
+
+    def committed(self, asked, **_):
+        if self.group != "orders" or self.errors:
+            code = self.errors.pop(0) if self.errors else DENIED
+            raise group_lookup.KafkaException(group_lookup.KafkaError(code))
+        return [
+            SimpleNamespace(
+                topic=each.topic, partition=each.partition, offset=4 if each.topic in "ab" else -1001, error=None
+            )
+            for each in asked
+        ]
+
+    def close(self):
+        Committed.closed += 1
+
+
+class Admin:
+    """A cluster with the topics ``a``, ``b``, ``c`` and a changelog; the end of ``b-0`` is refused."""
 
     def list_offsets(self, asked, **_):
         return {each: of(SimpleNamespace(offset=10), DENIED if each.topic == "b" else None) for each in asked}
@@ -65,7 +83,8 @@ class Admin:
         return {name: self.consumer_groups.get(name, missing) for name in names}
 
     def list_topics(self, **_):
-        return SimpleNamespace(topics={"orders-s-changelog": SimpleNamespace(partitions={0: None}, error=None)})
+        names = ("a", "b", "c", "orders-s-changelog")
+        return SimpleNamespace(topics={name: SimpleNamespace(partitions={0: None}, error=None) for name in names})
 
     def describe_configs(self, *_, **_seconds):
         raise group_lookup.KafkaException
@@ -76,6 +95,7 @@ def fixture_lookup(monkeypatch):
     """A cluster with one group of KIP-1071."""
     groups = [described("orders")]
     monkeypatch.setattr(GroupLookup, "_admin", lambda _: Admin())
+    monkeypatch.setattr(GroupLookup, "_consumer", lambda _, group: Committed(group))
     monkeypatch.setattr(
         group_lookup._private_api,
         "list_groups",
@@ -287,26 +307,35 @@ def test_changelogs_that_are_not_told_have_a_reason(lookup, monkeypatch):
     monkeypatch.setattr(Admin, "list_topics", refused)
     found = lookup.offsets([OffsetRequest(group="orders", coordinator="", reads_changelogs=True)])["orders"]
 
-    assert found.failures[0].startswith("partitions of changelogs: ")
+    assert found.failures[0].startswith("partitions of topics: ")
 
 
 @pytest.mark.parametrize("broken", [("", 0), ("a", -1), ("a\udc80", 0)])
 def test_a_partition_that_no_topic_has_is_a_failure_and_not_asked_for(lookup, monkeypatch, broken):
     """A broker with such an answer ended the command with a traceback of confluent-kafka."""
     name, number = broken
-
-    def committed(_self, asked, **_):
-        (group,) = asked
-        group.topic_partitions = [
-            SimpleNamespace(topic=topic, partition=index, offset=4, error=None) for topic, index in (("a", 0), broken)
-        ]
-        return {"": of(group, None)}
-
-    monkeypatch.setattr(Admin, "list_consumer_group_offsets", committed)
-    found = lookup.offsets([OffsetRequest(group="orders", coordinator="")])["orders"]
+    partitions = frozenset({TopicPartition("a", 0), TopicPartition(*broken)})
+    monkeypatch.setattr(Admin, "list_topics", lambda *_, **__: SimpleNamespace(topics={}))
+    found = lookup.offsets([OffsetRequest(group="orders", coordinator="", partitions=partitions)])["orders"]
 
     assert {TopicPartition("a", 0): 10} == found.ends
     assert (f"end offset of {name!r}, partition {number}: no such topic",) == found.failures
+
+
+@pytest.mark.parametrize(
+    "error", [group_lookup.KafkaError.NOT_COORDINATOR, group_lookup.KafkaError.COORDINATOR_NOT_AVAILABLE]
+)
+@pytest.mark.parametrize(("errors", "seconds", "is_known"), [(2, 60, True), (1000, 0, False)])
+def test_a_coordinator_that_moves_is_asked_again(monkeypatch, lookup, error, errors, seconds, is_known):
+    """``AdminClient.list_consumer_group_offsets`` ended the process with SIGSEGV."""
+    monkeypatch.setattr(GroupLookup, "_consumer", lambda _, group: Committed(group, *[error] * errors))
+    before = Committed.closed
+    asked = evolve(lookup, timeout_seconds=seconds)
+    found = asked.offsets([OffsetRequest(group="orders", coordinator="")])["orders"]
+
+    assert is_known == bool(found.committed)
+    assert is_known != any(text.startswith("committed offsets: Broker: ") for text in found.failures)
+    assert before + 1 == Committed.closed
 
 
 def test_client_credentials_are_those_of_librdkafka():
