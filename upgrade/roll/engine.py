@@ -191,14 +191,18 @@ def _going_back(state: RollState) -> RollDecision:
     return WriteRecord(BackPlanned(rounds=rounds)) if rounds else WriteRecord(RollEnded(outcome=ROLLED_BACK))
 
 
-def unlike_its_end(state: RollState, seen: O, rules: RollRules[O]) -> tuple[str, ...]:
-    """Return how what is rolled differs now from what a roll has left that is finished, or rolled back."""
-    if not state.is_finished:
-        return ()
-    last = evolve(state, at=len(state.rounds) - 1, done=frozenset(state.plan.names))
-    results = rules.results(GatePhase.ROUND, last, watching(last, RollWatch(), seen, rules), seen)
-    differs = (result for result in results if result.status is not GateStatus.PASSED and result.kind)
-    return tuple(dict.fromkeys(result.text for result in differs))
+def ended(state: RollState) -> RollState | None:
+    """Return what a roll has left that is finished, or rolled back, to be looked at again; None if it is neither."""
+    return evolve(state, at=len(state.rounds) - 1, done=frozenset(state.plan.names)) if state.is_finished else None
+
+
+def unlike_its_end(left: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> tuple[GateResult, ...]:
+    """Return how what is rolled differs now from what ``ended`` has returned, or why that is not known yet.
+
+    Results without a kind say the latter: a member that has died is counted until its session times out.
+    """
+    results = rules.results(GatePhase.ROUND, left, watch, seen)
+    return tuple(result for result in results if result.status is not GateStatus.PASSED)
 
 
 # -- the next step ---------------------------------------------------------------------------------------------------

@@ -46,7 +46,8 @@ from streams_assignor.formats.text import sanitize
 from streams_assignor.groups import LOOKUP_TIMEOUT_SECONDS
 from streams_assignor.upgrade.releases import resolve_release
 from streams_assignor.upgrade.roll.deviations import SafeOption
-from streams_assignor.upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, unlike_its_end
+from streams_assignor.upgrade.roll.engine import FINISHED, NO_WAY_BACK, ROLLED_BACK, ended, unlike_its_end, watching
+from streams_assignor.upgrade.roll.gates import RollWatch
 from streams_assignor.upgrade.roll.journal import OriginNamed, PlanRecorded, QuestionAnswered, RollEnded, RollResumed
 from streams_assignor.upgrade.roll.plan import (
     BROKERS,
@@ -315,20 +316,27 @@ def _roll(
             finally:
                 if journal.lines:
                     report(journal.lines)
-        if was_over and (differs := _differs(options, state, subject)):
+        if was_over and (differs := _differs(options, state, subject, view)):
             view.note(f"{state.plan.name}: {state.outcome} then; now {'; '.join(differs)}")
             return NEEDS_DECISION
     return _status(options, state, interrupts, view)
 
 
-def _differs(options: RollOptions, state: RollState, subject: RollSubject) -> tuple[str, ...]:
+def _differs(options: RollOptions, state: RollState, subject: RollSubject, view: RollView) -> tuple[str, ...]:
     """Look, for at most a session, how what was rolled differs from what the roll has left."""
-    look, until = subject.looking(state).look, time.monotonic() + state.plan.limits.session_timeout_s
-    while differs := unlike_its_end(state, look(), subject.rules):
-        if time.monotonic() > until:
-            break
+    left, limits = ended(state), state.plan.limits
+    if left is None:
+        return ()
+    if limits.soak_s:
+        view.note(f"looking for {limits.session_timeout_s:g} s whether it is still so; --soak 0 looks once")
+    look, until, watch = subject.looking(state).look, time.monotonic() + limits.session_timeout_s, RollWatch()
+    while True:
+        seen = look()
+        watch = watching(left, watch, seen, subject.rules)
+        differs = unlike_its_end(left, watch, seen, subject.rules)
+        if not differs or time.monotonic() > until:
+            return tuple(dict.fromkeys(result.text for result in differs if result.kind))
         time.sleep(options.interval)
-    return differs
 
 
 def _closed(interrupts: Interrupts) -> None:
@@ -421,8 +429,8 @@ def _state(
     else:
         # A record after the end has changed nothing.
         ended_at = next(line.at for line in reversed(journal.lines) if isinstance(line.record, RollEnded))
-        ended = f"{state.plan.name}: {state.outcome} at {ended_at}, says {journal.path}"
-        view.note(f"{ended}; --journal names another file for another roll")
+        text = f"{state.plan.name}: {state.outcome} at {ended_at}, says {journal.path}"
+        view.note(f"{text}; --journal names another file for another roll")
     if options.back and not state.is_going_back and not state.wants_back:
         write(QuestionAnswered(about="back", option=SafeOption.BACK, by=by_option("--back")))
     return options, state

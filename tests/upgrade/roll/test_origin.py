@@ -5,10 +5,11 @@ from attrs import evolve
 
 from streams_assignor.upgrade import advise, release_named
 from streams_assignor.upgrade.roll.deviations import SafeOption
-from streams_assignor.upgrade.roll.engine import AskOperator, RollFinished, unlike_its_end
+from streams_assignor.upgrade.roll.engine import AskOperator, RollFinished, ended, unlike_its_end, watching
+from streams_assignor.upgrade.roll.gates import RollWatch
 from streams_assignor.upgrade.roll.group import GROUP_RULES
 from streams_assignor.upgrade.roll.journal import OriginNamed, QuestionAnswered
-from streams_assignor.upgrade.roll.plan import InstanceConfig, with_origin
+from streams_assignor.upgrade.roll.plan import InstanceConfig, RollLimits, with_origin
 from streams_assignor.upgrade.roll.state import ABOUT_DONE
 from tests.upgrade.roll.fake_group import Operator, member, plan
 
@@ -88,19 +89,23 @@ def finished(**further):
     return operator
 
 
-def differs(operator):
-    return unlike_its_end(operator.state, operator.look(), GROUP_RULES)
+def differs(operator, watch=None, soak_s=0):
+    limits = RollLimits(session_timeout_s=45, soak_s=soak_s)
+    left = ended(evolve(operator.state, plan=evolve(operator.state.plan, limits=limits)))
+    seen = operator.look()
+    watch = watching(left, watch or RollWatch(), seen, GROUP_RULES)
+    return watch, tuple(result.text for result in unlike_its_end(left, watch, seen, GROUP_RULES))
 
 
 def test_a_group_that_is_as_a_roll_has_left_it_does_not_differ():
     operator = finished()
 
-    assert () == differs(operator)
+    assert () == differs(operator)[1]
     operator.write(BACK)
     operator.go()
-    assert () == differs(operator)
+    assert () == differs(operator)[1]
     operator.members["a"] = member("a", InstanceConfig("3.9.2"), 99)
-    assert ("a: it runs 3.9.2", "a runs 3.9.2") == differs(operator)
+    assert ("a: it runs 3.9.2", "a runs 3.9.2") == differs(operator)[1]
 
 
 @pytest.mark.parametrize(
@@ -117,14 +122,24 @@ def test_a_finished_roll_says_how_the_group_differs_now(change, text):
     operator = finished()
     change(operator)
 
-    assert text in differs(operator)
+    assert text in differs(operator)[1]
+
+
+def test_a_group_that_a_roll_has_left_has_to_live_for_a_session():
+    """An instance that had just died was still counted, and the roll was called finished."""
+    operator = finished()
+    watch, first = differs(operator, soak_s=45)
+    watch, _ = differs(operator, watch, soak_s=45)
+    operator.seconds += 46
+
+    assert ("whether every instance lives on for 45 s: 45 s left",) == first
+    assert () == differs(operator, watch, soak_s=45)[1]
 
 
 def test_a_roll_that_has_not_begun_has_left_nothing():
     operator = Operator()
     operator.write(BACK)
     operator.go()
-    operator.members.clear()
 
-    assert () == differs(operator)
+    assert ended(operator.state) is None
     assert isinstance(Operator().until(AskOperator), AskOperator)
