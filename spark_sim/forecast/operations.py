@@ -43,6 +43,11 @@ class Operation:
         """Whether all processes are restarted, one after the other."""
         return self.which == ALL and self.verb in (RESTART, UPGRADE)
 
+    @property
+    def returns(self) -> bool:
+        """Whether what is stopped is started again."""
+        return self.verb in (RESTART, UPGRADE)
+
     def processes(self, observed: ObservedGroup) -> tuple[ObservedProcess, ...]:
         """Return the processes that are meant; ``ForecastError`` if a name is that of none, or of several."""
         found = [_process_named(which, observed) for which in self.which.split(",")]

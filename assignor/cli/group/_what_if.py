@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from attrs import evolve
 
 from streams_assignor.cli._exit_status import CommandFailed, WrongUsage, exit_unless
 from streams_assignor.formats.block_yaml import to_yaml
@@ -74,30 +75,32 @@ def show_forecast(
         "ephemeral": ephemeral,
         "session_timeout_s": session_timeout_s,
     }
-    found: Forecast | RestartOrder
+    played = {
+        **options,
+        "on_played": lambda number: step(f"playing what the group does not show ({number:,} possibilities)"),
+    }
     try:
         observed = observe(group, config, changelogs=changelogs)
         if operation.is_for_all:
-            found = order = restart_order(
+            order = restart_order(
                 observed, operation, on_played=lambda number: step(f"playing restarts ({number:,} so far)"), **options
             )
-            lines = order_lines(order)
+            lines, document, is_safe = order_lines(order), order.as_json(), order.is_safe
         else:
-            found = single = forecast(
-                observed,
-                operation,
-                on_played=lambda number: step(f"playing what the group does not show ({number:,} possibilities)"),
-                **options,
-            )
-            lines = forecast_lines(single)
+            found = forecast(observed, operation, **played)
+            # Whether an instance is back in time nobody knows before.
+            late = forecast(observed, evolve(operation, after_session=True), **played) if operation.returns else None
+            lines = forecast_lines(found, late)
+            document = found.as_json() | {"after_session": [each.as_json() for each in late.outcomes] if late else None}
+            is_safe = found.is_safe and (late is None or late.is_safe)
     except UpgradeError as error:
         raise CommandFailed(f"no forecast: {error}") from error
     if form == "table":
         for line in lines:
             click.echo(sanitize(line))
     else:
-        click.echo(_WRITERS[form](found.as_json()), nl=False)
-    exit_unless(found.is_safe)
+        click.echo(_WRITERS[form](document), nl=False)
+    exit_unless(is_safe)
 
 
 def _to_json(document: Mapping[str, Any]) -> str:
@@ -108,25 +111,40 @@ _WRITERS: Final = {"json": _to_json, "yaml": to_yaml}
 FORMS: Final = ("table", *_WRITERS)
 
 
-def forecast_lines(found: Forecast) -> Iterator[str]:
-    """Write a forecast: each outcome with what it depends on, and what was assumed."""
-    several = len(found.outcomes) > 1
-    possibilities = {possibility for outcome in found.outcomes for possibility in outcome.when}
-    assignors = {possibility.task_assignor for possibility in possibilities}
-    protocols = {possibility.rebalance_protocol for possibility in possibilities}
+def forecast_lines(found: Forecast, late: Forecast | None = None) -> Iterator[str]:
+    """Write a forecast: each outcome with what it depends on, and what was assumed.
+
+    Args:
+        found: The forecast.
+        late: That of an instance that is back only after the sessions of its members.
+    """
     size = f"{count(found.processes, 'instance')}, {count(found.tasks, 'task')}"
     yield f"{found.group}: {found.operation} ({size})" + (
-        f": {len(found.outcomes)} outcomes are possible" if several else ""
+        f": {len(found.outcomes)} outcomes are possible" if len(found.outcomes) > 1 else ""
     )
-    for outcome in found.outcomes:
+    yield from _outcome_lines(found.outcomes)
+    if late and late.outcomes != found.outcomes:  # they are equal of a member that leaves when it is stopped
+        yield ""
+        number = len(late.outcomes)
+        of_several = f"{number} outcomes are possible" if number > 1 else "one outcome is possible"
+        yield f"if it is back only after the sessions of its members: {of_several}"
+        yield from _outcome_lines(late.outcomes)
+    yield ""
+    yield from (f"assumed: {text}" for text in found.assumptions)
+
+
+def _outcome_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    several = len(outcomes) > 1
+    possibilities = {possibility for outcome in outcomes for possibility in outcome.when}
+    assignors = {possibility.task_assignor for possibility in possibilities}
+    protocols = {possibility.rebalance_protocol for possibility in possibilities}
+    for outcome in outcomes:
         yield ""
         if several:
             when = _when(outcome, with_assignors=len(assignors) > 1, with_protocols=len(protocols) > 1)
-            yield f"{when}{_by_process_id(outcome, found.outcomes)}:"
+            yield f"{when}{_by_process_id(outcome, outcomes)}:"
         yield _summary(outcome)
         yield from _details(outcome)
-    yield ""
-    yield from (f"assumed: {text}" for text in found.assumptions)
 
 
 def _summary(outcome: Outcome) -> str:

@@ -50,6 +50,19 @@ def test_it_says_what_a_restart_does(run):
     )
 
 
+@pytest.mark.parametrize(("operation", "is_late"), [("restart A", True), ("restart A,B", True), ("stop A", False)])
+def test_it_says_what_happens_if_an_instance_is_back_too_late(run, operation, is_late):
+    """Only the way in which it is back in time was shown, as an assumption."""
+    lines = run("--what-if", operation).stdout.splitlines()
+    found = json.loads(run("--what-if", operation, "--json").stdout)
+
+    shown = [number for number, line in enumerate(lines) if line.startswith("if it is back only after the sessions")]
+    assert is_late == bool(shown) == bool(found["after_session"])
+    for number in shown:
+        assert any("rebalance" in line and "move" in line for line in lines[number:]), lines[number:]
+        assert found["after_session"] != found["outcomes"]
+
+
 def test_it_names_what_outcomes_depend_on(run):
     lines = run("--what-if", "upgrade B 3.9.2").stdout.splitlines()
 
