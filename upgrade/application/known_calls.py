@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from streams_assignor.upgrade.application.bytecode import MemberRef
-from streams_assignor.upgrade.application.value_flow import (
+from streams_assignor.upgrade.application.flow_values import (
     LOST,
     NULL,
     Applied,
@@ -20,7 +20,6 @@ from streams_assignor.upgrade.application.value_flow import (
     Into,
     Invoke,
     Load,
-    MethodRun,
     OfFramework,
     Passed,
     Put,
@@ -31,8 +30,8 @@ from streams_assignor.upgrade.application.value_flow import (
     const,
     joined,
     named,
-    signature,
 )
+from streams_assignor.upgrade.application.value_flow import MethodRun, signature
 
 _CONFIG: Final = "org/apache/kafka/streams/StreamsConfig"
 _PREFIXES: Final[Mapping[str, str]] = {

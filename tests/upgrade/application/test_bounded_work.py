@@ -4,7 +4,7 @@ from struct import pack
 
 import pytest
 
-from streams_assignor.upgrade.application import class_file, code_settings
+from streams_assignor.upgrade.application import class_file, own_methods
 from streams_assignor.upgrade.application.archive import Archives
 from streams_assignor.upgrade.application.class_file import STATIC, InvalidClass, read_class, read_header
 from streams_assignor.upgrade.application.code_settings import settings_in_code
@@ -215,6 +215,6 @@ def chain(count):
 
 def test_supertypes_of_supertypes_are_work(monkeypatch):
     assert not settings_in_code(chain(40)).not_followed
-    monkeypatch.setattr(code_settings, "MAX_NAMES", 400)
+    monkeypatch.setattr(own_methods, "MAX_NAMES", 400)
 
     assert settings_in_code(chain(40)).not_followed

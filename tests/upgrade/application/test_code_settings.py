@@ -7,11 +7,12 @@ from zipfile import ZipFile
 
 import pytest
 
-from streams_assignor.upgrade.application import code_settings
+from streams_assignor.upgrade.application import own_methods
 from streams_assignor.upgrade.application.bytecode import Method
 from streams_assignor.upgrade.application.class_file import STATIC, read_header
 from streams_assignor.upgrade.application.code_settings import settings_in_code
-from streams_assignor.upgrade.application.value_flow import LOST, Const, MethodRun, NotFollowed, WorkLimit, joined
+from streams_assignor.upgrade.application.flow_values import LOST, Const, joined
+from streams_assignor.upgrade.application.value_flow import MethodRun, NotFollowed, WorkLimit
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, CodeSettings
 from tests.upgrade.application.class_bytes import ClassBytes
 
@@ -279,7 +280,7 @@ def test_a_damaged_class_makes_no_settings():
 )
 def test_beyond_a_limit_nothing_is_denied(monkeypatch, limit, value, name):
     expected = values(found("java17", name))
-    monkeypatch.setattr(code_settings, limit, value)
+    monkeypatch.setattr(own_methods, limit, value)
     code = found("java17", name)
 
     assert code.not_followed or all(
@@ -289,7 +290,7 @@ def test_beyond_a_limit_nothing_is_denied(monkeypatch, limit, value, name):
 
 def test_beyond_a_limit_settings_that_are_certain_are_kept(monkeypatch):
     whole = found("java17", "Constants")
-    monkeypatch.setattr(code_settings, "MAX_NAMES", 1)
+    monkeypatch.setattr(own_methods, "MAX_NAMES", 1)
     code = found("java17", "Constants")
 
     assert "your classes need too much work to be followed" in code.not_followed
