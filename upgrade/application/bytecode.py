@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from struct import Struct
 from typing import Any, Final
 
@@ -28,8 +29,7 @@ from streams_assignor.upgrade.errors import quote_input
 _U2, _U4 = Struct(">H").unpack_from, Struct(">I").unpack_from
 _NUMBERS: Final[Mapping[int, Struct]] = {3: Struct(">i"), 4: Struct(">f"), 5: Struct(">q"), 6: Struct(">d")}
 _LDC: Final = 0x12
-_FIELD: Final = 6
-"""Bytes of a field before its attributes."""
+_ANNOTATIONS: Final = "RuntimeVisibleAnnotations"
 _UTF8, _CLASS, _STRING = 1, 7, 8
 _MEMBERS: Final = (9, 10, 11)
 _METHOD_HANDLE, _DYNAMIC, _INVOKE_DYNAMIC = 15, 17, 18
@@ -132,6 +132,10 @@ class CodeFile:
     methods: tuple[Method, ...]
     declared: frozenset[tuple[str, str]]
     """Name and descriptor of all its methods, also of those without code."""
+    fields: Mapping[str, int]
+    """The flags of its fields."""
+    annotations: Mapping[tuple[str, str], frozenset[str]]
+    """The last names of the annotations that frameworks see, of each method and field (whose descriptor is empty)."""
     pool: ConstantPool = field(eq=False, repr=False)
 
     def place(self, method: Method, at: int) -> Place:
@@ -182,6 +186,15 @@ class ConstantPool:
             raise ValueError("no text")
         (size,) = _U2(self._content, place + 1)
         return str(self._content[place + 3 : place + 3 + size], "utf-8", "replace")
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """All texts, also those of annotations."""
+        return {
+            index: self.text(index)
+            for index, place in enumerate(self._places)
+            if place and self._content[place] == _UTF8
+        }
 
     def value(self, index: int) -> Any:
         """Return a constant: a text, a number, or one of the classes of this module."""
@@ -247,17 +260,22 @@ class _Reader:
         self._u2()
         name, superclass = pool.class_name(self._u2()), pool.class_name(self._u2())
         interfaces = tuple(pool.class_name(self._u2()) for _ in range(self._u2()))
-        for _ in range(self._u2()):
-            self._at += _FIELD
-            for _ in self._attributes():
-                pass
         methods, declared = list[Method](), set[tuple[str, str]]()
+        fields, annotations = dict[str, int](), dict[tuple[str, str], frozenset[str]]()
+        for _ in range(self._u2()):
+            flags, member, _ = self._u2(), pool.text(self._u2()), self._u2()
+            fields[member] = flags
+            for attribute, at, end in self._attributes():
+                if attribute == _ANNOTATIONS:
+                    annotations[member, ""] = frozenset(self._annotations(at, end))
         for _ in range(self._u2()):
             flags, method, descriptor = self._u2(), pool.text(self._u2()), pool.text(self._u2())
             declared.add((method, descriptor))
             for attribute, at, end in self._attributes():
                 if attribute == "Code":
                     methods.append(self._method(name, flags, method, descriptor, at, end))
+                elif attribute == _ANNOTATIONS:
+                    annotations[method, descriptor] = frozenset(self._annotations(at, end))
         source, smap, enclosing = "", "", ("", "")
         for attribute, at, end in self._attributes():
             if attribute == "SourceFile":
@@ -271,7 +289,10 @@ class _Reader:
                 pool.bootstraps = tuple(self._bootstraps(at))
         of_caller = callers_lines(smap)
         with_lines = tuple(_with_lines(method, of_caller) for method in methods)
-        return CodeFile(name, superclass, interfaces, source, enclosing, with_lines, frozenset(declared), pool)
+        return CodeFile(
+            *(name, superclass, interfaces, source, enclosing, with_lines, frozenset(declared), fields, annotations),
+            pool,
+        )
 
     def _u2(self) -> int:
         self._at += 2
@@ -311,6 +332,13 @@ class _Reader:
                 rows = min(rows, (table_end - place) // 4)
                 lines += (Struct(">HH").unpack_from(self._content, place + 2 + 4 * number) for number in range(rows))
         return Method(owner, name, descriptor, flags, self._content[start:end], handlers, tuple(sorted(lines)))
+
+    def _annotations(self, at: int, end: int) -> Iterator[str]:
+        """Yield the last names of annotations: of all classes that are named there, and so also of nested ones."""
+        for place in range(at + 2, end - 1):
+            text = self._pool.texts.get(_U2(self._content, place)[0], "")
+            if text.startswith("L") and text.endswith(";"):
+                yield re.split("[/$;]", text)[-2]
 
     def _bootstraps(self, at: int) -> Iterator[tuple[Handle, tuple[int, ...]]]:
         (count,) = _U2(self._content, at)

@@ -19,6 +19,7 @@ from streams_assignor.upgrade.application.configuration import CONFIGS, keys_of_
 from streams_assignor.upgrade.application.flow_values import (
     Atom,
     Const,
+    Filled,
     Foreign,
     Into,
     Load,
@@ -29,11 +30,14 @@ from streams_assignor.upgrade.application.flow_values import (
     Unknown,
     Used,
 )
-from streams_assignor.upgrade.application.own_methods import OwnMethods, Place, closure
-from streams_assignor.upgrade.application.setting_names import OPEN_PREFIXES, WITHOUT_DEFINITION, scope
+from streams_assignor.upgrade.application.own_methods import CodePlace, OwnMethods, closure
+from streams_assignor.upgrade.application.setting_names import OPEN_PREFIXES, WITHOUT_DEFINITION, key_at_end, scope
 from streams_assignor.upgrade.application.source_names import source_class, source_method
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, CodeSettings, LoadedFile, Setting
 
+_BEANS: Final = frozenset({"Bean", "Produces", "Provides", "Singleton", "ApplicationScoped", "Dependent", "Prototype"})
+"""Annotations of methods whose results a framework gives to whoever asks for them."""
+_TEXTS: Final = frozenset({"java/io/StringReader", "java/io/ByteArrayInputStream", "java/io/CharArrayReader"})
 _FILE: Final = re.compile(r"(?:.*[/\\:])?([^/\\:]+\.(?:properties|props|xml|conf|config|cfg|ya?ml|json|txt|env|ini))")
 
 
@@ -73,7 +77,7 @@ class _ResolvedPut(NamedTuple):
     receivers: frozenset[Atom]
     keys: frozenset[Atom]
     values: frozenset[Atom]
-    place: Place
+    place: CodePlace
     is_sure: bool
     is_map: bool
 
@@ -83,7 +87,7 @@ class _Judge:
 
     def __init__(self, application: OwnMethods) -> None:
         self._application = application
-        self._content: defaultdict[Atom, dict[Atom, Place]] = defaultdict(dict)
+        self._content: defaultdict[Atom, dict[Atom, CodePlace]] = defaultdict(dict)
         self._values_in: defaultdict[Atom, set[Atom]] = defaultdict(set)
         self._values: defaultdict[str, dict[Setting, None]] = defaultdict(dict)
         self._loads: dict[LoadedFile, None] = {}
@@ -91,10 +95,10 @@ class _Judge:
     def settings(self) -> CodeSettings:
         """Tell which settings reach Kafka Streams."""
         leaves, facts = self._application.leaves, self._application.facts
-        reached = dict[Atom, Place]()
+        reached = dict[Atom, CodePlace]()
         others, given = set[Atom](), set[Atom]()
         puts = list[_ResolvedPut]()
-        changes = list[tuple[frozenset[Atom], Place, bool]]()
+        changes = list[tuple[frozenset[Atom], CodePlace, bool]]()
         for event, place in facts:
             if isinstance(event, Into):
                 containers = leaves(event.container)
@@ -146,11 +150,12 @@ class _Judge:
                 not_followed[f"{place} takes settings from {source_text(atom.text)}"] = None
             elif isinstance(atom, Unknown):
                 not_followed[f"{place} makes settings in a way that is not followed"] = None
+        self._mention()
         settings_by_key = {key: tuple(settings) for key, settings in sorted(self._values.items())}
         return CodeSettings(settings_by_key, tuple(self._loads), tuple(not_followed))
 
     def _hidden(
-        self, changes: Iterable[tuple[frozenset[Atom], Place, bool]], reached: Mapping[Atom, Place]
+        self, changes: Iterable[tuple[frozenset[Atom], CodePlace, bool]], reached: Mapping[Atom, CodePlace]
     ) -> Iterator[str]:
         """Yield what may change settings under another name: what a collection gives, and what is not followed."""
         holders = defaultdict[Atom, list[Atom]](list)
@@ -160,33 +165,52 @@ class _Judge:
                     holders[content].append(holder)
         settings: list[Atom] = [atom for atom in reached if isinstance(atom, Made) and not atom.may_be_another]
         holding = closure(settings, holders.__getitem__)
+        returned = list(self._application.returned_to_others())
+        are_given_away = any(atom in holding for _, atoms in returned for atom in atoms)
+        beans = {atom for annotations, atoms in returned if annotations & _BEANS for atom in atoms}
         for receivers, place, is_map in changes:
-            if any(
-                atom in holding
-                if isinstance(atom, Made) and atom.may_be_another
-                else is_map and isinstance(atom, Unknown)
-                for atom in receivers
-                if atom not in reached
-            ):
-                yield f"{place} changes a map that is not followed"
+            for atom in receivers.difference(reached):
+                if isinstance(atom, Made):
+                    may_be_settings = atom in holding if atom.may_be_another else is_map and atom in beans
+                else:
+                    is_injected = isinstance(atom, Foreign) and not isinstance(atom, Filled) and are_given_away
+                    may_be_settings = is_map and (is_injected or isinstance(atom, Unknown))
+                if may_be_settings:
+                    yield f"{place} changes a map that is not followed"
 
-    def _flow(self, containers: Iterable[Atom], contents: Iterable[Atom], place: Place) -> None:
+    def _mention(self) -> None:
+        """Add the keys in texts that are put nowhere: a framework or a library may take them from there."""
+        keys = dict[str, str]()
+        for name, text in self._application.texts():
+            if text not in keys:
+                keys[text] = ""
+                for line in text.splitlines():
+                    key = key_at_end(line.partition("=")[0].strip())
+                    if _is_of_streams(key) and key not in self._values:
+                        keys[text] = key
+            if key := keys[text]:
+                setting = Setting(UNKNOWN_VALUE, f"your class {source_class(name)}", reaches_kafka=False)
+                self._values[key][setting] = None
+
+    def _flow(self, containers: Iterable[Atom], contents: Iterable[Atom], place: CodePlace) -> None:
         for container in containers:
             for content in contents:
                 self._application.names.note()
                 if content != container:
                     self._content[container].setdefault(content, place)
 
-    def _close(self, reached: dict[Atom, Place]) -> None:
+    def _close(self, reached: dict[Atom, CodePlace]) -> None:
         """Add all that the atoms have."""
         waiting = list(reached)
         while waiting:
-            for atom, place in self._content[waiting.pop()].items():
+            holder = waiting.pop()
+            given = dict.fromkeys(self._application.given_by(holder), reached[holder])
+            for atom, place in (given | self._content[holder]).items():
                 if atom not in reached:
                     reached[atom] = place
                     waiting.append(atom)
 
-    def _put(self, event: Put, place: Place) -> Iterator[_ResolvedPut]:
+    def _put(self, event: Put, place: CodePlace) -> Iterator[_ResolvedPut]:
         application = self._application
         keys = application.leaves(event.key)
         may_be_kafkas = Unknown() in keys or any(isinstance(key, Const) and is_key(key.text) for key in keys)
@@ -197,7 +221,7 @@ class _Judge:
             yield _ResolvedPut(parts[0], parts[1], parts[2], (frame and frame.at) or place, is_sure, event.is_map)
 
     def _set(
-        self, keys: frozenset[Atom], values: frozenset[Atom], place: Place, *, is_reached: bool, is_sure: bool
+        self, keys: frozenset[Atom], values: frozenset[Atom], place: CodePlace, *, is_reached: bool, is_sure: bool
     ) -> None:
         names = [key.text for key in keys if isinstance(key, Const) and is_key(key.text)]
         known = len(keys) == 1 and values and all(isinstance(value, Const) for value in values)
@@ -209,13 +233,15 @@ class _Judge:
                 )
                 self._values[name][setting] = None
 
-    def _load(self, event: Load, place: Place) -> None:
+    def _load(self, event: Load, place: CodePlace) -> None:
         sources = dict.fromkeys(self._application.leaves(event.source), place)
         self._close(sources)
+        if any(isinstance(atom, Made) and atom.type in _TEXTS for atom in sources):
+            self._application.not_followed[f"{place} loads settings from a text"] = None
         names = [match[1] for atom in sources if isinstance(atom, Const) and (match := _FILE.fullmatch(atom.text))]
         self._loads[LoadedFile(names[0] if len(names) == 1 else "", str(place))] = None
 
-    def _use(self, event: Used, place: Place, reached: Mapping[Atom, Place]) -> None:
+    def _use(self, event: Used, place: CodePlace, reached: Mapping[Atom, CodePlace]) -> None:
         atoms = dict.fromkeys(self._application.leaves(event.value), place)
         if event.is_changed and any(isinstance(atom, Made) and atom in reached for atom in atoms):
             self._application.not_followed[f"{place} passes settings to {source_text(event.text)}"] = None

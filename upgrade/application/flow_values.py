@@ -142,6 +142,7 @@ class Function(Atom):
     ref: MemberRef
     captured: tuple[Value, ...]
     """The values that it captures from the method that makes it, the object itself first."""
+    is_static: bool
 
     @property
     def parts_of_names(self) -> tuple[Value, ...]:
@@ -150,11 +151,18 @@ class Function(Atom):
 
 @frozen(cache_hash=True)
 class Foreign(Atom):
-    """A result of code of others."""
+    """A result of code of others, or what it gives to a parameter."""
 
     method: MemberRef
     at: int
     text: str
+    is_given: bool = False
+    """Whether a parameter gets it: an object that a framework makes with its constructor, perhaps."""
+
+
+@frozen(cache_hash=True)
+class Filled(Foreign):
+    """What others may have put into a field beside what own methods put there."""
 
 
 @frozen(cache_hash=True)

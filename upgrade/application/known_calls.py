@@ -7,7 +7,7 @@ file is loaded, and whatever else collections do gives on what they have. All ot
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from streams_assignor.upgrade.application.bytecode import MemberRef
@@ -15,6 +15,7 @@ from streams_assignor.upgrade.application.flow_values import (
     LOST,
     NULL,
     Applied,
+    Atom,
     Foreign,
     Function,
     Into,
@@ -61,12 +62,14 @@ _TO_OTHERS: Final = re.compile(
 )
 """The clients of an application beside Streams, its tests, and what Streams never gets."""
 _OF_FRAMEWORK: Final = re.compile(
-    rf"{_SPRING}StreamsBuilderFactoryBean#getStreamsConfiguration|{_SPRING}KafkaStreamsConfiguration#asProperties|"
+    rf"org/springframework/cloud/stream/binder/kafka/.*#get\w*(Configuration|Properties)|{_SPRING}StreamsBuilderFactoryBean#getStreamsConfiguration|{_SPRING}KafkaStreamsConfiguration#asProperties|"
     r"io/micronaut/configuration/kafka/streams/(ConfiguredStreamBuilder#getConfiguration|\w+#getConfig)|"
     r"org/springframework/boot/(autoconfigure/kafka|kafka/autoconfigure)/KafkaProperties(\$Streams)?#"
     r"(build\w*Properties|getProperties)"
 )
-_MAP: Final = re.compile(r"java/util/(Properties|[A-Za-z$]*Map|Hashtable|concurrent/\w*Map)|.*Properties")
+_MAP: Final = re.compile(
+    r"java/util/(Properties|[A-Za-z$]*Map|Hashtable|Dictionary|concurrent/\w*Map)|.*Properties|scala/collection/.*Map\w*"
+)
 _PUTS: Final = frozenset(
     ("put", "setProperty", "putIfAbsent", "replace", "computeIfAbsent", "compute", "computeIfPresent", "merge", "set")
 )
@@ -75,6 +78,10 @@ _PUTTERS: Final = _PUTS | {
     *("setConfig", "addConfig", "override", "addOne", "entry", "addString", "option", "setting", "define", "$plus"),
 }
 """Names of methods that give a key a value, also of builders."""
+_TEXT: Final = re.compile(r"java/(lang|text|util/regex)/.*")
+"""They have methods with such names that give no key a value: ``String#replace``."""
+_ANY_VALUE: Final = re.compile(r"(java/util/[\w$/]*|.*Properties)#(replaceAll|setValue)")
+"""They change values, and not that of one key."""
 _PAIRS: Final = re.compile(
     r"kotlin/(TuplesKt#to|Pair#<init>)|scala/Tuple2(\$mc\w+)?#<init>|java/util/Map#entry|"
     r"java/util/AbstractMap\$Simple(Immutable)?Entry#<init>|scala/Predef\$ArrowAssoc\$?#\$minus\$greater(\$extension)?|"
@@ -94,15 +101,24 @@ _SAME: Final = re.compile(
     r"java/util/Collections#(unmodifiable|synchronized|checked)Map|java/lang/(Object|String)#(clone|intern)"
 )
 """They return their first argument, or a view of it."""
-_ENVIRONMENT: Final = re.compile(r"java/lang/System#(getenv|getProperty|getProperties)")
+_ENVIRONMENT: Final = re.compile(r"(java/lang/System|scala/sys/package\$|scala/util/Properties\$)#(get)?(env|prop)\w*")
 _COLLECTIONS: Final = re.compile(
-    r"java/util/(?!Properties#load|Scanner|ServiceLoader|Random|UUID|logging|jar|zip|ResourceBundle).*|kotlin/.*|scala/.*|"
-    r"com/google/common/collect/.*|io/vavr/.*|java/lang/(Iterable|Object|Record|Enum|Class(Loader)?|Module)#.*|"
-    r"java/(io|nio)/.*|java/lang/(ThreadLocal|ref/\w+)#.*|org/apache/kafka/common/utils/Utils#(mk(Map|Properties|ObjectProperties)|propsToMap|castToStringObjectMap)|"
+    r"(java/util/(concurrent/|concurrent/atomic/|stream/)?\w*(Map|List|Set|Queue|Deque|Vector|Stack|Hashtable|Dictionary|"
+    r"Properties|Collections?|Arrays|Iterator|Enumeration|Spliterators?|Optional|Objects|Stream|StreamSupport|Collectors?|"
+    r"Future|CompletionStage|Executors?|ExecutorService|ForkJoin\w+|Reference|Entry)(\$\w+)?|java/util/function/\w+|"
+    r"java/util/concurrent/Callable|java/lang/(Iterable|Object|Record|Enum|ThreadLocal|ref/\w+)|"
+    r"kotlin/(?!(text|io|random|reflect|system|time|uuid)/).*|"
+    r"scala/(?!(io|sys|xml)/|util/(Properties|Random|matching|parsing)|StringContext|Console|collection/(immutable/)?(String|Wrapped)).*|"
+    r"com/google/common/collect/.*|io/vavr/.*)#(?!join|mkString|valueOf).*|"
+    r"org/apache/kafka/common/utils/Utils#(mk(Map|Properties|ObjectProperties)|propsToMap|castToStringObjectMap)|"
+    r"java/(io|nio)/.*#(<init>|get|of|open|newInputStream|newBufferedReader|resolve|toFile|toPath|toAbsolutePath|toURI|toURL)|"
+    r"java/lang/(Class|ClassLoader|Module|Thread)#(getResource\w*|get\w*ClassLoader|getModule|currentThread)|"
     r"org/springframework/core/io/(ClassPathResource|FileSystemResource|DefaultResourceLoader)#.*"
 )
-"""Their results hold their arguments: collections, streams, and files by their names."""
-_FUNCTION: Final = re.compile(r"java/util/function/|kotlin/jvm/functions/|scala/(runtime/java8/J)?(Partial)?Function")
+"""Their results hold their arguments, and nothing else: collections, streams, and files by their names."""
+_FUNCTION: Final = re.compile(
+    r"java/util/(function/|concurrent/Callable)|kotlin/jvm/functions/|scala/(runtime/java8/J)?(Partial)?Function"
+)
 """Interfaces of lambdas."""
 _READS: Final = re.compile(
     r"(get|is|has|contains|equals|log|print|debug|info|warn|error|trace|fine|format|check|require|assert|startsWith|"
@@ -110,11 +126,16 @@ _READS: Final = re.compile(
 )
 """Names of methods that do nothing with a key but look for it, or show it."""
 _NEVER_CHANGE: Final = re.compile(
-    r"(java|javax|jakarta|kotlin|scala|jdk|sun)/.*|org/(slf4j|apache/(kafka|log4j|logging|commons/logging)|"
+    r"(java/(?!lang/(reflect|invoke)/)|javax|jakarta|kotlin|scala|jdk|sun).*|org/(slf4j|apache/(kafka|log4j|logging|commons/logging)|"
     r"junit|assertj|hamcrest|mockito)/.*|io/micrometer/.*|ch/qos/.*"
 )
 """Code that gets settings and adds none of Kafka's."""
 _EXCEPTION: Final = re.compile(r".*(Exception|Error)")
+
+
+def is_for_streams(ref: MemberRef) -> bool:
+    """Whether a method takes settings of Kafka Streams."""
+    return _TO_STREAMS.fullmatch(f"{ref.owner}#{ref.name}") is not None
 
 
 def known_call(run: MethodRun, ref: MemberRef, is_static: bool, arguments: tuple[Value, ...], at: int) -> Value:
@@ -143,7 +164,15 @@ def known_call(run: MethodRun, ref: MemberRef, is_static: bool, arguments: tuple
         return _map(run, others, at)
     if _LOADS.fullmatch(text):
         return _load(run, receiver, others, at, is_static=is_static)
-    if len(others) >= 2 and ref.name in _PUTTERS and (_MAP.fullmatch(ref.owner) or len(others) == 2):
+    if _ANY_VALUE.fullmatch(text):
+        record(Put(receiver, LOST, LOST, at))
+        return run.derived("", at, receiver)
+    if (
+        len(others) >= 2
+        and ref.name in _PUTTERS
+        and not _TEXT.fullmatch(ref.owner)
+        and (_MAP.fullmatch(ref.owner) or len(others) == 2)
+    ):
         record(Put(receiver, others[0], _put_value(ref, others), at, is_map=_MAP.fullmatch(ref.owner) is not None))
         given = [named(ResultOf(value, ())) for value in others[1:] if any(isinstance(a, Function) for a in value)]
         return run.derived("", at, receiver, *given)
@@ -192,16 +221,15 @@ def _collected(run: MethodRun, ref: MemberRef, receiver: Value, others: tuple[Va
         return LOST
     result = run.derived("", at, receiver)
     if _FUNCTION.match(ref.owner) and receiver:
-        run.events.append(Applied(ref, receiver, others, at))
-        return named(ResultOf(receiver, others))
+        return _result_of(run, ref, receiver, others, at)
     has_lambda = False
     is_reading = ref.name in {"get", "getOrDefault", "getProperty", "getOrElse"} and bool(receiver)
     for value in others:
         for atom in value:
-            if isinstance(atom, Function) and run.is_own(atom.ref.owner):
+            if isinstance(atom, Function):
                 has_lambda = True
-                _link(run, atom, (receiver, *others), at)
-                run.events.append(Into(result, named(ResultOf(frozenset({atom}), ())), at))
+                given = run.derived("given", at, *_without_functions((receiver, *others)))
+                run.events.append(Into(result, _applied(run, atom, given, at), at))
         if not is_reading:
             run.events.append(Into(result, value, at))
             if receiver:
@@ -212,13 +240,38 @@ def _collected(run: MethodRun, ref: MemberRef, receiver: Value, others: tuple[Va
     return result
 
 
-def _link(run: MethodRun, function: Function, given: tuple[Value, ...], at: int) -> None:
-    """Tell that a lambda gets what it has captured, and what a collection has."""
-    free = len(signature(function.ref.descriptor).parameters) + 1 - len(function.captured)
-    content = run.derived(
-        "given", at, *(value for value in given if not any(isinstance(atom, Function) for atom in value))
-    )
-    run.events.append(Invoke(function.ref, (*function.captured, *(content for _ in range(max(0, free)))), at))
+def _result_of(run: MethodRun, ref: MemberRef, function: Value, arguments: tuple[Value, ...], at: int) -> Value:
+    """Return what a function that is a value returns: those of others do what they do elsewhere."""
+    results, own = list[Value](), set[Atom]()
+    for atom in function:
+        if isinstance(atom, Function) and not run.is_own(atom.ref.owner):
+            results.append(_call(run, atom, arguments, at))
+        else:
+            own.add(atom)
+    if own:
+        run.events.append(Applied(ref, frozenset(own), arguments, at))
+        results.append(named(ResultOf(frozenset(own), arguments)))
+    return NULL.union(*results)
+
+
+def _without_functions(values: tuple[Value, ...]) -> Iterator[Value]:
+    return (value for value in values if not any(isinstance(atom, Function) for atom in value))
+
+
+def _applied(run: MethodRun, function: Function, given: Value, at: int) -> Value:
+    """Return what a function returns that gets what it has captured, and what a collection has."""
+    free = len(signature(function.ref.descriptor).parameters) + (not function.is_static) - len(function.captured)
+    arguments = (given,) * max(0, free)
+    if run.is_own(function.ref.owner):
+        run.events.append(Invoke(function.ref, (*function.captured, *arguments), at))
+        return named(ResultOf(frozenset({function}), ()))
+    return _call(run, function, arguments, at)
+
+
+def _call(run: MethodRun, function: Function, arguments: tuple[Value, ...], at: int) -> Value:
+    everything = (*function.captured, *arguments)
+    result = run.call(function.ref, everything, is_static=function.is_static, at=at)
+    return everything[0] if function.ref.name == "<init>" else result
 
 
 def _foreign(run: MethodRun, ref: MemberRef, receiver: Value, others: tuple[Value, ...], at: int) -> Value:

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from attrs import field, frozen
 
 from streams_assignor.upgrade.application.bytecode import CodeFile, MemberRef, Method, read_code
-from streams_assignor.upgrade.application.class_file import DAMAGE, STATIC, InvalidClass
+from streams_assignor.upgrade.application.class_file import DAMAGE, PRIVATE, STATIC, InvalidClass
 from streams_assignor.upgrade.application.flow_values import (
     LOST,
     Applied,
@@ -23,6 +23,7 @@ from streams_assignor.upgrade.application.flow_values import (
     Const,
     Event,
     FieldOf,
+    Filled,
     Foreign,
     Function,
     Invoke,
@@ -30,6 +31,7 @@ from streams_assignor.upgrade.application.flow_values import (
     Made,
     OfFramework,
     Param,
+    Passed,
     Put,
     Result,
     ResultOf,
@@ -37,9 +39,10 @@ from streams_assignor.upgrade.application.flow_values import (
     StaticField,
     Store,
     Unknown,
+    Used,
     Value,
 )
-from streams_assignor.upgrade.application.known_calls import known_call
+from streams_assignor.upgrade.application.known_calls import is_for_streams, known_call
 from streams_assignor.upgrade.application.source_names import source_class, source_method
 from streams_assignor.upgrade.application.value_flow import MAX_WORK, MethodRun, NotFollowed, WorkLimit
 
@@ -59,17 +62,18 @@ MAX_CALLERS: Final = 100
 _T = TypeVar("_T")
 _PROPERTIES: Final = b"java/util/Properties"
 _KAFKA: Final = b"org/apache/kafka/"
+_SINGLETONS: Final = frozenset({"MODULE$", "INSTANCE"})
 _NO_LEAVES: Final[frozenset[Atom]] = frozenset()
 
 
 @frozen(cache_hash=True)
-class Frame:
+class CallFrame:
     """The arguments of a call, and those of the call around it."""
 
     method: MemberRef
     arguments: tuple[Value, ...]
-    outer: Frame | None
-    at: Place | None = field(eq=False)
+    outer: CallFrame | None
+    at: CodePlace | None = field(eq=False)
 
     @property
     def level(self) -> int:
@@ -78,7 +82,7 @@ class Frame:
 
 
 @frozen
-class Place:
+class CodePlace:
     """An instruction of a method."""
 
     method: Method
@@ -104,22 +108,24 @@ class OwnMethods:
         self._methods: dict[MemberRef, Method] = {}
         self._above: dict[str, list[str]] = {}
         self._reached_by: dict[MemberRef, list[MemberRef]] = {}
-        self.facts: list[tuple[Event, Place]] = []
+        self.facts: list[tuple[Event, CodePlace]] = []
         self._returned: defaultdict[MemberRef, list[Value]] = defaultdict(list)
-        self._calls: defaultdict[MemberRef, list[Frame]] = defaultdict(list)
+        self._calls: defaultdict[MemberRef, list[CallFrame]] = defaultdict(list)
         self._static: defaultdict[tuple[str, str], list[Value]] = defaultdict(list)
         self._stores: defaultdict[tuple[str, str], list[Value]] = defaultdict(list)
         self._stores_in: defaultdict[MemberRef, list[Store]] = defaultdict(list)
         self._constructed_in: defaultdict[MemberRef, list[Invoke]] = defaultdict(list)
         self._constructor: dict[Atom, Invoke] = {}
-        self._applied: list[tuple[Applied, Place]] = []
+        self._applied: list[tuple[Applied, CodePlace]] = []
+        self._given = _NO_LEAVES
+        """What others get, and may change."""
         self._known: dict[Atom, frozenset[Atom]] = {}
-        self._known_in_calls: dict[tuple[Atom, Frame], frozenset[Atom]] = {}
+        self._known_in_calls: dict[tuple[Atom, CallFrame], frozenset[Atom]] = {}
         self._circles: dict[Atom, int] = {}
         """Names that are not known yet: where the circle begins that they are in."""
         self._first = 0
         self.not_followed: dict[str, None] = {}
-        self.unsure: set[Place] = set()
+        self.unsure: set[CodePlace] = set()
         self._instructions, self.names = WorkLimit(MAX_WORK), WorkLimit(MAX_NAMES)
 
         for name in self._classes:
@@ -141,18 +147,21 @@ class OwnMethods:
             self._run_methods(name)
 
     def _apply_functions(self) -> None:
-        """Note the calls of lambdas by what they are passed to."""
+        """Note the calls of lambdas by what they are passed to, and which own objects others get."""
         for event, place in self._applied:
             for atom in self.leaves(event.function):
-                if isinstance(atom, Function):
+                if isinstance(atom, Function) and atom.ref in self._methods:
                     ref, captured = atom.ref, atom.captured
-                elif isinstance(atom, Made):
+                elif isinstance(atom, Made) and atom.type in self._classes:
                     ref = MemberRef(atom.type, event.ref.name, event.ref.descriptor)
                     captured = (frozenset({atom}),)
                 else:
+                    self.facts += ((each, place) for each in _of_others(event, atom))
                     continue
-                call = Frame(ref, (*captured, *event.arguments), None, place)
+                call = CallFrame(ref, (*captured, *event.arguments), None, place)
                 self._calls[ref].append(call)
+        used = [event.value for event, _ in self.facts if isinstance(event, Used) and event.is_changed]
+        self._given = _NO_LEAVES.union(*map(self.leaves, used))
         self._known.clear()
         self._known_in_calls.clear()
 
@@ -162,6 +171,7 @@ class OwnMethods:
                 self._files[name] = read_code(self._classes[name])
             except InvalidClass:
                 self._files[name] = None
+                self.not_followed[f"your class {source_class(name)} cannot be read"] = None
         return self._files[name]
 
     def _run_methods(self, name: str) -> None:
@@ -172,15 +182,15 @@ class OwnMethods:
             try:
                 events = run.run()
             except (NotFollowed, AttributeError, *DAMAGE):
-                self.not_followed[f"{Place(method, code, 0)} cannot be followed"] = None
+                self.not_followed[f"{CodePlace(method, code, 0)} cannot be followed"] = None
                 continue
             for event in events:
-                place = Place(method, code, getattr(event, "at", 0))
+                place = CodePlace(method, code, getattr(event, "at", 0))
                 if isinstance(event, Put) and not run.is_always_done(event.at):
                     self.unsure.add(place)
                 self._note(event, place)
 
-    def _note(self, event: Event, place: Place) -> None:
+    def _note(self, event: Event, place: CodePlace) -> None:
         method = place.method.ref
         if isinstance(event, Returned):
             self._returned[method].append(event.value)
@@ -195,7 +205,7 @@ class OwnMethods:
             ref = event.ref
             if event.arguments and not self._implementations(ref):
                 self._applied.append((Applied(ref, event.arguments[0], event.arguments[1:], event.at), place))
-            self._calls[ref].append(Frame(ref, event.arguments, None, place))
+            self._calls[ref].append(CallFrame(ref, event.arguments, None, place))
             if ref.name == "<init>":
                 self._constructed_in[method].append(event)
                 self._constructor.update((atom, event) for atom in event.arguments[0] if isinstance(atom, Made))
@@ -260,19 +270,42 @@ class OwnMethods:
         returned = re.findall(b"(?s).\xb0", method.code) if method and ref.descriptor.endswith(";") else []
         return bool(returned) and all(each == b"\x2a\xb0" for each in returned)
 
-    def callers(self, method: MemberRef) -> list[Frame]:
+    def returned_to_others(self) -> Iterator[tuple[frozenset[str], frozenset[Atom]]]:
+        """Yield what methods return that others call, each with the annotations that it has."""
+        for ref, values in [(ref, values) for ref, values in self._returned.items() if values]:
+            annotations = self._annotations(ref.owner, ref.name, ref.descriptor)
+            if annotations or not self.callers(ref):
+                yield annotations, self.leaves(frozenset().union(*values))
+
+    def given_by(self, atom: Atom) -> frozenset[Atom]:
+        """Return what the methods of an own object return: it may be a map, an iterator or a function for others."""
+        owners = self._types_above(atom.type) if isinstance(atom, Made) and atom.type in self._classes else ()
+        methods = (method for owner in owners if owner in self._classes for method in self._instance_methods(owner))
+        return _NO_LEAVES.union(*(self.leaves(value) for method in methods for value in self._returned[method.ref]))
+
+    def _instance_methods(self, owner: str) -> Iterator[Method]:
+        code = self._file(owner)
+        return (method for method in code.methods if not method.flags & STATIC) if code else iter(())
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield each class with the texts that it has."""
+        for name in self._classes:
+            if code := self._file(name):
+                yield from ((name, text) for text in code.pool.texts.values())
+
+    def callers(self, method: MemberRef) -> list[CallFrame]:
         """Return the calls that may reach a method."""
         refs = [MemberRef(owner, method.name, method.descriptor) for owner in self._types_above(method.owner)]
         calls = [call for ref in refs for call in self._calls.get(ref, ()) if not _is_forwarder(call.at)]
         self.names.note(len(calls))
-        return [Frame(method, call.arguments, None, call.at) for call in calls]
+        return [CallFrame(method, call.arguments, None, call.at) for call in calls]
 
-    def leaves(self, value: Value, frame: Frame | None = None, depth: int = 0) -> frozenset[Atom]:
+    def leaves(self, value: Value, frame: CallFrame | None = None, depth: int = 0) -> frozenset[Atom]:
         """Return what a value may be: constants, objects, and what comes from others."""
         found = _NO_LEAVES.union(*(self._leaf(atom, frame, depth) for atom in value)) if value else _NO_LEAVES
         return found if len(found) <= MAX_LEAVES else LOST
 
-    def _leaf(self, atom: Atom, frame: Frame | None, depth: int) -> frozenset[Atom]:
+    def _leaf(self, atom: Atom, frame: CallFrame | None, depth: int) -> frozenset[Atom]:
         if isinstance(atom, (Const, Made, Foreign, OfFramework, Unknown, Function)):
             return frozenset({atom})
         self.names.note()
@@ -286,7 +319,7 @@ class OwnMethods:
             self._first = min(self._first, self._circles.get(atom, self._first))
         return self._known[atom]
 
-    def _of_call(self, atom: Atom, frame: Frame, depth: int) -> frozenset[Atom]:
+    def _of_call(self, atom: Atom, frame: CallFrame, depth: int) -> frozenset[Atom]:
         """Resolve a name in a call, once unless it depends on a circle that is not known yet."""
         if (atom, frame) in self._known_in_calls:
             return self._known_in_calls[atom, frame]
@@ -309,7 +342,7 @@ class OwnMethods:
         self._first = min(before, self._first)
         return found
 
-    def _resolve(self, atom: Atom, frame: Frame | None, depth: int) -> frozenset[Atom]:
+    def _resolve(self, atom: Atom, frame: CallFrame | None, depth: int) -> frozenset[Atom]:
         if isinstance(atom, Param):
             return self._parameter(atom, frame, depth)
         if isinstance(atom, StaticField):
@@ -331,7 +364,7 @@ class OwnMethods:
         assert isinstance(atom, (Joined, Builder))
         return self._text(atom.parts, frame, depth)
 
-    def _result_of(self, atom: ResultOf, frame: Frame | None, depth: int) -> frozenset[Atom]:
+    def _result_of(self, atom: ResultOf, frame: CallFrame | None, depth: int) -> frozenset[Atom]:
         """Return what a function returns that is a value."""
         found = list[frozenset[Atom]]()
         for function in self.leaves(atom.function, frame, depth):
@@ -346,12 +379,13 @@ class OwnMethods:
             found += [self.leaves(value, target, depth) for value in self._returned[function.ref]]
         return _NO_LEAVES.union(*found)
 
-    def _parameter(self, atom: Param, frame: Frame | None, depth: int) -> frozenset[Atom]:
+    def _parameter(self, atom: Param, frame: CallFrame | None, depth: int) -> frozenset[Atom]:
         frames = [frame] if frame and frame.method == atom.method else self.callers(atom.method)
         words = f"a parameter of {source_class(atom.method.owner)}, {source_method(atom.method.name)}"
         other = _foreign(atom.method, words, atom.index)
         if not frames:
-            return other
+            only = self._only_object(atom)
+            return self.leaves(only, None, depth) if only else other
         return _NO_LEAVES.union(
             *(
                 self.leaves(each.arguments[atom.index], each.outer, depth)
@@ -361,17 +395,27 @@ class OwnMethods:
             )
         )
 
+    def _only_object(self, atom: Param) -> Value:
+        """Return the field of the only object of a class, if a method is one of it: Scala and Kotlin have such."""
+        method = self._methods.get(atom.method)
+        is_object = atom.index == 0 and method is not None and not method.flags & STATIC
+        code = self._file(atom.method.owner) if is_object else None
+        names = _SINGLETONS.intersection(code.fields) if code else ()
+        return frozenset(StaticField(atom.method.owner, name) for name in names)
+
     def _static_field(self, atom: StaticField, depth: int) -> frozenset[Atom]:
         for owner in self._types_above(atom.owner):
             if values := self._static[owner, atom.name]:
-                return _NO_LEAVES.union(*(self.leaves(value, None, depth) for value in values))
-        return _foreign(MemberRef(atom.owner, atom.name, ""), f"the field {source_class(atom.owner)}.{atom.name}")
+                others = self._from_others(atom, Filled) if self._annotations(owner, atom.name) else _NO_LEAVES
+                return others.union(*(self.leaves(value, None, depth) for value in values))
+        return self._from_others(atom)
 
-    def _field(self, atom: FieldOf, frame: Frame | None, depth: int) -> frozenset[Atom]:
+    def _field(self, atom: FieldOf, frame: CallFrame | None, depth: int) -> frozenset[Atom]:
         """Return what a field may be: what the constructor of its object puts there, or else any other method."""
         bases = self.leaves(atom.base, frame, depth)
         found = list[frozenset[Atom]]()
         owners = self._types_above(atom.owner)
+        others = self._from_others(atom, Filled) if self._is_filled(bases, owners, atom.name) else _NO_LEAVES
         for base in bases:
             made = self._constructor.get(base)
             values = list(self._constructed(made, owners, atom.name, None, depth)) if made else []
@@ -380,19 +424,54 @@ class OwnMethods:
                 break
             found += values
         if found:
-            return _NO_LEAVES.union(*found)
+            return others.union(*found)
         stores = [value for owner in owners for value in self._stores[owner, atom.name]]
         if not stores:
-            return _foreign(MemberRef(atom.owner, atom.name, ""), f"the field {source_class(atom.owner)}.{atom.name}")
-        return _NO_LEAVES.union(*(self.leaves(value, None, depth) for value in stores))
+            return self._from_others(atom)
+        return others.union(*(self.leaves(value, None, depth) for value in stores))
+
+    def _from_others(self, atom: FieldOf | StaticField, kind: type[Foreign] = Foreign) -> frozenset[Atom]:
+        text = f"the field {source_class(atom.owner)}.{atom.name}"
+        return frozenset({kind(MemberRef(atom.owner, atom.name, ""), 0, text, is_given=kind is Foreign)})
+
+    def _is_filled(self, bases: frozenset[Atom], owners: list[str], name: str) -> bool:
+        """Whether others may put something into a field: they have made its object, or get it.
+
+        One that a framework has made with its constructor also has what that puts there; but for what it injects.
+        """
+        if bases & self._given or any(
+            isinstance(base, Unknown) or (isinstance(base, Foreign) and not base.is_given) for base in bases
+        ):
+            return True
+        is_given = any(isinstance(base, Foreign) for base in bases)
+        return is_given and any(self._is_open(owner, name) for owner in owners)
+
+    def _is_open(self, owner: str, name: str) -> bool:
+        """Whether a field is not only for the methods of its class."""
+        code = self._file(owner) if owner in self._classes else None
+        if code is None or name not in code.fields:
+            return False
+        returned = (
+            atom
+            for method in code.methods
+            for value in self._returned.get(method.ref, ())
+            for atom in value
+            if isinstance(atom, FieldOf)
+        )
+        is_private = code.fields[name] & PRIVATE
+        return not is_private or bool(self._annotations(owner, name)) or any(atom.name == name for atom in returned)
+
+    def _annotations(self, owner: str, name: str, descriptor: str = "") -> frozenset[str]:
+        code = self._file(owner) if owner in self._classes else None
+        return code.annotations.get((name, descriptor), frozenset()) if code else frozenset()
 
     def _constructed(
-        self, made: Invoke, owners: list[str], name: str, outer: Frame | None, depth: int
+        self, made: Invoke, owners: list[str], name: str, outer: CallFrame | None, depth: int
     ) -> Iterator[frozenset[Atom]]:
         """Yield what a constructor, and those that it calls for the same object, put into a field."""
         if depth > MAX_DEPTH:
             return
-        frame = Frame(made.ref, made.arguments, outer, None)
+        frame = CallFrame(made.ref, made.arguments, outer, None)
         for store in self._stores_in[made.ref]:
             if store.name == name and store.owner in owners:
                 yield self.leaves(store.value, frame, depth + 1)
@@ -400,7 +479,7 @@ class OwnMethods:
         for inner in (inner for inner in self._constructed_in[made.ref] if inner.arguments[0] == itself):
             yield from self._constructed(inner, owners, name, frame, depth + 1)
 
-    def _text(self, parts: Iterable[Value], frame: Frame | None, depth: int) -> frozenset[Atom]:
+    def _text(self, parts: Iterable[Value], frame: CallFrame | None, depth: int) -> frozenset[Atom]:
         texts = [""]
         for part in parts:
             ends = self.leaves(part, frame, depth)
@@ -410,7 +489,7 @@ class OwnMethods:
             texts = [text + end.text for text in texts for end in ends if isinstance(end, Const)]
         return frozenset(map(Const, texts))
 
-    def frames(self, method: MemberRef, values: tuple[Value, ...], depth: int = 0) -> Iterator[Frame | None]:
+    def frames(self, method: MemberRef, values: tuple[Value, ...], depth: int = 0) -> Iterator[CallFrame | None]:
         """Yield the calls of a method on which values depend; None if they depend on none."""
         is_told_apart = depth < MAX_CALLS_ABOVE and not self.names.is_spent and _depends(values)
         callers = self.callers(method) if is_told_apart else []
@@ -419,16 +498,27 @@ class OwnMethods:
         for call in callers if len(callers) <= MAX_CALLERS else ():
             assert call.at is not None
             for outer in self.frames(call.at.method.ref, call.arguments, depth + 1):
-                yield Frame(method, call.arguments, outer, call.at)
+                yield CallFrame(method, call.arguments, outer, call.at)
 
 
-def _is_forwarder(place: Place | None) -> bool:
+def _is_forwarder(place: CodePlace | None) -> bool:
     """Whether a call is the only thing that a static method of Scala does, for the object with the same name."""
-    return place is not None and bool(place.method.flags & STATIC) and len(place.method.lines) == 0
+    method = place.method if place else None
+    return method is not None and method.name != "<clinit>" and bool(method.flags & STATIC) and not method.lines
 
 
 def _foreign(ref: MemberRef, text: str, at: int = 0) -> frozenset[Atom]:
-    return frozenset({Foreign(ref, at, text)})
+    return frozenset({Foreign(ref, at, text, is_given=True)})
+
+
+def _of_others(event: Applied, function: Atom) -> Iterator[Event]:
+    """Yield what a function of others does with its arguments, or one that is not known."""
+    ref = function.ref if isinstance(function, Function) else event.ref
+    for value in event.arguments:
+        if is_for_streams(ref):
+            yield Passed(value, is_streams=True, at=event.at)
+        else:
+            yield Used(value, f"{ref.owner}#{ref.name}", event.at, is_changed=True)
 
 
 def _depends(values: Iterable[Value]) -> bool:
@@ -436,9 +526,9 @@ def _depends(values: Iterable[Value]) -> bool:
     return any(isinstance(atom, Param) or _depends(atom.parts_of_names) for value in values for atom in value)
 
 
-def _inner(method: MemberRef, arguments: tuple[Value, ...], outer: Frame | None) -> Frame | None:
+def _inner(method: MemberRef, arguments: tuple[Value, ...], outer: CallFrame | None) -> CallFrame | None:
     """Return a call inside another one; None if it is too far inside to be told from other calls of the method."""
-    return None if outer and outer.level >= MAX_CALLS_INSIDE else Frame(method, arguments, outer, None)
+    return None if outer and outer.level >= MAX_CALLS_INSIDE else CallFrame(method, arguments, outer, None)
 
 
 def closure(start: Iterable[_T], following: Callable[[_T], Iterable[_T]]) -> dict[_T, None]:

@@ -59,7 +59,7 @@ def keys_elsewhere(variant: Variant) -> dict[str, str]:
     """
     keys_by_end: dict[str, str] = {}
     for key in (*(key for key in variant.values if not _is_known(key)), *variant.unread):
-        if name := _key_at_end(key):
+        if name := key_at_end(key):
             keys_by_end.setdefault(name, key)
     return keys_by_end
 
@@ -72,8 +72,12 @@ def _is_known(key: str) -> bool:
     )
 
 
-def _key_at_end(key: str) -> str:
-    """Return the key of Kafka with which a name of another form ends; empty if there is none."""
+def key_at_end(key: str) -> str:
+    """Return the key of Kafka with which a name of another form ends; empty if there is none.
+
+    >>> key_at_end("APP_PROCESSING_GUARANTEE"), key_at_end("orders")
+    ('processing.guarantee', '')
+    """
     if len(key) > _MAX_KEY:
         return ""
     parts = _WORDS.sub(".", key).lower().split(".")
@@ -87,6 +91,6 @@ def known_elsewhere(key: str, configs: Iterable[str]) -> str:
     if config_with_key := next((config for config, keys in keys_by_config.items() if key in keys), None):
         releases = releases_with(config_with_key, key)
         return f"neither release has it; {releases[0]} to {releases[-1]} had it"
-    if end := _key_at_end(key):
+    if end := key_at_end(key):
         return f"not a key of Kafka, but {end} is one: nothing here tells whether the application passes it to Kafka"
     return "not a key of Kafka: one of the application or its framework, or misspelt"

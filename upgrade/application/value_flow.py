@@ -158,6 +158,8 @@ _INVOKESTATIC, _INVOKEDYNAMIC = 0xB8, 0xBA
 _CONDITIONS: Final = {**dict.fromkeys((*range(0x99, 0x9F), 0xC6, 0xC7), 1), **dict.fromkeys(range(0x9F, 0xA7), 2)}
 _RETURNS: Final = {0xAC: 1, 0xAD: 2, 0xAE: 1, 0xAF: 2, 0xB0: 1, 0xB1: 0}
 _ATHROW: Final = 0xBF
+_INVOKE_STATIC: Final = 6
+"""The kind of a reference to a static method."""
 _NEW_INVOKE_SPECIAL: Final = 8
 """The kind of a reference to a constructor: what it makes is passed to it."""
 _LOADS: Final = range(0x15, 0x1A)
@@ -505,11 +507,14 @@ class MethodRun:
     def _invoke(self, ref: MemberRef, *, is_static: bool, at: int) -> None:
         arguments = self._arguments(ref.descriptor, is_static=is_static)
         result = signature(ref.descriptor).result
-        value = self._text(ref, arguments, at)
-        if value is None:
-            value = self._call(self, ref, is_static, arguments, at)
+        value = self.call(ref, arguments, is_static=is_static, at=at)
         if result != "V":
             self._push(value, _size(result))
+
+    def call(self, ref: MemberRef, arguments: tuple[Value, ...], *, is_static: bool, at: int) -> Value:
+        """Return the result of a call, and note what it does."""
+        value = self._text(ref, arguments, at)
+        return self._call(self, ref, is_static, arguments, at) if value is None else value
 
     def _dynamic(self, call: Dynamic, at: int) -> None:
         arguments = self._arguments(call.descriptor, is_static=True)
@@ -520,7 +525,7 @@ class MethodRun:
         if handles and call.bootstrap.owner == "java/lang/invoke/LambdaMetafactory":
             handle = handles[0]
             made = (self.made(handle.member.owner, at),) if handle.kind == _NEW_INVOKE_SPECIAL else ()
-            self._push(named(Function(handle.member, (*made, *arguments))))
+            self._push(named(Function(handle.member, (*made, *arguments), handle.kind == _INVOKE_STATIC)))
         else:
             self._push(frozenset({Foreign(self.ref, at, call.bootstrap.name)}))
 

@@ -6,6 +6,7 @@ A "no" is only possible where no row of ``CONTRADICTIONS`` is open. All conditio
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -18,6 +19,7 @@ COMMAND_LINE: Final = "command line"
 FOLDER: Final = "folder"
 COULD_SET: Final = "could set it"
 """In each text about a key that no file sets."""
+_FORM: Final = re.compile(" as [^/]*$")
 _FRAMEWORKS: Final = frozenset({"spring-boot", "quarkus-core", "micronaut-core"})
 """Libraries that read profiles, the environment and the command line by themselves."""
 
@@ -88,11 +90,14 @@ def _code_could_set(application: Application) -> Iterator[str]:
 
 
 def _files_that_code_loads(application: Application) -> Iterator[str]:
-    """Yield the files that own classes load and that are not given; as many as they load may have any names."""
+    """Yield the files that own classes load and that are not given; those without a constant name may have any."""
     made, settings = _settings_in_code(application), application.settings
-    given = len(settings.read) if settings else 0
-    if made and len(made.loads) > given:
-        for loaded in made.loads if not given else made.loads[given:]:
+    given = [_FORM.sub("", read) for read in settings.read] if settings else []
+    for loaded in sorted(made.loads, key=lambda loaded: not loaded.name) if made else ():
+        matching = [name for name in given if re.split(r"[/\\:]", name)[-1] == loaded.name or not loaded.name]
+        if matching:
+            given.remove(matching[0])
+        else:
             yield f"{loaded.where} loads {loaded.name or 'a file'} (--config)"
 
 

@@ -79,6 +79,8 @@ def without(application):
         yield "other manifest", evolve(application, settings=settings(SPRING[0], ("b.yml", "a: 1"), of_folder=True))
     if application is LOADING:
         yield "one file", evolve(application, settings=settings(("a.properties", SETTINGS)))
+        other = settings(("a.properties", SETTINGS), ("c.properties", "client.id=a"))
+        yield "another file", evolve(application, settings=other)
 
 
 CONDITIONS = {row.name: row.when for row in HAZARDS} | {bug.issue: bug.when for bug in KNOWN_BUGS if bug.when}
