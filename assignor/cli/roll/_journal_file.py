@@ -24,6 +24,8 @@ class JournalFile:
 
     def __init__(self, path: Path, descriptor: int, now: Callable[[], str] = _now) -> None:
         self.path = path
+        self.is_lost = False
+        """Whether a record could not be written."""
         self._descriptor = descriptor
         self._now = now
         content = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
@@ -53,14 +55,22 @@ class JournalFile:
         """Write a record, and return when it is on disk.
 
         It takes the place of a torn one, which stays torn until it is replaced completely.
+
+        Raises:
+            JournalError: It cannot be written, as on a full disk.
         """
         line = JournalLine(self._now(), record)
         rest = self._before + line.text().encode()
-        while rest:
-            written = os.pwrite(self._descriptor, rest, self._size)
-            self._size, self._before, rest = self._size + written, b"", rest[written:]
-        os.ftruncate(self._descriptor, self._size)
-        os.fsync(self._descriptor)
+        try:
+            while rest:
+                written = os.pwrite(self._descriptor, rest, self._size)
+                self._size, self._before, rest = self._size + written, b"", rest[written:]
+            os.ftruncate(self._descriptor, self._size)
+            os.fsync(self._descriptor)
+        except OSError as error:
+            self.is_lost = True
+            after = "as soon as it can be written the same command continues, and repeats nothing unasked"
+            raise JournalError(f"{self.path} cannot be written: {error}; {after}") from error
         self.lines.append(line)
         return line
 

@@ -314,7 +314,7 @@ def _roll(
                     view.note(_unknown(replay(journal.records)))
                 raise
             finally:
-                if journal.lines:
+                if journal.lines and not journal.is_lost:
                     report(journal.lines)
         if was_over and (differs := _differs(options, state, subject, view)):
             view.note(f"{state.plan.name}: {state.outcome} then; now {'; '.join(differs)}")

@@ -173,7 +173,7 @@ def test_a_leader_that_a_supervisor_starts_again_is_waited_for(scene: SceneMaker
         leader = made.leader()
         made.group.kill(leader)
         made.operator.start(leader, "4.3.1" if leader in made.restarted() else "3.9.2")
-        assert 0 == process.wait(), process.lines
+        assert 0 == process.wait(), (made.deviations(), process.lines)
     made.check_records()
     assert [] == made.deviations()
 
@@ -187,7 +187,7 @@ def test_the_coordinator_moves_between_steps(scene: SceneMaker) -> None:
         node = topics[OFFSETS].partitions[0].leader
         made.cluster.stop(node)
         made.cluster.start(node, OLDER, settings=THREE_NODES)
-        assert 0 == process.wait(), process.lines
+        assert 0 == process.wait(), (made.deviations(), process.lines)
     made.check_records()
     assert sorted(PODS) == sorted(made.restarted())
 
@@ -206,7 +206,7 @@ def test_a_clock_that_jumps_changes_no_outcome(scene: SceneMaker, monkeypatch: p
         for number, seconds in ((1, 7200.0), (2, -86_400.0)):
             process.until(f"step {number}: restart")
             clock.jump(seconds)
-        assert 0 == process.wait(), process.lines
+        assert 0 == process.wait(), (made.deviations(), process.lines)
     made.check_records()
     assert [] == made.deviations()
 
@@ -229,7 +229,7 @@ def test_a_group_with_a_python_member_is_upgraded(scene: SceneMaker) -> None:
     made.group.settle()
     with Load(made.group):
         process = made.roll("4.3.1")
-        assert 0 == process.wait(), process.lines
+        assert 0 == process.wait(), (made.deviations(), process.lines)
     made.check_records()
     assert 2 * sorted([*PODS[:2], PYTHON]) == [
         name for half in (0, 3) for name in sorted(made.restarted()[half : half + 3])

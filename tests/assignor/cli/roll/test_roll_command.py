@@ -1,6 +1,8 @@
 """``streams-assignor roll`` from its plan to its report, on a simulated group."""
 
+import errno
 import json
+import os
 import re
 import stat
 from pathlib import Path
@@ -199,6 +201,28 @@ def test_a_command_that_fails_stops_it_with_its_output_and_an_answer_goes_on(clu
     assert 0 == done.exit_code, done.output
     assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
     assert "command-failed" in cluster.report.read_text()
+
+
+@pytest.mark.parametrize("is_partly", [False, True])
+@pytest.mark.parametrize("whole", [2, 3, 4, 5, 9])
+def test_a_full_disk_ends_a_roll_that_goes_on_afterwards_and_repeats_nothing(cluster, monkeypatch, whole, is_partly):
+    """It said "No space left on device", and not of which file, or that its report could not be written."""
+    right, left = os.pwrite, [*[None] * whole, *[0.5] * is_partly]
+
+    def pwrite(descriptor, content, position):
+        if not left:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        part = left.pop(0)
+        return right(descriptor, content[: int(part * len(content))] if part else content, position)
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    failed = cluster.roll("--yes")
+    assert (1, True) == (failed.exit_code, f"{cluster.journal} cannot be written: [Errno 28]" in failed.output)
+    monkeypatch.setattr(os, "pwrite", right)
+    done = cluster.roll("--yes")
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
 
 
 def test_a_finished_roll_is_not_done_again(cluster):
