@@ -219,7 +219,7 @@ def test_a_full_disk_ends_a_roll_that_goes_on_afterwards_and_repeats_nothing(clu
     failed = cluster.roll("--yes")
     assert (1, True) == (failed.exit_code, f"{cluster.journal} cannot be written: [Errno 28]" in failed.output)
     monkeypatch.setattr(os, "pwrite", right)
-    done = cluster.roll("--yes")
+    done = cluster.roll("--yes", "--session-timeout", 1, "--answer", "again")  # of an intent that is torn it asks
 
     assert 0 == done.exit_code, done.output
     assert ["A>4.3.1", "B>4.3.1", "C>4.3.1"] == cluster.lines
