@@ -143,6 +143,12 @@ class ApplicationPlan:
         """The hazards that would stop members for certain, and that the files do not rule out."""
         return self.application.undecided(self.judged)
 
+    @property
+    def has_unknown_protocol(self) -> bool:
+        """Whether it depends on the protocol of the group, which nothing shows, if the new topology is accepted."""
+        change = self.application.change
+        return change is not None and change.is_undecided(rolled=self.advice.plan is not Plan.OFFLINE)
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the plan, and keys for each part of the application that is known."""
         application, notes = self.application, [*self.reasons[:1], *self.advice.notes]
@@ -308,7 +314,8 @@ def _believed(
 def _is_between(application: PlannedApplication, origin: ResolvedRelease, advice: Advice) -> bool:
     """Whether the group is in the middle of this upgrade."""
     group, along = application.group, frozenset(hop.target for hop in advice.guidance.hops)
-    return group is not None and (group.is_mixed or application.goes_on) and group.is_between(origin, along)
+    has_begun = group is not None and (group.is_mixed or group.has_some_on(origin) or application.goes_on)
+    return group is not None and has_begun and group.is_between(origin, along)
 
 
 def _interrupted(application: PlannedApplication, origin: ResolvedRelease, advice: Advice) -> Iterator[str]:

@@ -10,7 +10,12 @@ from attrs import frozen
 from streams_assignor.codec import TaskId
 from streams_assignor.groups import record_size
 from streams_assignor.groups._messages import finding_text, upgrade_text
-from streams_assignor.groups._release_detection import newer_release_like, streams_protocol_releases
+from streams_assignor.groups._release_detection import (
+    KAFKA_RELEASES,
+    first_streams_release,
+    newer_release_like,
+    streams_protocol_releases,
+)
 from streams_assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
 from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation
 from streams_assignor.groups.check import Finding, FindingSeverity, GroupView
@@ -105,12 +110,15 @@ class InspectedGroup:
         """Return the releases that a member may run, as far as the group shows them."""
         if member.subscription.used_version is not None:
             return str(member.subscription.candidate_releases)
+        return streams_protocol_releases(**_shown_of(member)) if self.described.type == STREAMS else None
+
+    def possible_releases(self, member: InspectedMember) -> tuple[Release, ...]:
+        """Return each release that a member may run, without ``upgrade.from`` if that explains it; none: not known."""
         if self.described.type == STREAMS:
-            raw = member.described
-            assignment = raw.broker_assignment
-            sends_offsets = bool(assignment and (assignment.offset_sums or assignment.end_offset_sums))
-            return streams_protocol_releases(is_static=raw.group_instance_id is not None, sends_offsets=sends_offsets)
-        return None
+            first = first_streams_release(**_shown_of(member))
+            return tuple(release for release in KAFKA_RELEASES if release.number >= first.number)
+        candidates = member.subscription.candidate_releases
+        return candidates.unpinned or candidates.pinned
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; docs/reference/group.md lists the keys."""
@@ -188,6 +196,13 @@ class InspectedGroup:
             "metadata_bytes": record_size.member_record_bytes(raw),
             "problem": sent.problem or got.problem,
         }
+
+
+def _shown_of(member: InspectedMember) -> dict[str, bool]:
+    """Return what a member of a streams group shows of its release."""
+    raw, assignment = member.described, member.described.broker_assignment
+    sends_offsets = bool(assignment and (assignment.offset_sums or assignment.end_offset_sums))
+    return {"is_static": raw.group_instance_id is not None, "sends_offsets": sends_offsets}
 
 
 def inspect_group(described: DescribedGroup, assume: Release | None = None) -> InspectedGroup:

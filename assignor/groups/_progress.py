@@ -94,7 +94,7 @@ def group_progress(
         error=group.described.error,
         members=len(group.members),
         problems=len(group.problems),
-        releases=release.name if release and versions else _shared_releases(arrived.values()),
+        releases=release.name if release and versions else _releases_text(arrived.values()),
         waiting_for=_names(member for member in group.members if versions and member.name not in arrived),
         labels={member.name: member.label for member in group.members},
         next_rebalance=Rebalance.IMMEDIATE if immediate else Rebalance.PROBING if times else None,
@@ -120,20 +120,21 @@ def _may_run(member: InspectedMember, release: Release) -> bool:
     )
 
 
-def _shared_releases(members: Iterable[InspectedMember]) -> str:
-    """Write the releases of members with the same metadata, without those of this project if Kafka has some."""
+def _releases_text(members: Iterable[InspectedMember]) -> str:
+    """Write the releases of members of the same version, without those of this project if Kafka has some."""
+    texts = []
     for member in members:
         candidates = member.subscription.candidate_releases
         unpinned, pinned = (
             tuple(release for release in part if release in KAFKA_RELEASES)
             for part in (candidates.unpinned, candidates.pinned)
         )
-        return str(CandidateReleases(unpinned, pinned) if unpinned or pinned else candidates)
-    return ""
+        texts.append(str(CandidateReleases(unpinned, pinned) if unpinned or pinned else candidates))
+    return " and ".join(dict.fromkeys(texts))
 
 
 def indistinguishable_releases(group: InspectedGroup, wanted: Collection[Release]) -> str:
-    """Return the releases that every member may run, if some of them are not wanted; empty otherwise.
+    """Return the releases that some member may run, if some of them are not wanted; empty otherwise.
 
     The newest release of the table cannot be told from newer ones, and what was assumed is not known.
     """
@@ -144,13 +145,9 @@ def _indistinguishable(members: Sequence[InspectedMember], wanted: Collection[Re
     candidates = {release for member in members for release in member.subscription.candidate_releases.releases}
     if assumed := [release.name for release in candidates if release.assumed_like]:
         return assumed[0]
-    shared = tuple(
-        release
-        for release in KAFKA_RELEASES
-        if all(release in member.subscription.candidate_releases.releases for member in members)
-    )
-    is_certain = {*shared} <= {*wanted} and KAFKA_RELEASES[-1] not in shared
-    return "" if is_certain or not members else format_ranges(shared)
+    possible = tuple(release for release in KAFKA_RELEASES if release in candidates)
+    is_certain = {*possible} <= {*wanted} and KAFKA_RELEASES[-1] not in possible
+    return "" if is_certain else format_ranges(possible)
 
 
 def upgrade_from_note(group: InspectedGroup, release: Release) -> str:

@@ -159,12 +159,18 @@ def _format_range(run: Sequence[Release]) -> str:
     return " to ".join(dict.fromkeys((run[0].name, run[-1].name)))
 
 
-def streams_protocol_releases(*, is_static: bool, sends_offsets: bool) -> str:
-    """Return the releases whose members join a group of KIP-1071, by what only later ones send.
+def first_streams_release(*, is_static: bool, sends_offsets: bool) -> Release:
+    """Return the first release whose members join a group of KIP-1071, by what only later ones send.
 
     Heartbeats have no version from which more would follow.
+    """
+    return RELEASES[_FIRST_WITH_OFFSETS if is_static or sends_offsets else _FIRST_STREAMS_RELEASE]
+
+
+def streams_protocol_releases(*, is_static: bool, sends_offsets: bool) -> str:
+    """Write the releases whose members join a group of KIP-1071.
 
     >>> streams_protocol_releases(is_static=False, sends_offsets=False)
     '4.1.0 or later'
     """
-    return f"{_FIRST_WITH_OFFSETS if is_static or sends_offsets else _FIRST_STREAMS_RELEASE} or later"
+    return f"{first_streams_release(is_static=is_static, sends_offsets=sends_offsets)} or later"

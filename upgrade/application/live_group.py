@@ -29,6 +29,24 @@ class LiveMember:
     """They in words, or why they cannot be told."""
     instance_id: str | None = None
 
+    def origins(self, target: ResolvedRelease) -> tuple[Release, ...]:
+        """Return what it may run before an upgrade: older releases than the target, else that one, else all.
+
+        Those of Kafka, if one is.
+        """
+        releases = tuple(release for release in self.releases if release.kafka_name) or self.releases
+        newest = target.candidates[-1].known_number
+        older = tuple(release for release in releases if release.known_number < newest)
+        return older or tuple(release for release in releases if release.known_number == newest) or releases
+
+    def runs(self, target: ResolvedRelease) -> bool:
+        """Whether it is shown to run a release, and no other one."""
+        return bool(self.releases) and {*self.origins(target)} <= {*target.candidates}
+
+    def may_run(self, target: ResolvedRelease) -> bool:
+        """Whether it can be one of the releases that a spelling stands for."""
+        return not {*self.releases}.isdisjoint(target.candidates)
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {
@@ -129,32 +147,38 @@ class LiveGroup:
         return len(self.unknown) < len(self.members) and not self.common_releases
 
     def origin(self, target: ResolvedRelease) -> ResolvedRelease:
-        """Return the release that the members run: the releases that are not newer than the one they go to, if any.
+        """Return the releases that the members run, of each of them those that are older than the target, if any.
 
         Raises:
-            UpgradeError: It cannot be told of any member.
+            UpgradeError: It cannot be told of any member; or of some, and all others run the target already.
         """
-        if len(self.unknown) == len(self.members):
-            why = self.members[0].shown if self.members else "it has no members"
-            raise UpgradeError(f"cannot tell the release of group {self.name}, {self.state}: {why}; give FROM and TO")
-        candidates = self.common_releases or self._all_releases
-        newest = target.candidates[-1].known_number
-        older = tuple(candidate for candidate in candidates if candidate.known_number < newest)
-        equal = tuple(candidate for candidate in candidates if candidate.known_number == newest)
-        shown = " and ".join(dict.fromkeys(member.shown for member in self.members if member.releases))
+        known = [member for member in self.members if member.releases]
+        behind = self.not_on(target)
+        if not any(member.releases for member in behind or known):
+            why = behind[0].shown if behind else "it has no members"
+            of = f"{listed([member.label for member in behind])} in " if known else ""
+            raise UpgradeError(
+                f"cannot tell the release of {of}group {self.name}, {self.state}: {why}; give FROM and TO"
+            )
+        candidates = {release for member in known for release in member.origins(target)}
+        shown = " and ".join(dict.fromkeys(member.shown for member in known))
         reading = [f"group {self.name}: its members show that they run {shown}"]
-        if older and equal:
-            reading.append(f"group {self.name}: its members may run {target.release} already, which shows the same")
-        return ResolvedRelease(self._given, older or equal or candidates, tuple(reading))
+        if behind and len(behind) < len(self.members):
+            labels = listed([member.label for member in behind])
+            reading.append(f"group {self.name}: members that are not shown to run {target.release}: {labels}")
+        if may_be_there := [member.label for member in behind if member.may_run(target)]:
+            who = "its members" if len(may_be_there) == len(self.members) else listed(may_be_there)
+            reading.append(f"group {self.name}: {who} may run {target.release} already, which shows the same")
+        ordered = sorted(candidates, key=lambda release: release.known_number)
+        return ResolvedRelease(self._given, tuple(ordered), tuple(reading))
+
+    def not_on(self, target: ResolvedRelease) -> tuple[LiveMember, ...]:
+        """Return the members that are not shown to run a release."""
+        return tuple(member for member in self.members if not member.runs(target))
 
     @property
     def _given(self) -> str:
         return f"group {self.name}"
-
-    @property
-    def _all_releases(self) -> tuple[Release, ...]:
-        releases = {release for member in self.members for release in member.releases}
-        return tuple(sorted(releases, key=lambda release: release.known_number))
 
     def is_between(self, origin: ResolvedRelease, along: Collection[Release]) -> bool:
         """Whether members have left a release, and all run it or another one of the way from there.
@@ -167,12 +191,13 @@ class LiveGroup:
         are_there = all(of_the_way.intersection(member.releases) for member in self.members if member.releases)
         return are_there and origin.given != self._given and bool(self.left(origin))
 
+    def has_some_on(self, origin: ResolvedRelease) -> bool:
+        """Whether a member can be one of a release."""
+        return any(member.may_run(origin) for member in self.members)
+
     def left(self, origin: ResolvedRelease) -> tuple[str, ...]:
         """Return the members that do not run a release."""
-        candidates = {*origin.candidates}
-        return tuple(
-            member.label for member in self.members if member.releases and not candidates.intersection(member.releases)
-        )
+        return tuple(member.label for member in self.members if member.releases and not member.may_run(origin))
 
     def blocked(self, origin: ResolvedRelease) -> str:
         """Say why a plan from a release is none for this group; empty if it may be one."""

@@ -16,6 +16,7 @@ from streams_assignor.upgrade.releases import Release
 
 _GROUP_PROTOCOL: Final = "group.protocol"
 _STREAMS: Final = "streams"
+_CLASSIC: Final = "classic"
 _INSTANCE: Final = "group.instance.id"
 _STANDBYS: Final = "num.standby.replicas"
 _SESSION: Final = "session.timeout.ms"
@@ -36,6 +37,8 @@ class PlanParameters:
     upgrade_from: str | None = None
     """Only if it is a value that some release accepts."""
     has_streams_protocol: bool = False
+    has_classic_protocol: bool = False
+    """Whether they name the classic protocol, which is the default."""
     task_assignor: str = ""
     """The key that names a task assignor of the application."""
     differing: Mapping[str, str] = field(factory=dict, hash=False)
@@ -51,7 +54,7 @@ class PlanParameters:
         is_set = self.has_streams_protocol or _GROUP_PROTOCOL in self.differing
         if is_set or (group is not None and group.is_streams_group):
             return True
-        return False if group and group.members else None
+        return False if self.has_classic_protocol or (group and group.members) else None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -112,13 +115,15 @@ def plan_parameters(settings: Settings) -> PlanParameters:
     first, *others = settings.variants
     values = {key: setting_of(first.values, key) for key in _READ}
     value = (values[_UPGRADE_FROM] or "").strip()
+    protocol = (values[_GROUP_PROTOCOL] or "").strip().lower()
     assignors = ((key, values[key]) for key in _ASSIGNORS)
     return PlanParameters(
         is_static=bool(values[_INSTANCE]),
         standbys=_number(values[_STANDBYS]),
         session_timeout_ms=_number(values[_SESSION]),
         upgrade_from=value if value in UPGRADE_FROM else None,
-        has_streams_protocol=(values[_GROUP_PROTOCOL] or "").strip().lower() == _STREAMS,
+        has_streams_protocol=protocol == _STREAMS,
+        has_classic_protocol=protocol == _CLASSIC,
         task_assignor=next((key for key, name in assignors if name and not name.strip().startswith(_OF_KAFKA)), ""),
         differing={
             key: _first_condition(key, values[key], others)

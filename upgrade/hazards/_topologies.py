@@ -24,8 +24,8 @@ _WAY_OF_STREAMS_GROUPS: Final = (
     "a streams group keeps its topology, also while it is empty, and a member with another one ends "
     "(InvalidRequestException: Topology updates are not supported yet): stop all members; start them with "
     "group.protocol=classic and the new topology; stop them; wait until the group is empty (group NAME --wait empty); "
-    "start them with group.protocol=streams. This keeps the committed offsets; to delete the group, or another "
-    "application.id, loses them"
+    "start them with group.protocol=streams (plan --to-protocol streams --topologies OLD NEW). This keeps the "
+    "committed offsets; to delete the group, or another application.id, loses them"
 )
 """Run with 4.4.0: of 8,427 committed records none was processed again; after a deletion of the group all were."""
 _GENERATED: Final = re.compile(r"-\d{10}(?:-|$)")
@@ -88,6 +88,10 @@ class TopologyChange:
             "subscribed_after": list(self.subscribed_after),
         }
 
+    def is_undecided(self, *, rolled: bool) -> bool:
+        """Whether the protocol of the group, which nothing shows, decides if it may go to the second topology."""
+        return not self.is_compatible and not rolled and self.in_streams_group is None
+
     def is_refused(self, *, rolled: bool) -> bool:
         """Whether the group must not go to the second topology: member by member (``rolled``), or all at once."""
         return not self.is_compatible and (rolled or self.in_streams_group is True)
@@ -102,6 +106,27 @@ class TopologyChange:
         return _WAY_OF_STREAMS_GROUPS
 
     def lines(self) -> Iterator[str]:
+        """Write the change, one fact a line, and how a group gets there."""
+        yield from self.facts()
+        if not self.is_compatible:
+            yield from self._while_both_run()
+            yield f"topologies: {self.way}"
+            if self.in_streams_group is None:
+                yield f"topologies: if the members have group.protocol=streams: {_WAY_OF_STREAMS_GROUPS}"
+
+    def _while_both_run(self) -> Iterator[str]:
+        for topics, leads, others in (
+            (self.subscribed_after, "new", "old"),
+            (self.subscribed_before, "old", "new"),
+        ):
+            if topics and not self.in_streams_group:
+                yield (
+                    f"topologies: only {leads} members subscribe to {', '.join(topics)}: while one of them leads, "
+                    f"{others} members are assigned what they do not subscribe to, and rejoin without end (up to 2.3 "
+                    f"they fail); while one of the {others} leads, no member reads it"
+                )
+
+    def facts(self) -> Iterator[str]:
         """Write the change, one fact a line."""
         if self.is_compatible:
             yield "topologies: the same tasks, changelogs and internal topics"
@@ -121,19 +146,6 @@ class TopologyChange:
             yield f"topologies: store {store} starts empty"
         for topic in self.topics:
             yield f"topologies: {topic} is read no more: process its records before the bounce"
-        for topics, leads, others in (
-            (self.subscribed_after, "new", "old"),
-            (self.subscribed_before, "old", "new"),
-        ):
-            if topics and not self.in_streams_group:
-                yield (
-                    f"topologies: only {leads} members subscribe to {', '.join(topics)}: while one of them leads, "
-                    f"{others} members are assigned what they do not subscribe to, and rejoin without end (up to 2.3 "
-                    f"they fail); while one of the {others} leads, no member reads it"
-                )
-        yield f"topologies: {self.way}"
-        if self.in_streams_group is None:
-            yield f"topologies: if the members have group.protocol=streams: {_WAY_OF_STREAMS_GROUPS}"
 
 
 def parse_subtopologies(text: str, name: str = "the text") -> tuple[ParsedSubtopology, ...]:

@@ -66,3 +66,27 @@ SURVIVALS: Final = (
     ),
     Survival("warm-up tasks", False, "streams groups have none, those of 4.4.0 neither", "read in the jars of 4.4.0"),
 )
+"""Of a change of the protocol."""
+
+_OF_TOPOLOGIES: Final = "seen with 4.4.0"
+TOPOLOGY_SURVIVALS: Final = (
+    Survival(
+        "of a new topology: stores and internal topics of the same name",
+        True,
+        "those with other names start empty; a store whose subtopology has another number is restored",
+        "read, not run",
+    ),
+    Survival(
+        "committed offsets, if the group is deleted instead",
+        False,
+        "members begin where auto.offset.reset says; changelogs keep what they count, so records count twice",
+        f"{_OF_TOPOLOGIES}: all of 8,427 records were processed again",
+    ),
+    Survival(
+        "committed offsets, stores and internal topics, with another application.id instead",
+        False,
+        "its name is part of those of the group and of all internal topics",
+        "read, not run",
+    ),
+)
+"""Of a new topology in the same plan, and of the other ways to get one into a streams group."""

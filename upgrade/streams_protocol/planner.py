@@ -23,6 +23,7 @@ from streams_assignor.upgrade.hazards import (
     JudgedHazard,
     Setting,
     StepKind,
+    TopologyChange,
     WayBack,
     WayBackVerdict,
     count_by_severity,
@@ -36,7 +37,13 @@ from streams_assignor.upgrade.plans import Plan, Upgrade
 from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
 from streams_assignor.upgrade.releases import Release, ResolvedRelease
 from streams_assignor.upgrade.streams_protocol._commands import Target
-from streams_assignor.upgrade.streams_protocol._facts import GROUP_PROTOCOL, SURVIVALS, Protocol
+from streams_assignor.upgrade.streams_protocol._facts import (
+    GROUP_PROTOCOL,
+    SURVIVALS,
+    TOPOLOGY_SURVIVALS,
+    Protocol,
+    Survival,
+)
 from streams_assignor.upgrade.streams_protocol._hazards import hazards_of_change
 from streams_assignor.upgrade.streams_protocol._requirements import (
     Facts,
@@ -91,6 +98,15 @@ class _Text(enum.StrEnum):
     START = "start every member as {target} with {option}"
     START_WHY = "the first member that joins turns the empty group into a {protocol} group, with its committed offsets"
     START_CLASSIC_WHY = START_WHY + "; the settings of the members have effect again"
+    WITH_TOPOLOGY = " and the new topology"
+    BACK_WITH_TOPOLOGY = " and the old topology"
+    START_DETOUR_WHY = (
+        "the first member that joins turns the empty streams group into a classic one, which keeps the committed "
+        "offsets and has no topology of its own; a streams group keeps its topology while it is empty"
+    )
+    START_DETOUR_SKIPPED = (
+        "members with the new topology end: InvalidRequestException: Topology updates are not supported yet"
+    )
     START_SKIPPED = "nothing is processed, and committed offsets expire after offsets.retention.minutes"
     START_BACK = (
         "no bounce leads back: stop every member, wait until the group is empty, and start every member as {origin} "
@@ -115,6 +131,7 @@ class _Text(enum.StrEnum):
         "5 s (streams.heartbeat.interval.ms), classic ones every 3 s"
     )
     EARLIER = "the release changes first, under the classic protocol: {origin} has no streams protocol"
+    EARLIER_TOPOLOGY = "the rolling upgrade is made with the old topology: the new one comes with the protocol"
 
 
 @frozen
@@ -160,8 +177,17 @@ class Migration:
     """The plan from one release to the other; None if they are the same."""
     application: PlannedApplication = field(factory=PlannedApplication)
     """Its files."""
+    change: TopologyChange | None = None
+    """What a new topology changes, if there is one."""
     is_upgraded_first: bool = False
     """Whether that is a rolling upgrade before, under the classic protocol; else it is part of the change."""
+    is_there: bool = False
+    """Whether the group has the protocol already, so that nothing changes."""
+
+    @property
+    def survivals(self) -> tuple[Survival, ...]:
+        """What becomes of what the group has."""
+        return (*SURVIVALS, *(TOPOLOGY_SURVIVALS if self.change else ()))
 
     @property
     def first(self) -> Advice | None:
@@ -224,13 +250,15 @@ class Migration:
                     "how": survival.how,
                     "evidence": survival.evidence,
                 }
-                for survival in SURVIVALS
+                for survival in self.survivals
             ],
             "warnings": list(self.warnings),
             "hazards": [hazard.as_json() for hazard in self.judged or self.hazards],
             "beyond_metadata": self.beyond_metadata,
             **self._files_as_json(),
         }
+        if self.change:
+            plain["topologies"] = self.change.as_json()
         if self.judged is None:
             return plain
         counted = Counter(judged.concern.answer for judged in self.judged)
@@ -260,6 +288,7 @@ def plan_migration(
     *,
     offline: bool = False,
     application: PlannedApplication = PlannedApplication(),  # noqa: B008 - it is frozen
+    is_classic: bool = False,
 ) -> Migration:
     """Return the plan with which a group changes to ``protocol``, and from one release to the other if they differ.
 
@@ -273,6 +302,8 @@ def plan_migration(
         at: The group and the cluster that the commands name.
         offline: Whether the release changes while the group is stopped for the protocol, even if it need not.
         application: The files of the application, for what the releases have to do with them.
+        is_classic: Whether the group is shown to be no streams group now; else a new topology gets into one through
+            the classic protocol.
 
     Raises:
         UpgradeError: The release that has to run the streams protocol does not have it, or a setting is no number.
@@ -288,13 +319,18 @@ def plan_migration(
         raise UpgradeError(f"a change of the protocol is planned for releases of Kafka, got {first} and {last}")
     is_upgraded_first = to_streams and first.number < AVAILABLE and not offline
     is_same = is_same_release(origin, target)
+    new_topology = application.change if application.change and not application.change.is_compatible else None
+    application = evolve(application, change=None)  # the steps below are about it
     between = (
         None if is_same else plan_for(application, origin, target, offline=not is_upgraded_first, changes_protocol=True)
     )
     start = last if is_upgraded_first or is_same else first
     settings = carried_settings(facts.settings)
     lost = lost_settings(facts.settings) if to_streams else ()
-    change = _Change(start, last, protocol, at, settings, lost, facts)
+    detour = bool(new_topology) and to_streams and not (is_classic or is_upgraded_first or first.number < EARLY_ACCESS)
+    change = _Change(
+        start, last, protocol, at, settings, lost, facts, has_new_topology=bool(new_topology), detour=detour
+    )
     advice = between.advice if between else None
     of_releases = (hazard for hazard in (advice.hazards if advice else ()) if hazard.name not in _COVERED_HAZARDS)
     hazards = order_hazards((*of_releases, *hazards_of_change(protocol, last)))
@@ -323,6 +359,7 @@ def plan_migration(
         judged=judge_hazards(hazards, applications, None if is_same else last) if is_known else None,
         between=between,
         application=application,
+        change=new_topology and evolve(new_topology, in_streams_group=detour),
         is_upgraded_first=is_upgraded_first,
     )
 
@@ -345,12 +382,17 @@ class _Change:
     settings: tuple[CarriedSetting, ...]
     lost: tuple[LostSetting, ...]
     facts: Facts
+    has_new_topology: bool = False
+    detour: bool = False
+    """Whether the group may be a streams group already, which gets the new topology through the classic protocol."""
 
     def steps(self) -> Iterator[MigrationStep]:
         """Yield the steps in order."""
         if self.protocol is Protocol.STREAMS:
             if self.settings:
                 yield self._configure()
+            if self.detour:
+                yield from self._through_classic()
             yield self._stop(_Text.STOP_CLASSIC_WHY, _Text.STOP_SKIPPED_STREAMS)
             yield self._start(_Text.START_WHY)
             yield self._check("kafka-streams-groups", self.at.show_configurations())
@@ -367,6 +409,8 @@ class _Change:
             return
         if after:
             yield _Text.EARLIER.format(origin=after)
+            if self.has_new_topology:
+                yield _Text.EARLIER_TOPOLOGY.value
         if self.facts.settings is None:
             yield _Text.NO_SETTINGS.value
         yield from limits_of(self.settings)
@@ -401,15 +445,24 @@ class _Change:
             _Text.CONFIGURE, _Text.CONFIGURE_WHY, lost, back, _SOURCE, (self.at.configure(self.settings),)
         )
 
+    def _through_classic(self) -> Iterator[MigrationStep]:
+        """Yield the steps after which the group is a classic one of the new topology."""
+        back = evolve(self, protocol=Protocol.CLASSIC, detour=False)
+        yield back._stop(_Text.STOP_STREAMS_WHY, _Text.STOP_SKIPPED_CLASSIC)
+        start = back._start(_Text.START_DETOUR_WHY)
+        yield evolve(start, if_skipped=_Text.START_DETOUR_SKIPPED, commands=(self.at.wait_until_stable(),))
+
     def _stop(self, why: _Text, skipped: _Text) -> MigrationStep:
-        option = _option(self.origin, self.protocol.other)
-        back = WayBack(WayBackVerdict.OPEN, _Text.STOP_BACK.format(origin=self.origin, option=option), "KIP-1071")
-        do = _Text.STOP.format(origin=self.origin)
+        origin = self.target if self.detour else self.origin
+        option = _option(origin, self.protocol.other)
+        back = WayBack(WayBackVerdict.OPEN, _Text.STOP_BACK.format(origin=origin, option=option), "KIP-1071")
+        do = _Text.STOP.format(origin=origin)
         why_not = skipped.format(group=self.at.group)
         return MigrationStep(do, why, why_not, back, _SOURCE, (self.at.wait_until_empty(),))
 
     def _start(self, why: _Text) -> MigrationStep:
         do = _Text.START.format(target=self.target, option=_option(self.target, self.protocol))
+        do += _Text.WITH_TOPOLOGY if self.has_new_topology else ""
         reason = why.format(protocol=self.protocol.value)
         return MigrationStep(do, reason, _Text.START_SKIPPED, self._way_back(), _SOURCE)
 
@@ -427,6 +480,7 @@ class _Change:
     def _way_back(self) -> WayBack:
         """Return the way back after the start: the protocol, and what the other release cannot read."""
         option = _option(self.origin, self.protocol.other)
+        option += _Text.BACK_WITH_TOPOLOGY if self.has_new_topology else ""
         words, sources = [_Text.START_BACK.format(origin=self.origin, option=option)], ["KIP-1071"]
         if self.origin != self.target:
             of_release = way_back(Upgrade(self.origin, self.target, Plan.OFFLINE), StepKind.DONE)

@@ -164,7 +164,7 @@ def _check_group(
 
 def _check_type(name: str, group: MigratingGroup, protocol: Protocol) -> Check:
     if group.type == protocol.value:
-        return Check("group-type", Level.WARNING, f"{name} is a {group.type} group already: nothing to change")
+        return Check("group-type", Level.OK, f"{name} is a {group.type} group already")
     if group.type != protocol.other.value:
         return Check("group-type", Level.BLOCKED, f"{name} is a {group.type} group, expected {protocol.other.value}")
     if group.type == Protocol.CLASSIC.value and group.protocol not in ("", _STREAMS_PROTOCOL_NAME):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,21 +17,18 @@ from streams_assignor.groups import (
     InspectedMember,
     inspect_group,
 )
-from streams_assignor.groups.described_group import STREAMS, WITHOUT_METADATA
+from streams_assignor.groups.described_group import WITHOUT_METADATA
 from streams_assignor.groups.standbys import StandbyKind
 from streams_assignor.upgrade.application.live_group import LiveBroker, LiveGroup, LiveMember
 from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.hazards import ApplicationTopology
-from streams_assignor.upgrade.releases import RELEASES, Release
+from streams_assignor.upgrade.releases import Release
 from streams_assignor.upgrade.streams_protocol.preflight import line_of
 
 if TYPE_CHECKING:
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
     from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
-
-_FIRST_STREAMS: Final[Mapping[bool, str]] = {False: "4.1.0", True: "4.4.0"}
-"""The first release that joins a group of KIP-1071, by whether the member is static."""
 
 
 def read_group(name: str, servers: str, config: CommandConfig, client: str | None, assume: Release | None) -> LiveGroup:
@@ -101,15 +98,9 @@ def _described_topology(described: DescribedGroup) -> ApplicationTopology | None
 
 def _member(group: InspectedGroup, member: InspectedMember) -> LiveMember:
     instance = member.described.group_instance_id
-    if group.described.type == STREAMS:
-        first = RELEASES[_FIRST_STREAMS[instance is not None]]
-        releases = tuple(
-            release for release in RELEASES.values() if release.kafka_name and release.number >= first.number
-        )
-    else:
-        candidates = member.subscription.candidate_releases
-        releases = candidates.unpinned or candidates.pinned
-    return LiveMember(member.label, releases, group.releases_of(member) or _why(group, member), instance)
+    return LiveMember(
+        member.label, group.possible_releases(member), group.releases_of(member) or _why(group, member), instance
+    )
 
 
 def _why(group: InspectedGroup, member: InspectedMember) -> str:

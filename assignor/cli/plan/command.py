@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from attrs import evolve
+from attrs import evolve, frozen
 
 from streams_assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
 from streams_assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
@@ -35,8 +35,8 @@ from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines, gr
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Release, UpgradeError
-from streams_assignor.upgrade.application.live_group import LiveGroup
-from streams_assignor.upgrade.application.parameters import PlanParameters
+from streams_assignor.upgrade.application.live_group import LiveGroup, listed
+from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, blocked_by, plan_for
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
@@ -62,6 +62,10 @@ if TYPE_CHECKING:
 
 CANNOT_BE_TOLD: Final = 3
 """The exit status if no step is known to stop members, and the files do not rule out what would for certain."""
+_UNKNOWN_PROTOCOL: Final = (
+    f"exit status {CANNOT_BE_TOLD}: nothing shows whether this is a streams group, which does not accept the new "
+    "topology: --config with group.protocol, or --group, decides"
+)
 _SOURCE_ROOTS: Final = "streams-assignor.source-roots"
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
@@ -273,8 +277,8 @@ def plan(
     protocol.check()
     if brokers and protocol.group_name:
         raise click.UsageError("--group is for a Streams group; brokers have none")
-    if protocol.to_protocol and (brokers or about_group or topologies):
-        raise click.UsageError("--to-protocol excludes --brokers, --topologies and options about a group's size")
+    if protocol.to_protocol and (brokers or about_group):
+        raise click.UsageError("--to-protocol excludes --brokers and options about a group's size")
     try:
         if from_app:
             from streams_assignor.upgrade.application.code_report import (
@@ -310,14 +314,9 @@ def plan(
                 return
             ends = origin or _origin(application.group, target), target
             if is_same_release(*ends):
-                if settings or code:
+                if code or (settings and not topologies):
                     raise UpgradeError(f"--config and --app need two releases, got {target.release} twice")
-                notes = list(dict.fromkeys((*ends[0].reading, *target.reading)))
-                change = application.change
-                if change:
-                    in_streams_group = PlanParameters().in_streams_group(target.release, application.group)
-                    change = evolve(change, in_streams_group=in_streams_group)
-                _print_same_release(target.release, notes, change, offline=offline, output=output)
+                _print_same_release(_StaysOn(*ends, application), offline=offline, output=output)
                 return
             options = GroupOptions.of(context, of_a_group, application)
             if code:
@@ -413,6 +412,7 @@ def _print_group_plan(
             *planned.advice.notes,
             *options.contradicted,
             *_undecided_note(planned.undecided, is_safe=planned.is_safe),
+            *((_UNKNOWN_PROTOCOL,) if planned.is_safe and planned.has_unknown_protocol else ()),
         ),
     )
     impact = estimate_impact(advice.guidance.hops, **options.size) if options.size else None
@@ -442,7 +442,7 @@ def _print_group_plan(
         )
     if not planned.is_safe:
         sys.exit(1)
-    if planned.undecided:
+    if planned.undecided or planned.has_unknown_protocol:
         sys.exit(CANNOT_BE_TOLD)
 
 
@@ -473,23 +473,63 @@ def _rendered(plain: Mapping[str, Any], output: str) -> str:
     return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
 
 
-def _print_same_release(
-    release: Release, notes: list[str], change: TopologyChange | None, *, offline: bool, output: str
-) -> None:
-    """Print the plan from a release to itself: nothing, unless another topology must not be rolled."""
-    do_not_roll = change is not None and change.is_refused(rolled=not offline)
-    verdict = Verdict.UNSAFE if do_not_roll else Verdict.SAFE
-    text = blocked_by(change) if change and do_not_roll else "already there"
+@frozen
+class _StaysOn:
+    """The plan from a release to itself: nothing, unless members or another topology are against it."""
+
+    origin: ResolvedRelease
+    target: ResolvedRelease
+    application: PlannedApplication
+
+    @property
+    def change(self) -> TopologyChange | None:
+        change, settings = self.application.change, self.application.settings
+        if change is None:
+            return None
+        parameters = plan_parameters(settings) if settings else PlanParameters()
+        in_streams_group = parameters.in_streams_group(self.target.release, self.application.group)
+        return evolve(change, in_streams_group=in_streams_group)
+
+    def reasons(self, *, offline: bool) -> Iterator[str]:
+        """Yield why it is wrong to do nothing, or to start the members with the other topology."""
+        if (change := self.change) and change.is_refused(rolled=not offline):
+            yield blocked_by(change)
+        if self.application.group and (why := self.application.group.blocked(self.target)):
+            yield why
+
+    def doubts(self, *, offline: bool) -> Iterator[str]:
+        """Yield what it depends on, and nothing shows."""
+        if self.change and self.change.is_undecided(rolled=not offline):
+            yield _UNKNOWN_PROTOCOL
+        group = self.application.group
+        if doubts := group.not_on(self.target) if group else ():
+            labels = listed([member.label for member in doubts])
+            yield f"nothing to do if these members run {self.target.release}, which nothing shows: {labels}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the releases were read."""
+        return tuple(dict.fromkeys((*self.origin.reading, *self.target.reading)))
+
+
+def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> None:
+    release, change, group = planned.target.release, planned.change, planned.application.group
+    reasons, doubts = [*planned.reasons(offline=offline)], [*planned.doubts(offline=offline)]
+    verdict = Verdict.UNSAFE if reasons else Verdict.UNKNOWN if doubts else Verdict.SAFE
+    text, *notes = [*(reasons or doubts or ["already there"]), *planned.notes]
     if output == "text":
-        first = f"{release} to {release}: {verdict.value}: {text}{'' if do_not_roll else ', nothing to do'}"
-        noted = (f"note: {note}" for note in notes)
-        click.echo(_view(verbose=False).show([first, *noted, *(["", *change.lines()] if change else [])]))
+        nothing = ", nothing to do" if verdict is Verdict.SAFE else ""
+        first = f"{release} to {release}: {verdict.value}: {text}{nothing}"
+        parts = (change.lines() if change else (), group.lines() if group else ())
+        below = (line for part in map(list, parts) if part for line in ("", *part))
+        click.echo(_view(verbose=False).show([first, *(f"note: {note}" for note in notes), *below]))
     else:
         plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
-        nothing = {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
-        click.echo(_rendered(plain | nothing | ({"topologies": change.as_json()} if change else {}), output))
-    if do_not_roll:
-        sys.exit(1)
+        plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
+        plain |= {"topologies": change.as_json()} if change else {}
+        click.echo(_rendered(plain | ({"live_group": group.as_json()} if group else {}), output))
+    if verdict is not Verdict.SAFE:
+        sys.exit(1 if reasons else CANNOT_BE_TOLD)
 
 
 def _broker_releases(origin: str, target: str, assume: str | None) -> tuple[BrokerRelease, BrokerRelease]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from streams_assignor.cli.group._lookup import LOOKUP_LOADERS
 from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
@@ -15,11 +15,12 @@ from streams_assignor.cli.plan.application import application_files
 from streams_assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade.application_plan import PlannedApplication
+from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import CheckedScope, JudgedHazard, ReadGuides, assumptions_of, scope_of
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
-from streams_assignor.upgrade.streams_protocol import SURVIVALS, Facts, Protocol, Reliance, Target
+from streams_assignor.upgrade.streams_protocol import Facts, Protocol, Reliance, Target
 from streams_assignor.upgrade.streams_protocol.planner import Migration, plan_migration
-from streams_assignor.upgrade.streams_protocol.preflight import Check, Level, preflight, refine
+from streams_assignor.upgrade.streams_protocol.preflight import Check, Level, MigratingGroup, preflight, refine
 from streams_assignor.upgrade.verdict import Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -140,8 +141,11 @@ class ProtocolPlan:
             yield from (sanitize(line) for judgement in plan.judgements for line in judgement.lines())
         for number, step in enumerate(plan.steps, 1):
             yield from ("", *step_lines(number, step, view))
-        yield from ("", "what survives:")
-        for row in SURVIVALS:
+        if plan.change:
+            yield from ("", *map(sanitize, plan.change.facts()))
+        if not plan.is_there:
+            yield from ("", "what survives:")
+        for row in () if plan.is_there else plan.survivals:
             yield view.fact(f"- {row.what}: {'yes' if row.survives else 'no'}: {row.how} ({row.evidence})")
         if notes := [*self.notes, *plan.warnings]:
             yield from ("", *(sanitize(f"note: {note}") for note in notes))
@@ -156,6 +160,10 @@ class ProtocolPlan:
     def _title(self) -> str:
         plan, verdict = self.migration, self.verdict
         way = "offline: stop everything, then start everything"
+        if plan.change and plan.change.in_streams_group:
+            way = "offline: stop everything and start it twice, through the classic protocol to the new topology"
+        if plan.is_there:
+            way = f"the group is a {plan.protocol.value} group already, nothing to change"
         if plan.first:
             way = "rolling upgrade first, then offline: stop everything, then start everything"
         change = f"{plan.origin} to {plan.target}, {plan.protocol.other.value} to {plan.protocol.value} protocol"
@@ -190,11 +198,26 @@ def plan_protocol(
     if options.broker_release:
         facts = facts.with_brokers(_broker_number(options.broker_release))
     settings = application.settings.values if application.settings else {}
-    facts, checks, at = _look(target.release, protocol, facts, options, settings)
-    plan = plan_migration(origin, target, protocol, facts, at, offline=offline, application=application)
+    facts, checks, at, now = _look(target.release, protocol, facts, options, settings)
+    is_classic = now == Protocol.CLASSIC.value
+    plan = plan_migration(
+        origin, target, protocol, facts, at, offline=offline, application=application, is_classic=is_classic
+    )
+    if now == protocol.value and (is_classic or not plan.change):
+        plan = _unchanged(plan, at.group)
     assumed = assumptions_of(origin.release, target.release)
     notes = (*origin.notes, *target.notes)
     return ProtocolPlan(plan, checks, notes, tuple(dict.fromkeys(assumed)))
+
+
+def _unchanged(plan: Migration, group: str) -> Migration:
+    """Return the plan for a group that has the protocol already; ``UpgradeError`` if something else is to change."""
+    if plan.change or plan.between:
+        option = " --topologies OLD NEW --offline" if plan.change else ""
+        further = f"plan {plan.origin} {plan.target} --group {group}{option}"
+        raise UpgradeError(f"{group} is a {plan.protocol.value} group already: for the rest see {further}")
+    nothing: dict[str, Any] = dict.fromkeys(("judgements", "steps", "settings", "lost", "warnings", "hazards"), ())
+    return evolve(plan, **nothing, judged=None, is_there=True)
 
 
 def _broker_number(name: str) -> tuple[int, ...]:
@@ -206,8 +229,11 @@ def _broker_number(name: str) -> tuple[int, ...]:
 
 def _look(
     release: Release, protocol: Protocol, facts: Facts, options: ProtocolOptions, settings: Mapping[str, str]
-) -> tuple[Facts, tuple[Check, ...], Target]:
-    """Look at the live group if one is named; return the facts with it, and where the commands go."""
+) -> tuple[Facts, tuple[Check, ...], Target, str]:
+    """Look at the live group if one is named; return the facts with it, where the commands go, and its type if known.
+
+    A group that does not exist is a classic one: it has no topology.
+    """
     path = str(options.command_config) if options.command_config else None
     if not options.group_name:
         servers = options.bootstrap_servers or settings.get("bootstrap.servers")
@@ -216,7 +242,7 @@ def _look(
             "servers": servers,
             "command_config": path,
         }
-        return facts, (), Target(**{name: value for name, value in given.items() if value})
+        return facts, (), Target(**{name: value for name, value in given.items() if value}), ""
     servers, config = cluster_settings(
         click.get_current_context(),
         options.bootstrap_servers or settings.get("bootstrap.servers"),
@@ -227,4 +253,11 @@ def _look(
     brokers, group = observe(options.group_name, servers, config)
     refined = refine(facts, options.group_name, brokers, group)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
-    return refined, checks, Target(options.group_name, servers, path, (group.members if group else 0) or None)
+    at = Target(options.group_name, servers, path, (group.members if group else 0) or None)
+    return refined, checks, at, _type_of(group)
+
+
+def _type_of(group: MigratingGroup | None) -> str:
+    if group is None:
+        return Protocol.CLASSIC.value
+    return "" if group.error else group.type

@@ -25,7 +25,7 @@ from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
 from streams_assignor.formats.text import printable, sanitize
 from streams_assignor.groups import InspectedGroup, inspect_group
 from streams_assignor.groups.described_group import WITHOUT_METADATA
-from streams_assignor.upgrade.application.live_group import LiveGroup
+from streams_assignor.upgrade.application.live_group import LiveGroup, listed
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, plan_for
 from streams_assignor.upgrade.patch_levels import is_same_release
 from streams_assignor.upgrade.planner import Advice, advise
@@ -149,7 +149,8 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     origin = resolve_release(options.origin, options.assume) if options.origin else live.origin(wanted)
     if is_same_release(origin, wanted):
         _refuse_unfinished(options, found, live, wanted)
-        view.note(f"{options.group} runs {wanted.release} already: nothing to do")
+        shown = "" if not live.not_on(wanted) else ", as --from says; its members may run another release"
+        view.note(f"{options.group} runs {wanted.release} already{shown}: nothing to do")
         return None
     planned = _planned_application(options, live, origin, wanted, view)
     names = read_instances(options.instances_file) if options.instances_file else seen_instances(group)
@@ -233,6 +234,9 @@ def _refuse_unfinished(options: RollOptions, found: LiveLook, live: LiveGroup, w
         raise CommandFailed(sanitize(f"{options.group} {why.format(wanted.release)} to remove that"))
     if why := live.blocked(wanted):
         raise CommandFailed(sanitize(f"{options.group}: {why}"))
+    if unknown := live.unknown:
+        labels = listed([member.label for member in unknown])
+        raise CommandFailed(sanitize(f"{options.group}: the release of {labels} cannot be told: {unknown[0].shown}"))
 
 
 def _planned_application(

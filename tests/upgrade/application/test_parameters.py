@@ -40,7 +40,7 @@ def test_settings_say_how_large_the_group_is():
 def test_what_cannot_be_read_or_is_not_set_says_nothing():
     assert PlanParameters() == parameters()
     assert PlanParameters() == parameters(
-        num_standby_replicas="${X}", session_timeout_ms="x", upgrade_from="hunter2", group_protocol="classic"
+        num_standby_replicas="${X}", session_timeout_ms="x", upgrade_from="hunter2", group_protocol="${X}"
     )
     assert not parameters(task_assignor_class="org.apache.kafka.streams.X").task_assignor
 

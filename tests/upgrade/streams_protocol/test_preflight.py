@@ -90,7 +90,7 @@ def test_without_brokers_nothing_is_known_of_them():
 @pytest.mark.parametrize(
     ("group", "expected", "text"),
     [
-        (evolve(STABLE, type="streams"), Level.WARNING, "is a streams group already"),
+        (evolve(STABLE, type="streams"), Level.OK, "is a streams group already"),
         (evolve(STABLE, type="consumer"), Level.BLOCKED, "is a consumer group, expected classic"),
         (evolve(STABLE, protocol="range"), Level.BLOCKED, "they do not run Kafka Streams"),
         (evolve(STABLE, protocol="", state="Empty", members=0), Level.OK, "is a classic group"),

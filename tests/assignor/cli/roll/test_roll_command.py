@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 
 from streams_assignor.cli.group import _lookup
@@ -151,7 +152,18 @@ def test_a_group_that_runs_the_release_needs_nothing(cluster):
     cluster.start = "A@4.3.1"
     done = cluster.roll("--yes")
 
-    assert (0, "app runs 4.3.1 already: nothing to do\n") == (done.exit_code, done.stdout)
+    said = "app runs 4.3.1 already, as --from says; its members may run another release: nothing to do\n"
+    assert (0, said) == (done.exit_code, done.stdout)
+
+
+def test_a_member_that_shows_no_release_is_not_said_to_run_it(cluster):
+    cluster.start = "A@4.3.1 B@4.3.1"
+    shown = cluster.group("app")
+    damaged = evolve(shown, members=(evolve(shown.members[0], subscription=b"\0\1"), *shown.members[1:]))
+    cluster.group = lambda _name: damaged
+    done = cluster.roll("--yes")
+
+    assert (1, True) == (done.exit_code, "cannot be told" in done.stderr)
 
 
 def test_an_instance_that_returns_with_the_old_release_stops_it_and_can_be_restarted_again(cluster):
