@@ -251,9 +251,8 @@ def _planned_application(
         goes_on=True,
     )
     planned = plan_for(application, origin, wanted, offline=options.offline)
-    if not options.as_json:
-        for line in _plan_text(options, planned):
-            view.note(line)
+    for line in _open_hazards(options, planned) if options.as_json else _plan_text(options, planned):
+        view.note(line)
     if planned.reasons or not planned.is_safe:
         why = planned.blocked or "the plan is unsafe, see above: --without names what the application does not have"
         raise CommandFailed(sanitize(f"{options.group}: {why}"))
@@ -290,10 +289,14 @@ def _roll_plan(
 def _plan_text(options: RollOptions, planned: ApplicationPlan) -> Iterator[str]:
     view = DisplayOptions()
     yield from group_plan_lines(planned.advice, view, planned.checked, blocked=planned.blocked, judged=planned.judged)
+    yield from _open_hazards(options, planned)
+    yield ""
+
+
+def _open_hazards(options: RollOptions, planned: ApplicationPlan) -> Iterator[str]:
     if planned.undecided:
         names = ", ".join(judged.hazard.name for judged in planned.undecided)
         yield f"{options.settings_file} leaves open what would stop members for certain: {names}; plan --app decides it"
-    yield ""
 
 
 def _look(options: RollOptions, target: LiveTarget, names: InstanceNames) -> LiveLook:

@@ -12,10 +12,11 @@ import pytest
 from streams_assignor.upgrade.application.archive import Archives
 from streams_assignor.upgrade.application.code_report import judge_code
 from streams_assignor.upgrade.errors import UpgradeError
-from streams_assignor.upgrade.hazards import Answer, Application, judge_condition
+from streams_assignor.upgrade.hazards import HAZARDS, Answer, Application, judge_condition
 from streams_assignor.upgrade.hazards._conditions import Uses
 from streams_assignor.upgrade.input_values import InvalidInput
 from streams_assignor.upgrade.releases import RELEASES
+from tests.matrix import with_matrix
 from tests.upgrade.application.class_bytes import ClassBytes
 
 KAFKA = "org/apache/kafka/streams/KafkaStreams"
@@ -437,3 +438,54 @@ def test_files_without_classes_are_refused(tmp_path, files):
         (tmp_path / name).write_bytes(each)
     with pytest.raises(UpgradeError, match="expected class files of an application"):
         facts(tmp_path)
+
+
+WEB = {"WEB-INF/classes/com/example/Orders.class": using("com/example/Orders"), "WEB-INF/lib/spring-2.jar": LIBRARY}
+FOLDER = {"com/example/Orders.class": using("com/example/Orders"), "com/example/Main.class": using("com/example/Main")}
+PACKED = {
+    "folder": (FOLDER, dict),
+    "jar": (FOLDER, zipped),
+    "zip": (DISTRIBUTION, zipped),
+    "tar": (DISTRIBUTION, tarred),
+    "tar.gz": (DISTRIBUTION, lambda files: gzip.compress(tarred(files), mtime=0)),
+    "ear": ({"orders.war": zipped(WEB)}, zipped),
+    "war": (WEB, zipped),
+    "boot": ({f"BOOT-INF{name[7:]}": each for name, each in WEB.items()}, zipped),
+    "docker": ({"app/app.jar": APP, "app/lib/spring-2.jar": LIBRARY}, lambda files: docker(tarred(files))),
+    "oci": ({"app/app.jar": APP, "app/lib/spring-2.jar": LIBRARY}, lambda files: layout(tarred(files))),
+}
+REPLACED = {
+    "left out": lambda _: None,
+    "empty": lambda _: b"",
+    "cut": lambda each: each[: len(each) // 2],
+    "damaged": lambda each: each[:-9] + bytes(9),
+    "foreign": lambda _: b"FROM scratch\n",
+    "another jar": lambda _: LIBRARY,
+}
+CONDITIONS = [row.when for row in HAZARDS]
+
+
+@pytest.mark.parametrize("how", REPLACED)
+@pytest.mark.parametrize("form", with_matrix(PACKED, ("jar", "docker"), "a further container"))
+def test_a_part_of_a_container_that_is_replaced_never_makes_a_no(tmp_path, form, how):
+    """For every hazard: what was unknown, or concerned the application, stays so, or the container is refused."""
+    files, pack = PACKED[form]
+
+    def answers(name, files):
+        path = tmp_path / f"{name}.{form}"
+        content = pack({below: each for below, each in files.items() if each is not None})
+        for below, each in (content if isinstance(content, dict) else {"": content}).items():
+            (path / below).parent.mkdir(parents=True, exist_ok=True)
+            (path / below).write_bytes(each)
+        application = Application(code=facts(path))
+        return [condition.concern(application).answer for condition in CONDITIONS]
+
+    before = answers("whole", files)
+    for number, (part, each) in enumerate(files.items()):
+        with suppress(UpgradeError):
+            after = answers(number, {**files, part: REPLACED[how](each)})
+            assert [] == [
+                row.name
+                for row, old, new in zip(HAZARDS, before, after, strict=True)
+                if new is Answer.NO and old is not Answer.NO
+            ], part

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from attrs import evolve
+from attrs import Factory, evolve, fields
 
 from streams_assignor.upgrade.application.evidence import setting_facts
 from streams_assignor.upgrade.application.setting_files import combined_settings
@@ -56,13 +56,15 @@ LOADING = evolve(
         CODE, settings=CodeSettings(loads=(LoadedFile("", "A line 1"), LoadedFile("b.properties", "A line 2")))
     ),
 )
-COMPLETE = {"plain": PLAIN, "framework": FRAMEWORK, "loading": LOADING}
+NAMED = evolve(PLAIN, libraries=dict.fromkeys(("scala-library", "spring-kafka", "spring-cloud-stream", "java"), "1.0"))
+COMPLETE = {"plain": PLAIN, "framework": FRAMEWORK, "loading": LOADING, "named": NAMED}
 
 
 def without(application):
     """Yield the application without each of its inputs, or with an empty, partly read or foreign one instead."""
-    for part in ("settings", "code", "topology", "group"):
-        yield f"no {part}", evolve(application, **{part: None})
+    for part in fields(Application):
+        empty = part.default.factory() if isinstance(part.default, Factory) else part.default
+        yield f"no {part.name}", evolve(application, **{part.name: empty})
     for text in FOREIGN:
         yield f"foreign {text!r}", evolve(application, settings=settings(("a.properties", text)))
         yield f"foreign yaml {text!r}", evolve(application, settings=settings(("logback.xml", text)))
@@ -70,7 +72,7 @@ def without(application):
     yield "no KafkaStreams", evolve(application, code=evolve(CODE, makes_streams=False))
     yield "no reader", evolve(application, code=evolve(CODE, settings=None))
     yield "partly read", evolve(application, code=evolve(CODE, unread=("x.jar",)))
-    yield "no libraries", evolve(application, code=evolve(CODE, has_libraries=False))
+    yield "no libraries in the files", evolve(application, code=evolve(CODE, has_libraries=False))
     yield "not followed", evolve(application, code=evolve(CODE, settings=CodeSettings(not_followed=("class A",))))
     if application is FRAMEWORK:
         yield "one file", evolve(application, settings=settings(SPRING[0]))

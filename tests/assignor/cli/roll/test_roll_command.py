@@ -589,6 +589,11 @@ def test_before_the_first_step_it_names_what_the_settings_leave_open(cluster, tm
     assert later
     assert f"{settings} {open_hazards}" in first
     assert open_hazards not in cluster.roll("--dry-run").output
+    notes = [
+        json.loads(line) for line in cluster.roll("--dry-run", "--json", f"--config={settings}").stdout.splitlines()
+    ]
+    (note,) = [each["text"] for each in notes if each["record"] == "note" and open_hazards in each["text"]]
+    assert note in first
 
 
 @pytest.mark.parametrize(
