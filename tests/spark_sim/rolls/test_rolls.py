@@ -104,6 +104,60 @@ def test_an_instance_that_is_to_be_restarted_again_is_rolled_back_too():
     assert "A" in state.roll.remaining
 
 
+BACK_AFTER_A_CRASH = """roll asks about plan: continue
+roll begins B, C
+restart B as 3.0.2 with upgrade.from=2.3
+restart C as 3.0.2 with upgrade.from=2.3
+the group comes to rest
+540 s pass
+roll notes StepPassed
+roll begins A
+restart A as 3.0.2 with upgrade.from=2.3
+the operator wants back
+B crashes
+roll notes BackPlanned
+roll asks about needs: continue
+roll begins A
+roll asks about unsafe-forecast: continue
+restart A as 2.3.1
+the group comes to rest
+540 s pass
+roll notes DeviationFound
+roll asks about deviation: continue
+600 s pass
+roll notes StepPassed
+roll begins B
+roll asks about unsafe-forecast: continue
+restart B as 2.3.1
+the group comes to rest
+540 s pass
+roll notes DeviationFound
+roll asks about deviation: continue
+600 s pass
+roll notes StepPassed
+roll begins C
+restart C as 2.3.1
+the group comes to rest
+540 s pass
+roll notes StepPassed
+600 s pass
+roll notes RoundVerified
+roll notes RollEnded
+roll ends: rolled back"""
+
+
+def test_a_way_back_on_which_each_leader_fails_asks_twice_at_a_step_and_ends():
+    """With a bound of two answers the search said that it never does: it needs four, two of each unsafe step."""
+    model = SEARCHES[f"{ROLL} leader last, chained tasks, 3 members, leader seen, batches of two"].model
+    state, *_ = model.initial_states()
+    for text in BACK_AFTER_A_CRASH.splitlines():
+        (state,) = (each.state for each in model.transitions(state) if str(each.action) == text)
+
+    assert "rolled back" == state.final.outcome
+    assert 2 == state.budget.answers
+    assert {"2.3.1"} == {str(state.group.runs(name)) for name in "ABC"}
+
+
 # -- the sweep --------------------------------------------------------------------------------------------------------
 
 
