@@ -1,4 +1,4 @@
-"""What may use the bytes after the last field of userdata, where no decoder of Kafka looks.
+"""The interface for the bytes after the last field of userdata, where no decoder of Kafka looks.
 
 The protocol carries these bytes, and one extension gives them a meaning: ``upgrade.cluster.client.feature_levels``.
 """

@@ -77,7 +77,7 @@ class RejoinHistory:
 
     reason: enum.Enum | None = None
     seen: tuple[object, ...] = field(default=(), repr=False)
-    """What the member had when it asked: the last ones."""
+    """The tasks of the member when it asked: the last ones."""
     repeats: int = 0
     """The rejoins in a row after which the member had what it had had before."""
 

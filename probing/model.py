@@ -17,7 +17,7 @@ class MemberState(enum.Enum):
 
 
 class Action(enum.Enum):
-    """What a member must do after it has received an assignment."""
+    """The duties of a member that has received an assignment."""
 
     ACCEPT = "use the assignment"
     DISCARD = "discard the assignment"
@@ -64,7 +64,7 @@ class VersionComparison(enum.Enum):
 
 
 class Precondition(enum.Enum):
-    """What a leader checks before it assigns tasks."""
+    """The checks of a leader before it assigns tasks."""
 
     VERSIONS = "no future member is in a group with a member that cannot be probed"
     SHUTDOWN = "no member requests the shutdown of the application (KIP-663)"

@@ -35,6 +35,26 @@ def test_words_are_spelled_as_in_kafka_finalized_and_not_with_an_s():
     ]
 
 
+# A sentence begins with its subject: neither "What is left is dropped" nor "That it is there is a fact".
+INVERTED = re.compile(r"(?:^|[.:?!]\s|\n\s*\n)\s*(?:What|That)\b")
+
+
+def docstrings(path: Path) -> list[ast.Constant]:
+    """The texts of a file that stand alone, also those below constants and fields."""
+    alone = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Expr)]
+    return [node for node in alone if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def test_no_sentence_of_a_docstring_begins_with_what_or_that():
+    assert INVERTED.search("It ends. What is left is dropped.")
+    assert [] == [
+        f"{path.relative_to(ROOT)}:{text.lineno}: {text.value}"
+        for path in SOURCES
+        for text in docstrings(path)
+        if INVERTED.search(text.value)
+    ]
+
+
 def public_classes(path: Path) -> list[str]:
     """The names of the public classes that a file defines at its top."""
     body = ast.parse(path.read_text()).body

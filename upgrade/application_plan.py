@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 DO_NOT_ROLL: Final = "do not roll: the topologies differ, see below"
 TOPOLOGY_IS_KEPT: Final = "the streams group does not accept the new topology, see below"
 _OF_SETTINGS: Final = frozenset({TopologyFeature.SECOND_THREAD})
-"""What only settings show: what a user says counts more."""
+"""Facts that only settings show: an option of the user counts more."""
 
 
 @frozen(kw_only=True)
 class PlannedApplication:
-    """What is known of an application; nothing has to be."""
+    """The known facts of an application; none is required."""
 
     settings: Settings | None = None
     settings_source: str = "the settings"
@@ -68,11 +68,11 @@ class PlannedApplication:
     topology: ApplicationTopology | None = None
     group: LiveGroup | None = None
     absent: frozenset[TopologyFeature] = frozenset()
-    """What it does not have, as a user says."""
+    """The features that it lacks, as a user says."""
     libraries: Mapping[str, str] = field(factory=dict, hash=False)
     """The versions of libraries that its files do not show, as a user says."""
     change: TopologyChange | None = None
-    """What a new topology changes in the same upgrade."""
+    """The changes of a new topology in the same upgrade."""
     goes_on: bool = False
     """Whether its group may be anywhere on the way, also where no member runs the old release any more."""
 
@@ -126,7 +126,7 @@ class ApplicationPlan:
     """The hazards with their answers; None if nothing is known of the application."""
     features: JudgedFeatures = field(repr=False)
     checked: CheckedScope
-    """What the plan was checked for."""
+    """The checked subjects of the plan."""
 
     @property
     def blocked(self) -> str:
@@ -194,7 +194,7 @@ def plan_for(
     """Return the plan of an application from one release to another.
 
     Args:
-        application: What is known of it.
+        application: The known facts of it.
         origin: The release of its group now, or a name that ``resolve_release`` reads.
         target: The release afterwards.
         offline: Stop the whole group instead.

@@ -123,7 +123,7 @@ def validate_name(key: str, value: str) -> None:
 
 
 class EndPointFormat(enum.Enum):
-    """What ``application.server`` may be; see ``parse_end_point``."""
+    """The form of ``application.server``; see ``parse_end_point``."""
 
     ANY_PREFIX = "HOST:PORT, [HOST]:PORT, or either behind any other text"
     SCHEME = "HOST:PORT, [HOST]:PORT, or either behind SCHEME://"

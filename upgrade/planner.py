@@ -58,10 +58,10 @@ class PlanStep:
     """One step."""
 
     do: PlanMessage
-    """What to do."""
+    """The instruction."""
     why: PlanMessage | MessageList
     if_skipped: PlanMessage | MessageList
-    """What follows if the step is skipped."""
+    """The consequence of skipping the step."""
     way_back: WayBack
     """How to return to the release before it."""
     source: str
@@ -89,11 +89,11 @@ class Advice:
     via: tuple[str, ...] = ()
     """The bridge releases, in order."""
     hazards: tuple[Hazard, ...] = ()
-    """What the upgrade meets beyond the metadata, the most severe first."""
+    """The hazards beyond the metadata, the most severe first."""
     guidance: Guidance = NO_GUIDANCE
     """The verdict, and the conditions on which it depends."""
     assumed: tuple[str, ...] = ()
-    """What was assumed of releases that the table lacks: the plan is none that was checked or that has sources."""
+    """The assumptions about releases that the table lacks: the plan is none that was checked or that has sources."""
     patch_levels: tuple[str, ...] = ()
     """For which release a spelling without a known patch level was taken, if its candidates differ for this plan."""
     notes: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class Advice:
 
     @property
     def checked(self) -> CheckedScope:
-        """What the plan was checked for, and what it was not."""
+        """The checked and the unchecked subjects of the plan."""
         return scope_of(self.guides).assuming(self.assumed)
 
     def as_json(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def advise(
         origin: The release of the group now.
         target: The release of the group afterwards.
         offline: Stop the whole group instead: "An 'offline upgrade' is also possible" (KIP-268), always.
-        facts: What is known of the topology. A feature that it lacks asks for no bounce.
+        facts: The known facts of the topology. A feature that it lacks asks for no bounce.
 
     Raises:
         UpgradeError: The two releases are the same.
@@ -194,7 +194,7 @@ def _require_different(origin: Release, target: Release) -> None:
 
 @frozen
 class _Effects:
-    """What ``upgrade.from`` changes about one obstacle."""
+    """The effect of ``upgrade.from`` on one obstacle."""
 
     with_value: MessageCode
     without: MessageCode
@@ -237,7 +237,7 @@ _EFFECTS: Final[Mapping[Obstacle, _Effects]] = {
 _NOT_PROBED: Final = _Effects(
     MessageCode.NOT_PUSHED, MessageCode.WRONG_ANSWERS, MessageCode.NEW_VERSION_PINNED, MessageCode.PIN_STAYS
 )
-"""What a value that pins version 2 changes where leaders probe with wrong answers."""
+"""The effect of a value that pins version 2 where leaders probe with wrong answers."""
 
 
 def _effects(hop: Upgrade, in_the_way: Sequence[Obstacle]) -> list[_Effects]:

@@ -43,7 +43,7 @@ class Release:
     name: str
     behaviour: ReleaseBehaviour = field(repr=False)
     note: str = ""
-    """What is special about it."""
+    """Its particularities."""
     assumed_like: str = ""
     """The release whose behaviour was assumed, because the table lacks this one; empty if nothing was."""
 
@@ -270,7 +270,7 @@ class ResolvedRelease:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a command says that takes one release: how it was read, and for which of several it was taken."""
+        """The notes of a command that takes one release: how it was read, and for which of several it was taken."""
         first = self.release.assumed_like or self.release.name
         taken = (f"{self.given} can be {self.span}; it is taken for {first}",)
         return (*self.reading, *(taken if self.is_open else ()))

@@ -13,13 +13,13 @@ from streams_assignor.upgrade.errors import UpgradeError, quote_input
 from streams_assignor.upgrade.input_values import InvalidInput, parse_number
 
 _MARGIN: Final = r"[\s>|#*/+\"'`]*"
-"""What may stand before a line of a text that was pasted: quotes, comments, the bars of a table."""
+"""Marks before a line of a pasted text: quotes, comments, the bars of a table."""
 _BEGINS: Final = re.compile(rf"{_MARGIN}(Sub-topology|Source|Processor|Sink):")
 _SUBTOPOLOGY: Final = re.compile(r"(?:^|[^\w-])Sub-topology: *([0-9]+)(.*)")
 _NODE: Final = re.compile(r"(?:^|[^\w-])(Source|Processor|Sink): ")
 _DETAILS: Final = re.compile(r"(.+) \((topics?|stores|extractor class): (.*)\)")
 _END: Final = " \t\r,;|*/+\\\"'`"
-"""What may stand behind a line that was pasted."""
+"""Marks behind a pasted line."""
 _ARROW: Final = re.compile(r"[^\w-]*(-->|<--) (.*)")
 _PREDECESSORS: Final = re.compile(r".*?<-- (.*)")
 
@@ -34,7 +34,7 @@ class DescribedNode:
     subtopology: int | None
     """The number of its subtopology; None in the subtopology of a global store, which has no tasks."""
     topics: tuple[str, ...] = ()
-    """What a source reads, a pattern as one, or what a sink writes; empty if the program chooses the topic."""
+    """The topics of a source, a pattern as one, or of a sink; empty if the program chooses the topic."""
     stores: tuple[str, ...] = ()
     predecessors: tuple[str, ...] = ()
     has_pattern: bool = False

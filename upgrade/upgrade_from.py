@@ -121,7 +121,7 @@ def startup_result(value: str | None, accepted: tuple[str, ...], number: tuple[i
 
 
 class UpgradeFromEffect(enum.Enum):
-    """What a value changes in a member."""
+    """The effects of a value in a member."""
 
     OLD_VERSION = "sends metadata version 1 or 2 (KIP-268)"
     EAGER = "offers the eager protocol only (KIP-429)"

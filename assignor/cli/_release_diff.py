@@ -45,7 +45,7 @@ _SIGNS: Final = {"added": "+", "added, abstract": "+", "removed": "-"}
 
 @frozen
 class ScalaDiff:
-    """What differs between the public APIs of two releases for one version of Scala."""
+    """The differences between the public APIs of two releases for one version of Scala."""
 
     version: str
     jars: tuple[str, str]
@@ -70,7 +70,7 @@ class ScalaDiff:
 
 @frozen
 class ReleaseDiff:
-    """What differs between two releases."""
+    """The differences between two releases."""
 
     origin: Release
     target: Release

@@ -1,4 +1,4 @@
-"""What the page of ``streams-assignor web`` asks of Python, in a browser or not: each answer is plain values.
+"""The requests of the page of ``streams-assignor web`` to Python, in a browser or not: each answer is plain values.
 
 A command runs as the console script would run it, so output, errors and exit status are its own.
 """

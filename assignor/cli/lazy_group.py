@@ -40,7 +40,7 @@ class LazyCommand(NamedTuple):
     """The heading under which ``--help`` lists it."""
 
     limits: str = ""
-    """What the command refuses or leaves out because it is too large, and how it grows."""
+    """The limits of the command, and how its work grows."""
 
     shows_itself: bool = False
     """Whether it shows what it does from its beginning, or waits for others."""

@@ -70,7 +70,7 @@ class MemberGeneration:
 
 
 class ClusterMetadata(Protocol):
-    """What kafka-python and aiokafka pass to an assignor: the metadata of the topics that the client knows."""
+    """The argument of kafka-python and aiokafka for an assignor: the metadata of the topics that the client knows."""
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Return the partition numbers of a topic; None if the client does not know it."""

@@ -1,7 +1,7 @@
 """A page for the browser: one file of HTML that needs no network, and runs nothing but its own script.
 
-All pages have the same frame, colours and policy. What a page shows is data, which its script draws with elements and
-text nodes: no name in the data becomes markup. Scripts are modules beside this file, which the page of
+All pages have the same frame, colours and policy. The contents of a page are data, which its script draws with elements
+and text nodes: no name in the data becomes markup. Scripts are modules beside this file, which the page of
 ``streams-assignor web`` loads as they are, and which stand in one script here.
 """
 
@@ -23,7 +23,7 @@ SHARED: Final = Path(__file__).parent / "pages"
 """The modules and styles that several pages have."""
 _IMPORT: Final = re.compile(r'^import \{[^}]*\} from "\./([\w.-]+)";\n', re.MULTILINE)
 _JSON_ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
-"""What could end a script or begin another one, as JSON writes it."""
+"""Characters that could end a script or begin another one, as JSON writes it."""
 _STYLES: Final = ("base.css", "trace.css")
 
 
@@ -40,12 +40,12 @@ def page_parts(
     """Yield a page, piece by piece, so that its data need not be in memory.
 
     Args:
-        title: What stands in the tab, and says of whom a file is.
+        title: The title in the tab, which marks the file as ours.
         script: The text of the module that draws the page; what it imports is put before it.
         blocks: The data: elements that ``json_block`` and ``gzip_block`` return.
         heading: The first line.
         lead: The text below it.
-        origin: What made the page.
+        origin: The program that made the page.
         style: Rules of this page alone.
     """
     styles = "".join([*((SHARED / name).read_text("utf-8") for name in _STYLES), style])

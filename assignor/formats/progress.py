@@ -19,7 +19,7 @@ STEP: Final = "streams-assignor.step"
 
 
 class _Step:
-    """What the command of this process is doing."""
+    """The present work of the command of this process."""
 
     text = ""
 

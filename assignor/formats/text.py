@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any, Final
 
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What terminals obey: control characters except tab and newline, and those that change the direction of text."""
+"""Characters that terminals obey: control characters but tab and newline, and those that change the direction."""
 _BACKTICKS: Final = re.compile("`+")
 _MARKS: Final = re.compile(
     r"[\\`*\[\]<>|]|^[-+](?=\s|$)|^(?:={2,}|-{3,})$|(?<=^\d)[.)](?=\s|$)|(?<![\w/])#|(?<!/)~"
@@ -19,7 +19,7 @@ _MAX_MESSAGE_LENGTH: Final = 2_000
 """Characters. A message may repeat user input, and that may be a whole file by mistake."""
 _COMMAND: Final = "streams-assignor "
 _LABEL: Final = re.compile(r" *(\d+\. |- |[a-z][a-z ]*: +)?")
-"""What stands before the text of a line: its indentation, number, dash or label."""
+"""The prefix of the text of a line: its indentation, number, dash or label."""
 
 
 def printable(text: str) -> str:
@@ -44,7 +44,7 @@ class SafeStream:
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream: Final = stream
-        """What this one writes to; for those that send control characters on purpose."""
+        """The stream below this one; for those that send control characters on purpose."""
 
     def write(self, text: str) -> int:
         """Write the text with escapes."""

@@ -1,4 +1,4 @@
-"""What changed between two looks at a group, as codes with parameters; ``messages.change_text`` renders them."""
+"""The changes between two looks at a group, as codes with parameters; ``messages.change_text`` renders them."""
 
 from __future__ import annotations
 

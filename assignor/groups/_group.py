@@ -210,7 +210,7 @@ def inspect_group(described: DescribedGroup, assume: Release | None = None) -> I
 
     Args:
         described: The group.
-        assume: What members are taken for that support a version above all of the table; None: nothing is assumed.
+        assume: The stand-in release of members that support a version above all of the table; None: nothing is assumed.
     """
     members = _decode_members(described, assume)
     view = GroupView(described, members)

@@ -1,8 +1,8 @@
-"""What several looks at a group show of restarts: whether members are back, and which join again and again.
+"""Restarts, as several looks at a group show them: whether members are back, and which join again and again.
 
 A stable group does not show it. A member of Kafka Streams that stops does not leave its group
 (``internal.leave.group.on.close``), and one that fails cannot. The coordinator counts either until its session times
-out, and the group stays ``Stable``. What shows that a member lives is that it has joined: it has a member id that was
+out, and the group stays ``Stable``. The sign of life of a member is a join: it has a member id that was
 not there before, or a rebalance has begun and completed, which removes members that do not rejoin. (Static members
 stay, and may get a new member id without a rebalance.) Without that, a member that is still there after a session
 timeout lives.
@@ -70,7 +70,7 @@ class Restart:
     """Why waiting longer does not show whether the expected members are there; empty if it may."""
 
     assumed: str = ""
-    """What was assumed, and is not known; empty if nothing was."""
+    """The assumptions that are not known; empty if there are none."""
 
 
 class RestartTracker:

@@ -41,7 +41,7 @@ class Finding:
 
 @frozen
 class GroupView:
-    """What a check can see: the same of a group that a broker describes, and of a generation in an audit."""
+    """The subject of a check: the same of a group that a broker describes, and of a generation in an audit."""
 
     described_group: DescribedGroup
     members: Sequence[InspectedMember]
@@ -68,7 +68,7 @@ class GroupView:
 
 
 class Match(NamedTuple):
-    """What a check found: parameters of its template, and names of members.
+    """A finding: parameters of its template, and names of members.
 
     ``checks.run_checks`` knows which parameters are names, and gives the template the names for people.
     """

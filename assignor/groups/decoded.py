@@ -1,4 +1,4 @@
-"""What a member sent and what it got, decoded as far as the bytes can be."""
+"""The subscription and the assignment of a member, decoded as far as the bytes can be."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class SubscriptionSeen:
     """Why the message cannot be decoded."""
 
     assumed: Release | None = None
-    """What a member is taken for that supports a version above all of the table; None: nothing is assumed."""
+    """The stand-in release of a member that supports a version above all of the table; None: nothing is assumed."""
 
     @property
     def previous_active(self) -> tuple[TaskId, ...]:

@@ -64,8 +64,8 @@ class InspectedMember:
         Consumers before 2.4 (envelope 0) and members with ``upgrade.from`` up to 1.1 are eager. A member that rejoins
         with owned partitions is cooperative (KIP-429). One that rejoins without may have had none, so that one
         description never shows that a member of 2.4 to 3.9 has ``upgrade.from`` of 2.0 to 2.3: JoinGroup names
-        assignors, not their protocols, and both kinds write the same fields. That an eager member since 2.6 reports
-        what it ran as suspended tells no more: a cooperative one that had nothing active reports what is on disk alike.
+        assignors, not their protocols, and both kinds write the same fields. Suspended tasks of an eager member since
+        2.6 tell no more: a cooperative one that had nothing active reports tasks on disk alike.
         """
         if self.subscription.owned_partitions:
             return "cooperative"

@@ -32,7 +32,7 @@ _FEW: Final = 1024
 
 
 class StandbyKind(Enum):
-    """What a replica of a task is."""
+    """The kind of a replica of a task."""
 
     STANDBY = "standby"
     WARM_UP = "warm-up"

@@ -1,1 +1,1 @@
-"""What a member reports: its events, and logs and metrics made of them."""
+"""The reports of a member: its events, and logs and metrics made of them."""

@@ -1,6 +1,6 @@
 """The metrics of members as those of OpenTelemetry: ``pip install 'streams-assignor[opentelemetry]'``.
 
-That is the API alone; SDK and exporter are the application's. Names, units and bounds of buckets are those of
+It needs the API alone; SDK and exporter are the application's. Names, units and bounds of buckets are those of
 ``METRICS``; each point has ``messaging.system``, ``messaging.consumer.group.name`` and ``messaging.client.id``.
 """
 
@@ -19,7 +19,7 @@ class OpenTelemetryMetrics:
     """The metrics of all members of a process.
 
     Args:
-        meter: What makes the instruments; None: the meter ``streams-assignor`` of the global provider.
+        meter: The maker of the instruments; None: the meter ``streams-assignor`` of the global provider.
     """
 
     def __init__(self, meter: Meter | None = None) -> None:

@@ -41,7 +41,7 @@ class InternalTopicPlan:
 
     missing_sources: tuple[str, ...] = ()
     error_code: int = 0
-    """What the leader sends to all members; if it is not 0, all fields below are empty."""
+    """The error code for all members; if it is not 0, all fields below are empty."""
     partitions: Mapping[str, int] = Factory(dict)
     """The number of partitions of each topic that tasks read, repartition topics included."""
     changelogs: Mapping[str, int] = Factory(dict)

@@ -59,7 +59,7 @@ _ENCODED_AS_ERROR: Final = "TaskAssignmentException"
 
 @frozen(kw_only=True, cache_hash=True)
 class LeaderSettings:
-    """What does not change from one rebalance of a leader to the next."""
+    """The state that a leader keeps between rebalances."""
 
     rules: RuleSet = field(hash=False)
     supported_version: int
@@ -107,7 +107,7 @@ def perform_assignment(
         settings: The leader.
         cluster: Topics, offsets, racks and the time.
         subscriptions: Whole consumer-protocol subscriptions by member id.
-        plan: What ``plan_internal_topics`` has returned for this cluster; None if nothing has been planned yet.
+        plan: The result of ``plan_internal_topics`` for this cluster; None if nothing has been planned yet.
         merge: Merges the bytes after the last field of the userdata (``extension``).
 
     Raises:

@@ -103,7 +103,7 @@ class Member:
     process_id: UUID
     version: MemberVersion
     behaviour: ReleaseBehaviour = CURRENT
-    """What the release does where versions decide nothing."""
+    """The behaviour of the release where versions decide nothing."""
     cooperative: bool = False
     """Whether it keeps its partitions while it rejoins."""
     stateful_subtopologies: frozenset[int] = frozenset()

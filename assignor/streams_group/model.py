@@ -28,7 +28,7 @@ class StreamsMemberState(enum.Enum):
 
 
 class CallbackKind(enum.Enum):
-    """What the application has to do with tasks before the member goes on."""
+    """The duties of the application with tasks before the member goes on."""
 
     REVOKE = "commit and give up these active tasks"
     ASSIGN = "own exactly these tasks"
@@ -37,7 +37,7 @@ class CallbackKind(enum.Enum):
 
 
 class HeartbeatErrorReaction(enum.Enum):
-    """What a member does about the error of a heartbeat."""
+    """The reaction of a member to the error of a heartbeat."""
 
     RETRY = "the coordinator still loads: the heartbeat is repeated after a backoff"
     FIND_COORDINATOR = "another broker is the coordinator: it is looked up"
@@ -47,7 +47,7 @@ class HeartbeatErrorReaction(enum.Enum):
 
 
 class StatusReaction(enum.Enum):
-    """What a member does about a status in a heartbeat's response."""
+    """The reaction of a member to a status in a heartbeat's response."""
 
     WARN = "it is logged"
     WAIT = "no record is processed until the group is ready"
@@ -140,7 +140,7 @@ class MemberFailure:
 
 @frozen(kw_only=True)
 class MemberProfile:
-    """What a member sends when it joins; constant for its lifetime."""
+    """The topology and configuration that a member sends when it joins; constant for its lifetime."""
 
     group_id: str
     member_id: str

@@ -1,4 +1,4 @@
-"""What a member does about each error and status of the coordinator, as tables.
+"""The reactions of a member to each error and status of the coordinator, as tables.
 
 Java: ``StreamsGroupHeartbeatRequestManager.onErrorResponse``, ``StreamsMembershipManager.isGroupReady`` and
 ``StreamThread.handleStreamsRebalanceData`` of 4.3.1.
@@ -58,7 +58,7 @@ HINTS: Final[Mapping[int, str]] = MappingProxyType(
         "before the first member of the streams protocol joins",
     }
 )
-"""What to do about an error that prevents a member from joining."""
+"""The reaction to an error that prevents a member from joining."""
 
 
 def error_rule(code: int) -> ErrorRule:

@@ -127,7 +127,7 @@ def priority_queue_order(keys: Sequence[int], array: bool) -> list[int]:
     """Return the positions of ``keys`` in the order of a ``PriorityQueue`` to which they were added.
 
     ``array``: in the order of its iterator, which is that of the internal array; otherwise in the order of ``poll``.
-    That one needs the queue only if keys are equal, as their order is arbitrary.
+    It needs the queue only if keys are equal, as their order is arbitrary.
     """
     if not array and len(set(keys)) == len(keys):
         return sorted(range(len(keys)), key=keys.__getitem__)

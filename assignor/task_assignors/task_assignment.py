@@ -64,7 +64,7 @@ class TaskAssignment:
 
 
 class AssignmentError(Enum):
-    """What Kafka finds wrong with an assignment. Java: ``TaskAssignor.AssignmentError``.
+    """The error that Kafka finds in an assignment. Java: ``TaskAssignor.AssignmentError``.
 
     With any of them but ``NONE``, the leader fails with a ``StreamsException``, and no member gets an assignment.
     Drafts of KIP-924 had an error for an active and a standby task in one process, too; in the release such an

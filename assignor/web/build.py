@@ -1,8 +1,8 @@
 """Build the site: the sources of the page, this Python code with what it depends on, and Pyodide from npm.
 
 The site has the files of the installed packages, so the page and this command line are the same code. Pyodide's version
-and integrity are in ``lock.json``; other bytes are refused. What a first plan loads is compiled, for compiling is most
-of the time that a browser would need; the rest are sources, which are smaller.
+and integrity are in ``lock.json``; other bytes are refused. The modules that a first plan loads are compiled, for
+compiling is most of the time that a browser would need; the rest are sources, which are smaller.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class PyodideLock:
     integrity: str
     licence: str
     files: tuple[str, ...]
-    """What the page loads, of a package with much more."""
+    """The files that the page loads, of a package with many more."""
     lock: str
     """Pyodide's own list of packages, of which the page needs none."""
 
@@ -280,7 +280,7 @@ def site(package: bytes, lock: PyodideLock | None = None, compiler: Compiler = c
 
     Args:
         package: The npm package of Pyodide.
-        lock: What it must be; the project's own lock without it.
+        lock: Its digest; the project's own lock without it.
         compiler: Compiles some of its code.
 
     Raises:

@@ -148,7 +148,7 @@ def _dicts(table: pa.Table, *others: str) -> Iterator[dict[str, Any]]:
 
 @define
 class KeptRows:
-    """What the summary of a group needs of the rows that were kept."""
+    """The facts for the summary of a group, from the kept rows."""
 
     causes: Counter[str] = field(factory=Counter)
     """Generations by cause."""

@@ -42,7 +42,7 @@ _MOST_BOUNCES: Final = 5_000
 
 
 class AuditSummary(Protocol):
-    """What the page needs of an audit, beside its tables."""
+    """The facts that the page needs of an audit, beside its tables."""
 
     @property
     def source(self) -> str:
@@ -246,7 +246,7 @@ def group_json(group: GroupData, findings: Sequence[Mapping[str, Any]]) -> dict[
 def times_json(groups: Iterable[GroupData]) -> dict[str, Any]:
     """Return what the axis over all groups shows of them.
 
-    That is, for each, its first second, the seconds between rebalances, their causes, and those that leave no members.
+    For each, its first second, the seconds between rebalances, their causes, and those that leave no members.
     """
     causes: dict[str, int] = {}
     rows = []

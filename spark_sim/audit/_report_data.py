@@ -1,4 +1,4 @@
-"""What the page of an audit shows of each group: columns of its tables, read in batches of bounded size.
+"""The data of the page of an audit for each group: columns of its tables, read in batches of bounded size.
 
 A pass over the tables counts the rows of each group. Groups are then read in batches of at most ``_BATCH_ROWS`` rows; a
 group with more rows than the page shows keeps its last ones. So memory does not depend on the number of records; of the
@@ -34,14 +34,14 @@ MOST_INTERVALS: Final = 1000
 _MOST_TEXT: Final = 300
 """Characters of a detail, which names every member that it is about."""
 _SHOWN_ROLES: Final = ("unowned", "owned-twice", "awaited")
-"""What is not as it should be: a task has no owner, or two, or a member waits for it."""
+"""Faulty ownership: a task has no owner, or two, or a member waits for it."""
 
 Columns = dict[str, list[Any]]
 
 
 @frozen
 class _View:
-    """What the page shows of a table."""
+    """The columns of a table on the page."""
 
     table: str
     columns: Callable[[], dict[str, pc.Expression]]
@@ -116,7 +116,7 @@ _VIEWS: Final = (
 
 @frozen
 class GroupData:
-    """What the page has of one group."""
+    """The data of one group on the page."""
 
     group: str
     tables: Mapping[str, Columns]

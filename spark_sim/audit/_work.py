@@ -42,7 +42,7 @@ class _Part:
 
     @property
     def steps(self) -> int:
-        """What there is to do, as the progress counts it."""
+        """The amount of work, as the progress counts it."""
         return len(self.source.pieces) + len(self.buckets) if self.buckets else 1
 
 

@@ -74,10 +74,10 @@ RESULTS: Final = Results(
     {UNITS.name: UNITS, **TABLES},
     is_own_in_table,
 )
-"""What a comparison writes. The summary is last: where it is, all others are of the same comparison."""
+"""The files of a comparison. The summary is last: where it is, all others are of the same comparison."""
 
 Judged: TypeAlias = "dict[str, Any]"
-"""What is found of a capture, as JSON: its verdict at ``json``, or why it is none at ``error``."""
+"""The result of a capture, as JSON: its verdict at ``json``, or why it is none at ``error``."""
 
 
 @frozen
@@ -92,7 +92,7 @@ class GivenCapture:
     error: str = ""
     """Why it is no capture."""
     assumed: tuple[str, ...] = ()
-    """What was assumed about releases."""
+    """The assumptions about releases."""
 
     @property
     def core_seconds(self) -> float:
@@ -145,7 +145,7 @@ def run_comparison(
         log: Called with lines for the user.
 
     Returns:
-        What is found of each capture; of a file that is none, its error.
+        The result of each capture; of a file that is none, its error.
 
     Raises:
         ResultFolderError: The folder cannot be written.

@@ -55,7 +55,7 @@ def buckets_of(seconds: float, all_seconds: float, pieces: int) -> int:
 
 @define
 class PieceHeader:
-    """What a piece has beside its records."""
+    """The facts of a piece beside its records."""
 
     counts: Counter[str] = field(factory=Counter)
     problems: list[str] = field(factory=list)
@@ -74,7 +74,7 @@ class PieceHeader:
 
 @frozen
 class ReadPiece:
-    """What a mapper does with a piece."""
+    """The work of a mapper on a piece."""
 
     kept: AuditFilter
     buckets: int
@@ -123,7 +123,7 @@ class JoinedBucket:
     size: int = 0
     inputs: None = None
     header: PieceHeader = field(factory=PieceHeader)
-    """That of all pieces together, when they have been read."""
+    """The sum of all pieces, when they have been read."""
     is_in_order: bool = True
 
     @property
@@ -157,7 +157,7 @@ class JoinedBucket:
 
 @frozen
 class BucketUnit:
-    """What a worker does with the joined records of a bucket; it can be pickled."""
+    """The work of a worker on the joined records of a bucket; it can be pickled."""
 
     kept: AuditFilter
 
@@ -172,7 +172,7 @@ class BucketUnit:
 
 @frozen
 class ReduceBucket:
-    """What a reducer does with a bucket."""
+    """The work of a reducer on a bucket."""
 
     maker: MakeUnit[JoinedBucket]
     partition: int

@@ -43,13 +43,13 @@ class Destination:
     """An open folder of results."""
 
     out: str
-    """What the user calls it."""
+    """Its name for the user."""
     opened: OpenFolder
     units: FinishedUnits
     has_results: bool
     storage_format: str
     stored: StoredResults | None = None
-    """What is at the URI, if it is one."""
+    """The contents of the URI, if it is one."""
 
     @property
     def _results(self) -> Results:
@@ -139,7 +139,7 @@ def open_destination(
 
     Args:
         out: The folder or URI.
-        results: What may be in it.
+        results: Its permitted contents.
         fresh: First remove the results of an earlier command, and what it has finished.
         storage_format: The format of the tables, as Spark's DataFrame writer knows it.
 

@@ -1,6 +1,6 @@
 """Finished work of audits and comparisons, in the folder of the results: the same command goes on where it was killed.
 
-A unit is a part of the work, such as a partition. What it yields is some files. Its key has the digest of the computing
+A unit is a part of the work, such as a partition. It yields some files. Its key has the digest of the computing
 code and of everything that the unit is given, and of its inputs: their names, sizes and times. So a unit of other
 inputs, options or code is never taken over. As in a sweep, finished units are batches of the table ``units``:
 
@@ -106,7 +106,7 @@ def keyed(key: str, given: U) -> KeyedUnit[U]:
 
 @frozen
 class MakeUnit(Generic[U]):
-    """What a worker does with a unit: it makes its files, and commits them if it has the folders of the command."""
+    """The work of a worker on a unit: it makes its files, and commits them if it has the folders of the command."""
 
     make: Callable[[U, Path], None]
     """Makes the files of a unit in a folder; it can be pickled."""
@@ -263,7 +263,7 @@ class FinishedUnits:
             on_progress: Called several times a second.
 
         Raises:
-            EngineError: A worker failed. What is finished stays.
+            EngineError: A worker failed. Finished work stays.
         """
         pending = [keyed(key, unit) for key, unit in units.items() if key not in self]
         function = self.maker(engine, make, scratch)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _CHECKPOINT: Final = "checkpoint"
 _IN_CHECKPOINT: Final = frozenset({"metadata", "offsets", "commits", "sources", "state"})
-"""What Spark writes into a checkpoint."""
+"""The files that Spark writes into a checkpoint."""
 _WORKER_TIMEOUT: Final = "Python worker failed to connect back"
 """Spark's error when a Python process does not start in time, as on a busy machine: the job can be restarted."""
 _MAX_RESTARTS: Final = 6  # in a row, if no batch is finished

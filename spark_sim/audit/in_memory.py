@@ -39,7 +39,7 @@ _COLUMNS: Final = (
 
 @define
 class _Groups:
-    """What is kept of all groups."""
+    """The summaries of all groups."""
 
     summaries: defaultdict[str, list[dict[str, Any]]] = field(factory=lambda: defaultdict(list))
     """The lives of each group."""

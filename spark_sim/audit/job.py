@@ -49,7 +49,7 @@ RESULTS: Final = Results(
     {UNITS.name: UNITS, **TABLES, CONFORMANCE.name: CONFORMANCE},
     is_own_in_table,
 )
-"""What an audit writes. The summary is last: where it is, all others are of the same audit."""
+"""The files of an audit. The summary is last: where it is, all others are of the same audit."""
 
 
 def is_complete(counts: Iterable[str]) -> bool:
@@ -131,7 +131,7 @@ def stored_segments(segments: str, engine: WorkEngine, log: Log) -> Source:
 
     Args:
         segments: The URI of the folder.
-        engine: That of a Spark.
+        engine: The master of a Spark.
         log: Prints what reads it.
 
     Raises:
@@ -170,7 +170,7 @@ def run_audit(
         out: The folder, or a URI, or what is open; results of an earlier audit in it are replaced at the end. After an
             error or a kill the same call resumes there.
         kept: Which rows are kept.
-        engine: What reads the partitions, and compares rolling bounces with the simulator.
+        engine: The reader of the partitions, which compares rolling bounces with the simulator.
         on_progress: Called several times a second.
         on_step: Called with what comes after the partitions, as it begins.
         log: Called with lines for the user.

@@ -1,4 +1,4 @@
-"""The audit of one part of a source: records in, Parquet files and a summary out. What a process does."""
+"""The audit of one part of a source: records in, Parquet files and a summary out. The work of a process."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ OnRead = Callable[[Mapping[int, PartitionHistory]], None]
 
 @define
 class PartitionSummary:
-    """What the summary of an audit needs of one part of a source."""
+    """The facts for the summary of an audit from one part of a source."""
 
     counts: Counter[str] = field(factory=Counter)
     groups: pa.Table | None = None
@@ -171,7 +171,7 @@ def _rare_collections() -> Iterator[None]:
 
 @frozen
 class AuditUnit:
-    """What a worker does with one part of a source; it can be pickled."""
+    """The work of a worker on one part of a source; it can be pickled."""
 
     kept: AuditFilter
 

@@ -43,7 +43,7 @@ RECORDS: Final = Table(
 def read_records(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of all records, those of a partition in the order of their offsets.
 
-    What is damaged or missing is a ``UserWarning``.
+    Damage is a ``UserWarning``.
 
     Raises:
         SourceError: The source cannot be read.

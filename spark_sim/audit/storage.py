@@ -201,8 +201,8 @@ def upload(folder: Path, uri: str, results: Results, names: Sequence[str] | None
     Args:
         folder: The local folder.
         uri: Where to.
-        results: What may be there.
-        names: What is replaced; None: all results.
+        results: The permitted contents.
+        names: The replaced results; None: all.
 
     Raises:
         ResultFolderError: The URI has files that the command has not written.

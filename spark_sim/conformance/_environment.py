@@ -115,8 +115,8 @@ def _partition_counts(
 
     A leader assigns all partitions of its metadata and withholds only owned ones, so an added partition shows in the
     assignments. The counts of ``fixed`` topics cannot change: a stateful task needs as many changelog partitions, and
-    Kafka Streams fails otherwise. Only error code 1 in the assignments shows that a topic was missing. What a resumed
-    member owns was assigned before the excerpt.
+    Kafka Streams fails otherwise. Only error code 1 in the assignments shows that a topic was missing. The tasks
+    of a resumed member were assigned before the excerpt.
     """
     so_far: dict[str, int] = {}
     for generation, by_member_id in zip(capture.generations, incarnations, strict=True):

@@ -40,7 +40,7 @@ MOST_JOINS: Final = 20_000
 _CACHED: Final = 4096
 """A record is compared with the one before: its members are decoded once."""
 SentVersions = tuple[int, ...]
-"""What tells releases apart: used version, supported version, version of the consumer protocol; () if unreadable."""
+"""Facts that tell releases apart: used, supported and consumer protocol version; () if unreadable."""
 
 
 _TEXTS: Final = ("member_id", "client_id", "group_instance_id")

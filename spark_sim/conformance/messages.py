@@ -36,7 +36,7 @@ class UnreadableMessage:
 
 @frozen(eq=False)
 class SubscriptionMessage:
-    """What a member sent, as sets that are compared with those of a simulated member."""
+    """The facts of a subscription, as sets that are compared with those of a simulated member."""
 
     seen: SubscriptionSeen
     """With a version."""
@@ -108,7 +108,7 @@ class SubscriptionMessage:
 
 @frozen(eq=False)
 class AssignmentMessage:
-    """What a member got. ``AssignmentSeen`` would not do: it keeps no partitions of standby tasks."""
+    """The facts of an assignment. ``AssignmentSeen`` would not do: it keeps no partitions of standby tasks."""
 
     userdata: Assignment
     partitions_by_task: Mapping[TaskId, frozenset[TopicPartition]]
@@ -130,7 +130,7 @@ class AssignmentMessage:
 
     @property
     def error_code(self) -> int:
-        """What the leader tells the member; 0 is no error."""
+        """The error code for the member; 0 is no error."""
         return self.userdata.error_code
 
     @property

@@ -1,4 +1,4 @@
-"""What every forecast assumes, in words."""
+"""The assumptions of every forecast, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step does to a live group: rebalances, moved tasks, state to restore, time without an owner.
+"""The forecast of a step in a live group: rebalances, moved tasks, state to restore, time without an owner.
 
 A group does not show all that decides: which member leads, exactly which release each runs. All possibilities that
 repeat the last decision of the group are played, and those that end alike are one outcome. Without any there is no
@@ -39,7 +39,7 @@ from streams_assignor.upgrade.releases import Release
 
 @frozen
 class Possibility:
-    """What a group does not show, and may be."""
+    """A possible value of the facts that a group does not show."""
 
     leader: str
     """The process of the leader."""
@@ -48,7 +48,7 @@ class Possibility:
     releases: tuple[Release, ...]
     """Those that the leader can be."""
     task_assignor: str | None = None
-    """What our own leaders use; None if the leader is Kafka's."""
+    """The task assignor of our own leaders; None if the leader is Kafka's."""
     rebalance_protocol: RebalanceProtocol = "cooperative"
     """The protocol of the leader."""
 
@@ -87,7 +87,7 @@ class Outcome:
     versions: tuple[int, ...]
     """The versions that members send afterwards."""
     violations: tuple[str, ...]
-    """What goes wrong."""
+    """The failure."""
     at_rest: bool = True
     """Whether no rebalance is scheduled; if not, tasks still warm up, and what follows was not played."""
     probes_in_vain: bool = False
@@ -116,7 +116,7 @@ class Outcome:
 
 @frozen(kw_only=True)
 class Forecast:
-    """What a step does to a group."""
+    """The effect of a step on a group."""
 
     group: str
     operation: Operation
@@ -163,7 +163,7 @@ def forecast(
         now_ms: The time, in milliseconds since 1970.
         session_timeout_s: ``session.timeout.ms`` of the members, in seconds; None: the default of their release.
         ephemeral: Whether a process that starts has no state of before.
-        known: What each process is said to run, by name; None: what the group shows.
+        known: The configuration of each process, by name; None: what the group shows.
         on_played: Called with the number of possibilities that are played, after each.
 
     Raises:

@@ -41,7 +41,7 @@ class RestoredStore:
 
 @frozen(kw_only=True)
 class ObservedWorkload(Workload):
-    """What the members of a live group run."""
+    """The configuration of the members of a live group."""
 
     observed: ObservedGroup
     task_assignor_name: str | None = None
@@ -117,8 +117,8 @@ class LiveSimulation(MeasuredSimulation):
         """Continue a group.
 
         Args:
-            workload: What it runs.
-            instances: What each of its processes runs as.
+            workload: Its configuration.
+            instances: The release of each of its processes.
             leader: The member that leads.
             now_ms: The time, in milliseconds since 1970.
             new_process_ids: Process => its process id if it starts and finds none on its disk.
@@ -159,12 +159,12 @@ class LiveSimulation(MeasuredSimulation):
 
     @property
     def state(self) -> Hashable:
-        """What decides how the group goes on, and what it still restores."""
+        """The key of the group's future, and the state that it still restores."""
         return super().state, self._restoring
 
     @property
     def violation_texts(self) -> tuple[str, ...]:
-        """What has gone wrong."""
+        """The failures until now."""
         return tuple(f"{violation.property} ({violation.text})" for violation in self.violations)
 
     def elect(self, process: str | None) -> None:

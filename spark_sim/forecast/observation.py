@@ -1,4 +1,4 @@
-"""What a described group shows of itself: processes, topology, state stores. It is what a forecast starts from.
+"""The facts of a described group: processes, topology, state stores. It is what a forecast starts from.
 
 A stable classic group shows the input of its last decision, the subscriptions, beside the result, the assignments. So
 what it does not show (the release of the leader, some of its configuration) can be tried: what repeats the last

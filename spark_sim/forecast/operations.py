@@ -30,7 +30,7 @@ class Operation:
     which: str = ""
     """The process, or several with commas, each as ``groups.matches`` takes it; empty if a process is added."""
     instance: Instance | None = None
-    """What the process is started as; None: what it is."""
+    """The next configuration of the process; None: the present one."""
     after_session: bool = False
     """Whether a process that is started again is away until the sessions of its members have timed out."""
 

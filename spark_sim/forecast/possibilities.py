@@ -1,6 +1,6 @@
-"""What a live group does not show, and may be: which member leads, what each runs, the next process ids.
+"""The possibilities of a live group that it does not show: which member leads, what each runs, the next process ids.
 
-A group shows the input and the result of its last decision. What repeats that decision is possible; without any there
+A group shows the input and the result of its last decision. A possibility repeats that decision; without any there
 is no forecast.
 """
 
@@ -52,7 +52,7 @@ class PossibleGroup:
     instances: Mapping[str, Instance]
     """Process => what it runs."""
     task_assignor: str | None
-    """What our own leaders use, a key of ``task_assignor.BUILT_IN``; None if the leader is Kafka's."""
+    """The task assignor of our own leaders, a key of ``task_assignor.BUILT_IN``; None if the leader is Kafka's."""
 
     @property
     def rebalance_protocol(self) -> RebalanceProtocol:
@@ -90,7 +90,7 @@ def possible_groups(
         observed: The group, with its standbys.
         stepped: The processes of a step: in a large group the first of them is among the leaders that are tried.
         now_ms: The time, in milliseconds since 1970.
-        known: What each process is said to run, up to the patch level; if that does not repeat the last decision, the
+        known: The configuration of each process, up to the patch level; if that does not repeat the last decision, the
             group decides.
 
     Raises:
@@ -233,8 +233,8 @@ def difference(
     Args:
         observed: The group, with its standbys.
         leader: The member that is tried as the leader.
-        instance: What it runs.
-        task_assignor: What a leader of our own uses; None if it is Kafka's.
+        instance: Its configuration.
+        task_assignor: The task assignor of a leader of our own; None if it is Kafka's.
         now_ms: The time, in milliseconds since 1970.
         by_process: Whether threads are not compared where nothing shows how they are given their tasks: a leader since
             2.6 goes by lags, and nobody reports the ends of changelogs of running tasks.

@@ -1,6 +1,6 @@
 """The last decision of a group, computed again from the subscriptions that its members have sent.
 
-A forecast is computed from what members sent before the step. What they send in the step decides: other offsets, other
+A forecast is computed from what members sent before the step. Subscriptions of the step decide: other offsets, other
 process ids. So the decision that was made is compared with the one that the release of its leader makes of the same
 subscriptions.
 """
@@ -38,7 +38,7 @@ def recompute(observed: ObservedGroup, instances: Mapping[str, Instance]) -> Rec
 
     Args:
         observed: The group.
-        instances: What each of its processes runs, by name, up to the patch level.
+        instances: The configuration of each of its processes, by name, up to the patch level.
     """
     observed = with_standbys(observed)
     exact = _recompute(observed, instances, by_process=False)

@@ -1,6 +1,6 @@
 """The cheapest order in which all instances of a group are restarted, by playing the restarts.
 
-What is cheap. An order is compared by the first of these in which it differs: what goes wrong, tasks that change their
+Cheap orders. An order is compared by the first of these in which it differs: what goes wrong, tasks that change their
 process, state to restore (bytes as far as they are known, then offsets, then stores), rebalances, changes of the
 leader.
 
@@ -43,10 +43,10 @@ MOST_CANDIDATES: Final = 8
 
 @frozen(order=True)
 class Cost:
-    """What restarts cost; compared in this order."""
+    """The cost of restarts; compared in this order."""
 
     violations: int = 0
-    """What goes wrong."""
+    """The failure."""
     moves: int = 0
     """How often a task changes its process."""
     bytes: int = 0
@@ -107,7 +107,7 @@ class RestartOrder:
     cost: CostRange
     """Of all restarts."""
     at_least: Cost
-    """What every order costs."""
+    """The cost of every order."""
     is_exact: bool
     """Whether no other order is cheaper."""
     plays: int
@@ -117,7 +117,7 @@ class RestartOrder:
     leaders: tuple[str, ...]
     """The processes that may lead now: the costs are those of all of them."""
     violations: tuple[str, ...]
-    """What goes wrong, in some possibility."""
+    """The failure in some possibility."""
     assumptions: tuple[str, ...]
 
     @property
@@ -256,7 +256,7 @@ class _Beginning:
 
     @property
     def costs(self) -> list[Cost]:
-        """What the restarts have cost, with each release."""
+        """The cost of the restarts until now, with each release."""
         return [Cost.of(group) for group, _ in self.groups]
 
     @property
@@ -266,7 +266,7 @@ class _Beginning:
 
     @property
     def state(self) -> Hashable:
-        """What decides how the group goes on: beginnings with equal ones do so alike."""
+        """The key of the group's future: beginnings with equal ones do so alike."""
         return self.remaining, *(group.state for group, _ in self.groups)
 
 

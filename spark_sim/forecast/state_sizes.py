@@ -17,7 +17,7 @@ from streams_assignor.groups.offsets import ChangelogSizes
 
 @frozen
 class StateSize:
-    """What the changelogs of one task hold together."""
+    """The size of the changelogs of one task together."""
 
     bytes: int
     begin: int | None
@@ -40,7 +40,7 @@ def state_sizes(changelogs: ChangelogSizes, task_counts: Mapping[int, int]) -> d
     """Return the size of each task of which it is known.
 
     Args:
-        changelogs: What brokers say.
+        changelogs: The answers of brokers.
         task_counts: Subtopology with state => its number of tasks.
     """
     sizes = {}

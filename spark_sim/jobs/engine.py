@@ -44,7 +44,7 @@ TICK_SECONDS: Final = 0.2
 
 
 class EngineError(StreamsAssignorError):
-    """A worker failed: it was lost, or its disk is full. What is finished is not lost."""
+    """A worker failed: it was lost, or its disk is full. Finished work is not lost."""
 
 
 def available_cores() -> int:
@@ -64,7 +64,7 @@ class WorkProgress:
 
     @property
     def detail(self) -> str:
-        """What else a line about it says."""
+        """The rest of a line about it."""
         return ""
 
 
@@ -132,7 +132,7 @@ class WorkEngine(ABC):
 
         Args:
             function: Can be pickled, as units and results can. A ``StreamsAssignorError`` of it is raised here.
-            units: What it is called with.
+            units: Its arguments.
             cost: Estimates the work of a unit.
             on_progress: Called several times a second.
 
@@ -160,7 +160,7 @@ class WorkEngine(ABC):
         Args:
             mapper: Returns bytes for each of the keys; it can be pickled, as units can.
             reducer: Called with a key, and its bytes in the order of the units.
-            units: What the mapper is called with.
+            units: The arguments of the mapper.
             keys: The keys.
             on_progress: Called several times a second; each unit and each key counts as one.
 
@@ -173,7 +173,7 @@ class WorkEngine(ABC):
     ) -> Generator[tuple[list[R], Schedule[T, R]], None, None]:
         """Compute tasks in batches; yield the results of batches, several times a second those that are new.
 
-        What is done each time does not grow with the number of tasks. The caller closes the iterator, which cancels
+        The work of each round does not grow with the number of tasks. The caller closes the iterator, which cancels
         what runs if it has not come to its end.
 
         Args:
@@ -308,7 +308,7 @@ class Processes(WorkEngine):
 
 @frozen
 class _MapToFiles(Generic[U]):
-    """What a process does with a unit: one file for each key."""
+    """The work of a process on a unit: one file for each key."""
 
     mapper: Mapper[U]
     folder: Path
@@ -321,7 +321,7 @@ class _MapToFiles(Generic[U]):
 
 @frozen
 class _ReduceFiles(Generic[R]):
-    """What a process does with a key."""
+    """The work of a process on a key."""
 
     reducer: Reducer[R]
     folder: Path

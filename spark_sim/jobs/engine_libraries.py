@@ -9,9 +9,9 @@ from streams_assignor.upgrade.extras import require
 _PROCESSES: Final = "processes"
 _REMOTE: Final = "sc:"
 ARROW: Final = ("pyarrow",)
-"""What tables need."""
+"""The libraries for tables."""
 SPARK: Final = ("pandas", "pyarrow", "pyspark")
-"""What Spark needs to run Python over Arrow."""
+"""The libraries with which Spark runs Python over Arrow."""
 _REMOTE_SPARK: Final = (*SPARK, "grpc")
 
 

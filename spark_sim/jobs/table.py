@@ -148,7 +148,7 @@ def columns_of(*lines: tuple[str, str | tuple[Column, ...], str]) -> tuple[Colum
 
 @frozen
 class _FieldColumn:
-    """What a field says of its column."""
+    """The metadata of a field about its column."""
 
     type: str
     comment: str

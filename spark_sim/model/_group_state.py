@@ -89,7 +89,7 @@ class GroupState:
 
     @property
     def state(self) -> Hashable:
-        """What decides how the group goes on, apart from time: groups with equal ones do so alike.
+        """The key of the group's future, apart from time: groups with equal ones do so alike.
 
         Numbers that only count, such as those of member ids and joins, are left out.
         """

@@ -82,7 +82,7 @@ class Coordinator:
 
     @property
     def state(self) -> Hashable:
-        """What decides how the group goes on: names of members in the order of joining, without their numbers."""
+        """The key of the group's future: names of members in the order of joining, without their numbers."""
         return (
             self.phase,
             self.election_rule,

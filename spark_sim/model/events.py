@@ -20,7 +20,7 @@ class GroupEvent(NamedTuple):
     """A key of ``EVENT_TEMPLATES``."""
     member: str
     values: tuple[object, ...] = ()
-    """What the template of its kind is filled with."""
+    """The values for the template of its kind."""
 
     @property
     def text(self) -> str:

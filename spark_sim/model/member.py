@@ -1,6 +1,6 @@
 """A member of the simulated group: a stream thread of a process, with the real assignor.
 
-The assignor is memoized: schedules differ in a few steps, and otherwise repeat the same calls. What it returns follows
+The assignor is memoized: schedules differ in a few steps, and otherwise repeat the same calls. Its return value follows
 from its state and the arguments, and both are values. So each call is made once, and every simulation of this process
 uses its result. Large groups hardly repeat a call, and their results are not kept.
 """

@@ -1,4 +1,4 @@
-"""What happens to the processes and topics of a simulated group from outside: starts, stops, crashes, requests."""
+"""External events of the processes and topics of a simulated group: starts, stops, crashes, requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def start_process(state: GroupState, process: str, instance: Instance | None = N
     Args:
         state: The group.
         process: The name of the process.
-        instance: What it runs as; None for what it ran as last.
+        instance: Its next configuration; None for the last one.
     """
     names = state.workload.member_names(process)
     before = [state.members[name] for name in names if name in state.members]

@@ -37,7 +37,7 @@ class GroupAction(NamedTuple):
 
 
 class Operands(enum.Enum):
-    """What follows a verb."""
+    """The words behind a verb."""
 
     PROCESSES_AND_RELEASES = "MEMBER>RELEASE ..."
     PROCESSES_AND_OPTIONAL_RELEASES = "MEMBER[>RELEASE] ..."
@@ -333,9 +333,9 @@ def parse_target(
     """Parse ``NAME`` or ``NAME>RELEASE``.
 
     Args:
-        word: What to parse.
+        word: The text to parse.
         verb: The verb of the step, for messages.
-        kind: What it names, for messages.
+        kind: Its subject, for messages.
         allowed: The names that there are.
         has_release: Whether a release follows the name; None if it may.
         parse_release: Parses the release.

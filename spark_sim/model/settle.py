@@ -27,7 +27,7 @@ def settle(state: GroupState) -> None:
     """Take protocol actions until no member has to join, no session can expire and no probing rebalance is due.
 
     A leader lets a few tasks warm up at a time (``max.warmup.replicas``), so the number of probing rebalances grows
-    with that of the tasks. If the group is again as it was before one of them, they go on for ever. That is a violation
+    with that of the tasks. If the group is again as it was before one of them, they go on for ever. This is a violation
     only if they move tasks: a leader may look again and again without a change, as Kafka's does as long as it does not
     get the end offsets (``FallbackPriorTaskAssignor``).
     """

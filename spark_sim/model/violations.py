@@ -57,7 +57,7 @@ class Violation:
     member: str
     """The member at which it was observed; "" for the group."""
     text: str
-    """What was observed, without the member."""
+    """The observation, without the member."""
     code: str = ""
     """``FatalError.code`` of a member's failure; "" for other violations."""
 

@@ -48,7 +48,7 @@ LONG_CHANGELOG_END: Final = 1_000_000
 
 @frozen(kw_only=True)
 class Workload:
-    """What every member of a group runs; ``str`` gives its text in a scenario."""
+    """The workload of every member of a group; ``str`` gives its text in a scenario."""
 
     threads: int = 1
     """Stream threads of each process; each is a member."""

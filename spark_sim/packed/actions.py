@@ -44,7 +44,7 @@ class PackedAction(NamedTuple):
     after: int
     """Number of the process's state after it."""
     add: int = 0
-    """What it adds to the group fields."""
+    """Its addition to the group fields."""
     prepares_rebalance: bool = False
     """Whether it prepares a rebalance: before it takes effect, the group waits for all member ids."""
     begins_generation: bool = False

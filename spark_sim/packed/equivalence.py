@@ -22,7 +22,7 @@ NOT_STARTED: Final = "refused"
 
 @frozen
 class ReleaseBehaviourKey:
-    """What exploration depends on of an instance."""
+    """The facts of an instance on which exploration depends."""
 
     starts: bool
     """Whether its release accepts its configuration."""

@@ -100,7 +100,7 @@ def explore(
     """Explore a cell: every order of actions that its operator, its faults and the protocol allow.
 
     Args:
-        cell: What to explore.
+        cell: The model to explore.
         confirm: Whether to replay counterexamples with simulated members; second owners are found only so.
         max_states: See ``spark_sim.search.bfs.bfs``.
         engine: The implementation to use; the result does not depend on it.

@@ -1,4 +1,4 @@
-"""What an exploration contributes to the results of a sweep."""
+"""The part of an exploration in the results of a sweep."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def saturate(tallies: int) -> int:
 # No named tuples: the two halves of a view must not be equal if their numbers are.
 @frozen(cache_hash=True)
 class PackedGroupView:
-    """What the protocol actions of a process depend on, besides its own state."""
+    """The state outside a process on which its protocol actions depend."""
 
     phase: int
     member_ids: int
@@ -74,7 +74,7 @@ class PackedGroupView:
 
 @frozen(cache_hash=True)
 class OperatorView:
-    """What the actions of the operator and faults depend on, besides the state of their process."""
+    """The state outside a process on which actions of the operator and faults depend."""
 
     next_round_from: int
     """The round after which a member may be stopped for the next one; -1: none."""
@@ -89,7 +89,7 @@ class OperatorView:
 
 
 class View(NamedTuple):
-    """What the actions of a process depend on, besides its own state."""
+    """The state outside a process on which its actions depend."""
 
     group: PackedGroupView
     operator: OperatorView

@@ -29,10 +29,10 @@ ELECTION_MODES: Final = ("oldest", "newest")
 
 @frozen
 class CoarseSearch:
-    """What to search, and for what."""
+    """The subject and the property of a search."""
 
     instance_sequence: tuple[Instance, ...]
-    """What every member is at first, and what it may then become, one after the other."""
+    """The first instance of every member, and the following ones, one after the other."""
     violated_property: str
     error_code: str = ""
     """The code of the violation; "" for any."""

@@ -38,7 +38,7 @@ class RegressionKey(NamedTuple):
 
     bug: str
     instances: tuple[str, ...]
-    """What each member runs, from the first release to the last."""
+    """The instances of each member, from the first release to the last."""
     affected: bool
     """Whether Kafka has the bug there."""
 
@@ -106,7 +106,7 @@ class RegressionSearch:
 
     @property
     def instance_sequence(self) -> tuple[Instance, ...]:
-        """What each member runs, from the first release to the last."""
+        """The instances of each member, from the first release to the last."""
         return self.release_pairs.instance_sequence(self.origin, self.target)
 
     def result(self, message: str | None, example: object = None, **values: Any) -> RegressionResult:

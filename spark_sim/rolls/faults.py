@@ -1,4 +1,4 @@
-"""What a command may do instead of its work."""
+"""The faults of a command instead of its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the group reads: how far it is processed, in the few ways in which a look can differ, and what hides it."""
+"""The input of the group: how far it is processed, in the few ways in which a look can differ, and what hides it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class InputFlow(enum.Enum):
 
 
 TROUBLES: Final = (InputFlow.BEHIND, InputFlow.STUCK, InputFlow.HIDDEN, InputFlow.UNSEEN)
-"""What nobody wants, and time may mend."""
+"""Unwanted states that time may mend."""
 
 
 @frozen

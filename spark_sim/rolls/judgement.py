@@ -1,4 +1,4 @@
-"""What is wrong with a decision, or with the end of a roll: the simulated group beside what the roll says of it."""
+"""Faults of a decision, or of the end of a roll: the simulated group beside what the roll says of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def unready(state: RollModelState, number: int) -> str:
 
     Args:
         state: The state in which roll decides that.
-        number: The step. What an operator goes on with there does not count.
+        number: The step. A deviation that an operator accepts there does not count.
     """
     accepted = {kind for place, kind in state.roll.accepted if place == number}
     return next((text for kinds, text in _closed(state) if not accepted.intersection(kinds)), "")

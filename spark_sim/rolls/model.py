@@ -39,7 +39,7 @@ from streams_assignor.upgrade.roll.state import ABOUT_FORECAST, ABOUT_NEEDS, ABO
 from streams_assignor.upgrade.roll.static_members import keeps_unreadable_assignment
 
 _PLANNED: Final = (ABOUT_PLAN, ABOUT_WAY_BACK, ABOUT_NEEDS)
-"""What is asked of a roll in which nothing happens."""
+"""The property of a roll in which nothing happens."""
 _SETTLED_S: Final = 60.0
 """Longer than a session."""
 _BETWEEN_S: Final = 5.0

@@ -1,4 +1,4 @@
-"""What a roll must not do, by name."""
+"""The properties of a roll, by name."""
 
 from __future__ import annotations
 

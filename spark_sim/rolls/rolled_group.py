@@ -141,8 +141,8 @@ class RolledGroup(Simulation):
         Several processes return at a time, or one after the other.
 
         Args:
-            processes: What is restarted.
-            config: What they run then.
+            processes: The restarted instances.
+            config: Their configuration then.
             sees_leader: Whether the leader is known.
             is_away: Whether they start after their sessions have timed out.
         """

@@ -38,7 +38,7 @@ class RollKind:
 
     @property
     def advice(self) -> Advice:
-        """What ``advise`` says."""
+        """The advice of ``advise``."""
         return advise(release_named(self.origin), release_named(self.target), offline=self.offline)
 
     @property
@@ -68,7 +68,7 @@ LIMITS: Final = RollLimits(timeout_s=600, max_unowned_s=300, session_timeout_s=4
 
 @frozen(kw_only=True)
 class RollSetting:
-    """What is searched beside the plan, and for which plans."""
+    """A setting of a search beside the plan, and its plans."""
 
     titles: tuple[str, ...]
     """Keys of ``ROLLS``."""
@@ -105,7 +105,7 @@ SETTINGS: Final[Mapping[str, RollSetting]] = {
     "batches of two": RollSetting(titles=_PLANS, sizes=(3,), batch=2),
     "two faults": RollSetting(titles=("one bounce",), sizes=(3,), budget=RollBudget(faults=2, answers=0, backs=0)),
 }
-"""What else is searched, by name. The first one is crossed with every plan; the others are not with each other."""
+"""The further searches, by name. The first one is crossed with every plan; the others are not with each other."""
 
 
 def _searched(setting: RollSetting) -> Iterator[tuple[str, int, bool]]:
@@ -117,7 +117,7 @@ def _searched(setting: RollSetting) -> Iterator[tuple[str, int, bool]]:
 
 @frozen
 class RollFinding:
-    """What a roll does wrong, and a shortest way to it."""
+    """A fault of a roll, and a shortest way to it."""
 
     violation: Violation
     actions: tuple[str, ...]
@@ -125,7 +125,7 @@ class RollFinding:
 
 @frozen
 class RollExploration:
-    """What a search has found."""
+    """The result of a search."""
 
     states: int
     transitions: int
@@ -172,7 +172,7 @@ class RollSearch:
 
     @property
     def workload(self) -> Workload:
-        """What each instance runs."""
+        """The configuration of each instance."""
         return evolve(SETTINGS[self.setting].workload, topology=self.kind.topology)
 
     @property
@@ -192,7 +192,7 @@ class RollSearch:
 
     @property
     def model(self) -> RollModel:
-        """What is explored."""
+        """The explored subject."""
         looks_between = SETTINGS[self.setting].looks_between
         return RollModel(self.plan, self.budget, self.sees_leader, self.workload, looks_between)
 

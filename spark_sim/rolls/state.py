@@ -36,7 +36,7 @@ class RollModelState:
     roll: RollState
     input: SimulatedInput = field(factory=SimulatedInput)
     committed_then: int = 0
-    """What was committed when a command ended last."""
+    """The committed offsets when a command ended last."""
     watch: RollWatch = field(factory=RollWatch)
     seconds: float = 0.0
     budget: RollBudget = field(factory=RollBudget)
@@ -55,7 +55,7 @@ class RollModelState:
     faults_at_turn: int | None = None
     """How many faults were left when the roll turned back."""
     wrong: Violation | None = None
-    """What the roll has done, or let happen, although it must not."""
+    """The violations that the roll has caused or allowed."""
     final: engine.RollFinished | None = None
     stuck: bool = False
 

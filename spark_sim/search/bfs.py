@@ -27,7 +27,7 @@ def bfs(
     """Return the graph of all states of a model.
 
     Args:
-        model: What to explore.
+        model: The model to explore.
         max_states: No state is expanded once more than this many are known (``FAILED_STATE`` included); the graph is
             then not ``complete``.
         visit: Called with the number of a state and each of its transitions, stuttering steps included.
@@ -103,7 +103,8 @@ def walk(
     """Yield the states of a model level by level, without looking for equal ones; only two levels are kept.
 
     Args:
-        model: What to explore; states that violate a property are expanded too, which the caller prevents by stopping.
+        model: The model to explore; states that violate a property are expanded too, which the caller prevents by
+          stopping.
         max_depth: The greatest number of transitions from an initial state (None: until nothing is enabled).
         max_states: No state is expanded once this many have been yielded (None: no limit).
         rank: Within a level, states of a lower rank are expanded first (None: in the order in which they were yielded).

@@ -35,9 +35,9 @@ SAFE, SAFE_IF, UNSAFE, UNKNOWN, ERROR = (verdict.value for verdict in Verdict)
 HOLDS: Final = frozenset({SAFE, SAFE_IF})
 """The verdicts of cells in which every state was explored and nothing is violated."""
 INCOMPLETE: Final = "every schedule was explored"
-"""What a result violates if there were too many states."""
+"""The property of a result with too many states."""
 SIMULATION_FAILS: Final = "always: the simulation does not fail"
-"""What a result violates if its exploration raised an error."""
+"""The property of a result whose exploration raised an error."""
 CONCRETE_REPLAY_DISAGREES: Final = "always: real members do what packed states do"
 DETERMINISTIC: Final = "always: the same scenario gives the same history"
 _NOT_OF_THE_UPGRADE: Final[Mapping[str | None, str]] = {
@@ -119,7 +119,7 @@ bound: Final = partial(column, default=None, metadata=merged(_one_or_other))
 
 @frozen(kw_only=True)
 class CellResult(ABC):
-    """What every sweep reports about one of its cells."""
+    """The common columns of the cells of every sweep."""
 
     computed_columns: ClassVar[tuple[Column, ...]] = columns_of(
         ("verdict", "string", "safe, safe-if (under the conditions), unsafe, unknown (too many states) or error"),
@@ -129,11 +129,11 @@ class CellResult(ABC):
     """Columns that are computed of others: attributes with these names."""
 
     cell: Any = field(kw_only=False, metadata=NO_COLUMN)
-    """What was explored: an ``Upgrade``, a ``BrokerCellKey`` or a ``RegressionKey``."""
+    """The explored subject: an ``Upgrade``, a ``BrokerCellKey`` or a ``RegressionKey``."""
     runs: int = added("bigint", "runs of simulated members, with real bytes", default=0)
     violations: int = added("bigint", "violating runs; of brokers violating states", default=0)
     message: str | None = column("string", "what was observed instead, and at which member", default=None)
-    """What the example shows instead of the property."""
+    """The finding of the example instead of the property."""
     example: str | None = column(
         "string", "shortest violating scenario, as one line: streams-assignor replay explains it", default=None
     )
@@ -169,7 +169,7 @@ class CellResult(ABC):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What the topology must not have, whatever the exploration finds."""
+        """Features that the topology must not have, whatever the exploration finds."""
         return ()
 
     @property
@@ -308,7 +308,7 @@ class UpgradeResult(CellResult):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What the topology must not have, whatever the exploration finds."""
+        """Features that the topology must not have, whatever the exploration finds."""
         return tuple(feature.condition for feature in topology_conditions(self.cell))
 
     @property

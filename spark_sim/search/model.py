@@ -42,7 +42,7 @@ class Transition(NamedTuple, Generic[S, A]):
 
 
 class Model(Protocol[S, A]):
-    """What a search needs; ``BaseModel`` implements it for models with one next state for each action."""
+    """A model for a search; ``BaseModel`` implements it for models with one next state for each action."""
 
     def initial_states(self) -> Iterable[S]:
         """Return the states in which schedules begin. Two of them may be equal up to symmetry."""

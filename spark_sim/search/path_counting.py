@@ -19,7 +19,7 @@ from streams_assignor.spark_sim.search.model import GENERATION, MULTIPLICITY, OP
 
 @frozen
 class PathCounts:
-    """What is known of all schedules; the counts are None if some schedule does not end."""
+    """The counts of all schedules; they are None if some schedule does not end."""
 
     schedules: int | None
     """How many schedules there are, with members told apart."""

@@ -33,7 +33,7 @@ MIN_BATCH: Final = 10
 
 
 class ScheduleClass(NamedTuple):
-    """What distinguishes schedules."""
+    """The features that distinguish schedules."""
 
     progress: tuple[int, int]
     """The round, and how many tenths of it are done at the start."""

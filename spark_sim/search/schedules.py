@@ -1,9 +1,9 @@
 """All schedules of an upgrade: orders of bounces, leaders, slow and fast restarts, and one crash.
 
 The members bounce in the first round in the order of their names; other orders are the same schedules with the names
-changed. What differs is enumerated: the first leader (the others join in the order of the round), whether the oldest or
-the newest member is elected next, whether a member restarts within its session timeout, the order of the second round,
-and one crash with a restart, of any member, before, during or after any step.
+changed. The differences are enumerated: the first leader (the others join in the order of the round), whether the
+oldest or the newest member is elected next, whether a member restarts within its session timeout, the order of the
+second round, and one crash with a restart, of any member, before, during or after any step.
 """
 
 from __future__ import annotations

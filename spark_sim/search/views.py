@@ -55,7 +55,7 @@ class ViewModel(Protocol[H]):
         """Return all that decides what may happen to a part of a group.
 
         Args:
-            shared: What the processes share; the leader, which may act, is part of it.
+            shared: The shared state of the processes; the leader, which may act, is part of it.
             actor: The process that acts, or is elected.
             few: Others.
             last: The kind of one more.
@@ -76,7 +76,7 @@ class Views(Generic[H]):
     k: int
     """The number of processes in a view, besides what is shared."""
     known: dict[H, dict[Processes, int]] = Factory(dict)
-    """What is shared => k - 1 processes => the set of those that make them a view."""
+    """The shared state => k - 1 processes => the set of those that make them a view."""
     expanded: dict[tuple[H, int, Processes], dict[Any, int]] = Factory(dict)
     """An actor and k - 1 others => what may be unseen beside them and one more => the set of those who were that."""
     _changed: dict[H, None] = Factory(dict)

@@ -77,7 +77,7 @@ class GroupTopology:
 
 @frozen
 class GroupConfig:
-    """What a coordinator knows of a group besides its records."""
+    """The state of a coordinator besides the records of a group."""
 
     topology: GroupTopology
     num_standby_replicas: int

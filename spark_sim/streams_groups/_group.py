@@ -102,7 +102,7 @@ class StreamsGroup:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """What compaction leaves of the group's records."""
+        """The group's records after compaction."""
         records = [Record(RecordKind.GROUP_METADATA, value=self.epoch)] if self.epoch else []
         if self.topology_epoch is not None:
             records.append(Record(RecordKind.TOPOLOGY, value=self.topology_epoch))

@@ -69,7 +69,7 @@ _OPERATOR_VERBS: Final = {
 
 @frozen
 class GroupCell:
-    """What to explore: a group, what happens to it, and the properties to check."""
+    """The subject of an exploration: a group, its events, and the properties to check."""
 
     scenario: GroupScenario
     """The group; its steps come before the search."""

@@ -1,4 +1,4 @@
-"""What the group coordinator and the clients of each release do differently, as data."""
+"""The differences between releases of the group coordinator and the clients, as data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CoordinatorRules:
     has_assignment_epochs: bool
     """Whether a commit is judged by the epoch in which its task was assigned, not by the member's (KAFKA-19779)."""
     assignor: str
-    """The release whose task assignor it has. That of 4.1, an early access, is not modelled: it has that of 4.2.0."""
+    """The release of its task assignor. The one of 4.1, an early access, is not modelled: it has that of 4.2.0."""
     doubles_tasks: bool = False
     """Whether its task assignor (any since KIP-1357) makes each active task also a standby of its owner."""
     resends_assignment: bool = False

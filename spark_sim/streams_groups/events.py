@@ -1,4 +1,4 @@
-"""What a step of a scenario has changed, as the lines of a trace."""
+"""The changes of a step of a scenario, as the lines of a trace."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from streams_assignor.spark_sim.streams_groups._rules import NEWEST
 
 
 class StreamsGroupOperands(enum.Enum):
-    """What follows a verb."""
+    """The words behind a verb."""
 
     MEMBER = "one member"
     MEMBER_ID = "one member id, such as A#1"

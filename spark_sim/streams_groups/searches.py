@@ -1,4 +1,4 @@
-"""What goes wrong in streams groups (KIP-1071): searches that know no schedule, where a finding is and where it is not.
+"""Failures of streams groups (KIP-1071): searches that know no schedule, where a finding is and where it is not.
 
 Each search explores every schedule of a small group. The rules ``fixed`` are those of 4.3.1 without the findings, and
 ``mistaken`` has an assignor that assigns a task twice; no release is like either of them.

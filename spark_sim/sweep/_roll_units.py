@@ -1,4 +1,4 @@
-"""Rolls with faults as work units: one for each plan and group. What is searched for must not be found."""
+"""Rolls with faults as work units: one for each plan and group. The searched fault must not be found."""
 
 from __future__ import annotations
 

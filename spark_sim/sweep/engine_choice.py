@@ -59,7 +59,7 @@ class EngineOptions:
         """Return the options with the engine for so much work: Spark, unless there is little or PySpark is missing.
 
         Args:
-            core_seconds: What the work takes, about.
+            core_seconds: The estimate of the work.
             needs_spark: Whether only Spark can do it, as it can reach some storages and formats.
         """
         if self.master is not None:
@@ -78,7 +78,7 @@ def open_engine(options: EngineOptions, log: Log, job: str) -> Iterator[WorkEngi
     Args:
         options: With a master.
         log: Prints a line.
-        job: What Spark shows of the jobs, such as ``streams-assignor audit``.
+        job: The description of the jobs in Spark, such as ``streams-assignor audit``.
 
     Raises:
         SparkNotStarted: Spark cannot be started, or there is no Java (``JavaNotFound``).

@@ -1,4 +1,4 @@
-"""What a sweep is: its units, its cells, and the files that it ends with. There is one suite for each kind of sweep."""
+"""The definition of a sweep: its units, its cells, and its files. There is one suite for each kind of sweep."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Suite:
     files: Mapping[str, Callable[[Sequence[Any]], str]]
     """The files that the sweep ends with, by name, in the order in which they are written."""
     parameters: Mapping[str, Any] = field(factory=dict)
-    """What has to be equal to resume the sweep, beside its name and its units."""
+    """The values that have to be equal to resume the sweep, beside its name and its units."""
     classes_of: Callable[[Any], tuple[Hashable, ...]] = _itself
     """The equivalence class of a cell, and those of its deviations."""
 
@@ -95,7 +95,7 @@ class Suite:
 
     @property
     def description(self) -> str:
-        """What is swept, and how, as JSON; equal for sweeps that may resume each other."""
+        """The subject and the options of the sweep, as JSON; equal for sweeps that may resume each other."""
         return json.dumps({"suite": self.kind, "sweep": self.name, **self.parameters}, ensure_ascii=False)
 
 
@@ -210,7 +210,7 @@ SUITES: Final[Mapping[str, Callable[[], Suite]]] = {
     "streams": streams_suite,
     "roll": roll_suite,
 }
-"""What ``sweep`` of the command line explores by default."""
+"""The default extent of ``sweep`` of the command line."""
 
 
 def pair_suite(upgrades: Sequence[Upgrade], config: SweepConfig) -> Suite:

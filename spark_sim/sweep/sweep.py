@@ -106,7 +106,7 @@ def run_sweep(
     """Run a sweep, or resume one. New results replace those in a local folder as a whole or not at all.
 
     Args:
-        suite: What is swept.
+        suite: The subject of the sweep.
         out: The folder, or for Spark the URI, of the tables; after an error or a kill the same call resumes there. A
             local folder also gets the exports.
         master: ``PROCESSES``, any Spark master, or the ``sc://`` address of a Spark Connect server.

@@ -53,7 +53,7 @@ class Trace(Generic[E]):
     summary: str
     """The run in one line."""
     details: Mapping[str, Any]
-    """What the JSON output has besides the steps."""
+    """The keys of the JSON output besides the steps."""
     steps: tuple[TraceStep[E], ...]
 
     @property

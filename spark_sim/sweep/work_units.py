@@ -84,7 +84,7 @@ class WorkUnit(ABC):
 
 
 class UpgradeUnit(WorkUnit):
-    """What the units of upgrades have in common."""
+    """The common part of the units of upgrades."""
 
     result_type = UpgradeResult
 
@@ -249,7 +249,7 @@ class SweepConfig:
 
     @property
     def workload(self) -> Workload:
-        """What the groups run."""
+        """The workload of the groups."""
         return evolve(DEFAULT_WORKLOAD, partitions=self.tasks, standbys=self.standbys)
 
     def units(self, upgrades: Iterable[Upgrade]) -> Iterator[WorkUnit]:

@@ -1,4 +1,4 @@
-"""What a worker does: it computes the units of one task, and knows neither Spark nor the other tasks.
+"""The work of a worker: it computes the units of one task, and knows neither Spark nor the other tasks.
 
 A failing run is a row and a failing exploration is a result, so one failure never costs the others. Too little memory
 is neither, because equal units have equal results on all machines: it ends the sweep, which more memory resumes.
@@ -32,7 +32,7 @@ MAX_RUNS_PER_CHUNK: Final = 1_000
 
 @frozen
 class UnitTask:
-    """What one task computes: units with their keys."""
+    """The contents of one task: units with their keys."""
 
     sweep_id: str
     sweep: str

@@ -49,8 +49,8 @@ class Ownership:
     """Decides for each class whether it is the application's own, when all of them are known.
 
     Args:
-        patterns: What the user says is the application's: names of jars, packages or classes, with ``*``. If there are
-            any, nothing else decides.
+        patterns: The application's own parts, as the user says: names of jars, packages or classes, with ``*``. If
+            there are any, nothing else decides.
     """
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:

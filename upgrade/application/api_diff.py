@@ -35,7 +35,7 @@ _PRIMITIVES: Final = {
     "Z": "boolean",
 }
 _NESTED: Final = re.compile(r"\$(?=[^$])")
-"""What is before the name of a nested class; a last ``$`` is that of an object of Scala."""
+"""The prefix of the name of a nested class; a last ``$`` is that of an object of Scala."""
 _ANONYMOUS: Final = re.compile(r"\$anon|\$\d")
 _TYPE: Final = re.compile(r"(\[*)(?:L([^;]+);|([BCDFIJSVZ]))")
 

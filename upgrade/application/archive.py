@@ -157,7 +157,7 @@ class Archives:
     Args:
         paths: Jars, tars, images of containers, class files and folders.
         java: The Java that they run on at least: of a multi-release jar, older variants of a class are left out.
-        own: What the user says is the application's own: names of jars, packages or classes, with ``*``.
+        own: The application's own parts, as the user says: names of jars, packages or classes, with ``*``.
 
     Raises:
         InvalidInput: A path is no jar, tar, class or folder, or exceeds a limit.

@@ -32,7 +32,7 @@ class InvalidClass(UpgradeError):
 
 
 class ReferenceKind(enum.Enum):
-    """What is referred to."""
+    """The target of a reference."""
 
     CLASS = "class"
     INSTANCE = "instance"
@@ -169,7 +169,7 @@ _ATHROW: Final = 0xBF
 _EXITS: Final = frozenset((*range(0xAC, 0xB2), _ATHROW))
 """All ways to return, and the one to throw."""
 DAMAGE: Final = (IndexError, KeyError, OverflowError, TypeError, ValueError, error)
-"""What damaged bytes raise; OverflowError where a place has 32 bits, as in a browser."""
+"""The exceptions of damaged bytes; OverflowError where a place has 32 bits, as in a browser."""
 
 
 def read_class(content: bytes, *, with_references: bool = False) -> ClassFile:

@@ -1,7 +1,7 @@
 """The classes of every release, from its jars: kafka-clients, kafka-streams, its test utilities and that for Scala.
 
 Private members are left out, unless another release has them for others, and so are the libraries inside kafka-clients
-(``org.apache.kafka.shaded``). What Kafka's classes inherit from Java is there, as Java 17 has it.
+(``org.apache.kafka.shaded``). Members that Kafka's classes inherit from Java are there, as Java 17 has them.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def code_facts(
     Args:
         source: The names of the files.
         archives: The files, still open.
-        report: What its references come to in the release that it goes to.
+        report: The result of its references in the target release.
         origin: The release that it leaves.
         target: The release that it goes to.
         code: Returns the classes of a release, with those for Scala if the application uses them.

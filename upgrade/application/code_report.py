@@ -1,4 +1,4 @@
-"""What the code of an application comes to on another release: references, Kafka's artifacts, libraries and Java."""
+"""The code of an application on another release: references, Kafka's artifacts, libraries and Java."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class CodeReport:
     class_path: tuple[str, ...]
     """Jars that manifests name and that were not read."""
     suggestions: Mapping[str, tuple[str, ...]]
-    """What has no replacement in the table: methods of the same name that the release has, by the text of a problem."""
+    """For losses without a replacement: methods of the same name that the release has, by the text of a problem."""
     scala_jar: str
     """The release whose kafka-streams-scala was read; empty if the application does not use it, or TO has none."""
     is_downgrade: bool
@@ -117,7 +117,7 @@ class CodeReport:
 
     @property
     def not_seen(self) -> tuple[str, ...]:
-        """What class files do not show."""
+        """The facts that class files do not show."""
         parts = [_INVISIBLE]
         if not self.facts.has_own_classes:
             parts.append("your own classes: nothing says which are yours (--own)")
@@ -186,7 +186,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
         paths: Jars, tars, images of containers, class files and folders.
         origin: The release that the application leaves.
         target: The release that it goes to.
-        own: What the user says is the application's own: names of jars, packages or classes, with ``*``.
+        own: The application's own parts, as the user says: names of jars, packages or classes, with ``*``.
 
     Raises:
         UpgradeError: A path cannot be read, or Kafka has not published a release.

@@ -47,7 +47,7 @@ def refused_by_compilers(
     Args:
         report: Of the references.
         code: The classes of the release that the application leaves, and of the one that it goes to.
-        needs: What Kafka Streams brings in both.
+        needs: The libraries that Kafka Streams brings in both.
         made: The settings that the classes make.
         naming: Returns the own classes that name a class with such a beginning.
     """

@@ -50,8 +50,8 @@ class Configuration:
     configs: Mapping[str, Mapping[str, ReleaseConfigKey]] = field(hash=False)
     """The keys of each of ``CONFIGS`` that the release has."""
     overrides: Mapping[str, Mapping[str, str] | tuple[str, ...]] = field(hash=False)
-    """What Streams sets. Constants: other defaults of its clients and topics, and keys whose values it ignores.
-    By ``main.consumer``, ``producer (exactly once)``, ...: what it passes to each client."""
+    """The settings that Streams makes. Constants: other defaults of its clients and topics, and keys whose values it
+    ignores. By ``main.consumer``, ``producer (exactly once)``, ...: what it passes to each client."""
 
     @property
     def all_keys(self) -> frozenset[str]:
@@ -166,7 +166,7 @@ class OverrideChange:
 
 @frozen
 class ConfigurationDiff:
-    """What differs between the configurations of two releases."""
+    """The differences between the configurations of two releases."""
 
     keys: tuple[ConfigChange, ...]
     overrides: tuple[OverrideChange, ...]

@@ -1,4 +1,4 @@
-"""What the artifacts of every release need, from their POMs and jars: libraries, Java, and native code by platform.
+"""The needs of the artifacts of every release, from their POMs and jars: libraries, Java, and native code by platform.
 
 Kafka's POMs are flat, so their direct dependencies are what is known here: not what those libraries need themselves.
 Dependencies for tests are left out.
@@ -58,7 +58,7 @@ class Dependency:
 
 @frozen
 class LibraryJar:
-    """What the jar of a library says of itself."""
+    """The facts in the jar of a library."""
 
     java: int
     """The oldest Java that runs all its classes; 0 if it has none."""
@@ -201,7 +201,7 @@ class NativesChange:
 
 @frozen
 class DependenciesDiff:
-    """What differs between what two releases need."""
+    """The differences between the needs of two releases."""
 
     artifacts_added: tuple[str, ...]
     artifacts_removed: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What every release reads from its process: system properties and variables of the environment, from its jars.
+"""The environment that every release reads: system properties and variables of the environment, from its jars.
 
 Only calls in Kafka's own code are known, not what Java or other libraries read. ``environment.toml`` has the settings
 that make a property necessary.
@@ -28,7 +28,7 @@ class EnvironmentEntry:
 
     is_property: bool
     defaults: tuple[str, ...]
-    """What its readers take without it, sorted; empty if they find that out themselves."""
+    """The defaults of its readers, sorted; empty if they find that out themselves."""
     readers: tuple[str, ...]
     """The classes that read it, sorted."""
 
@@ -66,9 +66,9 @@ class EnvironmentNeed:
     keys: tuple[str, ...]
     """The settings that do."""
     reason: str
-    """What happens without it."""
+    """The consequence if it is missing."""
     option: str
-    """What the command that starts Java needs, with the names of the settings in the place of their values."""
+    """The arguments of the command that starts Java, with the names of the settings in the place of their values."""
     source: str
 
     def as_json(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class NeedRule:
     """The first release without the rule; empty: none yet."""
     keys: tuple[str, ...]
     pattern: re.Pattern[str] = field(eq=False)
-    """What the values of those keys contain."""
+    """The contents of the values of those keys."""
     unless: str
     """A key that makes it unnecessary; empty: none."""
     reason: str

@@ -1,4 +1,4 @@
-"""What the code of an application uses of Kafka, as far as a condition of a hazard depends on it.
+"""The use of Kafka by the code of an application, as far as a condition of a hazard depends on it.
 
 The references of its class files decide: a call of ``KTable#suppress``, a class that implements
 ``RocksDBConfigSetter``. Whether a line ever runs is not known, and neither is a class that only a configuration names.
@@ -197,7 +197,7 @@ _TYPES: Final[Mapping[str, CodeFact]] = {
     "org/apache/kafka/clients/producer/ProducerInterceptor": CodeFact.INTERCEPTOR,
     "org/apache/kafka/common/metrics/MetricsReporter": CodeFact.METRICS_REPORTER,
 }
-"""What a class that implements a type, or a lambda that does, shows."""
+"""The evidence of a class or lambda that implements a type."""
 _PATTERNS: Final = {fact: re.compile(pattern) for fact, pattern in _REFERENCES.items()}
 _STORES_METHOD: Final = ("stores", "()Ljava/util/Set;")
 _STORE_PROVIDER: Final = f"{_STREAMS}processor/ConnectedStoreProvider"
@@ -224,7 +224,7 @@ class Evidence:
 
 @frozen
 class CodeUses:
-    """What the code of an application shows."""
+    """The evidence of the code of an application."""
 
     found: Mapping[CodeFact, tuple[Evidence, ...]] = field(hash=False)
     """Its own classes first."""

@@ -49,7 +49,7 @@ class Library:
 
 @frozen
 class JarOrigin:
-    """What the files of a jar say of where its classes come from."""
+    """The origin of the classes of a jar, by its files."""
 
     library: Library
     bundled: Mapping[str, Library] = field(factory=dict)

@@ -1,4 +1,4 @@
-"""What of Kafka's an application refers to and a release lacks, as the JVM finds it when the code runs.
+"""The references of an application to Kafka that a release lacks, as the JVM finds them when the code runs.
 
 The Java Virtual Machine Specification, §5.4. Whether a line ever runs is not known here: a library may ask first which
 release it has.
@@ -50,7 +50,7 @@ _KAFKA: Final = "org/apache/kafka/"
 _APPLICATION: Final = "application"
 """The place of the application's classes, where those of Kafka have an artifact."""
 _BUILD_TIME: Final = frozenset({"org/springframework/aot/hint/RuntimeHintsRegistrar"})
-"""What implements one of these runs while a native image is made."""
+"""A class that implements one of these runs while a native image is made."""
 _NAMED: Final = re.compile(r"L(org/apache/kafka/[^;]+);")
 Find = Callable[[str], ClassFile | None]
 """Returns a class of the application or its libraries."""
@@ -103,7 +103,7 @@ class Problem(ApiElement):
 
 @frozen
 class LinkageReport:
-    """What the references of an application come to."""
+    """The result of the references of an application."""
 
     problems: tuple[Problem, ...]
     """Those of the application's own classes first, and what is new before what was missing already."""
@@ -121,7 +121,7 @@ class LinkageReport:
 
     @property
     def new_problems(self) -> tuple[Problem, ...]:
-        """What the release that the application leaves has, and the one that it goes to lacks."""
+        """The losses: members of the old release that the target lacks."""
         return tuple(
             problem
             for problem in self.problems

@@ -84,7 +84,7 @@ class LiveBroker:
 
 @frozen(kw_only=True)
 class LiveGroup:
-    """What a cluster shows of a group."""
+    """The view of a group in its cluster."""
 
     name: str
     type: str
@@ -118,7 +118,7 @@ class LiveGroup:
 
     @property
     def facts(self) -> GroupFacts:
-        """What conditions of hazards are compared with."""
+        """The facts for the conditions of hazards."""
         lines = [broker.line for broker in self.brokers if broker.line]
         return GroupFacts(
             self.name,

@@ -39,7 +39,7 @@ _NUMBERS: Final = re.compile(r"\d+")
 
 
 class NeedStatus(enum.Enum):
-    """What is wrong with a library that Kafka needs."""
+    """The fault of a library that Kafka needs."""
 
     MISSING = "missing"
     OLDER = "older"
@@ -57,7 +57,7 @@ class Need:
 
     @property
     def text(self) -> str:
-        """What there is, and what follows."""
+        """The findings and their consequences."""
         needed = f"{self.dependency.name} {self.dependency.version}"
         if self.found is None:
             return f"{needed} is not in the files"
@@ -87,8 +87,8 @@ def check_needs(
 
     Args:
         libraries: Those of the files.
-        old: What the release needs that the application leaves: a build tool replaces those together with Kafka.
-        new: What the release needs that the application goes to.
+        old: The needs of the old release: a build tool replaces those together with Kafka.
+        new: The needs of the target release.
         has_new_kafka: Whether the files have that release: if so, what is missing will be missing.
     """
     by_name: dict[str, list[Library]] = {}

@@ -1,4 +1,4 @@
-"""What the settings of an application say of the plan itself: its group, and what its members are started with."""
+"""The settings of an application that are parameters of the plan: its group, and what its members are started with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READ: Final = (_GROUP_PROTOCOL, _INSTANCE, _STANDBYS, _SESSION, _UPGRADE_FROM, 
 
 @frozen
 class PlanParameters:
-    """What a plan takes from settings; None: they do not say, or not in a way that can be read."""
+    """A parameter from settings; None: they do not have it, or not in a readable way."""
 
     is_static: bool = False
     """Whether members have a ``group.instance.id``."""

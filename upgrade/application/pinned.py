@@ -40,9 +40,9 @@ class MixedArtifacts:
     oldest: str
     """The artifact that stayed behind."""
     kept_by: tuple[str, ...]
-    """What may keep it: frameworks that name its version, then libraries that need it."""
+    """The possible reasons of its version: frameworks that name its version, then libraries that need it."""
     problems: tuple[Problem, ...]
-    """What Kafka's own classes refer to and do not find."""
+    """The unresolved references of Kafka's own classes."""
 
     @property
     def is_broken(self) -> bool:

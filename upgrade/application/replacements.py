@@ -1,4 +1,4 @@
-"""What to call instead of what Kafka has removed, and what becomes of the numbers in names that Kafka gives.
+"""Replacements of removed methods of Kafka, and the effect on the numbers in names that Kafka gives.
 
 No class file names a replacement: the rows are from the KIPs and Kafka's own documentation. Unnamed stores and internal
 topics carry the number of their operator, so an operator more or less renames all behind it; ``NUMBERS_KEPT`` was seen
@@ -22,14 +22,14 @@ NUMBERS_KEPT: Final = "the numbers of unnamed stores and internal topics stay"
 
 @frozen
 class Replacement:
-    """What to call instead of a member or class."""
+    """The replacement of a member or class."""
 
     instead: str
     source: str
     numbers: str = ""
-    """What becomes of unnamed stores and internal topics; empty if it is about no operator."""
+    """The effect on unnamed stores and internal topics; empty if it is about no operator."""
     also: str = ""
-    """What else differs."""
+    """Further differences."""
 
     @property
     def text(self) -> str:

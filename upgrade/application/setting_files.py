@@ -108,7 +108,7 @@ _PROFILE_FILE: Final = re.compile(r"(?:.*[/\\])?(?:application|bootstrap)-([^/\\
 CONSUMER_PREFIXES: Final = ("main.consumer.", "consumer.", "")
 """In the order of precedence. Java: ``StreamsConfig#getMainConsumerConfigs``."""
 _PLACEHOLDER: Final = re.compile(r"[$#%]\{|\{\{|\$\(|<%|@[\w.-]+@|ENC\(")
-"""What a framework, a build or a deployment replaces: Spring, Maven, Helm, Kubernetes, Jasypt, ..."""
+"""Placeholders that a framework, a build or a deployment replaces: Spring, Maven, Helm, Kubernetes, Jasypt, ..."""
 MAX_SETTINGS: Final = 10_000
 MAX_CONDITIONS: Final = 50
 """Each is judged with all settings that hold with it."""

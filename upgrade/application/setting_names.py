@@ -30,9 +30,9 @@ OPEN_PREFIXES: Final[Mapping[str, str]] = {
     "metrics.context.": "a label of metrics",
 }
 WITHOUT_DEFINITION: Final = frozenset({"internal.task.assignor.class"})
-"""What Streams reads, and defines nowhere. Java: ``StreamsConfig.InternalConfig``."""
+"""Keys that Streams reads, and defines nowhere. Java: ``StreamsConfig.InternalConfig``."""
 _WORDS: Final = re.compile(r"[^a-zA-Z0-9.]+|(?<=[a-z])(?=[A-Z])")
-"""What is between the words of a name: ``PROCESSING_GUARANTEE``, ``processing-guarantee``, ``processingGuarantee``."""
+"""Separators of words in a name: ``PROCESSING_GUARANTEE``, ``processing-guarantee``, ``processingGuarantee``."""
 _MAX_KEY: Final = 200
 """Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
 

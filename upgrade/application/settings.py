@@ -39,7 +39,7 @@ from streams_assignor.upgrade.releases import RELEASES, Release
 
 
 class Effect(enum.Enum):
-    """What TO makes of a setting, the worst first."""
+    """The verdicts of TO on a setting, the worst first."""
 
     REFUSED = "refused"
     """The client that has it does not start."""
@@ -96,7 +96,7 @@ _SET_BY_STREAMS: Final[Mapping[str, frozenset[str]]] = {
     "consumer": frozenset({"group.id", "key.deserializer", "value.deserializer"}),
     "producer": frozenset({"key.serializer", "value.serializer"}),
 }
-"""What no table has, as it is another value for each: the group, and objects that Streams passes to constructors."""
+"""Keys that no table has, as their value differs: the group, and objects that Streams passes to constructors."""
 _IGNORED: Final[Mapping[str, str]] = {
     "NON_CONFIGURABLE_CONSUMER_DEFAULT_CONFIGS": "consumer",
     "NON_CONFIGURABLE_CONSUMER_EOS_CONFIGS": "consumer",
@@ -112,7 +112,7 @@ _PASSED: Final[Mapping[str, str]] = {"consumer": "main.consumer", "producer": "p
 
 @frozen
 class SettingFinding:
-    """What TO makes of one key."""
+    """The verdict of TO on one key."""
 
     key: str
     """As it is given, with its prefix; of a key that is not set the plain name."""
@@ -148,7 +148,7 @@ class SettingFinding:
 
 @frozen
 class SettingsReport:
-    """What TO makes of all settings, the worst first."""
+    """The verdicts of TO on all settings, the worst first."""
 
     findings: tuple[SettingFinding, ...]
 
@@ -185,7 +185,7 @@ def judge_settings(
     Args:
         settings: The keys and values of the application, with the prefixes of Streams.
         origin: The configuration of the release that it leaves.
-        target: That of the release that it goes to.
+        target: The Kafka of the target release.
         code: The classes of that release.
         application: The classes of the application; None if its files are not known.
     """
@@ -205,8 +205,8 @@ def with_code(report: SettingsReport | None, judged: Iterable[SettingsReport], m
     """Return the report of a file with what is said of settings that classes make, each with its place.
 
     Args:
-        report: That of the file; None if there is none.
-        judged: What ``judge_settings`` says of each variant of ``variants_of``, in their order.
+        report: The value of the file; None if there is none.
+        judged: The verdicts of ``judge_settings`` on each variant of ``variants_of``, in their order.
         made: The settings of the classes.
     """
     of_file = tuple(

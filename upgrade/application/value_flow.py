@@ -228,8 +228,8 @@ class MethodRun:
         method: The method.
         pool: The constants of its class.
         is_own: Whether a class is one of the application.
-        call: What the table of calls says.
-        work: What is left for all methods.
+        call: The entry of the table of calls.
+        work: The budget that is left for all methods.
     """
 
     def __init__(

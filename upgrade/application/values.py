@@ -54,7 +54,7 @@ def refusal_beside(key: str, text: str, others: Mapping[str, str], number: tuple
         key: A key of the consumer, the producer or Streams.
         text: Its value, as the client gets it.
         others: The settings beside it.
-        number: That of the release.
+        number: The value of the release.
 
     >>> refusal_beside("group.remote.assignor", "uniform", {}, (4, 0, 0))
     'group.remote.assignor cannot be set when group.protocol=CLASSIC'

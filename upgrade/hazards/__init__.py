@@ -1,4 +1,4 @@
-"""What an upgrade meets beyond the metadata of the group: stores, configuration, Java, brokers; and the way back.
+"""Obstacles of an upgrade beyond the metadata of the group: stores, configuration, Java, brokers; and the way back.
 
 Facts are rows of one table, each with its source and with what was run. A hazard is information: it changes no verdict.
 """

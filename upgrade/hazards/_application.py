@@ -1,4 +1,4 @@
-"""What is known of an application: the facts with which the conditions of hazards are compared.
+"""The known facts of an application: those with which the conditions of hazards are compared.
 
 Each part is None if nobody named a file for it. Nothing here reads files: ``upgrade.application`` does.
 """
@@ -96,12 +96,12 @@ class Lacking:
 
 @frozen
 class CodeFacts:
-    """What the class files of an application show."""
+    """The evidence of the class files of an application."""
 
     source: str
     """The names of the files."""
     shown: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """What the application's own classes use: the value of a ``CodeFact``, and each class with what it uses."""
+    """The uses of the application's own classes: the value of a ``CodeFact``, and each class with what it uses."""
     by_libraries: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     """The same of its libraries: one that can do something does not show that the application asks for it."""
     has_libraries: bool = False
@@ -133,7 +133,7 @@ class ApplicationTopology:
 
 @frozen
 class GroupFacts:
-    """What a cluster says of a live group; None: it was not seen."""
+    """The live group in its cluster; None: it was not seen."""
 
     name: str
     has_static_members: bool | None = None
@@ -144,7 +144,7 @@ class GroupFacts:
 
 @frozen
 class Application:
-    """What the files of an application and its cluster show; None: nobody named them."""
+    """The evidence of the files of an application and its cluster; None: they were not named."""
 
     settings: SettingFacts | None = None
     code: CodeFacts | None = None
@@ -155,7 +155,7 @@ class Application:
     wrapped: Mapping[str, Setting] = field(factory=dict, hash=False)
     """The values that a wrapper, or a plan, gives to keys which no file sets."""
     calls: Mapping[str, str] = field(factory=dict, hash=False)
-    """What a wrapper calls by itself: the value of a ``CodeFact``, and which one does."""
+    """The calls of a wrapper by itself: the value of a ``CodeFact``, and which one does."""
 
     def __bool__(self) -> bool:
         return any((self.settings, self.code, self.topology, self.group, self.libraries))

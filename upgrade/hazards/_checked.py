@@ -1,4 +1,4 @@
-"""What a plan was checked for, and what it was not: the last line of every plan."""
+"""The checked and the unchecked subjects of a plan: the last line of every plan."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class CheckedScope:
 
     checked: tuple[str, ...]
     not_checked: tuple[str, ...]
-    """What no plan can know."""
+    """The facts that no plan can know."""
 
     def with_topologies(self) -> CheckedScope:
         """Return the scope of a plan for which two topologies were compared."""

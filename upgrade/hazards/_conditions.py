@@ -185,7 +185,7 @@ class AnyOf(Condition):
 def _combined(concerns: list[Concern], deciding: Answer) -> Concern:
     """Return the concern with the answer that decides alone; else what is unknown; else all.
 
-    Of several that decide, one that nothing could contradict counts. What is unknown could contradict another one.
+    Of several that decide, one that nothing could contradict counts. An unknown fact could contradict another.
     """
     alone = sorted((concern for concern in concerns if concern.answer is deciding), key=_is_contradicted)
     unknown = [concern for concern in concerns if concern.answer is Answer.UNKNOWN]
@@ -247,7 +247,7 @@ class Ask(Condition):
     """No file decides it: the operator has to look."""
 
     what: str
-    """What decides, as a question: ``whether ...``, ``which ...``."""
+    """The deciding question: ``whether ...``, ``which ...``."""
 
     def look(self, application: Application) -> Concern:  # noqa: ARG002 - no file decides
         """Return unknown."""
@@ -266,7 +266,7 @@ class Sets(Condition):
     fits: Callable[[str], bool] | None = field(default=None, eq=False)
     """Which values count, if they are no list; they are not shown."""
     what: str = ""
-    """What ``fits`` looks for, behind the key: ``with blanks``."""
+    """The subject of ``fits``, behind the key: ``with blanks``."""
 
     def look(self, application: Application) -> Concern:
         """Look for the key in the file, and in what wrappers set."""
@@ -325,7 +325,7 @@ class Uses(Condition):
 
     fact: str
     words: str
-    """What it is, as in Java's sources."""
+    """Its kind, as in Java's sources."""
     own_only: bool = False
     """Only the application's own classes count, which its files always have."""
 

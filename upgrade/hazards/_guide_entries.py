@@ -27,11 +27,11 @@ class Guide(enum.Enum):
     STREAMS = "streams"
     """The upgrade guide of Kafka Streams."""
     UPGRADE = "upgrade"
-    """What the guide of brokers and clients says of Streams applications, and of clients and brokers in a bounce."""
+    """The guide of brokers and clients: entries about Streams applications and about bounces."""
 
 
 class Rule(enum.Enum):
-    """What has an entry besides the rows of hazards: where the rule is."""
+    """Rules that entries name besides the rows of hazards, with their place."""
 
     COOPERATIVE = "streams_assignor.upgrade.plans.Obstacle.PROTOCOL"
     VERSION_PROBING = "streams_assignor.upgrade.plans.Obstacle.VERSION"
@@ -69,7 +69,7 @@ class GuideEntry:
 
 @frozen
 class PassedEntries:
-    """What an upgrade passes, and the number of known bugs at which a plan looks."""
+    """The entries that an upgrade passes, and the number of known bugs of the plan."""
 
     entries: tuple[GuideEntry, ...]
     known_bugs: int

@@ -16,7 +16,7 @@ NOT_RUN: Final = "read, not run"
 
 
 class HazardSubject(enum.Enum):
-    """What a hazard is about, in the order of a plan."""
+    """The subject of a hazard, in the order of a plan."""
 
     MEMBERSHIP = "membership"
     STORES = "stores"
@@ -30,7 +30,7 @@ class HazardSubject(enum.Enum):
 
 
 class Severity(enum.Enum):
-    """What a hazard does to a group, the worst first."""
+    """The effect of a hazard on a group, the worst first."""
 
     STOPS = "stops"
     """Members do not start, end, or never settle."""
@@ -109,7 +109,7 @@ class Hazard:
     is_certain: bool = False
     """If it concerns an application, members of the new release stop: no chance and no load decides."""
     symptom: str
-    """What is observed; an exception is named verbatim."""
+    """The observation; an exception is named verbatim."""
     remedy: str
     source: str
     """The KIP, issue or upgrade guide that says so."""
@@ -120,7 +120,7 @@ class Hazard:
     new_only: bool = False
     """An upgrade from one of ``targets`` to another does not meet it: the older release is no better."""
     detail: str = ""
-    """What sets the row apart from others with the same symptom and remedy."""
+    """The difference from rows with the same symptom and remedy."""
     others: tuple[Hazard, ...] = ()
     """Those others: a plan has them as one row, with all sources."""
 
@@ -186,15 +186,15 @@ class Hazard:
 
     @property
     def brief(self) -> str:
-        """What it does, whom it concerns, and the symptom: the line of a list."""
+        """Its effect, its condition, and the symptom: the line of a list."""
         return f"{self.severity.value}: {self.applies_to}: {self.words}"
 
 
 def order_hazards(hazards: Iterable[Hazard]) -> tuple[Hazard, ...]:
     """Return the hazards of a plan: the most severe first, of these what was seen, and those that repeat as one.
 
-    Two rows repeat if they differ in their details, sources and releases only. What was seen is not mixed with what was
-    only read.
+    Two rows repeat if they differ in their details, sources and releases only. Observed and read rows are not mixed;
+    the others were only read.
     """
     groups: dict[tuple[object, ...], list[Hazard]] = {}
     for row in dict.fromkeys(row for hazard in hazards for row in hazard.rows):

@@ -49,7 +49,7 @@ def judge_hazards(
 
     Args:
         hazards: Those of a plan.
-        applications: What is known of the application: once, or for each profile with which it may run.
+        applications: The known facts of the application: once, or for each profile with which it may run.
         target: The release that it goes to; with it the wrappers of the application have hazards, too.
     """
     judged_hazards: list[JudgedHazard] = []
@@ -87,7 +87,7 @@ _FEATURES: Final[Mapping[TopologyFeature, Condition]] = {
 
 @frozen
 class JudgedFeatures:
-    """What files say of the features on which a verdict depends."""
+    """The evidence of files about the features on which a verdict depends."""
 
     facts: TopologyFacts
     concerns: Mapping[TopologyFeature, Concern]

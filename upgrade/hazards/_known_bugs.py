@@ -56,7 +56,7 @@ class KnownBug:
     applies_to: str = ""
     """The applications that meet it in a release that has it; empty if it makes no hazard of its own."""
     when: Condition | None = None
-    """What shows in files that it concerns an application, or what has to be looked at."""
+    """The condition in files that it concerns an application, or the place to look at."""
     is_certain: bool = False
     about: HazardSubject = HazardSubject.CODE
     severity: Severity = Severity.STOPS

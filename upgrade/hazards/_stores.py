@@ -25,7 +25,7 @@ class StoreFormat:
     since: tuple[int, ...]
     change: str
     failure: str
-    """What the older release says, verbatim."""
+    """The message of the older release, verbatim."""
     source: str
     seen: tuple[str, str]
     """The last line before the change, and the first one with it."""

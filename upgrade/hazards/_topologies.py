@@ -44,7 +44,7 @@ class ParsedSubtopology:
 
 @frozen
 class TopologyChange:
-    """What changes for the tasks and changelogs of a group that starts with the second topology."""
+    """The changes of tasks and changelogs of a group that starts with the second topology."""
 
     renumbered: Mapping[int, int]
     """Subtopologies with another number: the old one and the new one; their tasks have other ids."""
@@ -204,7 +204,7 @@ def compare_topologies(before: tuple[ParsedSubtopology, ...], after: tuple[Parse
 
 _Pair = tuple[ParsedSubtopology, ParsedSubtopology]
 _Mark = tuple[str, str]
-"""What two subtopologies may have in common: a kind and a name."""
+"""A common property of two subtopologies: a kind and a name."""
 
 
 def _counterparts(before: tuple[ParsedSubtopology, ...], after: tuple[ParsedSubtopology, ...]) -> list[_Pair]:

@@ -61,7 +61,7 @@ class WayBack:
 
 
 class StepKind(enum.Enum):
-    """What the members are after a step."""
+    """The members after a step."""
 
     PINNED = "of the new release, with upgrade.from"
     DONE = "of the new release"

@@ -56,7 +56,7 @@ class WrapperLine:
     kafka: str = ""
     """The Kafka that it links, or manages; empty: its POM does not say."""
     shows: tuple[str, ...] = ()
-    """What it calls for every application: values of ``CodeFact``."""
+    """Its calls for every application: values of ``CodeFact``."""
     deletes_stores: bool | None = None
     """Whether closing deletes local stores, unless it is told otherwise; None: it does not decide that."""
     sets: Mapping[str, str] = field(factory=dict, hash=False)

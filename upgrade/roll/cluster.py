@@ -143,7 +143,7 @@ class ClusterObservation:
 
 @frozen(kw_only=True)
 class ClusterMemory:
-    """What is remembered of the looks of a phase."""
+    """The memory of the looks of a phase."""
 
     there: frozenset[str] = frozenset()
     """The brokers that were registered at the last look."""

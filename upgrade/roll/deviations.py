@@ -10,7 +10,7 @@ from attrs import frozen
 
 
 class SafeOption(enum.Enum):
-    """What an operator can decide."""
+    """A decision of an operator."""
 
     CONTINUE = "continue"
     """Go on as if it were expected."""
@@ -34,7 +34,7 @@ _UNSAFE: Final = (SafeOption.BACK, SafeOption.WAIT, SafeOption.STOP)
 
 
 class DeviationKind(enum.Enum):
-    """What differs."""
+    """The difference."""
 
     COMMAND_FAILED = "command-failed"
     NOT_RETURNED = "not-returned"
@@ -66,7 +66,7 @@ class DeviationKind(enum.Enum):
 
 @frozen
 class DeviationMeaning:
-    """What a deviation probably means, and what is safe then."""
+    """The likely meaning of a deviation, and the safe options."""
 
     likely: str
     options: tuple[SafeOption, ...] = _ANY

@@ -1,4 +1,4 @@
-"""What comes next in a roll: one function, without side effects, for the command and for the sweep."""
+"""The next decision of a roll: one function, without side effects, for the command and for the sweep."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
 
     Args:
         state: Where the roll stands.
-        watch: What ``watching`` returned for this look.
+        watch: The return value of ``watching`` for this look.
         seen: The look.
         rules: Those of the kind of roll.
     """

@@ -1,4 +1,4 @@
-"""What is expected of a step: the outcomes that a forecast gives, or nothing but the rules of the releases."""
+"""The expectation of a step: the outcomes of a forecast, or the rules of the releases alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ExpectedOutcome:
     unowned_s: float = 0.0
     """How long a task has no owner, at most."""
     violations: tuple[str, ...] = ()
-    """What goes wrong."""
+    """The failure."""
 
 
 @frozen(kw_only=True)
@@ -37,7 +37,7 @@ class Expectation:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """What goes wrong in some outcome."""
+        """The failure in some outcome."""
         return tuple(dict.fromkeys(text for outcome in self.outcomes for text in outcome.violations))
 
 

@@ -49,7 +49,7 @@ class GatePhase(enum.Enum):
 
 
 class GateStatus(enum.Enum):
-    """What a gate says."""
+    """The verdicts of a gate."""
 
     PASSED = "passed"
     WAITING = "waiting"
@@ -60,15 +60,15 @@ class GateStatus(enum.Enum):
 
 @frozen(kw_only=True)
 class GateResult:
-    """What a gate says of one look."""
+    """The verdict of a gate on one look."""
 
     gate: str
     status: GateStatus
     text: str = ""
-    """What was seen."""
+    """The observation."""
     expected: str = ""
     kind: DeviationKind | None = None
-    """What it is if it fails, or does not pass in time; None: another gate says it."""
+    """The deviation if it fails, or does not pass in time; None: another gate has it."""
     instances: tuple[str, ...] = ()
     is_patient: bool = False
     """Whether it may take any time."""
@@ -78,10 +78,10 @@ class GateResult:
 
 @frozen
 class RollWatch:
-    """What is remembered between looks, and is not in the journal."""
+    """The memory between looks, which is not in the journal."""
 
     phase: tuple[object, ...] = ()
-    """What is waited for; when it changes, the time begins anew."""
+    """The awaited event; when it changes, the time restarts."""
     began: float = 0.0
     memory: Any = field(default=None, hash=False)
     """The memory of the rules for the phase."""
@@ -99,7 +99,7 @@ class RollGate(Generic[O]):
 
     name: str
     compares: str
-    """What is compared with what."""
+    """The two compared facts."""
     meaning: str
     """Why it is there."""
     option: str
@@ -111,7 +111,7 @@ class RollGate(Generic[O]):
 
 @frozen
 class RollRules(Generic[O]):
-    """What one kind of roll knows beside the engine."""
+    """The knowledge of one kind of roll beside the engine."""
 
     gates: tuple[RollGate[O], ...]
     remember: Callable[[RollState, Any, O], Any]
@@ -125,7 +125,7 @@ class RollRules(Generic[O]):
     absent: Callable[[RollState, O], tuple[str, ...]]
     """The instances that are to be there, and are not whole."""
     observed: Callable[[RollState, RollWatch, O], Mapping[str, Any]]
-    """What came of a step, as plain values for its record."""
+    """The result of a step, as plain values for its record."""
     renew: Callable[[Any], Any] = lambda _memory: None
     """Return what is still remembered of a step when looking begins anew, as after an answer; None: nothing."""
 

@@ -1,7 +1,7 @@
 """The rules of a roll of one group of Kafka Streams: its gates, and how what is seen is judged.
 
-Metadata shows versions, not releases: a member is as the step wants it if it can be. What no byte shows (most values of
-``upgrade.from``, releases that send the same) the gates say, and the journal has who was restarted with what.
+Metadata shows versions, not releases: a member is as the step wants it if it can be. Facts that no byte shows (most
+values of ``upgrade.from``, releases that send the same) the gates say, and the journal has who was restarted with what.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 NO_MEMBERS: Final = ("Empty", "Dead")
 """The states of a group without members."""
 AT_REST: Final = "the group is not stable yet"
-"""What a gate says that needs metadata and assignments."""
+"""The verdict of a gate that needs metadata and assignments."""
 
 
 @frozen(kw_only=True)

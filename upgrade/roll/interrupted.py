@@ -17,7 +17,7 @@ from streams_assignor.upgrade.roll.plan import InstanceConfig, RollRound, RoundA
 
 @frozen
 class InterruptedUpgrade:
-    """What is left of an upgrade."""
+    """The rest of an upgrade."""
 
     rounds: tuple[RollRound, ...]
     """From the first one that may not be finished."""

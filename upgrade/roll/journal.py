@@ -1,6 +1,6 @@
 """The journal: what was planned, intended, done and seen, one JSON object a line.
 
-What is intended is on disk before it happens. So after a crash the last line says what is known: an intent without an
+An intent is on disk before it happens. So after a crash the last line says what is known: an intent without an
 end has an unknown outcome. A line that is incomplete may have been an intent. Each line has a checksum.
 """
 
@@ -101,9 +101,9 @@ class StepPassed:
 
     step: int
     gates: Mapping[str, str] = field(factory=dict, hash=False)
-    """What each gate saw."""
+    """The observation of each gate."""
     observed: Mapping[str, Any] = field(factory=dict, hash=False)
-    """What came of the step, beside the expectation."""
+    """The result of the step, beside the expectation."""
     members: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     """The member ids of each instance then: one that has others when roll is called again has failed meanwhile."""
 

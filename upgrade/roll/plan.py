@@ -1,4 +1,4 @@
-"""What a roll does: rounds, the instances that each of them restarts, and its limits."""
+"""The work of a roll: rounds, the instances that each of them restarts, and its limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPEN: Final = WayBackVerdict.OPEN.value
 _OFFLINE: Final = WayBackVerdict.OFFLINE.value
 ONCE: Final = "once"
 VERBS: Final = (RESTART, STOP, START, BY_HAND, ONCE)
-"""What is done to one instance, or once to all of them; ``by-hand``: an operator does it."""
+"""An action on one instance, or once on all of them; ``by-hand``: an operator does it."""
 ALL_INSTANCES: Final = "cluster"
 """In the place of an instance, where something is done once for all of them."""
 
@@ -37,7 +37,7 @@ DEFAULT_SESSION_S: Final = 45.0
 
 
 class RoundAction(enum.Enum):
-    """What a round does to each of its instances."""
+    """The action of a round on each of its instances."""
 
     RESTART = "restart"
     STOP = "stop"
@@ -48,7 +48,7 @@ class RoundAction(enum.Enum):
 
 @frozen
 class InstanceConfig:
-    """What an instance runs: the release, as ``resolve_release`` reads it, and ``upgrade.from``."""
+    """The configuration of an instance: the release, as ``resolve_release`` reads it, and ``upgrade.from``."""
 
     release: str
     upgrade_from: str | None = None
@@ -63,12 +63,12 @@ class RollRound:
 
     action: RoundAction
     config: InstanceConfig
-    """What the instances run afterwards; what they ran before, if they are stopped."""
+    """The configuration of the instances afterwards; the one before, if they are stopped."""
     before: InstanceConfig
     hop_origin: str
     """The release to which the way back leads."""
     text: str
-    """What the plan says."""
+    """The text of the plan."""
     way_back: str
     """``open``, ``lossy`` or ``offline``, as of ``WayBackVerdict``."""
     back: str
@@ -76,7 +76,7 @@ class RollRound:
     back_needs_operator: bool = False
     """Whether returning needs what no broker shows, as of ``WayBack``."""
     needs: str = ""
-    """What has to hold before the round begins, and no broker shows; it is asked for."""
+    """A condition of the round that no broker shows; the operator is asked."""
     leader_last: bool = False
     """Whether the leader has to be the last one that is restarted."""
     at_once: bool = False
@@ -101,7 +101,7 @@ class RollInstance:
     members: int = 1
     """How many members it has: its threads."""
     shown: str = ""
-    """What the group shows of it, if that is not its name."""
+    """Its word in the group, if that is not its name."""
 
 
 @frozen(kw_only=True)
@@ -141,7 +141,7 @@ class RollPlan:
     limits: RollLimits = field(factory=RollLimits)
     notes: tuple[str, ...] = ()
     kind: str = GROUP
-    """What is rolled: ``group`` or ``brokers``."""
+    """The kind of roll: ``group`` or ``brokers``."""
     bounced: tuple[str, ...] = ()
     """The instances that an interrupted upgrade has bounced: how is not known, and they are restarted first."""
     begun: int = 0
@@ -261,7 +261,7 @@ def back_rounds(rounds: Sequence[RollRound], configs: Mapping[str, InstanceConfi
 
     Args:
         rounds: Those that have begun, in order.
-        configs: What each instance runs now.
+        configs: The present configuration of each instance.
     """
     planned: list[RollRound] = []
     pending = list(rounds)
@@ -292,7 +292,7 @@ def with_origin(plan: RollPlan, advice: Advice) -> RollPlan:
 
     Args:
         plan: The plan. Its rounds stay what they were, also if fewer would have done.
-        advice: What is advised from that origin to the same target.
+        advice: The advice from that origin to the same target.
     """
     words = {each.config.release: each for each in group_rounds(advice)}
 

@@ -57,7 +57,7 @@ class StepInProgress:
     number: int
     instances: tuple[str, ...]
     before: Mapping[str, tuple[str, ...]] = field(hash=False)
-    """What each instance was before its commands, as ``RollObservation.incarnations``."""
+    """Each instance before its commands, as ``RollObservation.incarnations``."""
     owners: Mapping[str, str] = field(hash=False)
     expectation: Expectation
     ended: Mapping[tuple[str, str], CommandEnded | None] = field(factory=dict, hash=False)
@@ -91,7 +91,7 @@ class RollState:
     at: int = 0
     """The index of the round; ``len(rounds)`` after the last one."""
     configs: Mapping[str, InstanceConfig] = field(hash=False)
-    """What each instance runs; while a command is under way, what it is to run."""
+    """The configuration of each instance; while a command is under way, its next one."""
     stopped: frozenset[str] = frozenset()
     """The instances that were stopped and not started."""
     owners_before_stop: Mapping[str, str] = field(factory=dict, hash=False)
@@ -108,9 +108,9 @@ class RollState:
     deviation: DeviationFound | None = None
     """The one that waits for an answer."""
     accepted: frozenset[tuple[int, DeviationKind]] = frozenset()
-    """What an operator goes on with, by step."""
+    """Deviations that an operator has accepted, by step."""
     patient: frozenset[tuple[int, DeviationKind]] = frozenset()
-    """What an operator waits for."""
+    """Deviations for which an operator waits."""
     members: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     """The member ids of each instance when the last step passed, until an operator was told of something else."""
     answers: int = 0

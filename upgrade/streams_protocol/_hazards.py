@@ -1,4 +1,4 @@
-"""What a group meets when it changes to the streams protocol, beside what blocks: rows like those of upgrades.
+"""Hazards of a change to the streams protocol, beside its requirements: rows like those of upgrades.
 
 They stand here and not in ``upgrade.hazards.HAZARDS``, because the change concerns them and no pair of releases.
 """

@@ -1,4 +1,4 @@
-"""What must hold before a group changes its protocol: one row per requirement, with what follows otherwise."""
+"""The requirements before a group changes its protocol: one row per requirement, with what follows otherwise."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Requirement:
     name: str
     """Unique; stays the same when the wording changes."""
     condition: str
-    """What must hold, as the end of a sentence that begins with "if"."""
+    """The condition, as the end of a sentence that begins with "if"."""
     violated: Condition = field(eq=False, repr=False)
     """The opposite for files, groups and brokers."""
     symptom: str
-    """What is observed otherwise; an exception is named verbatim."""
+    """The symptom otherwise; an exception is named verbatim."""
     remedy: str
     source: str
     seen: tuple[str, ...] = ()
@@ -244,12 +244,12 @@ def reliances_named(names: str) -> tuple[frozenset[Reliance], frozenset[Topology
 
 @frozen(kw_only=True)
 class Facts:
-    """What is known of an application and its brokers."""
+    """The known facts of an application and its brokers."""
 
     applications: tuple[Application, ...] = (Application(),)
     """Its files and its group: once, or for each condition under which it has other settings."""
     absent: frozenset[Reliance] = frozenset()
-    """What it does not rely on, as a user says."""
+    """The features on which it does not rely, as a user says."""
     streams_version: int | None = None
     """The finalized level; None: not known."""
 

@@ -298,7 +298,7 @@ def plan_migration(
         origin: The release of the group now.
         target: The release afterwards; it may be the same.
         protocol: The protocol afterwards.
-        facts: What is known of the application and its brokers.
+        facts: The known facts of the application and its brokers.
         at: The group and the cluster that the commands name.
         offline: Whether the release changes while the group is stopped for the protocol, even if it need not.
         application: The files of the application, for what the releases have to do with them.

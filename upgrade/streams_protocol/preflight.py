@@ -30,14 +30,14 @@ from streams_assignor.upgrade.upgrade_from import line_number
 _EMPTY: Final = "Empty"
 _STABLE: Final = "Stable"
 _STREAMS_PROTOCOL_NAME: Final = "stream"
-"""What classic members of Kafka Streams call their assignor; a broker shows it of a stable group."""
+"""The protocol name of classic members of Kafka Streams; a broker shows it of a stable group."""
 
 _LINES: Final = {level.number: line_number(level.line) for level in NEWEST_CATALOG.levels[METADATA_VERSION]}
 """The release line of each level of ``metadata.version``, the unreleased one included."""
 
 
 class Level(enum.Enum):
-    """What a line means for the change."""
+    """The level of a line for the change."""
 
     OK = "ok"
     WARNING = "warning"
@@ -49,7 +49,7 @@ class Check:
     """A line."""
 
     name: str
-    """What was looked at; stays the same when the wording changes."""
+    """The subject; it stays the same when the wording changes."""
     level: Level
     text: str
 
@@ -63,7 +63,7 @@ class Check:
 
 @frozen(kw_only=True)
 class MigratingGroup:
-    """What a broker shows of the group."""
+    """The view of the group at a broker."""
 
     type: str
     """``classic``, ``streams``, or another type of Kafka."""

@@ -81,14 +81,14 @@ _OLD_FORMATS: Final = {
     Obstacle.FOREIGN_KEY_JOINS: UpgradeFromEffect.OLD_FOREIGN_KEY_JOINS,
     Obstacle.REPARTITIONING: UpgradeFromEffect.OLD_REPARTITIONING,
 }
-"""What a value of ``upgrade.from`` does against each obstacle."""
+"""The effect of a value of ``upgrade.from`` on each obstacle."""
 KAFKA_14646_LINE: Final = (3, 3)
 """KAFKA-14646: the line that reads no records of foreign-key joins but those that it writes itself."""
 
 
 @frozen
 class TopologyFacts:
-    """What is known of a topology; a feature that is in neither set is unknown."""
+    """The known facts of a topology; a feature that is in neither set is unknown."""
 
     absent: frozenset[TopologyFeature] = frozenset()
     present: frozenset[TopologyFeature] = frozenset()

@@ -1,4 +1,4 @@
-"""What ``streams-assignor audit`` prints: the groups that need attention, with their findings."""
+"""The output of ``streams-assignor audit``: the groups that need attention, with their findings."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _LAG_SECONDS: Final = 10.0
 _LIVE: Final = ("confluent_kafka",)
-"""What reads brokers."""
+"""The reader of brokers."""
 
 
 class Moment(click.ParamType[int]):

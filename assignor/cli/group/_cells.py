@@ -27,7 +27,7 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "error": "unknown: the broker could not fetch it; its log has the reason",
     "not-understood": "unknown: it has a form that this program does not know",
 }
-"""What the status of a topology description means, if there is none."""
+"""The meaning of the status of a missing topology description."""
 _SETTINGS: Final[Mapping[str, str]] = {
     # the last part of the name of a setting: what it is called here
     "num.standby.replicas": "standbys",

@@ -57,7 +57,7 @@ class WaitTimeout(click.ClickException):
 
 @frozen
 class WaitCondition:
-    """What to wait for."""
+    """The condition to wait for."""
 
     name: str
     """``stable``, ``empty`` or ``on RELEASE``."""
@@ -69,7 +69,7 @@ class WaitCondition:
     """The releases of the table that the user named: one, or a line."""
 
     notes: tuple[str, ...] = ()
-    """What was assumed of the release."""
+    """The assumption about the release."""
 
     needs_members: bool = True
     """Whether members have to be there."""
@@ -109,7 +109,7 @@ class WaitResult:
     look: Look
     status: int = 0
     notes: tuple[str, ...] = ()
-    """What the status does not say."""
+    """The facts that the status does not show."""
 
 
 @frozen

@@ -116,7 +116,7 @@ def forecast_lines(found: Forecast, late: Forecast | None = None) -> Iterator[st
 
     Args:
         found: The forecast.
-        late: That of an instance that is back only after the sessions of its members.
+        late: The outcome of an instance that is back only after the sessions of its members.
     """
     size = f"{count(found.processes, 'instance')}, {count(found.tasks, 'task')}"
     yield f"{found.group}: {found.operation} ({size})" + (

@@ -1,6 +1,7 @@
 """``plan -o sarif``: the findings about an application as SARIF 2.1.0, which annotates a pull request.
 
-From the plain values of ``plan --json``, as the runbook. What concerns nobody, or cannot be told, is left out.
+From the plain values of ``plan --json``, as the runbook. Findings that concern nobody, or that cannot be told, are left
+out.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _Finding:
     """GitHub asks for a line; of a class file, and of what is not set, it is the first."""
     class_name: str = ""
     fingerprint: tuple[str, ...] = field(default=())
-    """What tells it apart from others of its rule, wherever it stands."""
+    """The key that tells it apart from others of its rule, at any place."""
 
     def as_json(self, rules: list[str]) -> dict[str, Any]:
         """Return the result; ``rules`` are the ids of the rules in the order of the tool."""
@@ -81,7 +82,7 @@ def sarif(plain: Mapping[str, Any], source_roots: Sequence[Path] = ()) -> str:
     r"""Return the findings of a plan.
 
     Args:
-        plain: What ``plan --json`` prints for a Streams group.
+        plain: The object of ``plan --json`` for a Streams group.
         source_roots: Folders with the sources of the application's own classes; without them a finding about a class
             stands at the class file or jar.
 

@@ -1,4 +1,4 @@
-"""What ``plan`` prints about an application: its settings, its code and its group."""
+"""The output of ``plan`` about an application: its settings, its code and its group."""
 
 from __future__ import annotations
 

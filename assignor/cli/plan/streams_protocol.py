@@ -92,7 +92,7 @@ class ProtocolPlan:
     checks: tuple[Check, ...] = field(default=())
     notes: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
-    """What was assumed of releases that the table lacks."""
+    """The assumptions about releases that the table lacks."""
 
     @property
     def verdict(self) -> Verdict:
@@ -123,7 +123,7 @@ class ProtocolPlan:
 
     @property
     def checked(self) -> CheckedScope:
-        """What the plan was checked for, and what it was not."""
+        """The checked and the unchecked subjects of the plan."""
         scope = scope_of(ReadGuides.between(self.migration.origin, self.migration.target))
         return scope.with_application(
             configuration=self.migration.application.settings is not None,

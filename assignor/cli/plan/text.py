@@ -96,8 +96,8 @@ def group_plan_lines(
     Args:
         advice: The plan.
         view: How much of it.
-        checked: What it was checked for.
-        parts: What stands directly below the verdict, then what stands before the last line.
+        checked: Its checked subjects.
+        parts: The lines directly below the verdict, then those before the last line.
         blocked: Why the steps must not be made; empty if they may.
         judged: The hazards, compared with the files of an application; None without files.
     """
@@ -251,7 +251,7 @@ def split_text(judged: Iterable[tuple[str, str]]) -> str:
 _KEPT: Final = {
     severity: place for place, severity in enumerate((Severity.LOSES, Severity.STOPS, Severity.WAITS, Severity.CHANGES))
 }
-"""What stays if not all fit: a member that stops is noticed, data that is lost is not."""
+"""The lines that stay if not all fit: a member that stops is noticed, lost data is not."""
 
 
 def all_step_lines(steps: Iterable[PlanStep | BrokerStep], view: DisplayOptions) -> Iterator[str]:

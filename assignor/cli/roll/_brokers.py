@@ -56,7 +56,7 @@ _FIRST_OF_4: Final = (4,)
 
 @frozen
 class ClusterPlan:
-    """What a cluster runs, and the steps from there."""
+    """The releases of a cluster, and the steps from there."""
 
     advice: BrokerAdvice | None
     """None: nothing is to be done."""
@@ -267,7 +267,7 @@ def finalize_command(
 def look_at_cluster(
     client: FeatureClient, ids: Mapping[str, int], clock: Callable[[], float] = time.monotonic
 ) -> ClusterObservation:
-    """Describe a cluster. What fails is part of the look."""
+    """Describe a cluster. A failure is part of the look."""
     try:
         health = client.describe_health()
     except ClusterError as error:

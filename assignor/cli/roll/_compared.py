@@ -1,4 +1,4 @@
-"""What came of a step beside its forecast: each decision that looks have shown, computed again from what was sent.
+"""The result of a step beside its forecast: each decision that looks have shown, computed again from what was sent.
 
 A broker shows the last generation only. So those that were superseded between two looks are not compared, and after a
 crash neither are those before it.
@@ -136,7 +136,7 @@ class StepComparison:
     names: InstanceNames
     config: StreamsConfig
     ephemeral: bool
-    """What the forecast has assumed: whether an instance that starts has no state of before."""
+    """The assumption of the forecast: whether an instance that starts has no state of before."""
 
     def as_json(self, moved: Mapping[str, str]) -> Mapping[str, Any]:
         """Return what follows, as plain values for the journal; ``moved`` are the new owners after the step."""

@@ -128,7 +128,7 @@ class LastingView:
     """A view whose output may be closed: a roll does not end in the middle of a step because nobody looks any more.
 
     Args:
-        view: What shows the roll.
+        view: The display of the roll.
         closed: Called once, when its output is closed.
     """
 
@@ -161,7 +161,7 @@ class LastingView:
 
 @frozen(kw_only=True)
 class RollSettings:
-    """What a driver needs beside the journal."""
+    """The parts that a driver needs beside the journal."""
 
     rules: RollRules[Any]
     look: Callable[[], RollObservation]

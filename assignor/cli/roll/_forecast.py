@@ -1,4 +1,4 @@
-"""What is expected of a step: the forecast of ``group NAME --what-if``, as a value of the roll."""
+"""The expectation of a step: the forecast of ``group NAME --what-if``, as a value of the roll."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def expectation_of(
         step: The step.
         group: The last look; None: it has not shown the group.
         names: The names of the instances.
-        running: What each instance runs, as far as the journal says.
+        running: The configuration of each instance, as far as the journal has it.
         config: The configuration of the members.
         ephemeral: As of ``spark_sim.forecast.forecast``.
         session_timeout_s: As of ``spark_sim.forecast.forecast``.

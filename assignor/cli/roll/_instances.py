@@ -104,7 +104,7 @@ def seen_instances(group: InspectedGroup) -> InstanceNames:
     """Name the instances of a group by what they keep: instance id or client id without the thread, else host.
 
     Raises:
-        InstancesError: What members show does not tell them apart.
+        InstancesError: The metadata of members does not tell them apart.
     """
     processes: dict[object, list[InspectedMember]] = defaultdict(list)
     for member in group.members:

@@ -34,7 +34,7 @@ def look_at(
     assume: Release | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> LiveLook:
-    """Describe a group, with its offsets while it is stable. What fails is part of the look."""
+    """Describe a group, with its offsets while it is stable. A failure is part of the look."""
     try:
         group = inspect_group(lookup.group(name), assume=assume)
     except NoSuchGroup:

@@ -41,7 +41,7 @@ _UNKNOWN_LEADER: Final = (
 )
 _THREADS: Final = ", by process: how they go to its threads depends on ends of changelogs that nobody reports"
 _SECONDS: Final = re.compile(r"\d+ s\b")
-"""What grows from look to look."""
+"""Texts that grow from look to look."""
 
 
 class RollLines:

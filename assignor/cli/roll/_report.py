@@ -46,7 +46,7 @@ _LIMITS: Final = {
     BROKERS: "Brokers show the levels that they support, not patch releases: a round is verified as far as levels show "
     "it, and by what was restarted.",
 }
-"""What a report cannot know."""
+"""The facts that a report cannot know."""
 _OWN: Final = re.compile(rb"# [^\n]*\n\n\| what \| value \|\n")
 """How each report begins."""
 _READ_OF_REPORT: Final = 1 << 12

@@ -1,4 +1,4 @@
-"""What a command prints, without what is probably a secret: it is kept in the journal and in the report."""
+"""The output of a command without probable secrets: it is kept in the journal and in the report."""
 
 from __future__ import annotations
 

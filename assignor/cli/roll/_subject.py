@@ -1,4 +1,4 @@
-"""What a roll of a group and a roll of brokers do differently: the plan, how to look, and what is expected."""
+"""The differences between a roll of a group and a roll of brokers: the plan, how to look, and what is expected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RollLooks:
 
 @frozen
 class RollSubject:
-    """What a roll of a group and a roll of brokers do differently."""
+    """The differences between a roll of a group and a roll of brokers."""
 
     kind: str
     """``group`` or ``brokers``."""

@@ -1,4 +1,4 @@
-"""What the memberships of both protocols have in common: how they fail, how they stop, and commits.
+"""The common part of the memberships of both protocols: how they fail, how they stop, and commits.
 
 A membership has a thread of its own. It queues calls for the user's thread in ``callbacks``, and the user's thread runs
 them in ``StreamsConsumer.poll``.
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 Call = Callable[[], None]
 
 NOT_POLLED: Final = "group %s: the consumer was not polled for max.poll.interval.ms, its member leaves"
-"""What a membership logs when it leaves for this reason."""
+"""The log line of a membership that leaves for this reason."""
 
 _STOP_TIMEOUT_SECONDS: Final = 5.0
 
@@ -118,7 +118,7 @@ class Membership(ABC):
     @property
     @abstractmethod
     def view(self) -> ClientAdapter | StreamsGroupView:
-        """What ``StreamsConsumer.streams`` is."""
+        """The view ``StreamsConsumer.streams``."""
 
     @property
     @abstractmethod

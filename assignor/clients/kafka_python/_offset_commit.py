@@ -1,6 +1,6 @@
 """OffsetCommit in version 7 or 9: the bytes of one request, and whether its response has no error.
 
-kafka-python needs 80 microseconds for the same, as it builds an object for each partition in both directions. That is
+kafka-python needs 80 microseconds for the same, as it builds an object for each partition in both directions. This is
 most of what a synchronous commit may cost beside a plain consumer. Encoding alone takes 6.1 microseconds here, 34.0 in
 kafka-python and 27.7 in kio 0.6.5. A test compares these bytes with those of kafka-python.
 """

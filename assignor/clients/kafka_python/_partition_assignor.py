@@ -2,8 +2,8 @@
 
 ``partition_assignment_strategy`` accepts an instance, userdata is passed in both directions, and kafka-python calls
 ``metadata`` before every rejoin. So this module passes bytes on; the steps are numbered as in
-``clients.adapter``. What kafka-python does not offer in public is in ``_private_api``: rejoin with the member
-id, leave and join again from a callback, timers, and callbacks beside the user's own listener.
+``clients.adapter``. Functions that kafka-python does not offer in public are in ``_private_api``: rejoin with the
+member id, leave and join again from a callback, timers, and callbacks beside the user's own listener.
 
 Exceptions (3.0.12): an exception of `metadata`, `assign` or `on_assignment` is raised by the ``poll`` under way, and
 the next ``poll`` continues as if nothing had happened. A failed member must not, so ``ClientAdapter`` stores the

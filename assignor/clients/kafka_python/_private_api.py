@@ -293,7 +293,7 @@ def _prepare_join_after_lost_generation(coordinator: Any) -> None:
 def _resume_pending_join(coordinator: Any) -> None:
     """Make a poll continue the join that an earlier poll has started.
 
-    3.0.12 checks again whether the member has to rejoin. That is no longer so for a leader that joined because
+    3.0.12 checks again whether the member has to rejoin. This no longer holds for a leader that joined because
     partitions were new and has assigned them. If the poll's time was over before the SyncGroup response arrived, such a
     leader never had tasks and never sent a heartbeat. Java: ``AbstractCoordinator.joinFuture``.
     """

@@ -5,8 +5,8 @@ first member, as long as that rejoins. So whoever joins and does not lead leaves
 is made, and an empty group vanishes by itself. All brokers since 0.10.1 have the requests.
 
 A process that is suspended, or that no coordinator answers, for longer than its session loses the lock. It takes it
-again as soon as it can; ``check`` waits for that, and raises if another process has it. What was started before goes
-on, and another process may have had it in between.
+again as soon as it can; ``check`` waits for that, and raises if another process has it. A command that was started
+before goes on, and another process may have had it in between.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class GroupLock:
         servers: Bootstrap servers, separated by commas.
         settings: Those of kafka-python.
         name: The name of the group.
-        holder: What others are shown of this process.
+        holder: The description of this process for others.
 
     Raises:
         LockHeld: Another process holds it.

@@ -1,4 +1,4 @@
-"""What a broker describes of groups in which it assigns itself: KIP-848, KIP-932 and KIP-1071.
+"""The description of groups whose broker assigns: KIP-848, KIP-932 and KIP-1071.
 
 A group has epochs instead of generations. The broker raises the group's epoch when members, topics or settings change,
 computes a target assignment for that epoch, and lets each member come to its part of it: a member first revokes what it
@@ -19,7 +19,7 @@ from streams_assignor.upgrade.topology_description import DescribedNode
 
 @frozen(kw_only=True)
 class Assigned:
-    """What a member has, or is to have."""
+    """The present or target assignment of a member."""
 
     partitions: tuple[TopicPartition, ...] = ()
     """The partitions of a member of KIP-848 or KIP-932; sorted."""
@@ -33,7 +33,7 @@ class Assigned:
 
 @frozen(kw_only=True)
 class BrokerAssignment:
-    """What the broker assigned to a member, and what it knows of that member."""
+    """The assignment of a member by the broker, and its description."""
 
     AWAY: ClassVar[int] = -2
     """The epoch of a static member that has left for a while. Java: ``LEAVE_GROUP_STATIC_MEMBER_EPOCH``."""
@@ -44,10 +44,10 @@ class BrokerAssignment:
     None if it is not shown."""
 
     current: Assigned = Assigned()
-    """What the member has, also while it is away; without what it still has to revoke once it has been asked to."""
+    """The tasks of the member, also while it is away; without those that it was asked to revoke."""
 
     target: Assigned | None = None
-    """What it is to have; None in a share group, which has no target."""
+    """Its target; None in a share group, which has no target."""
 
     topics: tuple[str, ...] = ()
     """Subscribed topics; none in a group of KIP-1071, whose topology has them."""
@@ -129,7 +129,7 @@ class DescribedTopology:
 
 @frozen(kw_only=True)
 class BrokerGroup:
-    """What the broker knows of a group as a whole."""
+    """The description of a group as a whole."""
 
     epoch: int = 0
     """It rises when members, topics or settings change."""

@@ -2,12 +2,12 @@
 
 A member comes to a target assignment in two steps. First it revokes what is not in its target; until it has confirmed
 that, it keeps its epoch, and the broker does not show what it still holds. Then it gets the epoch of the target
-assignment, and what is in its target and free. What another member has not released yet comes later. So:
+assignment, and what is in its target and free. A task that another member has not released yet comes later. So:
 
 1. A member whose epoch is below that of the target assignment has not confirmed it: it has to revoke, or its next
    heartbeat is due. A group waits for such members first.
-2. What a member lacks and another one still shows, that one has to revoke.
-3. What a member lacks and no other member shows, an unconfirmed member may still hold.
+2. A task that a member lacks and another one still shows has to be revoked by the latter.
+3. A task that a member lacks and no other member shows may be held by an unconfirmed member.
 
 Java: ``CurrentAssignmentBuilder`` of KIP-848 and of KIP-1071.
 """

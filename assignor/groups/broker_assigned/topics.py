@@ -1,7 +1,7 @@
 """The topics of a streams group: which are missing or have the wrong number of partitions, and its tasks.
 
-The broker refuses to assign tasks while the topics do not fit the topology, and states the reason to members only. What
-a description shows is the topology without its copartition groups, so the reason is found again from the topics. The
+The broker refuses to assign tasks while the topics do not fit the topology, and states the reason to members only. A
+description shows the topology without its copartition groups, so the reason is found again from the topics. The
 rules are in the order of the broker. Java: ``InternalTopicManager.configureTopics``.
 """
 

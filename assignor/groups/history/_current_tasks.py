@@ -1,4 +1,4 @@
-"""What each member of a group whose broker assigns has, is to get and is to give up, over time.
+"""Tasks that each member of a group whose broker assigns has, awaits and has to revoke, over time.
 
 A coordinator writes a record of a member's current assignment whenever that changes: when the member joins, when it has
 confirmed that it revoked something, and when it gets what others have released. So a task that moves has no owner from
@@ -17,7 +17,7 @@ from streams_assignor.groups.history.tables import Begun, Row, task_row
 Task = str | tuple[str, int]
 """A task, or the id of a topic and the number of a partition; names of topics become known later."""
 Share = Mapping[str, frozenset[Task]]
-"""What a member has to do with tasks, by role."""
+"""The tasks of a member, by role."""
 
 ACTIVE: Final = "active"
 ROLES: Final = (ACTIVE, "standby", "warm-up")
@@ -35,8 +35,8 @@ def share(current: Share, pending: Share, target: Share | None) -> Share:
     """Return what a member has and is still to come to, by role.
 
     Args:
-        current: What it is to have by its last record.
-        pending: What it has beside that, and is to revoke.
+        current: Its target by its last record.
+        pending: Its other tasks, which it has to revoke.
         target: Its target assignment; None if it is not known.
     """
     roles = dict[str, frozenset[Task]]()

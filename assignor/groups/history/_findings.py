@@ -1,4 +1,4 @@
-"""What needs attention in the history of a group: the checks of ``group`` over time, and patterns of rebalances.
+"""Findings in the history of a group: the checks of ``group`` over time, and patterns of rebalances.
 
 A state that lasts is a finding; one that a rebalance ends is not. ``LASTING_MS`` has the least duration by code.
 """

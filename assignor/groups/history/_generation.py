@@ -33,7 +33,7 @@ _CACHED_NAMES: Final = 1 << 12
 
 
 class DecodedAssignment(NamedTuple):
-    """What a member of a classic group got: the bytes in the record, and what they say."""
+    """The assignment of a member of a classic group: the bytes in the record, and their contents."""
 
     encoded: bytes
     seen: AssignmentSeen
@@ -44,7 +44,7 @@ class DecodedAssignment(NamedTuple):
 
 @frozen(kw_only=True)
 class EpochFacts:
-    """What the record of a member has only in a group that is not classic."""
+    """Fields of a member's record that only groups have that are not classic."""
 
     end_point: str = ""
     topology_epoch: int | None = None
@@ -96,7 +96,7 @@ class GroupMember(InspectedMember):
     """With the warm-up tasks of a classic group."""
     has_tasks: bool = False
     task_partitions: frozenset[str] | None = None
-    """What its active tasks read, in a group of KIP-1071: partitions of the topics of the topology."""
+    """The partitions of its active tasks, in a group of KIP-1071: partitions of the topics of the topology."""
     last_sign_of_life: int = -1
     """When its last record was written: the coordinator does so when it joins or confirms an assignment; -1: unknown in
     a classic group."""
@@ -136,7 +136,7 @@ class GroupMember(InspectedMember):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What a restarted process keeps: its instance id, or its client id and host."""
+        """The identity of a restarted process: its instance id, or its client id and host."""
         return ("", self.instance_id) if self.instance_id else (self.described.client_id, self.described.host)
 
     @property
@@ -315,7 +315,7 @@ def classic_generation(
     assignments: AssignmentDecoder,
     before: Generation | None,
 ) -> Generation:
-    """Return the generation of a ``GroupMetadata`` record. What is as in the one before is not decoded again."""
+    """Return the generation of a ``GroupMetadata`` record. An assignment equal to the one before is not decoded."""
     protocol_type, protocol = valid_text(value["protocolType"]), valid_text(value["protocol"] or "")
     earlier_members = before.members if before is not None and before.type == CLASSIC else {}
     members: dict[str, GroupMember] = {}

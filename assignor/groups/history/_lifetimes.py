@@ -32,7 +32,7 @@ class MemberLifetimes:
     _first: dict[str, tuple[int, int, str]] = field(factory=dict)
     _last: Mapping[str, GroupMember] = field(factory=dict)
     _versions: dict[str, list[Row]] = field(factory=dict)
-    """What each member has sent: one entry whenever it differs from the one before."""
+    """The versions that each member has sent: one entry whenever it differs from the one before."""
     _last_generation: int = 0
 
     def advance(self, change: GenerationChange, cause: Cause) -> Iterator[Row]:

@@ -24,7 +24,7 @@ TableRow = tuple[str, Row]
 
 
 class GroupSummary(NamedTuple):
-    """What remains of a life of a group whose history is complete."""
+    """The summary of a life of a group whose history is complete."""
 
     group: str
     type: str
@@ -74,7 +74,7 @@ class GroupHistory:
 
     @property
     def summary(self) -> GroupSummary:
-        """What remains of the group."""
+        """The summary of the group."""
         return GroupSummary(self.group, self.type, self.members, self.state, self.last_time, self._is_trace)
 
     def on_topic_id(self, topic_id: str, name: str) -> None:

@@ -1,6 +1,6 @@
 """The histories of all groups of a partition of ``__consumer_offsets``: records in, rows out.
 
-A group is in one partition. What is complete is a row, and is not kept. A group of which nothing is left is complete
+A group is in one partition. A complete interval is a row, and is not kept. A group of which nothing is left is complete
 too, and nothing of it is kept here. One that comes back under the same name begins another life with another summary,
 unless it is among the last ``MOST_GONE`` that went: a conversion to another type deletes a group for a moment.
 """

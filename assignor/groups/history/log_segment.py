@@ -1,9 +1,9 @@
 """Records of a log segment (``.log``): formats 0 to 2, every compression, control batches, truncated tails.
 
 A segment is a sequence of record batches. Format 2 is KIP-98's (0.11 and later); formats 0 and 1 are message sets.
-What is left out is counted and named. A batch that cannot be read is skipped; bytes that are no batch are skipped up to
-the next one (``frames``). Of a batch of format 2 whose checksum differs, the records are kept as far as they can be
-read, as Kafka's dump tool does.
+Bytes that are left out are counted and named. A batch that cannot be read is skipped; bytes that are no batch are
+skipped up to the next one (``frames``). Of a batch of format 2 whose checksum differs, the records are kept as far as
+they can be read, as Kafka's dump tool does.
 kio 0.6.5 reads neither formats 0 and 1 nor a file that ends in the middle of a batch, so this is written here.
 Java: ``DefaultRecordBatch``, ``AbstractLegacyRecordBatch``, ``FileLogInputStream``.
 """

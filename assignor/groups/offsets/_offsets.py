@@ -1,4 +1,4 @@
-"""What is asked about the offsets of a group, with ``described_group.GroupOffsets`` as the answer; and log sizes."""
+"""The request for the offsets of a group, with ``described_group.GroupOffsets`` as the answer; and log sizes."""
 
 from __future__ import annotations
 

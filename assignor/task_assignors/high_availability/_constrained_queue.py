@@ -1,7 +1,7 @@
 """Processes in the order of Kafka's queue, which is not always the order of load.
 
 Kafka keeps processes in a ``PriorityQueue`` while it moves tasks between them. A process whose load has fallen is still
-at its old position when another one is inserted. That can break the order of the queue until it has been emptied by a
+at its old position when another one is inserted. This can break the order of the queue until it has been emptied by a
 search. The less loaded of two candidates may then not come out first.
 
 Emulating every step would take minutes in a large group. Nearly always it makes no difference: there is one candidate,

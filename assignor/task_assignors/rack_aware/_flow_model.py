@@ -183,7 +183,7 @@ class FlowModel:
     hubs: Sequence[range] = field(init=False)
     """The rack groups behind each hub."""
     scale: int = field(init=False)
-    """What a cost of 1 counts; a move counts 1."""
+    """The meaning of a cost of 1; a move counts 1."""
     _entry_costs: dict[tuple[int, int, bool], EntryCosts] = field(factory=dict, init=False)
 
     @rack_group_of.default

@@ -11,7 +11,7 @@ Tasks that share one process should share few others. Kafka remembers pairs of t
 the process, among a few equally loaded ones, with the fewest tasks that already share a process with it. Active tasks
 come first and share nothing yet; they are spread in task order.
 
-What moves. An active task moves only if no process of the group had it, or if its owner was above its quota. If
+An active task moves only if no process of the group had it, or if its owner was above its quota. If
 processes leave, their tasks move; if processes join, as many tasks move as they get. No other task moves among
 processes of equal size (each gets the average, rounded down or up), nor with fewer tasks than members; among processes
 of different sizes, at most ``tasks % members`` others. If nothing has changed, nothing moves, standbys included.

@@ -1,4 +1,4 @@
-"""What an audit reads: a source, which is split by partition."""
+"""The input of an audit: a source, which is split by partition."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PartitionSource(Protocol):
 
     @property
     def inputs(self) -> object:
-        """What is read, with sizes and times: its ``repr`` changes with it. None if it can be read only once."""
+        """The files, with sizes and times: its ``repr`` changes with it. None if it can be read only once."""
         ...
 
     @property

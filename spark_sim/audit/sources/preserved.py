@@ -1,4 +1,4 @@
-"""What ``audit --follow`` has preserved as a source: the Parquet files of finished batches, or any others like them."""
+"""The preserved records of ``audit --follow`` as a source: Parquet files of finished batches, or others like them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ _saturate: Any = njit(saturate)
 
 
 class KernelTables(NamedTuple):
-    """What the loop looks up, as arrays of integers.
+    """The lookup tables of the loop, as arrays of integers.
 
     ``slots`` map summary bits to rows of ``views``: the numbers of the two halves of the view, and flags.
     ``protocol_rows[view, state]`` and ``operator_rows[view, state]`` are numbers of rows (``UNKNOWN``: missing). The

@@ -57,7 +57,7 @@ class TransitionRow(NamedTuple):
 
 
 Election = tuple[int, int, tuple[int, ...]]
-"""What an election adds to a key, its multiplicity, and the process states after it, sorted."""
+"""The addition of an election to a key, its multiplicity, and the process states after it, sorted."""
 
 
 def election_table(packed: Encoding) -> Memo[tuple[int, ...], list[Election]]:
@@ -76,7 +76,7 @@ def election_table(packed: Encoding) -> Memo[tuple[int, ...], list[Election]]:
 
 
 class ViewEntry(NamedTuple):
-    """What the search needs to know of the states with one summary."""
+    """The facts of the states with one summary."""
 
     rows: dict[int, TransitionRow]
     special: bool

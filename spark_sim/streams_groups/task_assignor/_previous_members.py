@@ -78,7 +78,7 @@ def previous_members(
 def compare_with_first(members: Sequence[PreviousMember], has_task: HasTask) -> PreviousMember | None:
     """Pick the first member, or a later one with less load; none if the process of the first has the task.
 
-    That is KAFKA-20899: the first member is neither skipped nor forgotten when its process has the task, so a second
+    This is KAFKA-20899: the first member is neither skipped nor forgotten when its process has the task, so a second
     standby never returns to the member that had it.
     """
     first, *others = members

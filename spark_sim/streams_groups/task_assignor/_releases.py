@@ -1,4 +1,4 @@
-"""What the assignor of each release does differently."""
+"""The differences between releases of the assignor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ReleaseRules:
     pick: previous.Pick
     """Which of them is to have the task."""
     collect: previous.Collect
-    """What makes a member one of them, beside an active task."""
+    """The condition that makes a member one of them, beside an active task."""
     process_order: MapOrder = hash_map_order
     """The iteration order of processes, which decides between equal loads."""
 

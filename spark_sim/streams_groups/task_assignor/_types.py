@@ -56,7 +56,7 @@ class GroupSpec:
 
 
 class TopologyDescriber(Protocol):
-    """What the assignor asks about the topology."""
+    """The questions of the assignor about the topology."""
 
     def subtopologies(self) -> Sequence[str]:
         """Return the names of all subtopologies."""

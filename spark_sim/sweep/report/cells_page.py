@@ -1,6 +1,6 @@
 """The pages of sweeps that are no matrix of upgrades: brokers, and the known bugs of Kafka.
 
-Tables of cells stand below one cell with its trace. What differs between the sweeps is what a row, a column and a cell
+Tables of cells stand below one cell with its trace. Sweeps differ in the meaning of a row, a column and a cell
 are; a new kind of sweep is a function that returns its tables.
 """
 
@@ -38,7 +38,7 @@ class ShownCell:
     """The colour."""
     title: str
     message: str = ""
-    """What is violated, or what was found; "" if nothing is."""
+    """The violated property, or the finding; "" if there is none."""
     example: str | None = None
     """The scenario of the trace."""
     is_documented: bool = False
@@ -51,7 +51,7 @@ class ShownTable:
 
     title: str
     row_title: str
-    """What a row is."""
+    """The meaning of a row."""
     columns: Sequence[str]
     rows: Sequence[tuple[str, str, Sequence[Sequence[ShownCell]]]]
 

@@ -1,4 +1,4 @@
-"""What a finished sweep comes to: whether it shows what Kafka's documentation promises, and the first examples."""
+"""The judgement of a finished sweep: whether it shows what Kafka's documentation promises, and the first examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Judgement:
 
 @frozen
 class Promise:
-    """What documentation promises, in words."""
+    """The promise of documentation, in words."""
 
     one: str
     all: str
@@ -53,7 +53,7 @@ def judge(
     Args:
         results: The results of all cells.
         shows_nothing: Whether a result proves nothing, although it is safe.
-        why: What is missing then.
+        why: The missing part then.
         words: How the documented plans are called.
     """
     for verdict in (UNSAFE, ERROR, UNKNOWN):
@@ -91,8 +91,8 @@ def example_lines(
     Args:
         results: The results of all cells.
         limit: The most cells to show.
-        describe: What a result violates, in one line.
-        noun: What the cells are called, in the plural.
+        describe: The violation of a result, in one line.
+        noun: The name of the cells, in the plural.
         file: The file that holds all examples.
     """
     unsafe = sorted((result for result in results if not result.holds), key=lambda result: not result.is_documented)

@@ -24,7 +24,7 @@ NAME: Final = "rolling_bounces"
 ROWS_PER_BATCH: Final = 1_000
 KIND: Final = "kind_id"
 _FILTERED: Final = (KIND, "from_release", "to_release", "plan", "origin", "target")
-"""Columns of which filters are taken. What is computed depends on the first one only."""
+"""Columns of which filters are taken. The computation depends on the first one only."""
 
 
 class RollingBounces(DataSource):

@@ -38,7 +38,7 @@ _LISTED: Final = (
     "unix_micros(_metadata.file_modification_time) AS modified",
 )
 _UNKNOWN: Final = ("ClassNotFoundException", "No FileSystem for scheme")
-"""What Hadoop says of a scheme whose file system it does not have."""
+"""The message of Hadoop for a scheme without a file system."""
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LOOPBACK: Final = "127.0.0.1"
 SHIPPED_PACKAGES: Final = (OUR_PACKAGE, "attr", "attrs")
-"""What a worker on another machine needs beside Python, PySpark and PyArrow: our five packages and attrs."""
+"""Packages for a worker on another machine beside Python, PySpark and PyArrow: our five packages and attrs."""
 REMOTE: Final = "sc://"
 """The scheme of Spark Connect servers."""
 _PORT: Final = 15002
@@ -49,7 +49,7 @@ PRIVATE_NAMES: Final = {
     "pyspark:SparkContext._gateway": "PySpark would use the JVM of a session that is closed for the next one",
     "pyspark:SparkContext._jvm": "as above",
 }
-"""What PySpark does not document, and why it is used; nothing public does the same."""
+"""The undocumented names of PySpark, and why they are used; no public name does the same."""
 
 LIGHT_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS: Final = {

@@ -76,7 +76,7 @@ class SparkTables(TableStore):
         Unless ``opens_files``, the columns are those of the schema, which a file may lack.
 
         Raises:
-            TablesError: What is stored there is another table.
+            TablesError: The stored table is another one.
         """
         from pyspark.errors import AnalysisException
 

@@ -21,7 +21,7 @@ class SparkTarget:
 
     engine: Any
     shown: str
-    """What the user calls the place."""
+    """The user's name of the place."""
     uri: str | None
     """The URI; None of a folder of this machine."""
     folder: Path

@@ -1,4 +1,4 @@
-"""What stores the tables of a sweep and computes its work units: local processes with Arrow, or Spark."""
+"""The store of the tables of a sweep and the engine of its work units: local processes with Arrow, or Spark."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TableStore(ABC):
 
 
 class SweepJob(ABC):
-    """What a sweep runs on: an engine that computes batches, and the store to which they are committed."""
+    """The platform of a sweep: an engine that computes batches, and the store to which they are committed."""
 
     engine: WorkEngine
     store: TableStore

@@ -6,7 +6,7 @@ New results are made in a draft inside the folder, ``.draft-ID/new``, and publis
 
 1. Earlier results move to ``.draft-ID/old``, the main file first.
 2. ``new`` becomes ``ready``.
-3. What is in ``ready`` moves to its place, the main file last.
+3. The contents of ``ready`` move to their place, the main file last.
 
 So a reader that requires the main file sees the earlier results, the new ones or none. A failure moves everything back.
 After a kill, the next command that opens the folder does it: back before step 2, forward after it. The folder is locked
@@ -55,7 +55,7 @@ class ResultFolderError(StreamsAssignorError):
 
 @frozen
 class Results:
-    """What a command writes into a folder."""
+    """The results of a command in a folder."""
 
     command: str
     files: Mapping[str, IsOwn]
@@ -263,7 +263,7 @@ def open_results(folder: Path, results: Results, *, has_others: bool = False) ->
 
     Args:
         folder: Created if it does not exist; then removed if nothing was written into it.
-        results: What may be in it.
+        results: Its permitted contents.
         has_others: Whether other files may be in it, too.
 
     Raises:

@@ -36,7 +36,7 @@ _USERS: Final = {
     "eligible.leader.replicas.version": "eligible leader replicas",
     KRAFT_VERSION: "changes of the controllers (KIP-853)",
 }
-"""What uses each feature."""
+"""The users of each feature."""
 _NODES: Final = "controller and broker"
 
 

@@ -109,13 +109,13 @@ class BrokerAdvice:
     steps: tuple[BrokerStep, ...]
     warnings: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
-    """What was assumed of releases that the table lacks."""
+    """The assumptions about releases that the table lacks."""
     read: str = ""
     """Which of Kafka's upgrade notes were read, and what they have."""
 
     @property
     def checked(self) -> CheckedScope:
-        """What the plan was checked for, and what it was not."""
+        """The checked and the unchecked subjects of the plan."""
         checked = (*_CHECKED, *([self.read] if self.read else []))
         return CheckedScope(checked, _NOT_CHECKED).assuming(self.assumed)
 

@@ -44,7 +44,7 @@ with importing("kafka"):
         from kafka.net.selector import NetworkSelector
 
 _UNREADABLE: Final = (LookupError, TypeError, AttributeError, struct.error)
-"""What kafka-python raises of an answer that ends early, or is null where it does not look."""
+"""The exceptions of kafka-python for an answer that ends early, or is null where it does not look."""
 CONNECTION_ERRORS: Final = (
     KafkaError,
     OSError,  # no server listens, or a certificate file is missing
@@ -58,7 +58,7 @@ _SASL_HINT: Final = " during the login with SASL: are the mechanism, the name an
 _SECURITY_PROTOCOL_HINT: Final = ": is the security protocol right?"  # TLS or SASL on one side only
 _PROTOCOL_MISMATCH_SIGNS: Final = ("UNEXPECTED_EOF", "WRONG_VERSION_NUMBER", "Invalid frame length")
 _PACKAGES: Final = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
-"""What kafka-python needs for a SASL mechanism."""
+"""The settings of kafka-python for a SASL mechanism."""
 _RETRY_SECONDS: Final = 0.2
 _METADATA_TOPIC: Final = "__cluster_metadata"
 _API_NAMES: Final = {
@@ -349,7 +349,7 @@ class _SocketInParts:
     """A socket that seems to be empty after each megabyte.
 
     kafka-python (3.0.12) reads whatever a peer sends without a pause before it looks at any of it, so a peer that is no
-    broker filled the memory. What it looks at then has a limit: a frame of more than 100 MB is refused.
+    broker filled the memory. Its frames then have a limit: a frame of more than 100 MB is refused.
     """
 
     def __init__(self, socket: Any) -> None:

@@ -35,7 +35,7 @@ _RETRY_SECONDS: Final = 0.1  # between two attempts to find the active controlle
 
 @frozen
 class ClusterHealth:
-    """What a rolling restart of the nodes of a cluster has to know."""
+    """The facts for a rolling restart of the nodes of a cluster."""
 
     quorum: QuorumState
     replicas: ReplicaState

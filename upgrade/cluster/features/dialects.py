@@ -77,7 +77,7 @@ class LateRegistration(enum.Enum):
 
 
 class DeprecatedBy(enum.Enum):
-    """What raises a finalized minimum level."""
+    """The event that raises a finalized minimum level."""
 
     ADVERTISEMENTS = "the registration of a broker whose release has dropped a level"
     RELEASE_CODE = "the code of the controller's release"

@@ -116,7 +116,7 @@ def decode_record(record: MetadataRecord, level: int) -> MetadataRecord:
 
 
 class LoaderAction(enum.Enum):
-    """What a loader does at a change of metadata.version, in this order."""
+    """The action of a loader at a change of metadata.version, in this order."""
 
     SNAPSHOT = "writes a snapshot at the offset right before the change"
     RESERIALIZED = "writes its state as records of the new level"

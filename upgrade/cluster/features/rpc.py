@@ -35,7 +35,7 @@ class Listener(Enum):
 
 
 class UpgradeType(IntEnum):
-    """What an update may do, in UpdateFeatures v1 and later. Java: ``FeatureUpdate.UpgradeType``."""
+    """The permitted direction of an update, in UpdateFeatures v1 and later. Java: ``FeatureUpdate.UpgradeType``."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2

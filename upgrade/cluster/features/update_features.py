@@ -120,7 +120,7 @@ class UpdateFeaturesResponse:
 
 
 class UpdateConclusion(enum.Enum):
-    """What a client can conclude about an update."""
+    """The outcome of an update, as far as a client can know."""
 
     YES = "applied"
     NO = "not applied"

@@ -1,4 +1,4 @@
-"""What ``StreamsConsumer.streams`` is in the streams protocol."""
+"""The view ``StreamsConsumer.streams`` in the streams protocol."""
 
 from __future__ import annotations
 

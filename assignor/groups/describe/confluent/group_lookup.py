@@ -4,7 +4,7 @@
 groups, leaves out the groups that the user may not describe, and fails if one broker does not answer. Therefore
 ``list_consumer_groups`` is called as well: it returns names, states and types, as far as brokers answer. Groups of
 KIP-848 are described by ``describe_consumer_groups``, which has their members with current and target assignment, and
-no epochs or subscriptions. What is not shown is the ``error`` of a group.
+no epochs or subscriptions. A missing part is the ``error`` of a group.
 """
 
 from __future__ import annotations

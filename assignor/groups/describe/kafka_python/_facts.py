@@ -1,6 +1,6 @@
-"""What the checks of a group need beside its description: partition counts, the record limit, the group's settings.
+"""The facts of checks beside the description of a group: partition counts, the record limit, the group's settings.
 
-What the user may not see is left out; that an answer is missing is an error.
+Facts that the user may not see are left out; that an answer is missing is an error.
 """
 
 from __future__ import annotations

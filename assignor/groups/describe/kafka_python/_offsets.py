@@ -1,7 +1,7 @@
 """Reads committed offsets from coordinators, end offsets and sizes of logs from leaders.
 
-Requests have a limit of groups, topics and partitions. What a broker does not return is missing in the result, and a
-failure says why.
+Requests have a limit of groups, topics and partitions. Offsets that a broker does not return are missing in the result,
+and a failure says why.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NO_COMMIT: Final = -1
 
 @define
 class _Answers:
-    """What brokers have returned."""
+    """The answers of brokers."""
 
     committed: dict[str, dict[TopicPartition, int]] = field(factory=lambda: defaultdict(dict))
     ends: dict[TopicPartition, int] = field(factory=dict)

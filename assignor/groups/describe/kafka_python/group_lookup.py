@@ -57,7 +57,7 @@ _BROKER_SHARE: Final = 0.8  # of the time; the rest is for the metadata of topic
 
 @frozen(kw_only=True)
 class _BrokerGroups:
-    """What one broker returned of the groups that it coordinates."""
+    """The answer of one broker about the groups that it coordinates."""
 
     groups: tuple[DescribedGroup, ...] = ()
     failure: str = ""

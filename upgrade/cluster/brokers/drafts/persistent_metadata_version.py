@@ -108,4 +108,4 @@ _FORMAT: Final = (
     "older consumers would need a conversion of each record",
     "records keep the old format",
 )
-"""What a roll does, why, and what happens without it."""
+"""The action of a roll, its reason, and the consequence of skipping it."""
