@@ -162,7 +162,7 @@ class Foreign(Atom):
 
 @frozen(cache_hash=True)
 class Filled(Foreign):
-    """What others may have put into a field beside what own methods put there."""
+    """Values of others in a field, beside those of own methods."""
 
 
 @frozen(cache_hash=True)

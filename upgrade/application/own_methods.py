@@ -118,7 +118,7 @@ class OwnMethods:
         self._constructor: dict[Atom, Invoke] = {}
         self._applied: list[tuple[Applied, CodePlace]] = []
         self._given = _NO_LEAVES
-        """What others get, and may change."""
+        """Objects that others get, and may change."""
         self._known: dict[Atom, frozenset[Atom]] = {}
         self._known_in_calls: dict[tuple[Atom, CallFrame], frozenset[Atom]] = {}
         self._circles: dict[Atom, int] = {}

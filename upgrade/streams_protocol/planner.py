@@ -178,7 +178,7 @@ class Migration:
     application: PlannedApplication = field(factory=PlannedApplication)
     """Its files."""
     change: TopologyChange | None = None
-    """What a new topology changes, if there is one."""
+    """The changes of a new topology, if there is one."""
     is_upgraded_first: bool = False
     """Whether that is a rolling upgrade before, under the classic protocol; else it is part of the change."""
     is_there: bool = False
@@ -186,7 +186,7 @@ class Migration:
 
     @property
     def survivals(self) -> tuple[Survival, ...]:
-        """What becomes of what the group has."""
+        """The fate of the facts of the group."""
         return (*SURVIVALS, *(TOPOLOGY_SURVIVALS if self.change else ()))
 
     @property
