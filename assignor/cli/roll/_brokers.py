@@ -20,6 +20,7 @@ from streams_assignor.cli.roll._driver import RollView
 from streams_assignor.cli.roll._instances import InstancesError, read_instances
 from streams_assignor.cli.roll._options import LiveTarget, RollOptions
 from streams_assignor.cli.roll._output import plan_lines
+from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
 from streams_assignor.formats.text import count, join_names
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
@@ -271,7 +272,7 @@ def look_at_cluster(
     try:
         health = client.describe_health()
     except ClusterError as error:
-        return ClusterObservation(seconds=clock(), node_ids=ids, problem=str(error))
+        return ClusterObservation(seconds=clock(), node_ids=ids, problem=without_secrets(str(error)))
     return ClusterObservation(
         seconds=clock(),
         node_ids=ids,

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from streams_assignor.cli.group._lookup import Lookup
 from streams_assignor.cli.group._watch import error_text
 from streams_assignor.cli.roll._instances import InstanceNames
+from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.formats.text import join_names
 from streams_assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
 from streams_assignor.groups.described_group import DEAD
@@ -40,10 +41,10 @@ def look_at(
     except NoSuchGroup:
         return LiveLook(GroupObservation(seconds=clock(), state=DEAD))
     except ClusterError as error:
-        return LiveLook(GroupObservation(seconds=clock(), state="", problem=error_text(error)))
+        return LiveLook(GroupObservation(seconds=clock(), state="", problem=without_secrets(error_text(error))))
     raw = group.described
     if raw.hides_members:
-        return LiveLook(GroupObservation(seconds=clock(), state="", problem=raw.error))
+        return LiveLook(GroupObservation(seconds=clock(), state="", problem=without_secrets(raw.error)))
     offsets: Mapping[str, PartitionOffsets] | None = None
     state_lags: Mapping[str, StateBehind] = {}
     offsets_problem = ""
@@ -52,7 +53,7 @@ def look_at(
         read = lookup.offsets([request], lambda _line: None)[request.group]
         group = evolve(group, offsets=read)
         offsets, state_lags = _offsets(group), _state_lags(group)
-        offsets_problem = join_names(read.failures) if offsets is None else ""
+        offsets_problem = without_secrets(join_names(read.failures)) if offsets is None else ""
     leading = group.leading_process
     leaders = {names.of(member.described) for member in group.members if str(member.subscription.process_id) == leading}
     observation = GroupObservation(

@@ -1,12 +1,16 @@
 """One look at a group: what a gate compares of its offsets."""
 
+from types import SimpleNamespace
+
 import pytest
 from attrs import evolve
 
+from streams_assignor.cli.roll._brokers import look_at_cluster
 from streams_assignor.cli.roll._instances import InstanceNames
 from streams_assignor.cli.roll._look import look_at
 from streams_assignor.codec import TopicPartition
 from streams_assignor.groups.offsets import GroupOffsets
+from streams_assignor.upgrade.cluster.client.errors import Unreachable
 from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
 from tests.assignor.groups.described_groups import group, member
 
@@ -61,6 +65,27 @@ def test_offsets_are_known_if_those_of_all_owned_partitions_are(offsets, known):
 
     assert known == (found.offsets is not None)
     assert StateBehind(ID["b"], None) == found.state_lags["0_1"]
+
+
+@pytest.mark.parametrize("where", ["group", "offsets", "error of the group", "nodes"])
+def test_what_a_broker_says_of_an_error_is_kept_without_tokens(where):
+    """An authenticator repeats what it was sent; journal and report keep what a look has shown."""
+    text = "cannot log in with token=abcdefgh12345678"
+
+    def refused(*_):
+        raise Unreachable(text)
+
+    cluster = Cluster(GroupOffsets(failures=(text,)))
+    if where == "nodes":
+        problem = look_at_cluster(SimpleNamespace(describe_health=refused), {}).problem
+    else:
+        if where == "group":
+            cluster.group = refused
+        elif where == "error of the group":
+            cluster.group = lambda _name: evolve(group(), state="", error=text)
+        problem = seen(cluster).problem or seen(cluster).offsets_problem
+
+    assert ("cannot log in with token=[hidden]" in problem, "abcdefgh" in problem) == (True, False)
 
 
 def test_members_of_a_group_that_rebalances_are_seen_and_its_offsets_are_not_asked_for():
