@@ -17,14 +17,14 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
 from typing import Any, Self
 
-from streams_assignor.groups import inspect_group
+from streams_assignor.groups import NoSuchGroup, inspect_group
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.peers import Group
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
@@ -315,6 +315,15 @@ class Rolled:
         lookup = GroupLookup(self.group.brokers, {}, TIMEOUT_SECONDS)
         members = inspect_group(lookup.group(self.group.topics.application)).members
         return {str(member.subscription.candidate_releases) for member in members}
+
+
+def has_joined(group: Group, names: Iterable[str]) -> bool:
+    """Whether the coordinator counts members of each instance: one that starts slowly has none yet."""
+    try:
+        members = GroupLookup(group.brokers, {}, TIMEOUT_SECONDS).group(group.topics.application).members
+    except NoSuchGroup:
+        return False
+    return {*names} <= {member.client_id.partition("-StreamThread-")[0] for member in members}
 
 
 class Load:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -14,7 +15,7 @@ from streams_assignor.upgrade.roll.journal import read_journal
 from tests.lab.integration.clusters import OLDER, Cluster
 from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.integration.peers import Group
-from tests.lab.integration.rolls import Load, Operator, Rolled, kinds, records
+from tests.lab.integration.rolls import Load, Operator, Rolled, has_joined, kinds, records
 from tests.lab.integration.subprocesses import TIMEOUT_SECONDS
 
 pytestmark = [
@@ -96,6 +97,7 @@ def fixture_start(brokers: str, tmp_path: Path) -> Iterator[object]:
             operator.settings.update(settings)
             for name in names:
                 operator.start(name, release)
+                group.eventually(partial(has_joined, group, [name]), lambda: f"not all of {names} have joined")
                 group.settle(all_members=False)
             group.check_that_no_member_rejoins()
             group.count()
