@@ -19,6 +19,8 @@ def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     if state.is_stopping or not seen.state:
         return None
     limit, times = state.plan.limits.max_unowned_s, watch.memory.times
+    unseen = state.step.seconds_before if state.step else 0.0  # by a clock that may have jumped: it decides nothing
+    not_seen = f", {unseen:.0f} s of it before roll was called again" if unseen else ""
     unheld = {task: since for task, since in times.since.items() if task not in times.held}
     # A member that lives has its tasks, whatever a command was to do.
     missing = unheld or {
@@ -27,12 +29,12 @@ def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     if not missing:
         longest = times.longest_s(seen.seconds)
         above = f", above {limit:g} s" if longest > limit else ""
-        return passed("unowned", f"longest time without owner: {longest:.0f} s{above}")
+        return passed("unowned", f"longest time without owner: {longest:.0f} s{above}{not_seen}")
     longest = max(seen.seconds - since for since in missing.values())
-    up_to = "" if unheld else "up to "
-    text = f"{shortened(sorted(missing))} without owner for {up_to}{longest:.0f} s"
+    up_to = "" if unheld and not unseen else "up to "
+    text = f"{shortened(sorted(missing))} without owner for {up_to}{longest:.0f} s{not_seen}"
     expected = f"an owner within {limit:g} s"
-    if unheld and longest > limit:
+    if unheld and longest - unseen > limit:
         return failed("unowned", DeviationKind.UNOWNED, text, expected)
     return waiting("unowned", DeviationKind.UNOWNED, text, expected)
 

@@ -8,11 +8,12 @@ from streams_assignor.upgrade.roll import engine
 from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
 from streams_assignor.upgrade.roll.engine import BeginStep, KeepWaiting, RollFinished, RunCommand
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
-from streams_assignor.upgrade.roll.gates import GatePhase, GateStatus
+from streams_assignor.upgrade.roll.gates import GatePhase, GateStatus, RollWatch
 from streams_assignor.upgrade.roll.group import GROUP_GATES, GROUP_RULES, judge_member
 from streams_assignor.upgrade.roll.group_observation import PartitionOffsets, StateBehind
-from streams_assignor.upgrade.roll.journal import RoundVerified, StepPassed
+from streams_assignor.upgrade.roll.journal import RollResumed, RoundVerified, StepPassed
 from streams_assignor.upgrade.roll.plan import InstanceConfig, RollInstance
+from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION
 from tests.upgrade.roll.fake_group import Operator, member, plan
 
 RELEASES_2_8 = tuple(map(release_named, ("2.8.0", "2.8.1", "2.8.2")))
@@ -312,6 +313,22 @@ def test_any_outcome_of_a_forecast_is_accepted_and_compared():
         "replaced": [],
         "as_forecast": True,
     } == passed.observed
+
+
+@pytest.mark.parametrize("seconds", [0.0, 86_400.0])
+def test_a_time_in_which_roll_did_not_look_is_said_and_ends_no_step(seconds):
+    """A clock that had jumped, or a roll that was called again the next day, was a deviation at once."""
+    operator = in_step()
+    del operator.members["a"]
+    operator.write(RollResumed(seconds=seconds))
+    operator.watch = RollWatch()
+    missing = gate(operator, "unowned").text
+    operator.seconds += 301
+    late = operator.go()
+
+    unseen = f"up to {seconds:.0f} s, {seconds:.0f} s of it before roll was called again" if seconds else "0 s"
+    assert f"0_0 without owner for {unseen}" == missing
+    assert (DeviationKind.UNOWNED, ABOUT_DEVIATION) == (late.kind, late.about)
 
 
 def test_a_version_above_what_all_read_is_named():
