@@ -155,11 +155,11 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     planned = _planned_application(options, live, origin, wanted, view)
     names = read_instances(options.instances_file) if options.instances_file else seen_instances(group)
     seen = _look(options, target, names)
-    rounds, members = group_rounds(planned.advice), seen.seen.members
+    rounds, instances, members = group_rounds(planned.advice), names.instances(group), seen.seen.members
     if options.origin and is_over(rounds, members):
         view.note(f"{options.group}: every member can run {wanted.release}, and none what it ran before: nothing to do")
         return None
-    roll_plan = _roll_plan(options, planned.advice, names.instances(group), members, verbs)
+    roll_plan = _roll_plan(options, planned.advice, instances, members, verbs)
     if options.origin:
         roll_plan = evolve(roll_plan, may_be_done=may_be_over(rounds, members))
     else:

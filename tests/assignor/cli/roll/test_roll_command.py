@@ -303,6 +303,16 @@ def test_another_folder_does_not_restart_a_finished_group_whatever_from_says(clu
     assert text in again.output
 
 
+def test_a_group_without_one_of_its_instances_is_not_done(cluster):
+    cluster.start = "A@2.8.2 B@2.8.2"
+    file = cluster.folder / "instances"
+    file.write_text("A\nB\nC\n")
+    done = cluster.roll("--yes", "--from", "2.4.1", "--instances", file, to="2.8.2")
+
+    assert (1, []) == (done.exit_code, cluster.lines), done.output
+    assert "no member of the group is C: expected all instances to run" in done.output
+
+
 def test_a_group_that_shows_another_release_is_not_asked_about(cluster):
     cluster.start = "A@2.8.2"
 
