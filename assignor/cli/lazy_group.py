@@ -13,11 +13,11 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import Any, Final, NamedTuple
 
 import click
-from click.exceptions import NoSuchCommand
 
 from streams_assignor.cli.single_values import CommandGroup
 from streams_assignor.formats.progress import STEP, shown_steps, step
@@ -84,10 +84,13 @@ class LazyGroup(CommandGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; the error for an unknown one suggests similar names."""
-        try:
+        name = args[0]
+        if name.startswith("-") or name in {*self._lazy_commands, _help.name} or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        except NoSuchCommand as error:  # click knows of no command that is not imported
-            raise NoSuchCommand(error.command_name, possibilities=self._lazy_commands, ctx=ctx) from None
+        # click knows of no command that is not imported, and suggests names only since 8.4
+        similar = sorted(get_close_matches(name, self._lazy_commands))
+        suggestion = f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+        raise click.UsageError(f"No such command {name!r}.{suggestion}", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what is wrong with its input is wrong usage.

@@ -135,7 +135,7 @@ _DURATION: Final = re.compile(r"((?P<h>[\d.]+)h)?((?P<m>[\d.]+)m)?((?P<s>[\d.]+)
 _UNIT_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 
-class Duration(click.ParamType[float]):
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A duration such as ``90``, ``90s``, ``10m`` or ``1h30m`` in a range; the value is in seconds."""
 
     name = "duration"

@@ -53,7 +53,7 @@ _LIVE: Final = ("confluent_kafka",)
 """The reader of brokers."""
 
 
-class Moment(click.ParamType[int]):
+class Moment(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A point in time: ISO 8601 (UTC unless it has an offset), or milliseconds since 1970."""
 
     name = "TIME"

@@ -144,7 +144,7 @@ def _catalog_named(release: str) -> FeatureCatalog:
 _INT32_RANGE: Final = range(-(2**31), 2**31)
 
 
-class _JavaInteger(click.ParamType[int]):
+class _JavaInteger(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A number as Java's ``Integer`` reads it."""
 
     name = "integer"

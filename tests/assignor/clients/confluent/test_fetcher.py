@@ -13,7 +13,7 @@ from streams_assignor.clients.confluent._record_buffer import PartitionKey, Reco
 from streams_assignor.codec import TaskId
 from streams_assignor.codec import TopicPartition as Partition
 from streams_assignor.rebalance_listener import NoOpListener, TaskRebalanceListener
-from tests.assignor.clients.confluent.test_interrupts import Librdkafka
+from tests.assignor.clients.confluent.test_interrupts import Librdkafka, made_message
 
 TASKS = {TaskId(0, number): frozenset({Partition("data", number)}) for number in (0, 1)}
 UNSTABLE = KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT)
@@ -148,7 +148,7 @@ def test_a_seek_skips_the_lookup_of_committed_offsets() -> None:
 def test_errors_of_the_group_are_no_records(by: str) -> None:
     """It could come out of ``poll`` before the ``FatalError`` that says the same."""
     denied, gone = (
-        Message(error=KafkaError(code))
+        made_message(error=KafkaError(code))
         for code in (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError._ALL_BROKERS_DOWN)
     )
     reading, consumer = records()
@@ -166,10 +166,10 @@ def with_poll(reading: RecordFetcher, read: list[Message]) -> None:
 
 
 def test_a_record_before_an_error_of_the_group_is_returned() -> None:
-    record, denied = Message(value=b"x"), Message(error=KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    record, denied = made_message(value=b"x"), made_message(error=KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
     reading, consumer = records()
     consumer.says = [record, denied]
-    read = [earlier := Message(value=b"y")]
+    read = [earlier := made_message(value=b"y")]
 
     reading.consume(2, 0, read)
     assert [earlier, record] == read

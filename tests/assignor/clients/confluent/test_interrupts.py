@@ -77,6 +77,14 @@ class Interrupt:
         return self._on_opcode
 
 
+def made_message(**fields: Any) -> Message:
+    """Make a message; skip the test where the library lets nobody else make one."""
+    try:
+        return Message(**fields)
+    except TypeError:
+        pytest.skip("this release of confluent-kafka makes messages only itself")
+
+
 class Librdkafka:
     """As much of a ``Consumer`` as is asked for; each of its calls is one step, as one of C is."""
 
@@ -107,7 +115,7 @@ class Librdkafka:
 
     def _next(self, name: tuple[str, int]) -> Message:
         self.at[name] += 1
-        return Message(topic=name[0], partition=name[1], offset=self.at[name] - 1, value=b"")
+        return made_message(topic=name[0], partition=name[1], offset=self.at[name] - 1, value=b"")
 
     def poll(self, _timeout: float) -> Message | None:
         return next(iter(self.consume(1, 0)), None)
