@@ -32,6 +32,8 @@ class MessageCode(enum.Enum):
         "a leader that does not know a version answers with its own, and the member rejoins with that version"
     )
     WITH_VALUE = "with it {effects}"
+    BROKERS_ASSIGN = "brokers assign the tasks of a streams group to members of both releases"
+    KEEPS_TOPOLOGY = "a streams group keeps its topology and its committed offsets while it is empty"
     NOTHING_NEW = "now {origin} does nothing that {target} does not know"
     NEVER_MEET = "then no member of {origin} is in one group with a member of {target}"
     STARTS_ANEW = "the group starts anew with one version"

@@ -16,7 +16,7 @@ from streams_assignor.upgrade.application.code import code_of
 from streams_assignor.upgrade.application.configuration import configuration_of
 from streams_assignor.upgrade.application.evidence import setting_facts
 from streams_assignor.upgrade.application.live_group import LiveGroup, listed
-from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
+from streams_assignor.upgrade.application.parameters import PlanParameters, has_streams_protocol, plan_parameters
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application.settings import (
     SettingsReport,
@@ -27,6 +27,7 @@ from streams_assignor.upgrade.application.settings import (
 )
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import (
+    TOPOLOGY_UPDATES,
     Answer,
     Application,
     ApplicationTopology,
@@ -40,7 +41,7 @@ from streams_assignor.upgrade.hazards import (
     judge_hazards,
 )
 from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
-from streams_assignor.upgrade.planner import Advice
+from streams_assignor.upgrade.planner import Advice, in_streams_group
 from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
 from streams_assignor.upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, Verdict, features_of_nodes
@@ -216,14 +217,22 @@ def plan_for(
     settings, parameters = _judged_settings(application, start.release, end.release)
     if changes_protocol:
         parameters = evolve(parameters, has_streams_protocol=False)
+    of_streams_group = parameters.in_streams_group(start.release, application.group)
     if application.change:
-        in_streams_group = parameters.in_streams_group(start.release, application.group)
-        application = evolve(application, change=evolve(application.change, in_streams_group=in_streams_group))
+        application = evolve(application, change=evolve(application.change, in_streams_group=of_streams_group))
     facts = application.facts()
     features = _features(facts, application)
     advice = advise_between(start, end, offline=offline, facts=features.facts)
+    if of_streams_group and has_streams_protocol(end.release):
+        advice = in_streams_group(advice)
+        if application.change:  # what was compared is no question
+            rest = tuple(hazard for hazard in advice.hazards if hazard.name != TOPOLOGY_UPDATES.name)
+            advice = evolve(advice, hazards=rest)
     judged = judge_hazards(advice.hazards, facts, end.release) if any(facts) else None
-    reasons = tuple(filter(None, _reasons(application, start, end.release, advice, settings, parameters, judged)))
+    against = _reasons(
+        application, start, end.release, advice, settings, parameters, judged, changes_protocol=changes_protocol
+    )
+    reasons = tuple(filter(None, against))
     has_files = application.settings is not None or application.code is not None
     compared = (*start.tables, *end.tables) if has_files else ()
     needed = advice.upgrade_from
@@ -322,10 +331,9 @@ def _interrupted(application: PlannedApplication, origin: ResolvedRelease, advic
     """Say that an upgrade has begun: the steps are for all members, and what led to this state is not judged."""
     if application.group and _is_between(application, origin, advice):
         left = listed(application.group.left(origin))
-        yield (
-            f"group {application.group.name} is in the middle of an upgrade; no longer on {origin.release}: {left}. "
-            "upgrade.from is not always seen: bounce these again, and first"
-        )
+        said = f"group {application.group.name} is in the middle of an upgrade; no longer on {origin.release}: {left}"
+        again = ". upgrade.from is not always seen: bounce these again, and first"
+        yield f"{said}{'' if advice.is_of_streams_group else again}"
 
 
 def _contradictions(features: JudgedFeatures) -> Iterator[str]:
@@ -342,6 +350,8 @@ def _reasons(
     settings: SettingsReport | None,
     parameters: PlanParameters,
     judged: Sequence[JudgedHazard] | None,
+    *,
+    changes_protocol: bool,
 ) -> Iterator[str]:
     """Yield why the steps must not be made; empty texts among them."""
     is_rolled = advice.plan is not Plan.OFFLINE
@@ -355,6 +365,7 @@ def _reasons(
         yield "" if _is_between(application, origin, advice) else application.group.blocked(origin)
     if is_rolled:
         yield parameters.blocked(origin.release, target)
+        yield parameters.contradicted(application.group) if application.group and not changes_protocol else ""
     stopping = next((judged_hazard.hazard for judged_hazard in judged or () if judged_hazard.stops_members), None)
     is_said = (settings and settings.stopping) or (application.code and application.code.blocked)
     if stopping and not is_said:  # what the configuration and the code show is the reason then

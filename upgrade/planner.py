@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from attrs import fields, frozen
+from attrs import evolve, fields, frozen
 
 from streams_assignor.codec.errors import require_type
 from streams_assignor.upgrade._messages import MessageCode, MessageList, PlanMessage
@@ -28,6 +28,7 @@ from streams_assignor.upgrade.hazards import (
     source_of,
     way_back,
 )
+from streams_assignor.upgrade.hazards import in_streams_group as hazards_in_streams_group
 from streams_assignor.upgrade.plans import (
     RECORD_FORMAT_CHANGES,
     Obstacle,
@@ -98,6 +99,8 @@ class Advice:
     """For which release a spelling without a known patch level was taken, if its candidates differ for this plan."""
     notes: tuple[str, ...] = ()
     """How the spellings of the two releases were read."""
+    is_of_streams_group: bool = False
+    """Whether brokers assign the tasks of the group."""
 
     @property
     def beyond_metadata(self) -> dict[str, int]:
@@ -113,7 +116,8 @@ class Advice:
     @property
     def checked(self) -> CheckedScope:
         """The checked and the unchecked subjects of the plan."""
-        return scope_of(self.guides).assuming(self.assumed)
+        scope = scope_of(self.guides)
+        return (scope.in_streams_group() if self.is_of_streams_group else scope).assuming(self.assumed)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values in the names of ``matrix.json``; ``via`` only if there is a bridge release."""
@@ -133,6 +137,24 @@ class Advice:
             **self.checked.as_json(),
         }
         return plain | ({"via": self.via} if self.via else {})
+
+
+_IN_STREAMS_GROUP: Final = {
+    MessageCode.SAME_VERSION: MessageCode.BROKERS_ASSIGN,
+    MessageCode.STARTS_ANEW: MessageCode.KEEPS_TOPOLOGY,
+}
+"""What is true of a group whose brokers assign the tasks, instead of a text about metadata of members."""
+
+
+def in_streams_group(advice: Advice) -> Advice:
+    """Return the advice for a streams group (KIP-1071), between releases that have the protocol."""
+    codes = [
+        _IN_STREAMS_GROUP.get(step.why.code) if isinstance(step.why, PlanMessage) else None for step in advice.steps
+    ]
+    steps = tuple(
+        evolve(step, why=PlanMessage(code)) if code else step for step, code in zip(advice.steps, codes, strict=True)
+    )
+    return evolve(advice, steps=steps, hazards=hazards_in_streams_group(advice.hazards), is_of_streams_group=True)
 
 
 def advise(

@@ -124,6 +124,7 @@ class LiveGroup:
             self.name,
             has_static_members=bool(self.static) if self.members else None,
             has_standbys=bool(self.standbys) if self.tasks else None,
+            is_streams_group=self.is_streams_group if self.members or self.is_streams_group else None,
             brokers=(min(lines), max(lines)) if lines and len(lines) == len(self.brokers) else None,
         )
 

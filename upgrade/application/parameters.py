@@ -78,18 +78,26 @@ class PlanParameters:
             f"group, see plan --to-protocol {way}"
         )
 
+    def contradicted(self, group: LiveGroup) -> str:
+        """Say why members with these settings cannot join a live group; empty if they can, as far as this decides."""
+        wanted = _STREAMS if self.has_streams_protocol else _CLASSIC if self.has_classic_protocol else ""
+        if not (wanted and group.members) or group.type not in {_STREAMS, _CLASSIC} or group.type == wanted:
+            return ""
+        return (
+            f"group {group.name} is a {group.type} group, and the settings have {_GROUP_PROTOCOL}={wanted}: members of "
+            f"both protocols cannot be in one group, see plan --to-protocol {wanted}"
+        )
+
     def notes(self, origin: Release, target: Release, needed: str | None) -> Iterator[str]:
         """Say what the settings mean for a plan whose first step needs this ``upgrade.from``, or none."""
+        brokers_assign = self.has_streams_protocol and has_streams_protocol(origin) and has_streams_protocol(target)
         if self.upgrade_from and self.upgrade_from != needed:
             effects = ", ".join(effect.value for effect in origin.upgrade_from_effects(self.upgrade_from))
             now = f"; with it a member of {origin} {effects}" if effects else ""
             instead = f'give it the value "{needed}" in step 1' if needed else "remove it before step 1"
             yield f'{_UPGRADE_FROM}="{self.upgrade_from}" is set, as within another upgrade{now}: {instead}'
-        if self.has_streams_protocol and has_streams_protocol(origin) and has_streams_protocol(target):
-            yield (
-                f"{_GROUP_PROTOCOL}=streams: brokers assign the tasks and members send no metadata, so that "
-                f"{_UPGRADE_FROM} and what is said of metadata versions do not concern this group"
-            )
+        if brokers_assign:
+            yield f"{_GROUP_PROTOCOL}=streams: brokers assign the tasks, and members send no metadata"
         if self.task_assignor:
             yield f"{self.task_assignor} names a class of the application: what is simulated has Kafka's task assignor"
         for key, condition in self.differing.items():

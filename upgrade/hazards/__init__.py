@@ -47,6 +47,7 @@ from streams_assignor.upgrade.hazards._judgement import (
 )
 from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
 from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS, StoreFormat
+from streams_assignor.upgrade.hazards._streams_groups import TOPOLOGY_UPDATES, in_streams_group
 from streams_assignor.upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
 from streams_assignor.upgrade.hazards._topologies import TopologyChange, compare_topologies, parse_subtopologies
 from streams_assignor.upgrade.hazards._usual_conditions import (
@@ -93,6 +94,7 @@ __all__ = [
     "STATIC_AFTERWARDS",
     "STORES",
     "STORE_FORMATS",
+    "TOPOLOGY_UPDATES",
     "UNKNOWN_VALUE",
     "UNSET",
     "Answer",
@@ -136,6 +138,7 @@ __all__ = [
     "entries_between",
     "guide_entries",
     "hazards_between",
+    "in_streams_group",
     "judge_condition",
     "judge_features",
     "judge_hazards",

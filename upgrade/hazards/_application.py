@@ -140,6 +140,8 @@ class GroupFacts:
     has_standbys: bool | None = None
     brokers: tuple[Number, Number] | None = None
     """The oldest and the newest release of the brokers."""
+    is_streams_group: bool | None = None
+    """Whether brokers assign its tasks (KIP-1071)."""
 
 
 @frozen

@@ -11,7 +11,8 @@ from streams_assignor.upgrade.hazards._guide_entries import Guide, entries_betwe
 from streams_assignor.upgrade.releases import Release
 
 _APPLICATION: Final = "your code and configuration"
-_CHECKED: Final = ("metadata versions", "rebalance protocols", "upgrade.from", "record formats")
+_OF_METADATA: Final = ("metadata versions", "rebalance protocols", "upgrade.from")
+_CHECKED: Final = (*_OF_METADATA, "record formats")
 _TOPOLOGY: Final = "whether the topology stays the same"
 _NOT_CHECKED: Final = (
     _APPLICATION,
@@ -73,6 +74,10 @@ class CheckedScope:
     checked: tuple[str, ...]
     not_checked: tuple[str, ...]
     """The facts that no plan can know."""
+
+    def in_streams_group(self) -> CheckedScope:
+        """Return the scope of a plan for a group whose members exchange no metadata."""
+        return evolve(self, checked=tuple(text for text in self.checked if text not in _OF_METADATA))
 
     def with_topologies(self) -> CheckedScope:
         """Return the scope of a plan for which two topologies were compared."""

@@ -190,7 +190,9 @@ STATIC_AFTERWARDS: Final = (_IN_GROUP | _NAMED).or_else(STATIC_MEMBERS)
 SEVERAL_THREADS: Final = number_setting("num.stream.threads", _is_more_than_one, "above 1") | Uses(
     "threads-changed", "KafkaStreams#addStreamThread"
 )
-STREAMS_PROTOCOL: Final = Sets("group.protocol", fits=_is_streams, what="to streams")
+STREAMS_PROTOCOL: Final = InGroup("streams protocol", lambda group: group.is_streams_group).or_else(
+    Sets("group.protocol", fits=_is_streams, what="to streams")
+)
 TLS: Final = Sets("security.protocol", prefixes=EVERYWHERE, fits=_is_tls, what="to TLS")
 SASL: Final = Sets("security.protocol", prefixes=EVERYWHERE, fits=_is_sasl, what="to SASL")
 IDEMPOTENCE_IS_OFF: Final = setting("enable.idempotence", "false", prefixes=PRODUCER)

@@ -12,6 +12,7 @@ from streams_assignor.upgrade.hazards import (
     STANDBYS,
     STATIC_AFTERWARDS,
     STORES,
+    TOPOLOGY_UPDATES,
     Ask,
     Brokers,
     Hazard,
@@ -41,19 +42,7 @@ TO_STREAMS: Final = (
         source="GroupCoordinatorConfig, KIP-848, KIP-1237",
         seen=("4.2.2", "4.3.1", "4.4.0"),
     ),
-    Hazard(
-        name="topology-updates",
-        about=HazardSubject.MEMBERSHIP,
-        severity=Severity.STOPS,
-        applies_to="an application whose topology changes in a release",
-        when=Ask("whether releases of your application change its topology"),
-        symptom="a streams group accepts no other topology, also while it is empty: each member that has one ends",
-        remedy="change the topology on the classic protocol: stop all members, start them with group.protocol=classic "
-        "and the new topology, stop them, wait until the group is empty, start them with group.protocol=streams; to "
-        "delete the group, or another application.id, loses the committed offsets",
-        source="KIP-1071, KAFKA-20170",
-        seen=("4.4.0",),
-    ),
+    TOPOLOGY_UPDATES,
     Hazard(
         name="brokers-before-streams-groups",
         about=HazardSubject.BROKERS,

@@ -24,6 +24,8 @@ class CarriedSetting:
     """The value of the members; None if it is not known."""
     where: str = ""
     """Its place in the settings; empty if they are not known."""
+    key: str = ""
+    """As it is given, with its prefix; empty if it is not."""
     others: tuple[str, ...] = ()
     """The places that have another value, under a condition."""
 
@@ -99,8 +101,13 @@ def lost_settings(settings: Sequence[SettingFacts] | None) -> tuple[LostSetting,
 
 def main_consumer_setting(variant: SettingFacts, name: str) -> Setting | None:
     """Return the setting with which a main consumer runs, whatever prefix it has; None if it is not set."""
+    key = _key_of(variant, name)
+    return variant.values[key] if key else None
+
+
+def _key_of(variant: SettingFacts, name: str) -> str:
     names = (prefix + name for prefix in CONSUMER_PREFIXES)
-    return next((variant.values[name] for name in names if name in variant.values), None)
+    return next((key for key in names if key in variant.values), "")
 
 
 def _stated(name: str, settings: Sequence[SettingFacts]) -> list[Setting]:
@@ -111,7 +118,8 @@ def _stated(name: str, settings: Sequence[SettingFacts]) -> list[Setting]:
 def _carried(name: str, row: GroupConfiguration, settings: Sequence[SettingFacts]) -> CarriedSetting:
     first, *others = _stated(name, settings)
     differing = (setting.where for setting in others if setting.value != first.value)
-    return CarriedSetting(row, _number(name, first), first.where, tuple(dict.fromkeys(differing)))
+    key = next(filter(None, (_key_of(variant, name) for variant in settings)))
+    return CarriedSetting(row, _number(name, first), first.where, key, tuple(dict.fromkeys(differing)))
 
 
 def _without_prefix(name: str) -> str:
@@ -133,10 +141,10 @@ def limits_of(settings: Sequence[CarriedSetting]) -> Iterator[str]:
         row = setting.configuration
         if setting.limit:
             yield (
-                f"{row.replaces}={setting.given} is outside what brokers accept of {row.name} unless {setting.limit} "
-                f"is changed: the line sets {setting.applied}"
+                f"{setting.key}={setting.given} ({setting.where}) is outside what brokers accept of {row.name} unless "
+                f"{setting.limit} is changed: the line sets {setting.applied}"
             )
         if setting.where and setting.given is None:
-            yield f"{setting.where} does not tell the value of {row.replaces}: put it into the line"
+            yield f"{setting.where} does not tell the value of {setting.key}: put it into the line"
         if setting.others:
-            yield f"{row.replaces} is another one in {', '.join(setting.others)}: the group has one value for all"
+            yield f"{setting.key} is another one in {', '.join(setting.others)}: the group has one value for all"

@@ -326,6 +326,10 @@ def plan(
                 ends = told, target
                 application = evolve(application, code=report)
             planned = plan_for(application, *ends, offline=offline)
+            if planned.advice.is_of_streams_group and options_given(context):
+                raise UpgradeError(
+                    "a group of this size is simulated with the classic protocol, and this is a streams group"
+                )
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error

@@ -299,7 +299,8 @@ def _verdict_text(advice: Advice, blocked: str, judged: Sequence[JudgedHazard] |
         why = f"the topology has {' and '.join(features)}" if features else "in a group of this size, see below"
         way, rest = f"{guided.verdict.value}: {title}; {why}", ""
     elif guided.verdict is Verdict.SAFE:
-        way = f"{guided.verdict.value}{' for the metadata' if rest else ''}: {title}"
+        about = "protocol" if advice.is_of_streams_group else "metadata"
+        way = f"{guided.verdict.value}{f' for the {about}' if rest else ''}: {title}"
     else:
         subject = "application" if TopologyFeature.SECOND_THREAD in guided.features else "topology"
         condition = f"if the {subject} has no {' and no '.join(features)}"

@@ -122,9 +122,9 @@ MIXED = {
 @pytest.mark.parametrize(
     ("mixed", "releases", "status", "first"),
     [
-        ("streams", ["4.4"], 0, "4.1.0 to 4.4.0: safe for the metadata: one rolling bounce"),
+        ("streams", ["4.4"], 0, "4.1.0 to 4.4.0: safe for the protocol: one rolling bounce"),
         ("streams", ["4.4", "4.4"], 3, "nothing to do if these members run 4.4.0, which nothing shows: old"),
-        ("streams", ["4.2.2", "4.4.0"], 0, "4.2.2 to 4.4.0: safe for the metadata: one rolling bounce"),
+        ("streams", ["4.2.2", "4.4.0"], 0, "4.2.2 to 4.4.0: safe for the protocol: one rolling bounce"),
         ("streams", ["4.3.1", "4.2.2"], 1, "unsafe: 4.3.1 is not the release of one"),
         ("classic", ["2.8.2", "2.8.2"], 1, "unsafe: members of group app run several releases"),
         ("unread", ["2.0.1", "2.0.1"], 3, "nothing to do if these members run 2.0.1, which nothing shows: app-new"),
@@ -132,6 +132,8 @@ MIXED = {
 )
 def test_nothing_to_do_needs_the_release_of_each_member(shown, mixed, releases, status, first):
     shown["group"] = MIXED[mixed]
+    newest = FeatureMetadata(Listener.BROKER, 3, {"metadata.version": (7, 99)}, {"metadata.version": 30})
+    shown["brokers"] = {1: newest}  # static members need brokers of 4.4
     text = run(*releases, *LIVE, status=status)
 
     assert first in text.splitlines()[0]

@@ -94,7 +94,7 @@ def test_commands_have_the_names_and_values_of_the_members(settings):
         "   $ kafka-configs --bootstrap-server h:9 --alter --entity-type groups --entity-name orders --add-config "
         "streams.num.standby.replicas=1,streams.session.timeout.ms=45000"
     ) in text.splitlines()
-    assert "note: session.timeout.ms=9000 is outside" in text
+    assert f"note: session.timeout.ms=9000 ({settings} line 4) is outside" in text
 
 
 def test_the_text_names_what_survives_and_the_hazards():
