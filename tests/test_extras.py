@@ -124,7 +124,8 @@ OPTIONAL = {module for modules in EXTRAS.values() for module in modules} | {"num
 def public_names():
     """The documented names, with the modules that they are in."""
     module, names = "", []
-    for match in NAMES.finditer((ROOT / "docs" / "reference" / "api.md").read_text("utf-8")):
+    pages = sorted((ROOT / "docs" / "reference" / "api").glob("*.md"))
+    for match in NAMES.finditer("".join(page.read_text("utf-8") for page in pages)):
         module = match["module"] or module
         name = match["module"] or match["name"]
         names.append(name if name.startswith("streams_assignor.") else f"{module}.{name}")

@@ -1,0 +1,38 @@
+"""The list of changes in CONTRIBUTING names files that are there, and tables that these files define."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROWS = re.findall(
+    r"^\| (.+?) \| (.+) \|$",
+    (ROOT / "CONTRIBUTING.md")
+    .read_text()
+    .partition("Twelve changes")[2]
+    .partition("\n\n\n")[0]
+    .partition("\nA bug")[0],
+    re.MULTILINE,
+)[1:]
+FILES = [
+    pytest.param(path, re.findall(r"`(\w+)`", names), id=f"{change[:20]}: {path}")
+    for change, files in ROWS
+    for path, names in re.findall(r"`([\w/]+/[\w./]*)`(?: \((`[^)]*`)\))?", files)
+]
+
+
+def test_the_list_has_twelve_changes_and_each_has_a_file():
+    assert 12 == len(ROWS)
+    assert all(re.search(r"`\w+/", files) for _, files in ROWS)
+
+
+@pytest.mark.parametrize(("path", "names"), FILES)
+def test_a_file_is_there_and_defines_its_tables(path, names):
+    assert (ROOT / path).exists()
+    assert [] == [name for name in names if not defines((ROOT / path).read_text(), name)]
+
+
+def defines(source, name):
+    """Whether a module defines a name at its top."""
+    return re.search(rf"^(?:class |def )?{name}\b.*(?:[=(:]|\()", source, re.MULTILINE)
