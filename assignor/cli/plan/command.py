@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from attrs import evolve, frozen
+from click.core import ParameterSource
 
 from streams_assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
 from streams_assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
@@ -103,9 +104,9 @@ _MAX_COLUMNS: Final = 120
 @library_option
 @click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
 @click.option(
-    "--zookeeper", "mode", flag_value=MetadataMode.ZOOKEEPER.value, help="The brokers run with ZooKeeper now."
+    "--zookeeper", is_flag=True, help="The brokers run with ZooKeeper now; with --kraft, they are to be in KRaft mode."
 )
-@click.option("--kraft", "mode", flag_value=MetadataMode.KRAFT.value, help="The brokers run in KRaft mode now.")
+@click.option("--kraft", is_flag=True, help="The brokers run in KRaft mode now.")
 @click.option(
     "--level",
     metavar="VERSION",
@@ -185,7 +186,8 @@ def plan(
     releases: Sequence[str],
     offline: bool,
     brokers: bool,
-    mode: str | None,
+    zookeeper: bool,
+    kraft: bool,
     level: str | None,
     level_unchanged: bool,
     without: str | None,
@@ -264,7 +266,7 @@ def plan(
         raise click.UsageError("--topologies is for a Streams group; brokers have none")
     if output == "sarif" and brokers:
         raise click.UsageError("-o sarif is for a Streams group, without --brokers")
-    if not brokers and (mode or level or level_unchanged):
+    if not brokers and (zookeeper or kraft or level or level_unchanged):
         raise click.UsageError("--zookeeper, --kraft, --level and --level-unchanged need --brokers")
     if brokers and (without or topology or code or libraries or protocol.settings_files):
         raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
@@ -275,8 +277,8 @@ def plan(
     if own and not (code or to_app):
         raise click.UsageError("--own needs --app")
     protocol.check()
-    if brokers and protocol.group_name:
-        raise click.UsageError("--group is for a Streams group; brokers have none")
+    if brokers and (protocol.group_name or _is_given(context, "bootstrap_servers")):
+        raise click.UsageError("--group and --bootstrap-servers are for a Streams group; --brokers looks at no cluster")
     if protocol.to_protocol and (brokers or about_group):
         raise click.UsageError("--to-protocol excludes --brokers and options about a group's size")
     try:
@@ -290,7 +292,14 @@ def plan(
         from_release, to_release = _ends(releases, may_be_found=may_be_found)
         if brokers:
             ends_of_brokers = _broker_releases(from_release, to_release, assume)
-            advice = _advise_brokers(*ends_of_brokers, mode, level, level_unchanged)
+            mode = MetadataMode.ZOOKEEPER if zookeeper else MetadataMode.KRAFT if kraft else None
+            advice = advise_brokers(
+                *ends_of_brokers,
+                mode,
+                version_named(level) if level else None,
+                level_unchanged=level_unchanged,
+                to_kraft=zookeeper and kraft,
+            )
             _print_broker_plan(advice, output=output, verbose=verbose)
         else:
             target = resolve_release(to_release, assume)
@@ -333,6 +342,11 @@ def plan(
             _print_group_plan(planned, options, offline=offline, output=output, verbose=verbose)
     except UpgradeError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    """Whether an option is on the command line: the environment may name servers for other commands."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _judge_code(code: Sequence[Path], origin: Release, target: Release, own: Sequence[str]) -> CodeReport:
@@ -538,15 +552,3 @@ def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> Non
 
 def _broker_releases(origin: str, target: str, assume: str | None) -> tuple[BrokerRelease, BrokerRelease]:
     return broker_release(origin, assume), broker_release(target, assume)
-
-
-def _advise_brokers(
-    origin: BrokerRelease, target: BrokerRelease, mode: str | None, level: str | None, level_unchanged: bool
-) -> BrokerAdvice:
-    return advise_brokers(
-        origin,
-        target,
-        MetadataMode(mode) if mode else None,
-        version_named(level) if level else None,
-        level_unchanged=level_unchanged,
-    )

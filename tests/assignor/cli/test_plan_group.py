@@ -280,7 +280,13 @@ def test_a_topology_that_not_all_members_have_decides_nothing(shown, group):
         (("4.3",), "expected FROM and TO, or TO with --group and without --to-protocol, got 4.3"),
         ((), "got none"),
         (("4.3", *LIVE, "--to-protocol", "streams"), "expected FROM and TO"),
-        (("--brokers", "4.2", "4.3", *LIVE), "--group is for a Streams group"),
+        (("--brokers", "4.2", "4.3", *LIVE), "--group and --bootstrap-servers are for a Streams group"),
+        (("--brokers", "4.2", "4.3", *LIVE[2:]), "--brokers looks at no cluster"),
+        (
+            ("--brokers", "4.0", "4.3", "--zookeeper", "--kraft"),
+            "4.0 has no ZooKeeper mode: its brokers run in KRaft mode",
+        ),
+        (("--brokers", "3.6", "3.8", "--zookeeper", "--kraft"), "plan --brokers 3.6 3.9.2 --zookeeper --kraft"),
         (("4.3", "--group", "app"), "expected --bootstrap-servers"),
     ],
 )

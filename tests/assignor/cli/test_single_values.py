@@ -70,7 +70,7 @@ def test_a_second_value_is_refused(path, option):
 
 
 def test_options_that_exclude_each_other_are_refused():
-    assert "expected --zookeeper or --kraft once, got 2 times" in run(["plan"], "--zookeeper", "--kraft").output
+    assert "expected --output or --json once, got 2 times" in run(["plan"], "-o", "yaml", "--json").output
 
 
 def test_the_same_flag_twice_says_the_same():

@@ -47,6 +47,7 @@ def advise_brokers(
     level: ProtocolVersion | None = None,
     *,
     level_unchanged: bool = False,
+    to_kraft: bool = False,
 ) -> BrokerAdvice:
     """Return the steps that take a cluster from one release to another, up or down.
 
@@ -58,6 +59,7 @@ def advise_brokers(
         level_unchanged: The level never was another one, or (in KRaft mode) every node has taken a snapshot of the
             metadata since it was. A release runs on a log if it can read all of it: the present level alone does not
             show what was written.
+        to_kraft: The cluster has ZooKeeper now, and is to be in KRaft mode afterwards, also if ``target`` has both.
 
     Returns:
         The advice; without steps if there is no way.
@@ -71,11 +73,19 @@ def advise_brokers(
     """
     mode = _resolve_mode(origin, mode)
     level = level or origin.newest
-    _check_request(origin, target, mode, level)
+    to_kraft = to_kraft and mode in target.modes
+    if to_kraft and target.line != BRIDGE_RELEASE.line:
+        raise UpgradeError(
+            f"the migration from ZooKeeper to KRaft is planned at {BRIDGE_RELEASE.line}, not at {target}: "
+            f"plan --brokers {origin} {BRIDGE_RELEASE} --zookeeper --kraft"
+        )
+    _check_request(origin, target, mode, level, to_kraft=to_kraft)
     up = origin.number <= target.number
     try:
         steps = tuple(
-            _upgrade_steps(origin, target, mode, level, level_unchanged)
+            _migration(origin, target, level)
+            if to_kraft
+            else _upgrade_steps(origin, target, mode, level, level_unchanged)
             if up
             else _downgrade_steps(origin, target, mode, level, level_unchanged)
         )
@@ -110,17 +120,20 @@ def _resolve_mode(origin: BrokerRelease, mode: MetadataMode | None) -> MetadataM
         raise UpgradeError(f"{origin} runs with ZooKeeper or in KRaft mode, and the way differs: say which")
     if mode and mode not in origin.modes:
         has = {MetadataMode.ZOOKEEPER: "no ZooKeeper mode", MetadataMode.KRAFT: "no KRaft mode that can be upgraded"}
-        raise UpgradeError(f"{origin} has {has[mode]}")
+        other = {MetadataMode.ZOOKEEPER: "in KRaft mode", MetadataMode.KRAFT: "with ZooKeeper"}
+        raise UpgradeError(f"{origin} has {has[mode]}: its brokers run {other[mode]}")
     return mode or origin.modes[0]
 
 
-def _check_request(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion) -> None:
+def _check_request(
+    origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion, *, to_kraft: bool
+) -> None:
     oldest = origin.oldest if mode is MetadataMode.ZOOKEEPER else max(origin.oldest, OLDEST_KRAFT)
     if not oldest <= level <= origin.newest:
         raise UpgradeError(f"a cluster of {origin} can be at {oldest} to {origin.newest}, not at {level}")
     if target.number < origin.number and mode not in target.modes:
         raise UpgradeError(f"{target} has no KRaft mode to go back to")
-    if origin.number == target.number and level == origin.newest:
+    if origin.number == target.number and level == origin.newest and not to_kraft:
         raise UpgradeError(f"{origin} is already {target}: nothing to do")
 
 
@@ -135,9 +148,14 @@ def _upgrade_steps(
         )
         return
     bridge = origin if origin.line == BRIDGE_RELEASE.line else BRIDGE_RELEASE
+    yield from _migration(origin, bridge, level)
+    yield from _kraft.upgrade_steps(bridge, target, bridge.newest)
+
+
+def _migration(origin: BrokerRelease, bridge: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
+    """Yield the steps of brokers with ZooKeeper to a bridge release, and there to KRaft."""
     yield from _zookeeper.upgrade_steps(origin, bridge, level)
     yield from migration_steps(bridge)
-    yield from _kraft.upgrade_steps(bridge, target, bridge.newest)
 
 
 def _kraft_upgrade_steps(

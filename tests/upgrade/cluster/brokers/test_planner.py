@@ -368,6 +368,32 @@ def test_the_present_level_is_no_proof_of_what_the_log_has(origin, target, mode,
     assert advice(origin, target, mode, level).steps == (steps if first == "bounce" else steps[1:])
 
 
+@pytest.mark.parametrize(
+    ("ends", "target_of_migration"),
+    [
+        (("3.6", "3.9"), "3.9"),
+        (("3.9", "3.9"), "3.9"),
+        (("2.7", "3.9.1"), "3.9.1"),
+        (("3.6", "4.3"), "3.9.2"),
+    ],
+)
+def test_zookeeper_now_and_kraft_afterwards_is_a_migration(ends, target_of_migration):
+    """Both flags were refused, and the migration at 3.9 had no plan."""
+    origin, target = map(broker_release, ends)
+    found = advise_brokers(origin, target, MetadataMode.ZOOKEEPER, to_kraft=True)
+    migration = [step for step in found.steps if MIGRATION in step.do]
+
+    assert {broker_release(target_of_migration).name} == {step.release for step in migration}
+    assert "a finished migration cannot be reverted" in migration[-1].way_back.how
+    assert found.steps[-1] is migration[-1] or target.number >= (4, 0)
+
+
+@pytest.mark.parametrize("ends", [("3.6", "3.8"), ("3.9", "3.6")])
+def test_a_migration_elsewhere_is_refused_with_the_command(ends):
+    with pytest.raises(UpgradeError, match=f"plan --brokers {ends[0]} 3.9.2 --zookeeper --kraft"):
+        advise_brokers(*map(broker_release, ends), MetadataMode.ZOOKEEPER, to_kraft=True)
+
+
 # What cannot be asked
 
 
@@ -375,8 +401,8 @@ def test_the_present_level_is_no_proof_of_what_the_log_has(origin, target, mode,
     ("arguments", "error"),
     [
         (("3.9", "4.3"), "3.9 runs with ZooKeeper or in KRaft mode, and the way differs: say which"),
-        (("4.0", "4.3", "zookeeper"), "4.0 has no ZooKeeper mode"),
-        (("2.8", "4.3", "kraft"), "2.8 has no KRaft mode that can be upgraded"),
+        (("4.0", "4.3", "zookeeper"), "4.0 has no ZooKeeper mode: its brokers run in KRaft mode"),
+        (("2.8", "4.3", "kraft"), "2.8 has no KRaft mode that can be upgraded: its brokers run with ZooKeeper"),
         (("3.3", "2.8", "kraft"), "2.8 has no KRaft mode to go back to"),
         (("2.8", "2.8"), "2.8 is already 2.8: nothing to do"),
         (("2.8", "3.0", None, "3.0"), "a cluster of 2.8 can be at 0.8.0 to 2.8-IV1, not at 3.0-IV1"),
