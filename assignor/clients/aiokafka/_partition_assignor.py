@@ -24,7 +24,7 @@ from functools import wraps
 from typing import Any, ClassVar, Final
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from streams_assignor.clients._lifetimes import forbid_after_fork
 from streams_assignor.clients._settings_check import check_heartbeat, check_login, hide_secrets
@@ -239,6 +239,29 @@ class StreamsPartitionAssignor(ClientAdapter):
             return {}
 
         return getmany
+
+    async def commit(self, offsets: Mapping[TopicPartition, int | tuple[int, str]] | None = None) -> bool:
+        """Commit as Kafka Streams does: not in the middle of a rebalance.
+
+        Args:
+            offsets: Those to commit, by partition; None: those of all records that were returned.
+
+        Returns:
+            False if a rebalance is under way, has revoked the partitions, or the group has removed the member: nothing
+            is committed. Other members read those records again.
+
+        Raises:
+            KafkaError: Any other error of ``AIOKafkaConsumer.commit``.
+        """
+        try:
+            await self.consumer.commit(offsets)
+        except CommitFailedError:
+            return False
+        except IllegalStateError:
+            if not self.consumer.subscription():
+                raise
+            return False
+        return True
 
     async def _wait_in_doubt(self, seconds: float) -> None:
         """Wait for the answer to the next heartbeat."""

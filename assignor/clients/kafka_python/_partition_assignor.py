@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ClassVar, Final
 
-import kafka
+import kafka.errors
 from kafka import KafkaConsumer
 
 from streams_assignor.clients._lifetimes import forbid_after_fork, warn_unless_closed
@@ -153,6 +153,30 @@ class StreamsPartitionAssignor(ClientAdapter, _private_api.AbstractPartitionAssi
         if not self.reads_while_joining:
             self.session.suspend()
         await super().on_join_prepare(lost=lost)
+
+    def commit(
+        self,
+        offsets: Mapping[kafka.TopicPartition, kafka.OffsetAndMetadata] | None = None,
+        timeout_ms: int | None = None,
+    ) -> bool:
+        """Commit as Kafka Streams does: not in the middle of a rebalance.
+
+        Args:
+            offsets: Those to commit, by partition; None: those of all records that ``poll`` has returned.
+            timeout_ms: Milliseconds until ``KafkaTimeoutError``; None: the consumer's default.
+
+        Returns:
+            False if a rebalance is under way, or the group has removed the member: nothing is committed. The next
+            ``poll`` goes on with the rebalance, and a commit after it contains the partitions that are still owned.
+
+        Raises:
+            KafkaError: Any other error of ``KafkaConsumer.commit``.
+        """
+        try:
+            self.consumer.commit(offsets, timeout_ms=timeout_ms)
+        except (kafka.errors.RebalanceInProgressError, kafka.errors.CommitFailedError):
+            return False
+        return True
 
     # -- called by poll, on the user's thread -------------------------------------------------------------------------
 
