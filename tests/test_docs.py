@@ -105,6 +105,32 @@ def test_linked_files_exist(page):
     assert [] == [link for link in links if not (page.parent / link).exists()]
 
 
+GENERATED = re.compile(r"<!-- from the code: .+? -->.*?<!-- end -->", re.DOTALL)
+BOX = re.compile(r"^[> ]*```.*?^[> ]*```", re.DOTALL | re.MULTILINE)
+
+
+def prose(page):
+    """A page without what is printed from the code, and without boxes."""
+    return BOX.sub("", GENERATED.sub("", page.read_text()))
+
+
+@each_page
+def test_a_line_of_prose_has_at_most_120_characters(page):
+    """A table's row is one line; an image and a command that is longer than a line cannot be wrapped."""
+    lines = [line for line in prose(page).splitlines() if not line.startswith(("|", "![", "    "))]
+    wrapped = [re.sub(r"`[^`]+`", lambda command: command[0].replace(" ", "_"), line) for line in lines]
+
+    assert [] == [line for line in wrapped if len(line) > 120 and " " in line.strip()]
+
+
+@each_page
+def test_no_sentence_of_a_page_begins_with_what_or_that(page):
+    """As in docstrings (`test_vocabulary.py`); a heading and a question may."""
+    sentence = re.compile(r"(?:[.:!]\s+|\n\s*\n|\n[-*] |\*\*|\| )((?:What|That)\b[^.?|\n]*)(?!\?)[.|\n]")
+
+    assert [] == sentence.findall(prose(page))
+
+
 @each_page
 def test_the_lines_that_a_page_assumes_are_newer_than_the_table(page):
     """4.4 was refused without --assume on one page, and in the table on another."""
