@@ -143,7 +143,7 @@ _IN_STREAMS_GROUP: Final = {
     MessageCode.SAME_VERSION: MessageCode.BROKERS_ASSIGN,
     MessageCode.STARTS_ANEW: MessageCode.KEEPS_TOPOLOGY,
 }
-"""What is true of a group whose brokers assign the tasks, instead of a text about metadata of members."""
+"""The text for a group whose brokers assign the tasks, instead of one about metadata of members."""
 
 
 def in_streams_group(advice: Advice) -> Advice:
