@@ -38,6 +38,12 @@ class MessageCode(enum.Enum):
     NEVER_MEET = "then no member of {origin} is in one group with a member of {target}"
     STARTS_ANEW = "the group starts anew with one version"
 
+    # -- remedies of hazards (``remedy_steps``); ``changes`` are those of the application
+    EDIT = "before the next step, for members of {target}: {changes}"
+    EDIT_AND_BOUNCE = "bounce every member with {changes}, still as {origin}, one by one"
+    IS_REMEDY = "the remedy of {rows}, see below"
+    WITHOUT_REMEDY = "{symptoms}"
+
     ONE_STAYS = "the member that is left stays on {origin}; the others are not affected"
     LOWER_VERSION = "the member that is left keeps the whole group on the lower version"
     MEMBERS_MEET = "a member that is left is in one group with the new members, as in a rolling bounce without a plan"

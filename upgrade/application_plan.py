@@ -39,11 +39,13 @@ from streams_assignor.upgrade.hazards import (
     count_by_severity,
     judge_features,
     judge_hazards,
+    with_fixed_releases,
 )
 from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
 from streams_assignor.upgrade.planner import Advice, in_streams_group
 from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.upgrade.remedy_steps import through_bridge, with_remedies
 from streams_assignor.upgrade.verdict import UNKNOWN_TOPOLOGY, TopologyFeature, Verdict, features_of_nodes
 
 if TYPE_CHECKING:
@@ -229,8 +231,21 @@ def plan_for(
             rest = tuple(hazard for hazard in advice.hazards if hazard.name != TOPOLOGY_UPDATES.name)
             advice = evolve(advice, hazards=rest)
     judged = judge_hazards(advice.hazards, facts, end.release) if any(facts) else None
+    around = through_bridge(advice, judged or (), features.facts)
+    if around is not advice:
+        advice, judged = around, judge_hazards(around.hazards, facts, end.release)
+    judged = with_fixed_releases(judged, facts, end.release) if judged else judged
+    refused = _refused(application, start.release, advice)
     against = _reasons(
-        application, start, end.release, advice, settings, parameters, judged, changes_protocol=changes_protocol
+        application,
+        start,
+        end.release,
+        advice,
+        settings,
+        parameters,
+        judged,
+        refused,
+        changes_protocol=changes_protocol,
     )
     reasons = tuple(filter(None, against))
     has_files = application.settings is not None or application.code is not None
@@ -246,7 +261,7 @@ def plan_for(
         *_interrupted(application, start, advice),
         *parameters.notes(start.release, end.release, needed),
     )
-    advice = evolve(advice, notes=notes)
+    advice = with_remedies(evolve(advice, notes=notes), judged or (), facts, refused)
     if reasons:
         unsafe = evolve(advice.guidance, verdict=Verdict.UNSAFE, features=(), if_met=(), hops_features=())
         advice = evolve(advice, guidance=unsafe)
@@ -279,6 +294,12 @@ def _judged_settings(
         first, *others = settings.variants
         settings = evolve(settings, variants=(evolve(first, values={**values_in_code(made), **first.values}), *others))
     return report, plan_parameters(settings)
+
+
+def _refused(application: PlannedApplication, origin: Release, advice: Advice) -> list[list[str]]:
+    """Return for each hop the keys of the settings with which its release does not start."""
+    reports = [_judged_settings(application, origin, hop.target)[0] for hop in advice.guidance.hops]
+    return [[finding.key for finding in report.stopping] if report else [] for report in reports]
 
 
 def _features(facts: Sequence[Application], application: PlannedApplication) -> JudgedFeatures:
@@ -350,6 +371,7 @@ def _reasons(
     settings: SettingsReport | None,
     parameters: PlanParameters,
     judged: Sequence[JudgedHazard] | None,
+    refused: Sequence[Sequence[str]],
     *,
     changes_protocol: bool,
 ) -> Iterator[str]:
@@ -359,6 +381,9 @@ def _reasons(
         yield blocked_by(application.change)
     if settings and settings.stopping:
         yield f"members of {target} do not start with the configuration, see below"
+    for hop, keys in zip(advice.guidance.hops[:-1], refused, strict=False):
+        if keys:
+            yield f"members of {hop.target}, a bridge release, do not start with {' and '.join(dict.fromkeys(keys))}"
     if application.code:
         yield application.code.blocked
     if is_rolled and application.group:

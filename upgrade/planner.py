@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from attrs import evolve, fields, frozen
+from attrs import evolve, frozen
 
 from streams_assignor.codec.errors import require_type
 from streams_assignor.upgrade._messages import MessageCode, MessageList, PlanMessage
@@ -18,6 +18,7 @@ from streams_assignor.upgrade.hazards import (
     CheckedScope,
     Hazard,
     ReadGuides,
+    Remedy,
     StepKind,
     WayBack,
     assumptions_of,
@@ -67,12 +68,14 @@ class PlanStep:
     """How to return to the release before it."""
     source: str
     """The documents that require it."""
+    remedies: tuple[Remedy, ...] = ()
+    """What an application changes for itself; empty: the step is a round that every group makes."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain values; all but the way back are texts."""
-        return {field.name: str(getattr(self, field.name)) for field in fields(PlanStep)} | {
-            "way_back": self.way_back.as_json()
-        }
+        """Return plain values: texts, the way back, and the changes of a remedy."""
+        texts = {name: str(getattr(self, name)) for name in ("do", "why", "if_skipped", "source")}
+        changes = {"remedies": [remedy.as_json() for remedy in self.remedies]} if self.remedies else {}
+        return texts | {"way_back": self.way_back.as_json()} | changes
 
 
 @frozen

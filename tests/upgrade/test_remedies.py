@@ -1,10 +1,28 @@
-"""A file that is edited as the remedy says, planned again, has no such row."""
+"""A remedy that is followed helps: a plan that is made again has no such row, up to the release of TO."""
+
+from collections import deque
+from itertools import permutations
 
 import pytest
+from attrs import evolve
 
 from streams_assignor.upgrade.application.setting_files import parse_settings
 from streams_assignor.upgrade.application_plan import PlannedApplication, plan_for
-from streams_assignor.upgrade.hazards import Answer
+from streams_assignor.upgrade.hazards import (
+    HAZARDS,
+    YOURS,
+    Answer,
+    Application,
+    JudgedHazard,
+    ReleaseRange,
+    RemedyKind,
+    Severity,
+    judge_hazards,
+    with_fixed_releases,
+)
+from streams_assignor.upgrade.plans import Plan
+from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
+from streams_assignor.upgrade.roll.plan import group_rounds
 
 BASE = "application.id=a\nbootstrap.servers=k:1\n"
 
@@ -74,19 +92,213 @@ def test_a_file_that_is_edited_as_the_remedy_says_has_no_such_row(name, ends, be
     assert not still_stopping
 
 
+# -- the remedies of a plan, followed from FROM to TO ----------------------------------------------------------------
+
+LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
+JNDI, LDAP = (f"com.sun.security.auth.module.{name}LoginModule required;" for name in ("Jndi", "Ldap"))
+HAVING = {
+    "exactly-once-removed": EXACTLY_ONCE,
+    "exactly-once-beta-removed": f"{EXACTLY_ONCE}_beta",
+    "exactly-once-v2-unknown": f"{EXACTLY_ONCE}_v2",
+    "exactly-once-beta-unknown": f"{EXACTLY_ONCE}_v2",
+    "dns-lookup-default": "main.consumer.client.dns.lookup=default",
+    "login-module-refused": f"sasl.jaas.config={JNDI}",
+    "ldap-login-module-refused": f"admin.sasl.jaas.config={LDAP}",
+    "application-server-without-host": "application.server=user@host:80",
+    "application-server-checked": "application.server=localhost",
+    "bootstrap-servers-with-blanks": "bootstrap.servers=a:1 b:2",
+    "in-flight-requests-refused": "max.in.flight.requests.per.connection=6",
+    "list-values-checked": "metric.reporters=a,,b",
+    "kafka-15053": "security.protocol=ssl",
+    "max-poll-interval-5-min": "",
+    "transaction-timeout-10-s": EXACTLY_ONCE,
+    "internal-task-assignor-class": "internal.task.assignor.class=a.B",
+}
+"""A file that has the row, for each row whose remedy is in a file, and which a file decides."""
+DECIDED_ELSEWHERE = {"brokers-before-2.4", "static-members-of-streams-groups", "table-changelogs-of-2.0"}
+CORRECT = {
+    "application.server": "host:80",
+    "bootstrap.servers": "a:1,b:2",
+    "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required;",
+    "security.protocol": "SSL",
+}
+"""What an operator writes where only he knows the value; any other key is removed."""
+
+
+def values_of(text):
+    return dict(line.split("=", 1) for line in f"{BASE}{text}".splitlines())
+
+
+def planned(values, *ends):
+    text = "".join(f"{key}={value}\n" for key, value in values.items())
+    return plan_for(PlannedApplication(settings=parse_settings(text, ".properties")), *ends)
+
+
+def harmful(plan):
+    severe = (each.hazard for each in plan.judged if each.concern.answer is Answer.YES)
+    return {name for row in severe if row.severity in {Severity.STOPS, Severity.LOSES} for name in row.names}
+
+
+def apply(remedy, values):
+    value = (
+        CORRECT.get(remedy.key.split(".", 1)[-1], CORRECT.get(remedy.key)) if remedy.value == YOURS else remedy.value
+    )
+    assert remedy.is_edit
+    if value is None:
+        del values[remedy.key]
+    else:
+        values[remedy.key] = value
+
+
+def follow(text, origin, target):
+    """Make the steps of a plan: no hop is unsafe, and none has what it had not with the file of before."""
+    values = values_of(text)
+    steps = deque(planned(values, origin.name, target.name).advice.steps)
+    for hop in (first := planned(values, origin.name, target.name)).advice.guidance.hops:
+        ends = hop.origin.name, hop.target.name
+        had = harmful(planned(values, *ends))
+        while steps[0].remedies:
+            for remedy in steps.popleft().remedies:
+                apply(remedy, values)
+        for _ in range(1 if hop.plan is Plan.ONE_BOUNCE else 2):
+            steps.popleft()
+        again = planned(values, *ends)
+        assert not again.reasons, (ends, first.reasons, values)
+        assert harmful(again) <= had, (ends, values)
+    assert not steps
+    assert hop.target is target
+    return again
+
+
+def pairs_of(name):
+    """The pairs that a row concerns, those around its limits first."""
+    (row,) = (row for row in HAZARDS if row.name == name)
+    found = [pair for pair in permutations(LINES, 2) if row.concerns(*pair)]
+    return sorted(found, key=lambda pair: abs(LINES.index(pair[0]) - LINES.index(pair[1])))
+
+
+STOPPING = [row.name for row in HAZARDS if row.is_certain and row.name in HAVING]
+
+
+@pytest.mark.parametrize("name", STOPPING)
+def test_a_plan_whose_remedies_are_followed_leads_to_its_release(name):
+    pairs = pairs_of(name)
+
+    for origin, target in (pairs[0], pairs[-1]):
+        assert name in harmful(planned(values_of(HAVING[name]), origin.name, target.name))
+        assert name not in harmful(follow(HAVING[name], origin, target))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", STOPPING)
+def test_every_plan_whose_remedies_are_followed_leads_to_its_release(name):
+    for origin, target in pairs_of(name):
+        assert name not in harmful(follow(HAVING[name], origin, target))
+
+
+@pytest.mark.parametrize("name", HAVING)
+def test_a_file_that_is_changed_as_the_data_of_a_remedy_say_has_no_such_row(name):
+    origin, target = pairs_of(name)[0]
+    values = values_of(HAVING[name])
+    before = harmful(planned(values, origin.name, target.name))
+    for remedy in next(row.remedies for row in HAZARDS if row.name == name):
+        key = next((key for key in values if key.endswith(remedy.key.removeprefix("producer."))), remedy.key)
+        apply(evolve(remedy, key=key), values)
+
+    assert name in before - harmful(planned(values, origin.name, target.name)) or name == "list-values-checked"
+
+
+def test_every_remedy_of_a_file_is_followed():
+    in_files = {row.name for row in HAZARDS if any(remedy.is_edit for remedy in row.remedies)}
+
+    assert in_files - DECIDED_ELSEWHERE == {*HAVING} - {"list-values-checked"}
+
+
+def test_what_stops_members_for_certain_has_a_remedy_that_a_plan_can_make():
+    without = [row.name for row in HAZARDS if row.is_certain and not row.remedies]
+
+    assert without == ["list-values-checked"]  # its key is what the configuration of the release refuses
+
+
 def test_exactly_once_of_the_first_version_reaches_4_x_in_three_rounds():
     """The remedy was the switch that is too early before 2.6, and a second bounce that 4.1 cannot make."""
     too_early = "exactly-once-switched-too-early"
-    first, second, third = (
-        rows(EXACTLY_ONCE, "2.5 3.9"),
-        rows(f"{EXACTLY_ONCE}_v2", "3.9.1 3.9.2"),
-        rows(f"{EXACTLY_ONCE}_v2", "3.9 4.1"),
-    )
-    known = PlannedApplication(settings=parse_settings(EXACTLY_ONCE, ".properties"))
-    hazards = plan_for(known, "2.5", "4.1").judged
-    (judged,) = (judged for judged in hazards if "exactly-once-removed" in judged.hazard.names)
+    plan = planned(values_of(EXACTLY_ONCE), "2.5", "4.1")
+    last = follow(EXACTLY_ONCE, RELEASES["2.5.1"], RELEASES["4.1.2"])
 
-    assert judged.stops_members
-    assert judged.hazard.remedy.startswith("go to 3.9 with exactly_once, bounce 3.9 with exactly_once_v2")
-    assert not {"exactly-once-removed", too_early} & (first[0] | second[0] | third[0])
-    assert [set(), set(), set()] == [first[1], second[1], third[1]]
+    assert [
+        'bounce every member to 3.9.2 with upgrade.from="2.5", one by one',
+        "remove upgrade.from and bounce every member again, one by one",
+        "bounce every member with processing.guarantee=exactly_once_v2, still as 3.9.2, one by one",
+        "bounce every member to 4.1.2, one by one",
+    ] == [str(step.do) for step in plan.advice.steps]
+    assert ("3.9.2",) == plan.advice.via
+    assert not {"exactly-once-removed", too_early} & harmful(last)
+    assert "open: bounce every member of 3.9.2 again without it" == str(plan.advice.steps[2].way_back)
+    assert [{"kind": "round", "key": "processing.guarantee", "value": "exactly_once_v2"}] == plan.as_json()["steps"][2][
+        "remedies"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ends", "at"), [("3.5 4.1", ["3.5.2"]), ("2.3 4.1", ["3.9.2"]), ("2.8 4.1", ["3.9.2"]), ("4.3 2.5", ["3.9.2"])]
+)
+def test_a_round_is_made_on_a_release_of_the_way_or_else_on_the_newest_that_has_both_values(ends, at):
+    guarantee = EXACTLY_ONCE if ends.endswith("4.1") else f"{EXACTLY_ONCE}_v2"
+    steps = planned(values_of(guarantee), *ends.split()).advice.steps
+
+    assert at == [str(step.do).rpartition("still as ")[2].partition(",")[0] for step in steps if step.remedies]
+
+
+def test_a_group_that_stops_needs_no_round_of_its_own():
+    application = PlannedApplication(settings=parse_settings(EXACTLY_ONCE, ".properties"))
+    steps = plan_for(application, "2.5", "4.1", offline=True).advice.steps
+
+    assert "before the next step, for members of 4.1.2: processing.guarantee=exactly_once_v2" == str(steps[0].do)
+    assert 3 == len(steps)
+
+
+def test_a_bridge_release_that_refuses_a_setting_is_named_and_the_setting_is_corrected_before_it():
+    plan = planned(values_of("application.server=localhost"), "2.3", "4.4")
+
+    assert "members of 3.9.2, a bridge release, do not start with application.server" in plan.reasons
+    assert "bounce every member with application.server corrected, still as 2.3.1, one by one" == str(
+        plan.advice.steps[0].do
+    )
+
+
+def test_a_setting_that_is_refused_without_a_row_is_corrected_before_the_bounce():
+    step = planned(values_of("num.standby.replicas=many"), "3.9", "4.3").advice.steps[0]
+
+    assert "before the next step, for members of 4.3.1: num.standby.replicas corrected" == str(step.do)
+
+
+def test_a_roll_makes_the_rounds_and_leaves_the_remedies_to_its_operator():
+    advice = planned(values_of(EXACTLY_ONCE), "2.5", "4.1").advice
+
+    assert ["3.9.2 with upgrade.from=2.5", "3.9.2", "4.1.2"] == [str(each.config) for each in group_rounds(advice)]
+    assert all("exactly_once" not in each.text for each in group_rounds(advice))
+
+
+# -- bugs: another release ------------------------------------------------------------------------------------------
+
+
+def remedies_of_bugs(ends, text=""):
+    return {each.hazard.name: each.hazard.remedy for each in planned(values_of(text), *ends.split()).judged}
+
+
+def test_the_remedy_of_a_bug_is_the_next_release_without_it_and_without_further_ones_of_the_application():
+    """ "Take 2.8.1 or later" led into KAFKA-14278, which concerns the same applications."""
+    found = remedies_of_bugs("2.3 2.4.0", EXACTLY_ONCE)
+
+    assert "take 2.6.2" == found["kafka-10793"]
+    assert "take 3.6.0, as 2.8.1 has another bug that concerns you" == found["kafka-12870"]
+
+
+def test_a_bug_without_a_fixed_release_keeps_its_remedy():
+    row = next(row for row in HAZARDS if RemedyKind.RELEASE in {each.kind for each in row.remedies})
+    endless = evolve(row, targets=ReleaseRange((0, 1)))
+    judged = judge_hazards([endless], [Application()])
+
+    assert judged == with_fixed_releases(judged, [Application()], RELEASES["3.9.2"])
+    assert isinstance(judged[0], JudgedHazard)

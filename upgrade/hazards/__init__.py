@@ -44,8 +44,10 @@ from streams_assignor.upgrade.hazards._judgement import (
     judge_condition,
     judge_features,
     judge_hazards,
+    with_fixed_releases,
 )
 from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
+from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, resolve_remedy
 from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS, StoreFormat
 from streams_assignor.upgrade.hazards._streams_groups import TOPOLOGY_UPDATES, in_streams_group
 from streams_assignor.upgrade.hazards._table import HAZARDS, hazards_between, static_downgrade
@@ -97,6 +99,7 @@ __all__ = [
     "TOPOLOGY_UPDATES",
     "UNKNOWN_VALUE",
     "UNSET",
+    "YOURS",
     "Answer",
     "Application",
     "ApplicationTopology",
@@ -121,6 +124,8 @@ __all__ = [
     "PassedEntries",
     "ReadGuides",
     "ReleaseRange",
+    "Remedy",
+    "RemedyKind",
     "Rule",
     "Setting",
     "SettingFacts",
@@ -135,6 +140,7 @@ __all__ = [
     "assumptions_of",
     "compare_topologies",
     "count_by_severity",
+    "edit",
     "entries_between",
     "guide_entries",
     "hazards_between",
@@ -144,11 +150,13 @@ __all__ = [
     "judge_hazards",
     "order_hazards",
     "parse_subtopologies",
+    "resolve_remedy",
     "scope_of",
     "source_of",
     "static_downgrade",
     "version_number",
     "way_back",
+    "with_fixed_releases",
     "wrapper_for",
     "wrapper_lines",
 ]

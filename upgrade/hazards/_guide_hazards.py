@@ -21,6 +21,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     Uses,
 )
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, edit_first, edit_on
 from streams_assignor.upgrade.hazards._usual_conditions import (
     BUILT_WITH_PROPERTIES,
     EXACTLY_ONCE,
@@ -91,6 +92,8 @@ _MANY_IN_FLIGHT: Final = number_setting(
     "max.in.flight.requests.per.connection", lambda value: value > 5, "above 5", PRODUCER
 )
 _ONE_MIB: Final = 1 << 20
+_NEVER: Final = str((1 << 31) - 1)
+"""The largest number of milliseconds of Java: no limit."""
 _SMALL_SEGMENTS: Final = number_setting("topic.segment.bytes", lambda value: value < _ONE_MIB, "below 1 MiB")
 _JAAS: Final = "sasl.jaas.config"
 
@@ -145,6 +148,7 @@ _CODE: Final = (
         is_certain=True,
         symptom=_LINK_ERRORS,
         remedy=_COMPILE,
+        remedies=(Remedy(RemedyKind.CODE),),
         source="upgrade guide of 0.10.1",
     ),
     Hazard(
@@ -157,6 +161,7 @@ _CODE: Final = (
         is_certain=True,
         symptom=_LINK_ERRORS,
         remedy=_COMPILE,
+        remedies=(Remedy(RemedyKind.CODE),),
         source="KIP-93, KIP-114, upgrade guide of 0.10.2",
     ),
     Hazard(
@@ -192,6 +197,7 @@ _CODE: Final = (
         is_certain=True,
         symptom=_LINK_ERRORS,
         remedy=_COMPILE,
+        remedies=(Remedy(RemedyKind.CODE),),
         source="upgrade guide of 2.0",
     ),
     Hazard(
@@ -204,6 +210,7 @@ _CODE: Final = (
         is_certain=True,
         symptom="AbstractMethodError or errors of the compiler: their interfaces have further methods or parameters",
         remedy=_COMPILE,
+        remedies=(Remedy(RemedyKind.CODE),),
         source="KIP-205, KIP-261, KIP-303, upgrade guide of 2.0",
     ),
     Hazard(
@@ -274,6 +281,7 @@ _CODE: Final = (
         is_certain=True,
         symptom=_LINK_ERRORS,
         remedy=_COMPILE,
+        remedies=(Remedy(RemedyKind.CODE),),
         source="upgrade guide of 3.0",
     ),
     Hazard(
@@ -297,6 +305,7 @@ _CODE: Final = (
         symptom="AbstractMethodError or errors of the compiler: close() has no default any more, and RocksDB's own "
         "interfaces changed",
         remedy="implement close(); compile against the RocksDB of the new release",
+        remedies=(Remedy(RemedyKind.CODE),),
         source="upgrade guide of 3.0",
     ),
     Hazard(
@@ -331,6 +340,7 @@ _CODE: Final = (
         symptom="NoSuchMethodError or errors of the compiler: AccessHint, setLogger(Logger) and the compressed block "
         "cache are gone from RocksDB",
         remedy="compile against the RocksDB of the new release",
+        remedies=(Remedy(RemedyKind.CODE),),
         source="upgrade guide of 4.0",
     ),
     Hazard(
@@ -383,6 +393,7 @@ _TOPOLOGY: Final = (
         when=TABLES & OPTIMIZED,
         symptom="the changelog that 1.0 and 1.1 wrote is not used any more: the source topic has to be complete",
         remedy="leave topology.optimization as it is (none)",
+        remedies=(edit("topology.optimization"),),
         source="KIP-295, upgrade guide of 2.0",
     ),
     Hazard(
@@ -510,6 +521,7 @@ _SETTINGS: Final = (
         symptom="the default is 5 min instead of none: a thread that processes or restores longer between two polls "
         "leaves the group, which can rebalance again and again",
         remedy="set max.poll.interval.ms, or fewer max.poll.records",
+        remedies=(edit("max.poll.interval.ms", _NEVER),),
         source="KIP-442, upgrade guide of 2.3",
     ),
     Hazard(
@@ -545,7 +557,8 @@ _SETTINGS: Final = (
         when=EXACTLY_ONCE_V2,
         is_certain=True,
         symptom="members do not start: ConfigException",
-        remedy="bounce with exactly_once first",
+        remedy="bounce 2.6 to 3.9 with exactly_once before this release",
+        remedies=(edit_on((2, 6), (4, 0), "processing.guarantee", "exactly_once"),),
         source="KIP-447, upgrade guide of 2.6",
     ),
     Hazard(
@@ -572,6 +585,7 @@ _SETTINGS: Final = (
         symptom="the default is 10 s instead of 60 s: if a commit takes longer, the broker ends the transaction and "
         "fences the producer (ProducerFencedException, InvalidProducerEpochException), and tasks migrate",
         remedy="set transaction.timeout.ms for pauses that are longer (producer.transaction.timeout.ms)",
+        remedies=(edit("producer.transaction.timeout.ms", "60000"),),
         source="KAFKA-9809",
         seen=("2.4.1", "2.8.2"),
     ),
@@ -646,6 +660,7 @@ _SETTINGS: Final = (
         is_certain=True,
         symptom="members do not start: ConfigException",
         remedy="remove it; use_all_dns_ips is the default since 2.6",
+        remedies=(edit("client.dns.lookup"),),
         source="KIP-602, upgrade guide of 3.0",
         seen=("2.8.2", "3.0.2"),
     ),
@@ -670,6 +685,7 @@ _SETTINGS: Final = (
         is_certain=True,
         symptom="members do not start: IllegalArgumentException, because the module is disabled",
         remedy="take another module, or set the system property org.apache.kafka.disallowed.login.modules",
+        remedies=(edit("sasl.jaas.config", YOURS),),
         source="upgrade guide of 3.4",
     ),
     Hazard(
@@ -682,6 +698,7 @@ _SETTINGS: Final = (
         is_certain=True,
         symptom="members do not start: IllegalArgumentException, because the module is disabled",
         remedy="take another module, or set the system property org.apache.kafka.disallowed.login.modules",
+        remedies=(edit("sasl.jaas.config", YOURS),),
         source="CVE-2025-27818",
     ),
     Hazard(
@@ -695,6 +712,7 @@ _SETTINGS: Final = (
         "ClassNotFoundException",
         remedy="set task.assignor.class in the same bounce: StickyTaskAssignor is in "
         "org.apache.kafka.streams.processor.assignment.assignors",
+        remedies=(edit("internal.task.assignor.class"),),
         source="KIP-924, upgrade guide of 3.8",
         seen=("3.4.1", "3.9.2"),
     ),
@@ -709,6 +727,7 @@ _SETTINGS: Final = (
         symptom='members do not start: ConfigException "Error parsing host address"; and a leader of the new release '
         "fails on a member of the older one, which accepts the value",
         remedy="set host:port while the old release runs",
+        remedies=(edit_first("application.server", YOURS),),
         source="KAFKA-16824",
         seen=("3.9.2", "4.3.1"),
     ),
@@ -722,6 +741,7 @@ _SETTINGS: Final = (
         is_certain=True,
         symptom="members do not start: ConfigException; before, the last server was used",
         remedy="write host1:port1,host2:port2",
+        remedies=(edit("bootstrap.servers", YOURS),),
         source="KAFKA-16824, KAFKA-18674, upgrade guide of 4.0",
         seen=("3.9.2", "4.0.2"),
     ),
@@ -747,6 +767,7 @@ _SETTINGS: Final = (
         is_certain=True,
         symptom="members do not start: ConfigException; before, idempotence was turned off",
         remedy="set at most 5, or producer.enable.idempotence=false",
+        remedies=(edit("producer.max.in.flight.requests.per.connection", "5"),),
         source="upgrade guide of 4.0",
         seen=("3.9.2", "4.0.2"),
     ),

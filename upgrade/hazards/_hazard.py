@@ -10,6 +10,7 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.hazards._conditions import Condition
+from streams_assignor.upgrade.hazards._remedy import Remedy
 from streams_assignor.upgrade.releases import Release
 
 NOT_RUN: Final = "read, not run"
@@ -115,6 +116,8 @@ class Hazard:
     """The KIP, issue or upgrade guide that says so."""
     seen: tuple[str, ...] = ()
     """The releases whose jars showed it; empty: it was not run."""
+    remedies: tuple[Remedy, ...] = ()
+    """The remedy as data, as far as it is one change for every application."""
     mixed_only: bool = False
     """Only a rolling bounce meets it, in which members of both releases are in the group."""
     new_only: bool = False
@@ -172,6 +175,7 @@ class Hazard:
             "applies_to": self.applies_to,
             "symptom": self.words,
             "remedy": self.remedy,
+            "remedies": [remedy.as_json() for row in self.rows for remedy in row.remedies],
             "source": ", ".join(self.sources),
             "evidence": self.evidence,
         }

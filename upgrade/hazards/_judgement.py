@@ -10,6 +10,8 @@ from attrs import evolve, frozen
 from streams_assignor.upgrade.hazards._application import Application
 from streams_assignor.upgrade.hazards._conditions import Answer, Concern, Condition, any_concern, join_concerns
 from streams_assignor.upgrade.hazards._hazard import Hazard, Severity, order_hazards
+from streams_assignor.upgrade.hazards._remedy import RemedyKind
+from streams_assignor.upgrade.hazards._table import HAZARDS
 from streams_assignor.upgrade.hazards._usual_conditions import (
     FOREIGN_KEY_JOINS,
     REPARTITIONED_TABLES,
@@ -18,7 +20,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     STATELESS_SUBTOPOLOGIES,
 )
 from streams_assignor.upgrade.hazards._wrappers import with_wrappers, wrapper_hazards
-from streams_assignor.upgrade.releases import Release
+from streams_assignor.upgrade.releases import RELEASES, Release
 from streams_assignor.upgrade.verdict import TopologyFacts, TopologyFeature
 
 
@@ -34,6 +36,11 @@ class JudgedHazard:
         """Whether members of the new release stop: it concerns the application, and nothing else decides."""
         is_stop = self.hazard.severity is Severity.STOPS and self.hazard.is_certain
         return is_stop and self.concern.answer is Answer.YES
+
+    @property
+    def loses_data(self) -> bool:
+        """Whether data is lost, duplicated or wrong: it concerns the application."""
+        return self.hazard.severity is Severity.LOSES and self.concern.answer is Answer.YES
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the hazard, and the answer."""
@@ -65,6 +72,36 @@ def judge_hazards(
             concern = join_concerns(answer, (part for _, part in judged))
             judged_hazards.append(JudgedHazard(evolve(first, others=tuple(others)), concern))
     return tuple(judged_hazards)
+
+
+def with_fixed_releases(
+    judged: Iterable[JudgedHazard], applications: Sequence[Application], target: Release
+) -> tuple[JudgedHazard, ...]:
+    """Return judged hazards whose remedy is another release with the name of that release.
+
+    It is the next one without the bug that has no further bug by which the application stops or loses data.
+    """
+    newer = [each for each in RELEASES.values() if each.is_released and each.number > target.number]
+    severe = (row for row in HAZARDS if _is_of_release(row) and row.severity in {Severity.STOPS, Severity.LOSES})
+    further = [row for row in severe if target not in row.targets and any(each in row.targets for each in newer)]
+    met = [row for row in further if judge_condition(row.when, applications).answer is Answer.YES]
+
+    def fixed(each: JudgedHazard) -> JudgedHazard:
+        if each.concern.answer is Answer.NO or not _is_of_release(each.hazard):
+            return each
+        without = [release for release in newer if not any(release in row.targets for row in each.hazard.rows)]
+        if not without:
+            return each
+        fitting = (release for release in without if not any(release in row.targets for row in met))
+        best = next(fitting, without[0])
+        instead = f", as {without[0]} has another bug that concerns you" if best is not without[0] else ""
+        return evolve(each, hazard=evolve(each.hazard, remedy=f"take {best}{instead}"))
+
+    return tuple(map(fixed, judged))
+
+
+def _is_of_release(hazard: Hazard) -> bool:
+    return any(remedy.kind is RemedyKind.RELEASE for remedy in hazard.remedies)
 
 
 def judge_condition(condition: Condition, applications: Sequence[Application]) -> Concern:

@@ -22,6 +22,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     Uses,
 )
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit
 from streams_assignor.upgrade.hazards._usual_conditions import (
     BUILT_WITH_PROPERTIES,
     CACHE_IS_OFF,
@@ -62,6 +63,9 @@ class KnownBug:
     severity: Severity = Severity.STOPS
     new_only: bool = False
     """It has nothing to do with upgrades, so only one from a release without it names it."""
+    remedy: str = ""
+    """What helps besides a release with the fix."""
+    remedies: tuple[Remedy, ...] = ()
     rows: tuple[str, ...] = ()
     """The hazards and rules that have it besides its own hazard."""
     reason: str = ""
@@ -79,7 +83,8 @@ class KnownBug:
                 when=self.when,
                 is_certain=self.is_certain,
                 symptom=self.symptom,
-                remedy=f"take {_fixed_in(self.affected)}",
+                remedy=" or ".join(filter(None, (self.remedy, f"take {_fixed_in(self.affected)}"))),
+                remedies=self.remedies or (Remedy(RemedyKind.RELEASE),),
                 source=self.issue,
                 new_only=self.new_only,
             )
@@ -515,6 +520,8 @@ KNOWN_BUGS: Final = (
         when=Sets("security.protocol", prefixes=EVERYWHERE, fits=_has_small_letters, what="in small letters"),
         is_certain=True,
         symptom="members do not start: ConfigException",
+        remedy="write it in capital letters",
+        remedies=(edit("security.protocol", YOURS),),
     ),
     KnownBug(
         issue="KAFKA-15417",

@@ -12,6 +12,7 @@ from typing import Final
 from attrs import frozen
 
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
+from streams_assignor.upgrade.hazards._remedy import Remedy, RemedyKind
 from streams_assignor.upgrade.hazards._usual_conditions import ON_DISK
 from streams_assignor.upgrade.releases import Release
 
@@ -51,6 +52,7 @@ class StoreFormat:
             symptom="members fail, because they cannot read them",
             detail=f"{self.failure}, as {self.change}",
             remedy=EMPTY_DIRECTORY,
+            remedies=(Remedy(RemedyKind.OUTSIDE),),
             source=self.source,
             seen=(new, old),
         )

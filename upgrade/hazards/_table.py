@@ -14,6 +14,7 @@ from streams_assignor.upgrade.hazards._conditions import MAIN_CONSUMER, Ask, Bro
 from streams_assignor.upgrade.hazards._guide_hazards import GUIDE_HAZARDS
 from streams_assignor.upgrade.hazards._hazard import Hazard, HazardSubject, ReleaseRange, Severity
 from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS
+from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, edit_first, edit_on
 from streams_assignor.upgrade.hazards._stores import STORE_FORMATS
 from streams_assignor.upgrade.hazards._usual_conditions import (
     EXACTLY_ONCE,
@@ -116,6 +117,7 @@ _CHANGELOGS: Final = (
         symptom='members fail with IllegalArgumentException "Restoring apparently invalid changelog record" while they '
         "restore what the newer release buffered",
         remedy="stop, and start the older release only when the buffers are empty, or reset the application",
+        remedies=(Remedy(RemedyKind.OUTSIDE),),
         source="KAFKA-10336, KAFKA-10173",
         seen=("2.5.1", "2.4.1"),
     ),
@@ -145,6 +147,7 @@ _CHANGELOGS: Final = (
         is_certain=True,
         symptom="members misread what 2.3 buffered: BufferUnderflowException",
         remedy="take 2.5.1 or later",
+        remedies=(Remedy(RemedyKind.RELEASE),),
         source="KAFKA-10173",
         seen=("2.3.1", "2.4.1"),
     ),
@@ -160,6 +163,7 @@ _CHANGELOGS: Final = (
         symptom='members fail with IllegalArgumentException "Restoring apparently invalid changelog record" while they '
         "restore what the newer release buffered",
         remedy="stop, and start the older release only when the buffers are empty, or reset the application",
+        remedies=(Remedy(RemedyKind.OUTSIDE),),
         source="KAFKA-10336, KAFKA-8199",
         seen=("2.3.1", "2.2.2"),
     ),
@@ -175,6 +179,7 @@ _CHANGELOGS: Final = (
         symptom="2.4 wrote another format under the same version number, so that 2.3 misreads it: "
         "NullPointerException in KTableSuppressProcessor",
         remedy="stop, and start the older release only when the buffers are empty, or reset the application",
+        remedies=(Remedy(RemedyKind.OUTSIDE),),
         source="KAFKA-10173",
         seen=("2.4.1", "2.3.1"),
     ),
@@ -187,28 +192,45 @@ _CONFIGURATION: Final = (
         severity=Severity.STOPS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
-        applies_to="processing.guarantee=exactly_once or exactly_once_beta",
-        when=setting("processing.guarantee", "exactly_once", "exactly_once_beta"),
+        applies_to="processing.guarantee=exactly_once",
+        when=setting("processing.guarantee", "exactly_once"),
         is_certain=True,
         symptom='members do not start: ConfigException "Invalid value exactly_once for configuration '
         'processing.guarantee: String must be one of: at_least_once, exactly_once_v2"',
-        remedy="go to 3.9 with exactly_once, bounce 3.9 with exactly_once_v2 (it needs brokers of 2.5 or later), and "
-        "then go to this release; from 3.0 on the release that runs takes the place of 3.9",
+        remedy="bounce 3.9 with exactly_once_v2 (it needs brokers of 2.5 or later) before this release; from 3.0 on "
+        "the release that runs takes the place of 3.9",
+        remedies=(edit_on((3, 0), (4, 0), "processing.guarantee", "exactly_once_v2"),),
         source="KIP-732, upgrade guide of 4.0",
         seen=("3.9.2", "4.3.1"),
+    ),
+    Hazard(
+        name="exactly-once-beta-removed",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.STOPS,
+        origins=_BEFORE_4_0,
+        targets=_SINCE_4_0,
+        applies_to="processing.guarantee=exactly_once_beta",
+        when=setting("processing.guarantee", "exactly_once_beta"),
+        is_certain=True,
+        symptom='members do not start: ConfigException "Invalid value exactly_once_beta for configuration '
+        'processing.guarantee"',
+        remedy="set exactly_once_v2, its name since 3.0, in the same bounce",
+        remedies=(edit("processing.guarantee", "exactly_once_v2"),),
+        source="KIP-732, upgrade guide of 4.0",
     ),
     Hazard(
         name="exactly-once-v2-unknown",
         about=HazardSubject.CONFIGURATION,
         severity=Severity.STOPS,
         origins=_SINCE_3_0,
-        targets=_BEFORE_3_0,
+        targets=ReleaseRange((2, 6), (3, 0)),
         applies_to="processing.guarantee=exactly_once_v2",
         when=setting("processing.guarantee", "exactly_once_v2"),
         is_certain=True,
         symptom='members do not start: ConfigException "Invalid value exactly_once_v2 for configuration '
         'processing.guarantee"',
-        remedy="set exactly_once_beta for 2.6 to 2.8; before 2.6, bounce with exactly_once first",
+        remedy="set exactly_once_beta, its name before 3.0, in the same bounce",
+        remedies=(edit("processing.guarantee", "exactly_once_beta"),),
         source="KIP-732, upgrade guide of 3.0",
         seen=("3.0.2", "2.8.2"),
     ),
@@ -295,6 +317,7 @@ _REST: Final = (
         symptom="NoSuchMethodError, NoClassDefFoundError or AbstractMethodError if it is not compiled again, else "
         "errors of the compiler",
         remedy="compile against 3.9 without deprecation warnings first",
+        remedies=(Remedy(RemedyKind.CODE),),
         source="KAFKA-12822, upgrade guide of 4.0",
     ),
     Hazard(
@@ -347,6 +370,7 @@ _REST: Final = (
         symptom="new internal topics cannot be created: StreamsException \"brokers don't support configuration "
         'replication.factor=-1"',
         remedy="set replication.factor, or upgrade the brokers first",
+        remedies=(edit("replication.factor", "1"),),
         source="KIP-733, upgrade guide of 3.0",
         seen=("2.8.2", "3.9.2"),
     ),
@@ -362,6 +386,7 @@ _REST: Final = (
         symptom="not supported: a request of which these brokers know no version fails (UnsupportedVersionException), "
         "even if members start (4.3.1 does on a broker of 1.0.2)",
         remedy="upgrade the brokers first (plan --brokers)",
+        remedies=(Remedy(RemedyKind.OUTSIDE),),
         source="KIP-896, upgrade guide of 4.0",
         seen=("3.9.2", "4.3.1"),
     ),
@@ -376,6 +401,7 @@ _REST: Final = (
         is_certain=True,
         symptom="they do not support clients before 2.1, and have removed requests of 0.10",
         remedy="keep the brokers at 3.9 as long as members of the older release may come back",
+        remedies=(Remedy(RemedyKind.OUTSIDE),),
         source="KIP-896",
     ),
     Hazard(
@@ -402,6 +428,7 @@ _REST: Final = (
         | may_use("range-scans", "range scans of stores", "whether stores are scanned"),
         symptom="memory is not freed",
         remedy="take 4.1.1",
+        remedies=(Remedy(RemedyKind.RELEASE),),
         source="KAFKA-19748, upgrade guide of 4.1",
     ),
     Hazard(
@@ -413,6 +440,7 @@ _REST: Final = (
         when=ON_DISK,
         symptom="memory outside the heap grows with every task that is closed",
         remedy="take 4.3.1",
+        remedies=(Remedy(RemedyKind.RELEASE),),
         source="KAFKA-20616, KAFKA-20688",
     ),
     Hazard(
@@ -471,6 +499,7 @@ _REST: Final = (
         is_certain=True,
         symptom="members do not start: ConfigException for application.server, which older configurations accept",
         remedy="correct the value while the old release runs",
+        remedies=(edit_first("application.server", YOURS),),
         source="KIP-1245, upgrade guide of 4.4",
         seen=("4.3.1", "4.4.0"),
     ),
@@ -484,6 +513,7 @@ _REST: Final = (
         is_certain=True,
         symptom="members end with INVALID_REQUEST, also when brokers go back to a release before 4.4 later",
         remedy="set group.instance.id when every broker is of 4.4 or later, and remove it before brokers go back",
+        remedies=(edit("group.instance.id"),),
         source="upgrade guide of 4.4",
     ),
 )

@@ -201,7 +201,7 @@ def group_rounds(advice: Advice) -> tuple[RollRound, ...]:
     >>> [str(each.config) for each in rounds]
     ['3.9.2 with upgrade.from=2.3', '3.9.2', '4.3.1']
     """
-    steps = iter(advice.steps)
+    steps = (step for step in advice.steps if not step.remedies)
     return tuple(
         evolve(
             roll_round,

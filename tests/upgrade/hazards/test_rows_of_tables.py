@@ -142,7 +142,7 @@ V2 = accepts(*GUARANTEE, "exactly_once_v2")
 TIMEOUT = default("consumer", "session.timeout.ms", "45000")
 TARGETS = {
     "exactly-once-removed": refuses(*GUARANTEE, "exactly_once"),
-    "exactly-once-v2-unknown": no(V2),
+    "exactly-once-v2-unknown": no(either(no(accepts(*GUARANTEE, "exactly_once_beta")), V2)),
     "exactly-once-beta-unknown": no(either(accepts(*GUARANTEE, "exactly_once_beta"), V2)),
     "session-timeout-45-s": TIMEOUT,
     "session-timeout-10-s": no(TIMEOUT),
@@ -190,6 +190,7 @@ TARGETS = {
 }  # fmt: skip
 """What is a fact of the releases that a row leads to."""
 ORIGINS = {
+    "exactly-once-v2-unknown": V2,
     "max-poll-interval-5-min": passes("main.consumer", "max.poll.interval.ms", "2147483647"),
     "java-8": lambda release: java_level(release) < 8,
 }
