@@ -231,7 +231,7 @@ def plan_for(
             rest = tuple(hazard for hazard in advice.hazards if hazard.name != TOPOLOGY_UPDATES.name)
             advice = evolve(advice, hazards=rest)
     judged = judge_hazards(advice.hazards, facts, end.release) if any(facts) else None
-    around = through_bridge(advice, judged or (), features.facts)
+    around = through_bridge(advice, judged or (), facts, features.facts)
     if around is not advice:
         advice, judged = around, judge_hazards(around.hazards, facts, end.release)
     judged = with_fixed_releases(judged, facts, end.release) if judged else judged

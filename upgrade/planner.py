@@ -73,9 +73,9 @@ class PlanStep:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: texts, the way back, and the changes of a remedy."""
-        texts = {name: str(getattr(self, name)) for name in ("do", "why", "if_skipped", "source")}
-        changes = {"remedies": [remedy.as_json() for remedy in self.remedies]} if self.remedies else {}
-        return texts | {"way_back": self.way_back.as_json()} | changes
+        texts = {name: str(getattr(self, name)) for name in ("do", "why", "if_skipped")}
+        plain = {**texts, "way_back": self.way_back.as_json(), "source": self.source}
+        return plain | ({"remedies": [remedy.as_json() for remedy in self.remedies]} if self.remedies else {})
 
 
 @frozen

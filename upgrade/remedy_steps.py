@@ -22,6 +22,7 @@ from streams_assignor.upgrade.hazards import (
     edit,
     order_hazards,
     resolve_remedy,
+    severe_bugs,
 )
 from streams_assignor.upgrade.planner import Advice, PlanStep, advise
 from streams_assignor.upgrade.plans import Plan, Upgrade
@@ -32,16 +33,20 @@ _OF_BOUNCE: Final = {RemedyKind.EDIT_FIRST, RemedyKind.ROUND}
 """Remedies with a bounce of their own; a group that stops as a whole needs none."""
 
 
-def through_bridge(advice: Advice, judged: Iterable[JudgedHazard], facts: TopologyFacts) -> Advice:
+def through_bridge(
+    advice: Advice, judged: Iterable[JudgedHazard], applications: Sequence[Application], facts: TopologyFacts
+) -> Advice:
     """Return the way through a release on which the remedy of a hazard is done in a round of its own.
 
     It is the same way if no such hazard stops members, or if they all stop anyway.
     """
     hops = advice.guidance.hops
-    remedy = next((found for each in judged if each.stops_members for found in _of_kind(each, RemedyKind.ROUND)), None)
-    if remedy is None or advice.plan is Plan.OFFLINE:
+    is_stopped = advice.plan is Plan.OFFLINE
+    remedies = (remedy for each in judged for remedy in _remedies(each, applications, is_stopped=is_stopped))
+    remedy = next((remedy for remedy in remedies if remedy.kind is RemedyKind.ROUND), None)
+    if remedy is None:
         return advice
-    at = _bridge(remedy, hops)
+    at = _bridge(remedy, hops, applications)
     if at in {hops[0].origin, *(hop.target for hop in hops)}:
         return advice
     parts = advise(hops[0].origin, at, facts=facts), advise(at, hops[-1].target, facts=facts)
@@ -86,16 +91,15 @@ def with_remedies(
     return evolve(advice, steps=tuple(placed))
 
 
-def _of_kind(judged: JudgedHazard, kind: RemedyKind) -> list[Remedy]:
-    return [remedy for row in judged.hazard.rows for remedy in row.remedies if remedy.kind is kind]
-
-
-def _bridge(remedy: Remedy, hops: Sequence[Upgrade]) -> Release:
-    """Return the release of a round: one that the group runs anyway, else the newest that has what the round sets."""
+def _bridge(remedy: Remedy, hops: Sequence[Upgrade], applications: Sequence[Application]) -> Release:
+    """Return the release of a round: one that the group runs anyway, else the newest with the fewest bugs."""
     fitting = ReleaseRange(remedy.since, remedy.before)
     on_the_way = (release for hop in hops for release in (hop.origin, hop.target) if release in fitting)
-    newest = [release for release in RELEASES.values() if release.is_released and release in fitting][-1]
-    return next(on_the_way, newest)
+    if found := next(on_the_way, None):
+        return found
+    bugs = severe_bugs(applications)
+    others = [release for release in RELEASES.values() if release.is_released and release in fitting]
+    return min(reversed(others), key=lambda release: sum(release in row.targets for row in bugs))
 
 
 def _remedies(judged: JudgedHazard, applications: Sequence[Application], *, is_stopped: bool) -> tuple[Remedy, ...]:

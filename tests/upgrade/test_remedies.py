@@ -98,7 +98,6 @@ LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
 JNDI, LDAP = (f"com.sun.security.auth.module.{name}LoginModule required;" for name in ("Jndi", "Ldap"))
 HAVING = {
     "exactly-once-removed": EXACTLY_ONCE,
-    "exactly-once-beta-removed": f"{EXACTLY_ONCE}_beta",
     "exactly-once-v2-unknown": f"{EXACTLY_ONCE}_v2",
     "exactly-once-beta-unknown": f"{EXACTLY_ONCE}_v2",
     "dns-lookup-default": "main.consumer.client.dns.lookup=default",
@@ -265,6 +264,12 @@ def test_a_bridge_release_that_refuses_a_setting_is_named_and_the_setting_is_cor
     assert "bounce every member with application.server corrected, still as 2.3.1, one by one" == str(
         plan.advice.steps[0].do
     )
+
+
+def test_the_new_name_of_a_value_needs_no_round_of_its_own():
+    (step, _, _) = planned(values_of(f"{EXACTLY_ONCE}_beta"), "2.8", "4.1").advice.steps
+
+    assert "before the next step, for members of 4.1.2: processing.guarantee=exactly_once_v2" == str(step.do)
 
 
 def test_a_setting_that_is_refused_without_a_row_is_corrected_before_the_bounce():

@@ -44,6 +44,7 @@ from streams_assignor.upgrade.hazards._judgement import (
     judge_condition,
     judge_features,
     judge_hazards,
+    severe_bugs,
     with_fixed_releases,
 )
 from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
@@ -152,6 +153,7 @@ __all__ = [
     "parse_subtopologies",
     "resolve_remedy",
     "scope_of",
+    "severe_bugs",
     "source_of",
     "static_downgrade",
     "version_number",

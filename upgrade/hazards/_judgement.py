@@ -82,9 +82,7 @@ def with_fixed_releases(
     It is the next one without the bug that has no further bug by which the application stops or loses data.
     """
     newer = [each for each in RELEASES.values() if each.is_released and each.number > target.number]
-    severe = (row for row in HAZARDS if _is_of_release(row) and row.severity in {Severity.STOPS, Severity.LOSES})
-    further = [row for row in severe if target not in row.targets and any(each in row.targets for each in newer)]
-    met = [row for row in further if judge_condition(row.when, applications).answer is Answer.YES]
+    met = [row for row in severe_bugs(applications) if target not in row.targets]
 
     def fixed(each: JudgedHazard) -> JudgedHazard:
         if each.concern.answer is Answer.NO or not _is_of_release(each.hazard):
@@ -98,6 +96,12 @@ def with_fixed_releases(
         return evolve(each, hazard=evolve(each.hazard, remedy=f"take {best}{instead}"))
 
     return tuple(map(fixed, judged))
+
+
+def severe_bugs(applications: Sequence[Application]) -> tuple[Hazard, ...]:
+    """Return the bugs of any release by which an application stops or loses data."""
+    severe = (row for row in HAZARDS if _is_of_release(row) and row.severity in {Severity.STOPS, Severity.LOSES})
+    return tuple(row for row in severe if judge_condition(row.when, applications).answer is Answer.YES)
 
 
 def _is_of_release(hazard: Hazard) -> bool:

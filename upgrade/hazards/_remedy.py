@@ -41,6 +41,8 @@ class Remedy:
     """The key of the configuration."""
     value: str | None = None
     """Its value; ``YOURS``: to be chosen; None: the key is removed."""
+    instead_of: str = ""
+    """The value with which it is needed; empty: any."""
     since: tuple[int, ...] = ()
     before: tuple[int, ...] = ()
     """With ``ROUND``: the releases on which it is done."""
@@ -65,9 +67,9 @@ class Remedy:
         return f"without {self.key}" if self.value is None else f"{self.key}={self.value}"
 
 
-def edit(key: str, value: str | None = None) -> Remedy:
+def edit(key: str, value: str | None = None, *, instead_of: str = "") -> Remedy:
     """Return the remedy that a key has a value, or is removed, in the bounce to the new release."""
-    return Remedy(RemedyKind.EDIT, key, value)
+    return Remedy(RemedyKind.EDIT, key, value, instead_of)
 
 
 def edit_first(key: str, value: str | None = None) -> Remedy:
@@ -75,18 +77,20 @@ def edit_first(key: str, value: str | None = None) -> Remedy:
     return Remedy(RemedyKind.EDIT_FIRST, key, value)
 
 
-def edit_on(since: tuple[int, ...], before: tuple[int, ...], key: str, value: str) -> Remedy:
+def edit_on(since: tuple[int, ...], before: tuple[int, ...], key: str, value: str, *, instead_of: str = "") -> Remedy:
     """Return the same in a bounce on one of some releases."""
-    return Remedy(RemedyKind.ROUND, key, value, since, before)
+    return Remedy(RemedyKind.ROUND, key, value, instead_of, since, before)
 
 
 def resolve_remedy(remedy: Remedy, applications: Iterable[Application]) -> Iterator[Remedy]:
     """Yield a change of the configuration for each name that the key has in the files of an application."""
-    plain = next(
-        (remedy.key.removeprefix(prefix) for prefix in EVERYWHERE if prefix and remedy.key.startswith(prefix)),
-        remedy.key,
-    )
-    names = [prefix + plain for prefix in EVERYWHERE]
-    given = [application for application in applications if remedy.is_edit]
-    found = [name for name in names if any(application.settings_of([name]) for application in given)]
-    yield from (evolve(remedy, key=name) for name in found or [remedy.key])
+    if not remedy.is_edit:
+        yield remedy
+        return
+    prefix = next((prefix for prefix in EVERYWHERE if prefix and remedy.key.startswith(prefix)), "")
+    names = [each + remedy.key.removeprefix(prefix) for each in EVERYWHERE]
+    given = [
+        (name, setting.value.strip()) for each in applications for name in names for setting in each.settings_of([name])
+    ]
+    if not remedy.instead_of or any(value == remedy.instead_of for _, value in given):
+        yield from (evolve(remedy, key=name) for name in dict.fromkeys(name for name, _ in given) or (remedy.key,))

@@ -192,31 +192,19 @@ _CONFIGURATION: Final = (
         severity=Severity.STOPS,
         origins=_BEFORE_4_0,
         targets=_SINCE_4_0,
-        applies_to="processing.guarantee=exactly_once",
-        when=setting("processing.guarantee", "exactly_once"),
+        applies_to="processing.guarantee=exactly_once or exactly_once_beta",
+        when=setting("processing.guarantee", "exactly_once", "exactly_once_beta"),
         is_certain=True,
         symptom='members do not start: ConfigException "Invalid value exactly_once for configuration '
         'processing.guarantee: String must be one of: at_least_once, exactly_once_v2"',
-        remedy="bounce 3.9 with exactly_once_v2 (it needs brokers of 2.5 or later) before this release; from 3.0 on "
-        "the release that runs takes the place of 3.9",
-        remedies=(edit_on((3, 0), (4, 0), "processing.guarantee", "exactly_once_v2"),),
+        remedy="bounce a release of 3.0 to 3.9 with exactly_once_v2 (it needs brokers of 2.5 or later) before this "
+        "release; exactly_once_beta becomes exactly_once_v2 in the same bounce",
+        remedies=(
+            edit_on((3, 0), (4, 0), "processing.guarantee", "exactly_once_v2", instead_of="exactly_once"),
+            edit("processing.guarantee", "exactly_once_v2", instead_of="exactly_once_beta"),
+        ),
         source="KIP-732, upgrade guide of 4.0",
         seen=("3.9.2", "4.3.1"),
-    ),
-    Hazard(
-        name="exactly-once-beta-removed",
-        about=HazardSubject.CONFIGURATION,
-        severity=Severity.STOPS,
-        origins=_BEFORE_4_0,
-        targets=_SINCE_4_0,
-        applies_to="processing.guarantee=exactly_once_beta",
-        when=setting("processing.guarantee", "exactly_once_beta"),
-        is_certain=True,
-        symptom='members do not start: ConfigException "Invalid value exactly_once_beta for configuration '
-        'processing.guarantee"',
-        remedy="set exactly_once_v2, its name since 3.0, in the same bounce",
-        remedies=(edit("processing.guarantee", "exactly_once_v2"),),
-        source="KIP-732, upgrade guide of 4.0",
     ),
     Hazard(
         name="exactly-once-v2-unknown",
