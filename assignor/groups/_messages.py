@@ -160,6 +160,15 @@ def _not_streams(protocol_type: str | None = None, protocol: str | None = None) 
     return f"the assignor is {protocol}, not stream: there are partitions, but no versions and no tasks"
 
 
+def _no_online_conversion(names: Sequence[str], protocol: str) -> str:
+    return (
+        f"the assignor {protocol} has put userdata into the {'assignment' if len(names) == 1 else 'assignments'} of "
+        f"{join_names(names)}: the group cannot be converted online to group.protocol=consumer (KIP-848), and the "
+        "first member that tries ends with GROUP_ID_NOT_FOUND (KAFKA-18134): stop all members, wait until the group is empty "
+        "(--wait empty), and start them with that protocol; committed offsets stay"
+    )
+
+
 def _unsettled(state: str) -> str:
     hidden = "; until it is stable the broker shows no metadata" if state in WITHOUT_METADATA else ""
     return _STATES.get(state, f"the group is rebalancing ({state}){hidden}")
@@ -319,6 +328,7 @@ TEMPLATES: Final[Mapping[str, Callable[..., str]]] = {
     "classic-members": _classic_members,
     "not-classic": _not_classic,
     "not-streams": _not_streams,
+    "no-online-conversion": _no_online_conversion,
     "unsettled": _unsettled,
     "unreadable": _unreadable,
     "cannot-read": _cannot_read,

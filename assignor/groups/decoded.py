@@ -188,6 +188,9 @@ class AssignmentSeen:
     """Each ``application.server`` that the leader has found (version 2 and later)."""
 
     levels: Levels = field(default=NO_LEVELS, hash=False)
+    has_unread_userdata: bool = False
+    """Whether there is userdata of another assignor than that of Kafka Streams."""
+
     problem: str | None = None
 
 
@@ -255,7 +258,8 @@ def assignment_seen(encoded: bytes, streams: bool) -> AssignmentSeen:
     if problem := _too_long_topic(envelope.assigned_partitions):
         return AssignmentSeen(problem=f"assignment: {problem}")
     partitions = flatten_by_topic(envelope.assigned_partitions)
-    return AssignmentSeen(partitions=partitions, **(_assignment_userdata(envelope) if streams else {}))
+    read = _assignment_userdata(envelope) if streams else {"has_unread_userdata": bool(envelope.user_data)}
+    return AssignmentSeen(partitions=partitions, **read)
 
 
 def _too_long_topic(groups: Iterable[TopicPartitions]) -> str | None:

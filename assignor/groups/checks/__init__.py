@@ -25,6 +25,7 @@ CHECKS: Final[Mapping[str, tuple[FindingSeverity, Check]]] = {
     "classic-members": (FindingSeverity.NOTICE, _broker_assigned.classic_members),
     "not-classic": (FindingSeverity.NOTICE, _group.not_classic),
     "not-streams": (FindingSeverity.NOTICE, _group.not_streams),
+    "no-online-conversion": (FindingSeverity.NOTICE, _group.no_online_conversion),
     "unsettled": (FindingSeverity.NOTICE, _group.unsettled),
     "unreadable": (FindingSeverity.PROBLEM, _group.unreadable),
     "cannot-read": (FindingSeverity.PROBLEM, _versions.cannot_read),

@@ -78,6 +78,13 @@ def not_streams(view: GroupView) -> Iterator[Match]:
         yield Match({"protocol": raw.protocol})
 
 
+def no_online_conversion(view: GroupView) -> Iterator[Match]:
+    """Assignments with userdata, with which no coordinator converts a classic group to KIP-848 (KAFKA-18134)."""
+    names = names_of([member for member in view.members if member.assignment.has_unread_userdata])
+    if names:
+        yield Match({"names": names, "protocol": view.described_group.protocol}, names)
+
+
 def unsettled(view: GroupView) -> Iterator[Match]:
     """A state in which the assignment is not complete, or there are no members."""
     if view.described_group.state in (*REBALANCING, EMPTY, DEAD):

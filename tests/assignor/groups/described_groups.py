@@ -185,7 +185,7 @@ def streams_group(*members, subtopologies=SUBTOPOLOGIES, epoch=1, assignment_epo
     return group(*members, broker=broker, **{**usual, **facts})
 
 
-def of_range(name, own, topic=TOPIC):
+def of_range(name, own, topic=TOPIC, user_data=None):
     """A member of a group of plain consumers."""
     return DescribedGroupMember(
         member_id=f"consumer-{name}",
@@ -193,6 +193,6 @@ def of_range(name, own, topic=TOPIC):
         host="/10.0.0.1",
         subscription=encode_consumer_subscription(ConsumerSubscription(topics=(topic,), version=1)),
         assignment=encode_consumer_assignment(
-            ConsumerAssignment(group_by_topic(TopicPartition(topic, each) for each in own), version=1)
+            ConsumerAssignment(group_by_topic(TopicPartition(topic, each) for each in own), user_data, version=1)
         ),
     )

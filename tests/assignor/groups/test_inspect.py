@@ -471,6 +471,18 @@ def test_a_healthy_group_has_no_findings():
         ),
         ("not-streams", FindingSeverity.NOTICE, group(protocol_type="sr", protocol="v0"), "the protocol type is sr"),
         (
+            "no-online-conversion",
+            FindingSeverity.NOTICE,
+            group(of_range("a", [0], user_data=b"\0"), protocol="cooperative-sticky"),
+            "userdata into the assignment of consumer-a (10.0.0.1): the group cannot be converted online",
+        ),
+        (
+            "no-online-conversion",
+            FindingSeverity.NOTICE,
+            group(of_range("a", [0], user_data=b"\0"), of_range("b", [1], user_data=b"\0"), protocol="x"),
+            "into the assignments of consumer-a",
+        ),
+        (
             "unsettled",
             FindingSeverity.NOTICE,
             group(state="PreparingRebalance", protocol=""),
