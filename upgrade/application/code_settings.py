@@ -133,16 +133,18 @@ class _Judge:
             is_other = not is_reached and bool(receivers) and all(atom in other_clients for atom in receivers)
             if not is_other:
                 self._set(keys, values, place, is_reached=is_reached, is_sure=is_sure)
+        holders = self._holders()
+        settings: list[Atom] = [atom for atom in reached if isinstance(atom, Made) and not atom.may_be_another]
+        holding = closure(settings, holders.__getitem__)
+        self._use(holders, holding)
         for event, place in facts:
             if isinstance(event, Load) and not leaves(event.receiver).isdisjoint(reached):
                 self._load(event, place)
-            elif isinstance(event, Used):
-                self._use(event, place, reached)
         not_followed = self._application.not_followed
         if self._application.names.is_spent:
             not_followed["your classes need too much work to be followed"] = None
         else:
-            not_followed |= dict.fromkeys(self._hidden(changes, reached))
+            not_followed |= dict.fromkeys(self._hidden(changes, reached, holding))
         for atom, place in reached.items():
             if isinstance(atom, Const) and is_key(atom.text):
                 self._values[atom.text][Setting(UNKNOWN_VALUE, str(place))] = None
@@ -154,17 +156,22 @@ class _Judge:
         settings_by_key = {key: tuple(settings) for key, settings in sorted(self._values.items())}
         return CodeSettings(settings_by_key, tuple(self._loads), tuple(not_followed))
 
-    def _hidden(
-        self, changes: Iterable[tuple[frozenset[Atom], CodePlace, bool]], reached: Mapping[Atom, CodePlace]
-    ) -> Iterator[str]:
-        """Yield what may change settings under another name: what a collection gives, and what is not followed."""
+    def _holders(self) -> defaultdict[Atom, list[Atom]]:
+        """Return for each thing the collections that have it, as a key, a value or an element."""
         holders = defaultdict[Atom, list[Atom]](list)
         for held in (self._content, self._values_in):
             for holder, contents in held.items():
                 for content in contents:
                     holders[content].append(holder)
-        settings: list[Atom] = [atom for atom in reached if isinstance(atom, Made) and not atom.may_be_another]
-        holding = closure(settings, holders.__getitem__)
+        return holders
+
+    def _hidden(
+        self,
+        changes: Iterable[tuple[frozenset[Atom], CodePlace, bool]],
+        reached: Mapping[Atom, CodePlace],
+        holding: Mapping[Atom, None],
+    ) -> Iterator[str]:
+        """Yield what may change settings under another name: what a collection gives, and what is not followed."""
         returned = list(self._application.returned_to_others())
         are_given_away = any(atom in holding for _, atoms in returned for atom in atoms)
         beans = {atom for annotations, atoms in returned if annotations & _BEANS for atom in atoms}
@@ -200,12 +207,15 @@ class _Judge:
                     self._content[container].setdefault(content, place)
 
     def _close(self, reached: dict[Atom, CodePlace]) -> None:
-        """Add all that the atoms have."""
-        waiting = list(reached)
+        """Add all that the atoms have, and what own objects among them give to others."""
+        waiting, types = list(reached), set[str]()
         while waiting:
             holder = waiting.pop()
-            given = dict.fromkeys(self._application.given_by(holder), reached[holder])
-            for atom, place in (given | self._content[holder]).items():
+            contents = dict(self._content[holder])
+            if isinstance(holder, Made) and holder.type not in types:
+                types.add(holder.type)
+                contents |= dict.fromkeys(self._application.given_by(holder.type), reached[holder])
+            for atom, place in contents.items():
                 if atom not in reached:
                     reached[atom] = place
                     waiting.append(atom)
@@ -234,22 +244,27 @@ class _Judge:
                 self._values[name][setting] = None
 
     def _load(self, event: Load, place: CodePlace) -> None:
-        sources = dict.fromkeys(self._application.leaves(event.source), place)
-        self._close(sources)
+        sources = closure(self._application.leaves(event.source), self._content.__getitem__)
         if any(isinstance(atom, Made) and atom.type in _TEXTS for atom in sources):
             self._application.not_followed[f"{place} loads settings from a text"] = None
         names = [match[1] for atom in sources if isinstance(atom, Const) and (match := _FILE.fullmatch(atom.text))]
         self._loads[LoadedFile(names[0] if len(names) == 1 else "", str(place))] = None
 
-    def _use(self, event: Used, place: CodePlace, reached: Mapping[Atom, CodePlace]) -> None:
-        atoms = dict.fromkeys(self._application.leaves(event.value), place)
-        if event.is_changed and any(isinstance(atom, Made) and atom in reached for atom in atoms):
-            self._application.not_followed[f"{place} passes settings to {source_text(event.text)}"] = None
-        self._close(atoms)
-        for atom in atoms:
-            if isinstance(atom, Const) and is_key(atom.text):
-                setting = Setting(UNKNOWN_VALUE, str(place), reaches_kafka=_is_of_streams(atom.text))
-                self._values[atom.text][setting] = None
+    def _use(self, holders: Mapping[Atom, list[Atom]], holding: Mapping[Atom, None]) -> None:
+        """Note the keys, and the settings, that others get, by themselves or in a collection."""
+        used = defaultdict[Atom, list[CodePlace]](list)
+        for event, place in self._application.facts:
+            if isinstance(event, Used):
+                for atom in self._application.leaves(event.value):
+                    used[atom].append(place)
+                    if event.is_changed and atom in holding:
+                        self._application.not_followed[f"{place} passes settings to {source_text(event.text)}"] = None
+        for key in {atom.text for atom in {*used, *holders} if isinstance(atom, Const) and is_key(atom.text)}:
+            start: list[Atom] = [Const(key)]
+            for holder in closure(start, lambda atom: holders.get(atom, ())):
+                for place in used.get(holder, ()):
+                    setting = Setting(UNKNOWN_VALUE, str(place), reaches_kafka=_is_of_streams(key))
+                    self._values[key][setting] = None
 
 
 def source_text(text: str) -> str:

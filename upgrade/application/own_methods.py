@@ -62,6 +62,8 @@ MAX_CALLERS: Final = 100
 _T = TypeVar("_T")
 _PROPERTIES: Final = b"java/util/Properties"
 _KAFKA: Final = b"org/apache/kafka/"
+_PLAIN: Final = re.compile(r".*\)(\[*[BCDFIJSZ]|\[*Ljava/lang/(?!Object;)\w+;)")
+"""Descriptors of methods that return no settings, nor anything that has them."""
 _SINGLETONS: Final = frozenset({"MODULE$", "INSTANCE"})
 _NO_LEAVES: Final[frozenset[Atom]] = frozenset()
 
@@ -272,14 +274,16 @@ class OwnMethods:
 
     def returned_to_others(self) -> Iterator[tuple[frozenset[str], frozenset[Atom]]]:
         """Yield what methods return that others call, each with the annotations that it has."""
-        for ref, values in [(ref, values) for ref, values in self._returned.items() if values]:
+        for ref, values in [*self._returned.items()]:
+            if not values or _PLAIN.fullmatch(ref.descriptor):
+                continue
             annotations = self._annotations(ref.owner, ref.name, ref.descriptor)
             if annotations or not self.callers(ref):
                 yield annotations, self.leaves(frozenset().union(*values))
 
-    def given_by(self, atom: Atom) -> frozenset[Atom]:
-        """Return what the methods of an own object return: it may be a map, an iterator or a function for others."""
-        owners = self._types_above(atom.type) if isinstance(atom, Made) and atom.type in self._classes else ()
+    def given_by(self, type_name: str) -> frozenset[Atom]:
+        """Return what the methods of an own type return: it may be a map, an iterator or a function for others."""
+        owners = self._types_above(type_name) if type_name in self._classes else ()
         methods = (method for owner in owners if owner in self._classes for method in self._instance_methods(owner))
         return _NO_LEAVES.union(*(self.leaves(value) for method in methods for value in self._returned[method.ref]))
 
@@ -308,12 +312,12 @@ class OwnMethods:
     def _leaf(self, atom: Atom, frame: CallFrame | None, depth: int) -> frozenset[Atom]:
         if isinstance(atom, (Const, Made, Foreign, OfFramework, Unknown, Function)):
             return frozenset({atom})
-        self.names.note()
         if depth > MAX_DEPTH or self.names.is_spent:
             return LOST
         if frame is not None and _depends((frozenset({atom}),)):
             return self._of_call(atom, frame, depth)
         if atom not in self._known:
+            self.names.note()
             self._known[atom] = self._circle(atom, depth)
         else:
             self._first = min(self._first, self._circles.get(atom, self._first))
@@ -323,6 +327,7 @@ class OwnMethods:
         """Resolve a name in a call, once unless it depends on a circle that is not known yet."""
         if (atom, frame) in self._known_in_calls:
             return self._known_in_calls[atom, frame]
+        self.names.note()
         before, self._first = self._first, len(self._circles)
         found = self._resolve(atom, frame, depth + 1)
         if self._first >= len(self._circles):

@@ -430,3 +430,7 @@ class ByCtorfield {
     static final BiFunction<Topology, Properties, KafkaStreams> MAKE = KafkaStreams::new;
     static class M { public static void main(String[] x) { Properties p = Base.settings(); p.put(Base.key(), "x"); MAKE.apply(new Topology(), p); } }
 }
+
+class ByVarargs {
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); Library.Boot.all("a", p); Base.start(p); } }
+}

@@ -12,5 +12,5 @@ public class Library {
     public interface Hook { void customize(Map<String, Object> settings); }
     public abstract static class Base { protected abstract Properties config(); public void run() {} }
     public static class Context { public static <T> T getBean(Class<T> type) { return null; } }
-    public static class Boot { public static void run(Class<?> c, String... a) {} public static void defaults(Map<String,Object> m) {} public static void properties(String... kv) {} }
+    public static class Boot { public static void run(Class<?> c, String... a) {} public static void defaults(Map<String,Object> m) {} public static void properties(String... kv) {} public static void all(Object... all) {} }
 }
