@@ -67,6 +67,7 @@ NOT_LASTING: Final = frozenset(
         # They are about what a group is, not about its state.
         "not-classic",
         "not-streams",
+        "no-online-conversion",
         # They are about what only a broker shows.
         "incorrectly-partitioned-topics",
         "missing-internal-topics",
