@@ -46,6 +46,7 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield from _before(plain)
     yield from _list("Libraries to raise", map(_raised, plain.get("application", {}).get("raised", ())))
     yield from _list("Lines to change", _lines_to_change(plain.get("missing", ())))
+    yield from _list("Linkage only: the compiler may refuse more", _refused(plain.get("application")))
     yield from _list("Settings to change", _settings(plain.get("configuration", {}).get("settings", ())))
     for number, step in enumerate(plain["steps"], 1):
         yield f"- [ ] **{number}.** {step['do']}"
@@ -135,6 +136,13 @@ def _settings(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _raised(library: Mapping[str, Any]) -> str:
     lacks = library["lacks"]
     return sanitize(f"- [ ] {library['text']}: {count(len(lacks), 'reference')} that TO lacks, such as {lacks[0]}")
+
+
+def _refused(application: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what is known of it, or that nothing is."""
+    if application:
+        for text in application["refused_by_compilers"] or ["build with the new release to see"]:
+            yield sanitize(f"- [ ] {text}")
 
 
 def _lines_to_change(problems: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -145,6 +145,7 @@ def _findings(plain: Mapping[str, Any], sources: _Sources) -> Iterator[_Finding]
         yield from _of_code(problem, plain["application"]["paths"], sources)
     for library in plain.get("application", {}).get("raised", ()):
         yield _of_library(library, plain["application"]["paths"])
+    yield from _of_compiler(plain.get("application"))
     for hazard in plain.get("hazards", ()):
         if hazard.get("concerns") == "yes":
             yield _of_hazard(hazard, configuration["file"], file)
@@ -235,6 +236,15 @@ def _of_library(library: Mapping[str, Any], paths: list[str]) -> _Finding:
     jar = _artifact(paths, f"{library['library']}-{library['version']}.jar")
     about = "a library that refers to what the new release lacks"
     return _Finding("library-to-raise", about, _ERROR, text, jar, fingerprint=(library["library"],))
+
+
+def _of_compiler(application: Mapping[str, Any] | None) -> Iterator[_Finding]:
+    """Yield one note: linkage is not all that a compiler checks."""
+    if application:
+        known = application["refused_by_compilers"]
+        text = "linkage only: the compiler may refuse more" + (f", such as {'; '.join(known)}" if known else "")
+        about = "what only a compiler checks"
+        yield _Finding("linkage-only", about, _NOTE, text, application["paths"][0], fingerprint=("compiler",))
 
 
 def _artifact(paths: list[str], name: str) -> str:
