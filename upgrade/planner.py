@@ -69,7 +69,7 @@ class PlanStep:
     source: str
     """The documents that require it."""
     remedies: tuple[Remedy, ...] = ()
-    """What an application changes for itself; empty: the step is a round that every group makes."""
+    """The changes that an application makes for itself; empty: the step is a round that every group makes."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: texts, the way back, and the changes of a remedy."""

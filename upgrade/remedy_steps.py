@@ -75,7 +75,7 @@ def with_remedies(
     Args:
         advice: The plan.
         judged: Its hazards.
-        applications: What is known of the application.
+        applications: The application, as far as it is known.
         refused: For each hop the keys of its settings with which members do not start.
     """
     needed = [(each.hazard, _remedies(each, applications, is_stopped=advice.plan is Plan.OFFLINE)) for each in judged]

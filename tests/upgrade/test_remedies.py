@@ -121,7 +121,7 @@ CORRECT = {
     "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required;",
     "security.protocol": "SSL",
 }
-"""What an operator writes where only he knows the value; any other key is removed."""
+"""The values that an operator writes where only he knows the value; any other key is removed."""
 
 
 def values_of(text):

@@ -64,7 +64,7 @@ class KnownBug:
     new_only: bool = False
     """It has nothing to do with upgrades, so only one from a release without it names it."""
     remedy: str = ""
-    """What helps besides a release with the fix."""
+    """Another remedy than a release with the fix."""
     remedies: tuple[Remedy, ...] = ()
     rows: tuple[str, ...] = ()
     """The hazards and rules that have it besides its own hazard."""

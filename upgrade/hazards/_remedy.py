@@ -1,4 +1,4 @@
-"""Remedies as data: what the remedy of a hazard changes, and where in a plan."""
+"""Remedies as data: the change that the remedy of a hazard changes, and where in a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ YOURS: Final = "corrected"
 
 
 class RemedyKind(enum.Enum):
-    """What a remedy changes. The values are those of ``plan --json``."""
+    """The kind of a change. The values are those of ``plan --json``."""
 
     EDIT = "edit"
     """The configuration of the new members, in the bounce that starts them."""
