@@ -148,6 +148,8 @@ class _Judge:
         for atom, place in reached.items():
             if isinstance(atom, Const) and is_key(atom.text):
                 self._values[atom.text][Setting(UNKNOWN_VALUE, str(place))] = None
+            elif isinstance(atom, Made) and self._application.made_by_others(atom.type):
+                not_followed[f"{place} takes settings from {source_class(atom.type)}"] = None
             elif isinstance(atom, Foreign):
                 not_followed[f"{place} takes settings from {source_text(atom.text)}"] = None
             elif isinstance(atom, Unknown):

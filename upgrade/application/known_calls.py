@@ -133,6 +133,12 @@ _NEVER_CHANGE: Final = re.compile(
 _EXCEPTION: Final = re.compile(r".*(Exception|Error)")
 
 
+def may_have_settings(type_name: str) -> bool:
+    """Whether objects of a type of others may have settings from the beginning: neither Java's nor Kafka's have."""
+    is_known = _NEVER_CHANGE.fullmatch(type_name) or _COLLECTIONS.fullmatch(f"{type_name}#<init>")
+    return "/" in type_name and not type_name.startswith(("[", _SPRING)) and not is_known
+
+
 def is_for_streams(ref: MemberRef) -> bool:
     """Whether a method takes settings of Kafka Streams."""
     return _TO_STREAMS.fullmatch(f"{ref.owner}#{ref.name}") is not None

@@ -42,7 +42,7 @@ from streams_assignor.upgrade.application.flow_values import (
     Used,
     Value,
 )
-from streams_assignor.upgrade.application.known_calls import is_for_streams, known_call
+from streams_assignor.upgrade.application.known_calls import is_for_streams, known_call, may_have_settings
 from streams_assignor.upgrade.application.source_names import source_class, source_method
 from streams_assignor.upgrade.application.value_flow import MAX_WORK, MethodRun, NotFollowed, WorkLimit
 
@@ -286,6 +286,11 @@ class OwnMethods:
         owners = self._types_above(type_name) if type_name in self._classes else ()
         methods = (method for owner in owners if owner in self._classes for method in self._instance_methods(owner))
         return _NO_LEAVES.union(*(self.leaves(value) for method in methods for value in self._returned[method.ref]))
+
+    def made_by_others(self, type_name: str) -> bool:
+        """Whether code of others makes objects of a type, or a part of them, and may put settings there."""
+        types = self._types_above(type_name) if type_name in self._classes else [type_name]
+        return any(may_have_settings(self._original(name)) for name in types if name not in self._classes)
 
     def _instance_methods(self, owner: str) -> Iterator[Method]:
         code = self._file(owner)

@@ -434,3 +434,49 @@ class ByCtorfield {
 class ByVarargs {
     static class M { public static void main(String[] x) { Properties p = Base.settings(); Library.Boot.all("a", p); Base.start(p); } }
 }
+
+class ByMadeoflibrary {
+    static class M { public static void main(String[] x) { Properties p = new Library.Filled(); p.putAll(Base.settings()); Base.start(p); } }
+}
+
+class BySubclassoflibrary {
+    static class Mine extends Library.Filled {}
+    static class M { public static void main(String[] x) { Properties p = new Mine(); p.putAll(Base.settings()); Base.start(p); } }
+}
+
+class ByDefaultmethod {
+    static class Tuner implements Library.Tunable {}
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); new Tuner().tune(p); Base.start(p); } }
+}
+
+class ByLibraryinlist {
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); for (Map<Object, Object> m : List.<Map<Object, Object>>of(new Library.Filled())) p.putAll(m); Base.start(p); } }
+}
+
+class ByReturnedmap {
+    static Map<String, Object> extra(Library.Boot b) { return new HashMap<>(); }
+    static class M { static Map<String, Object> all = new HashMap<>(); static Map<String, Object> all() { return all; } public static void main(String[] x) { Library.Boot.all(all()); Properties p = Base.settings(); p.putAll(all); Base.start(p); } }
+}
+
+class ByShutdownhook {
+    static class M { Properties p = Base.settings(); M self() { return this; } void go() { self().p.put(Base.key(), "x"); Base.start(p); } public static void main(String[] x) { new M().go(); } }
+}
+
+class ByCopy {
+    static class M { public static void main(String[] x) { Map<Object, Object> m = new TreeMap<>(System.getenv()); Properties p = Base.settings(); p.putAll(new LinkedHashMap<>(Collections.unmodifiableMap(m))); Base.start(p); } }
+}
+
+class ByInterfacefield {
+    interface Source { Properties get(); }
+    static Source source = Base::settings;
+    static void use(Source s) { source = s; }
+    static class M { public static void main(String[] x) { use(() -> { Properties p = Base.settings(); p.put(Base.key(), "x"); return p; }); Base.start(source.get()); } }
+}
+
+class BySwitchkey {
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); String k = "a"; while (k.length() < x.length) k += x[k.length()]; p.put(k, "x"); Base.start(p); } }
+}
+
+class ByCharat {
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); StringBuilder b = new StringBuilder(); for (char c : "processing_guarantee".toCharArray()) b.append(c == '_' ? '.' : c); p.put(b.toString(), "exactly_once"); Base.start(p); } }
+}

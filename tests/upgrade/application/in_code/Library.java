@@ -13,4 +13,6 @@ public class Library {
     public abstract static class Base { protected abstract Properties config(); public void run() {} }
     public static class Context { public static <T> T getBean(Class<T> type) { return null; } }
     public static class Boot { public static void run(Class<?> c, String... a) {} public static void defaults(Map<String,Object> m) {} public static void properties(String... kv) {} public static void all(Object... all) {} }
+    public static class Filled extends Properties { public Filled() { putAll(System.getenv()); } }
+    public interface Tunable { default void tune(Properties p) { p.putAll(System.getenv()); } }
 }
