@@ -21,7 +21,15 @@ from streams_assignor.groups.history.group_history import GroupSummary
 from streams_assignor.groups.history.history import PartitionHistory
 from streams_assignor.groups.history.log_segment import MAX_BATCH_BYTES, LogRecord, SegmentReader
 from streams_assignor.groups.history.record_columns import RecordColumns
-from streams_assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from streams_assignor.groups.history.tables import (
+    ASSUMED_SESSION_MS,
+    COMMITS,
+    FINDINGS,
+    GENERATIONS,
+    MEMBERS,
+    TASKS,
+    Row,
+)
 from streams_assignor.spark_sim.audit._groups import SummaryBuilder
 from streams_assignor.spark_sim.audit._schema import TABLES
 from streams_assignor.spark_sim.audit.finished_units import RESULT
@@ -72,6 +80,8 @@ class AuditFilter:
     reads_commits: bool = True
     max_batch_bytes: int = MAX_BATCH_BYTES
     """A batch that has more bytes uncompressed is skipped and counted."""
+    assumed_session_ms: int = ASSUMED_SESSION_MS
+    """The session timeout of groups that are not classic: no record has it."""
     finds_bounces: bool = False
     """Whether rolling bounces are collected, for ``conformance``."""
 
@@ -233,7 +243,7 @@ def audit_partition(
             others.append(group.group)
 
     histories = defaultdict[int, PartitionHistory](
-        lambda: PartitionHistory(kept.reads_commits, on_metadata, on_complete)
+        lambda: PartitionHistory(kept.reads_commits, on_metadata, on_complete, kept.assumed_session_ms)
     )
     with ExitStack() as stack:
         writers = _Writers(out, f"{source.name}.parquet", stack)

@@ -97,6 +97,15 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     "--commits/--no-commits", default=True, show_default=True, help="Read offset commits, which most records are."
 )
 @click.option(
+    "--session-timeout",
+    type=Duration(0.001, 86_400),
+    default="45s",
+    show_default=True,
+    metavar="DURATION",
+    help="The session timeout of groups that are not classic (of streams.session.timeout.ms or "
+    "consumer.session.timeout.ms): no record has it.",
+)
+@click.option(
     "--max-batch-bytes",
     type=click.IntRange(1, 1 << 30),
     default=MAX_BATCH_BYTES,
@@ -142,6 +151,7 @@ def audit(
     out: str,
     *,
     commits: bool,
+    session_timeout: float,
     max_batch_bytes: int,
     engine: EngineOptions,
     storage_format: str,
@@ -208,6 +218,7 @@ def audit(
         until=until,
         reads_commits=commits,
         max_batch_bytes=max_batch_bytes,
+        assumed_session_ms=round(1000 * session_timeout),
         finds_bounces=conform,
     )
     stored = segments if segments is not None and is_read_by_spark(segments, engine) else None

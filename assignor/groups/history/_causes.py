@@ -13,9 +13,11 @@ from typing import Final
 
 from attrs import field, frozen
 
-from streams_assignor.groups.described_group import CLASSIC
+from streams_assignor.formats.text import format_seconds
+from streams_assignor.groups.described_group import CLASSIC, STREAMS
 from streams_assignor.groups.history._commits import GenerationCommits
 from streams_assignor.groups.history._generation import EpochProgress, Generation, GroupMember
+from streams_assignor.groups.history.tables import ASSUMED_SESSION_MS
 
 CERTAIN: Final = "certain"
 LIKELY: Final = "likely"
@@ -24,8 +26,6 @@ _SCHEDULE_SLACK_MS: Final = 60_000
 """How much later than scheduled a probing rebalance completes: a member polls, and the others join."""
 _SHOWN_NAMES: Final = 10
 _FIRST_EPOCH: Final = 2
-_SERVER_SESSION_MS: Final = 45_000
-"""Kafka's default of ``group.consumer.session.timeout.ms``; records of groups that are not classic have no timeout."""
 
 _REGULAR_COMMITS: Final = 3
 """Commits of a partition in one generation from which follows how often a member commits."""
@@ -50,6 +50,8 @@ class GenerationChange:
     after: Generation
     commits: GenerationCommits = field(factory=GenerationCommits)
     """Those before the generation, as far as commits were read."""
+    assumed_session_ms: int = ASSUMED_SESSION_MS
+    """The session timeout of members whose records have none."""
 
     @cached_property
     def new(self) -> list[GroupMember]:
@@ -187,7 +189,7 @@ def _has_committed_lately(change: GenerationChange, member: GroupMember) -> bool
     A session begins with a heartbeat, up to a third of it before the last commit (``heartbeat.interval.ms``).
     """
     silence = _silence(change, member)
-    session = member.session_timeout_ms or _SERVER_SESSION_MS
+    session = member.session_timeout_ms or change.assumed_session_ms
     return silence is not None and silence < min(session * 2 // 3, member.rebalance_timeout_ms or session)
 
 
@@ -202,7 +204,8 @@ def _stopped_committing(change: GenerationChange, member: GroupMember) -> bool:
     silence = _silence(change, member)
     if not regular or silence is None:
         return False
-    limits = {_SERVER_SESSION_MS, member.rebalance_timeout_ms or _SERVER_SESSION_MS}
+    session = change.assumed_session_ms
+    limits = {session, member.rebalance_timeout_ms or session}
     return any(limit * 2 // 3 <= silence <= limit + 3 * max(regular) + _FENCING_SLACK_MS for limit in limits)
 
 
@@ -211,7 +214,8 @@ def _member_left(change: GenerationChange) -> _Found:
         return None
     confidence = CERTAIN if all(member.session_timeout_ms for member in change.gone) else LIKELY
     signs = "committed" if change.after.type == CLASSIC else "committed or confirmed an assignment"
-    return confidence, f"left: {_names(change.gone)} ({signs} within the session timeout)"
+    assumed = "" if confidence == CERTAIN else f", assumed to be {format_seconds(change.assumed_session_ms / 1000)}"
+    return confidence, f"left: {_names(change.gone)} ({signs} within the session timeout{assumed})"
 
 
 def _member_timed_out(change: GenerationChange) -> _Found:
@@ -293,11 +297,22 @@ def _settings_changed(change: GenerationChange) -> _Found:
 
 def _topics_changed(change: GenerationChange) -> _Found:
     before, after = _progress(change)
-    if before is None or after is None or before.topics_hash == after.topics_hash:
+    if before is None or after is None:
+        return None
+    if _is_first_assignment(change):
+        return LIKELY, "the first tasks are assigned: the internal topics were created"
+    if before.topics_hash == after.topics_hash:
         return None
     # 0: there is none of the topics, or the broker was of a release that writes no hash.
     confidence = CERTAIN if before.topics_hash and after.topics_hash else LIKELY
     return confidence, "topics were created, deleted or got partitions, or racks of their replicas changed"
+
+
+def _is_first_assignment(change: GenerationChange) -> bool:
+    """Whether a streams group gets tasks for the first time: its members waited for the coordinator to make topics."""
+    had = any(member.partitions or member.assignment.active for member, _ in change.kept)
+    has = any(member.partitions or member.assignment.active for _, member in change.kept)
+    return change.after.type == STREAMS and has and not had
 
 
 def _progress(change: GenerationChange) -> tuple[EpochProgress | None, EpochProgress | None]:
@@ -309,7 +324,7 @@ def _partitions_added(change: GenerationChange) -> _Found:
     before = frozenset[str]().union(*(member.partitions for member, _ in change.kept))
     after = frozenset[str]().union(*(member.partitions for _, member in change.kept))
     added, removed = after - before, before - after
-    if not added or removed:
+    if not added or removed or _is_first_assignment(change):
         return None
     return LIKELY, f"{len(added)} more partitions are assigned"
 

@@ -17,7 +17,15 @@ from streams_assignor.groups.history._findings import GroupFindings
 from streams_assignor.groups.history._generation import AssignmentDecoder, Generation, GroupMember, classic_generation
 from streams_assignor.groups.history._lifetimes import MemberLifetimes, TaskIntervals
 from streams_assignor.groups.history.record_columns import CommitRun
-from streams_assignor.groups.history.tables import COMMITS, FINDINGS, GENERATIONS, MEMBERS, TASKS, Row
+from streams_assignor.groups.history.tables import (
+    ASSUMED_SESSION_MS,
+    COMMITS,
+    FINDINGS,
+    GENERATIONS,
+    MEMBERS,
+    TASKS,
+    Row,
+)
 
 TableRow = tuple[str, Row]
 """The name of a table, and a row of it."""
@@ -41,6 +49,8 @@ class GroupHistory:
     """Follows a group through its records, in their order."""
 
     group: str
+    assumed_session_ms: int = ASSUMED_SESSION_MS
+    """The session timeout of members whose records have none."""
     type: str = CLASSIC
     members: int = 0
     """The number of members in the last generation."""
@@ -161,7 +171,9 @@ class GroupHistory:
 
     def _advance(self, generation: Generation, ended: GenerationCommits) -> list[TableRow]:
         """Take a generation; ``ended`` has the commits of the one before."""
-        change = GenerationChange(before=self._last, after=generation, commits=ended)
+        change = GenerationChange(
+            before=self._last, after=generation, commits=ended, assumed_session_ms=self.assumed_session_ms
+        )
         cause = infer_cause(change)
         rows = list(self._end_of_generation(generation.time, ended))
         self._row = _generation_row(change, cause, self._moved_tasks(generation))

@@ -26,7 +26,7 @@ from streams_assignor.codec.coordinator import (
 from streams_assignor.groups.history.group_history import GroupHistory, GroupSummary, TableRow
 from streams_assignor.groups.history.log_segment import LogRecord
 from streams_assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
-from streams_assignor.groups.history.tables import valid_text
+from streams_assignor.groups.history.tables import ASSUMED_SESSION_MS, valid_text
 
 OFFSET_COMMITS: Final = frozenset({0, 1})
 """The types of offset commits."""
@@ -57,6 +57,8 @@ class PartitionHistory:
     """Called with the group, the time and the value of each ``GroupMetadata`` record; None is a tombstone."""
     on_complete: Callable[[GroupSummary], None] | None = None
     """Called when all rows of a life of a group have been yielded."""
+    assumed_session_ms: int = ASSUMED_SESSION_MS
+    """The session timeout of members whose records have none: those of groups that are not classic."""
     counts: Counter[str] = field(factory=Counter)
     """Records by kind."""
     problems: list[str] = field(factory=list)
@@ -179,7 +181,7 @@ class PartitionHistory:
             self.came_back = True
         history = self.groups.get(name)
         if history is None:
-            history = self.groups[name] = GroupHistory(valid_text(name))
+            history = self.groups[name] = GroupHistory(valid_text(name), self.assumed_session_ms)
         return history
 
     def _read(self, record: LogRecord) -> Iterable[TableRow]:

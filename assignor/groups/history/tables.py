@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias, Union
 Row = dict[str, Any]
 AuditColumn: TypeAlias = tuple[str, Union[str, tuple["AuditColumn", ...]], str]  # noqa: UP007  # a string has no |
 """Name, type and comment; instead of a type, the fields of the structs of which the column has an array."""
+ASSUMED_SESSION_MS: Final = 45_000
+"""Kafka's default for groups that are not classic: the timeout is in their configuration, and in no record."""
 
 
 def valid_text(text: str) -> str:

@@ -76,7 +76,7 @@ def test_streams_groups_have_epochs_with_tasks_and_topics():
 
     assert generations == [
         (2, 1, 0, "group-started"),
-        (3, 1, 8, "partitions-added"),
+        (3, 1, 8, "topics-changed"),  # the broker has made the internal topics
         (4, 2, 8, "member-joined"),
         (5, 1, 4, "member-gone"),
         (6, 0, 0, "all-members-left"),

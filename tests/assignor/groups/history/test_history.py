@@ -375,14 +375,25 @@ def test_the_epochs_of_a_consumer_group_are_its_generations():
     assert (played.last["protocol"], played.group.type) == ("uniform", "consumer")
 
 
-def test_a_member_of_a_consumer_group_that_committed_lately_left():
+@pytest.mark.parametrize(
+    ("given", "cause", "assumed"),
+    [
+        ({}, "member-left", "within the session timeout, assumed to be 45 s)"),
+        ({"assumed_session_ms": 20_000}, "member-left", "within the session timeout, assumed to be 20 s)"),
+        ({"assumed_session_ms": 6_000}, "member-gone", ""),
+    ],
+)
+def test_a_member_of_a_consumer_group_that_committed_lately_left(given, cause, assumed):
+    """With a session of 6 s all killed and frozen members had left, "within the session timeout"."""
     key = {"groupId": "app", "memberId": "B"}
     played = Played(
         *(topic_names(), consumer("A"), consumer("B"), epoch(1), target("A", 0), target("B", 1)),
         *(commit(1, at=50_000), record(5, key, None), epoch(2, 60_000), target("A", 0, 1)),
+        **given,
     )
 
-    assert played.causes[-1] == ("member-left", "likely")
+    assert played.causes[-1] == (cause, "likely")
+    assert assumed in played.last["detail"]
 
 
 def confirmed(name, at, epoch=1):
