@@ -11,6 +11,7 @@ from streams_assignor.upgrade.application.code import Code, code_of
 from streams_assignor.upgrade.application.code_settings import settings_in_code
 from streams_assignor.upgrade.application.dependencies import STREAMS, needed_by
 from streams_assignor.upgrade.application.facts import decisive_references
+from streams_assignor.upgrade.application.libraries import Library
 from streams_assignor.upgrade.application.linkage import LinkageReport, Problem, check_references
 from streams_assignor.upgrade.application.needs import left_out
 from streams_assignor.upgrade.application.rocksdb import ROCKSDB, lacks, rocksdb_code, rocksdb_version
@@ -26,6 +27,8 @@ from streams_assignor.upgrade.hazards import (
 from streams_assignor.upgrade.releases import RELEASES, Release
 
 _KAFKA_STREAMS: Final = "org/apache/kafka/streams/KafkaStreams"
+_FRAMEWORKS: Final = frozenset({"micronaut-kafka-streams"})
+"""Libraries beside the passive ones that make a ``KafkaStreams`` of the settings which the files have."""
 _SETTER: Final = "org/apache/kafka/streams/state/RocksDBConfigSetter"
 
 
@@ -61,6 +64,12 @@ def code_facts(
     borrowed = MISSING_LIBRARY if target.name in archives.kafka.get(STREAMS, ()) else BORROWED_LIBRARY
     own[borrowed] = tuple(_borrowed(archives, origin, target, archives.own_classes_naming, "your class"))
     by_libraries[borrowed] = tuple(_borrowed(archives, origin, target, archives.unclear_classes_naming, "class"))
+    makers = dict.fromkeys(
+        application_class.library
+        for application_class in archives.classes
+        for reference in application_class.file.references
+        if reference.owner == _KAFKA_STREAMS and reference.name == "<init>"
+    )
     setter = [problem for problem in report.new_problems if problem.owner == _SETTER]
     return CodeFacts(
         source,
@@ -74,16 +83,17 @@ def code_facts(
         ),
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
-        makes_streams=any(
-            reference.owner == _KAFKA_STREAMS and reference.name == "<init>"
-            for application_class in archives.classes
-            if application_class.library.is_own
-            for reference in application_class.file.references
-        ),
+        makes_streams=any(library.is_own for library in makers),
+        streams_of_libraries=tuple(library.name for library in makers if _is_unknown(library)),
         has_own_classes=archives.own_classes > 0,
         unread=archives.unread,
         settings=settings_in_code(archives.own_contents(), archives.original_name),
     )
+
+
+def _is_unknown(library: Library) -> bool:
+    """Whether nothing is known of the settings that a library gives to its Kafka Streams."""
+    return not library.is_own and library.name not in {*PASSIVE_LIBRARIES, *_FRAMEWORKS}
 
 
 def _borrowed(

@@ -119,6 +119,8 @@ class CodeFacts:
     """Whether a class of the application itself was read; without one the files say nothing about it."""
     makes_streams: bool = False
     """Whether an own class calls the constructor of ``KafkaStreams``: its settings go through there."""
+    streams_of_libraries: tuple[str, ...] = ()
+    """The libraries that do, but for frameworks which take the settings from files."""
     unread: tuple[str, ...] = ()
     """Which parts of the files were not read, with the reason: they may have anything."""
 

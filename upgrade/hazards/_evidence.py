@@ -85,6 +85,7 @@ def _code_could_set(application: Application) -> Iterator[str]:
     else:
         if not application.code.makes_streams and not _has_framework(application):
             yield f"your code could set it: no class of yours in {application.code.source} makes a KafkaStreams"
+        yield from (f"{name} makes a KafkaStreams, and could set it" for name in application.code.streams_of_libraries)
         yield from (f"your code could set it: {reason}" for reason in made.not_followed)
         yield from (f"your code could set it: {part} was not read" for part in application.code.unread)
 

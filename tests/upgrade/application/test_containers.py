@@ -416,6 +416,16 @@ def test_libraries_alone_say_nothing_about_the_application(tmp_path):
     assert facts(tmp_path / "lib", ["app.jar"]).has_own_classes
 
 
+def test_a_library_that_makes_a_kafka_streams_of_its_own_is_named(tmp_path):
+    for name in ("app-1", "spring-2", "spring-kafka-3"):
+        maker = ClassBytes(f"com/{name}/A").calls(KAFKA, "<init>").bytes()
+        manifest = {} if name == "app-1" else {"META-INF/MANIFEST.MF": f"Bundle-SymbolicName: {name[:-2]}\n"}
+        (tmp_path / f"{name}.jar").write_bytes(zipped({**manifest, "A.class": maker}))
+    found = facts(tmp_path, ["app-1.jar"])
+
+    assert (True, ("spring",)) == (found.makes_streams, found.streams_of_libraries)
+
+
 def test_a_jar_of_which_nothing_says_whose_it_is_may_be_the_applications(tmp_path):
     json_class = "org/apache/kafka/connect/json/JsonConverter"
     user = ClassBytes("com/example/Orders").makes(json_class).bytes()

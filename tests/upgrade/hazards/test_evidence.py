@@ -70,6 +70,7 @@ def without(application):
         yield f"foreign yaml {text!r}", evolve(application, settings=settings(("logback.xml", text)))
     yield "no own classes", evolve(application, code=evolve(CODE, has_own_classes=False))
     yield "no KafkaStreams", evolve(application, code=evolve(CODE, makes_streams=False))
+    yield "another KafkaStreams", evolve(application, code=evolve(CODE, streams_of_libraries=("lib",)))
     yield "no reader", evolve(application, code=evolve(CODE, settings=None))
     yield "partly read", evolve(application, code=evolve(CODE, unread=("x.jar",)))
     yield "no libraries in the files", evolve(application, code=evolve(CODE, has_libraries=False))
