@@ -22,6 +22,21 @@ __all__ = [
 
 SIMULATIONS = Path(__file__).parent / "spark_sim"
 """All of its tests are `chance`."""
+UNMEASURED = tuple(
+    Path(__file__).parent / name
+    for name in (
+        "assignor/cli/roll",
+        "assignor/cli/test_commands.py",
+        "assignor/cli/test_roll_cluster.py",
+        "assignor/cli/test_roll_live.py",
+        "assignor/demo",
+        "assignor/web",
+        "lab/integration",
+        "test_architecture.py",
+        "test_docs.py",
+    )
+)
+"""Tests of whole commands, pages and documents: a measured branch has its example elsewhere, so they run untraced."""
 WITH_REASON = ("clock", "matrix")
 """Markers that say why a test is not in the gate."""
 
@@ -54,6 +69,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _left_to_chance(item):
             item.add_marker("chance")
+        if any(item.path.is_relative_to(path) for path in UNMEASURED):
+            item.add_marker("unmeasured")
         for marker in filter(None, map(item.get_closest_marker, WITH_REASON)):
             if not marker.kwargs.get("reason"):
                 raise pytest.UsageError(f"{item.nodeid}: expected {marker.name}(reason=...), received {marker}")

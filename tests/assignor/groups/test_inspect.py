@@ -471,6 +471,12 @@ def test_a_healthy_group_has_no_findings():
         ),
         ("not-streams", FindingSeverity.NOTICE, group(protocol_type="sr", protocol="v0"), "the protocol type is sr"),
         (
+            "not-streams",
+            FindingSeverity.NOTICE,
+            group(protocol_type="connect", protocol="sessioned"),
+            "workers of Kafka Connect",
+        ),
+        (
             "no-online-conversion",
             FindingSeverity.NOTICE,
             group(of_range("a", [0], user_data=b"\0"), protocol="cooperative-sticky"),
