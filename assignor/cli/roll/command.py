@@ -100,7 +100,7 @@ _DAY: Final = 86_400
 @click.option("--canary", metavar="INSTANCE", help="This instance first and alone, in each round.")
 @click.option("--leader", metavar="INSTANCE", help="This instance leads: it comes last where the plan asks for that.")
 @click.option("--offline", is_flag=True, help="Stop the whole group, then start it; always possible.")
-@click.option("--without", metavar="FEATURE,...", help="What the application does not have, as in plan.")
+@click.option("--without", metavar="FEATURE,...", help="Features that the application does not have, as in plan.")
 @click.option(
     "--max-unowned",
     type=Duration(1, _DAY),
