@@ -120,7 +120,7 @@ _MAX_COLUMNS: Final = 120
 @click.option(
     "--without",
     metavar="FEATURES",
-    help=f"Features that the application lacks, with commas: {', '.join(feature.value for feature in TopologyFeature)}.",
+    help=f"Features that it does not have, with commas: {', '.join(feature.value for feature in TopologyFeature)}.",
 )
 @click.option(
     "--topology",
