@@ -16,6 +16,8 @@ _MARGIN: Final = r"[\s>|#*/+\"'`]*"
 """Marks before a line of a pasted text: quotes, comments, the bars of a table."""
 _BEGINS: Final = re.compile(rf"{_MARGIN}(Sub-topology|Source|Processor|Sink):")
 _SUBTOPOLOGY: Final = re.compile(r"(?:^|[^\w-])Sub-topology: *([0-9]+)(.*)")
+_EMPTY: Final = {"Topologies:", "Sub-topologies:"}
+"""The texts of a topology without nodes."""
 _NODE: Final = re.compile(r"(?:^|[^\w-])(Source|Processor|Sink): ")
 _DETAILS: Final = re.compile(r"(.+) \((topics?|stores|extractor class): (.*)\)")
 _END: Final = " \t\r,;|*/+\\\"'`"
@@ -52,7 +54,9 @@ def parse_topology_description(text: str, name: str = "the text") -> tuple[Descr
         UpgradeError: It is no such text, or a line that begins with Source, Processor or Sink is not understood.
     """
     nodes = tuple(_nodes(_unescaped(text), name))
-    if not nodes:  # nothing of the text is shown: a file of settings that is named by mistake has passwords
+    if (
+        not nodes and text.strip() not in _EMPTY
+    ):  # nothing of the text is shown: a file of settings that is named by mistake has passwords
         raise UpgradeError(
             f"{name}: expected the text of Topology#describe(), with lines such as 'Sub-topology: 0' and 'Source: "
             "KSTREAM-SOURCE-0000000000 (topics: [orders])', received another text"

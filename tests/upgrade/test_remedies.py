@@ -6,6 +6,7 @@ from itertools import permutations
 import pytest
 from attrs import evolve
 
+from streams_assignor.upgrade.application.evidence import described_topology
 from streams_assignor.upgrade.application.setting_files import parse_settings
 from streams_assignor.upgrade.application_plan import PlannedApplication, plan_for
 from streams_assignor.upgrade.hazards import (
@@ -286,6 +287,27 @@ def test_a_roll_makes_the_rounds_and_leaves_the_remedies_to_its_operator():
 
 
 # -- bugs: another release ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "ends", "names"),
+    [
+        ("Topologies:\n   ", "2.4 2.8", {"topology-without-sources"}),
+        ("Topologies:\n   ", "2.6 2.8", set()),
+        (
+            "Topologies:\n   Sub-topology: 0 for global store (will not generate tasks)\n"
+            "    Source: S (topics: [a])\n      --> P\n    Processor: P (stores: [b])\n      --> none\n      <-- S\n",
+            "2.4 2.5.0",
+            {"kafka-9127"},
+        ),
+    ],
+)
+def test_a_topology_without_source_topics_is_named(text, ends, names):
+    """An empty text was refused as another one, and is that of members that do not start."""
+    plan = plan_for(PlannedApplication(topology=described_topology("T", text)), *ends.split())
+
+    assert names == harmful(plan) & {"topology-without-sources", "kafka-9127"}
+    assert bool(plan.reasons) == ("topology-without-sources" in names)
 
 
 def remedies_of_bugs(ends, text=""):

@@ -27,6 +27,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     EXACTLY_ONCE,
     EXACTLY_ONCE_V2,
     FOREIGN_KEY_JOINS,
+    HAS_NO_INPUT,
     IDEMPOTENCE_IS_OFF,
     JOINS,
     ON_DISK,
@@ -432,6 +433,20 @@ _TOPOLOGY: Final = (
         symptom="nothing is optimized any more: tables have new changelogs, which are empty",
         remedy="pass the properties to StreamsBuilder#build",
         source="upgrade guide of 2.3",
+    ),
+    Hazard(
+        name="topology-without-sources",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.STOPS,
+        **_since((2, 6), (2, 5, 1)),
+        applies_to="topologies without source topics and without global tables",
+        when=HAS_NO_INPUT,
+        is_certain=True,
+        symptom='members do not start: TopologyException "Topology has no stream threads and no global threads, must '
+        'subscribe to at least one source topic or global table"',
+        remedy="start no member whose topology is empty",
+        remedies=(Remedy(RemedyKind.CODE),),
+        source="KAFKA-9127",
     ),
     Hazard(
         name="self-joins-optimized",

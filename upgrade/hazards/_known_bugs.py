@@ -38,6 +38,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     REPARTITION_TOPICS,
     SASL,
     SEVERAL_THREADS,
+    SOURCES,
     STANDBYS,
     STORES,
     SUPPRESS,
@@ -405,6 +406,24 @@ KNOWN_BUGS: Final = (
         "committed",
     ),
     KnownBug(
+        issue="KAFKA-10651",
+        affected=ReleaseRange((2, 6), (2, 6, 1)),
+        severity=Severity.WAITS,
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="stateful tasks whose restoration has not begun when a group rebalances",
+        when=STORES,
+        symptom="members report such tasks without their offsets: probing rebalances can follow without end",
+    ),
+    KnownBug(
+        issue="KAFKA-9127",
+        affected=ReleaseRange((2, 5), (2, 5, 1)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="topologies with global tables only",
+        when=GLOBAL_TABLES & ~SOURCES,
+        symptom="all threads end with IllegalStateException, as they subscribe to nothing: the member is in ERROR",
+        rows=("topology-without-sources",),
+    ),
+    KnownBug(
         issue="KAFKA-10664",
         affected=ReleaseRange((2, 6), (2, 6, 1)),
         about=HazardSubject.STORES,
@@ -568,6 +587,33 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((0, 10, 1), (3, 8)),
         symptom="stores that are queried while tasks move can be missed",
         reason="queries of one moment; the next one finds them",
+    ),
+    KnownBug(
+        issue="KAFKA-16394",
+        affected=ReleaseRange((3, 7), (4, 1), ((3, 9, 1), (4, 0, 1))),
+        severity=Severity.LOSES,
+        applies_to="left foreign-key joins (also KAFKA-16644)",
+        when=FOREIGN_KEY_JOINS & Ask("whether they are left joins, and what reads a null of their result"),
+        symptom="a null is emitted too often: before the new result if the foreign key changes, and twice if a record "
+        "is deleted",
+    ),
+    KnownBug(
+        issue="KAFKA-16407",
+        affected=ReleaseRange((2, 4), (4, 1), ((3, 9, 1), (4, 0, 1))),
+        severity=Severity.LOSES,
+        applies_to="inner foreign-key joins whose foreign key can be null",
+        when=FOREIGN_KEY_JOINS & Ask("whether a foreign key changes from null, or to null"),
+        symptom="a record whose foreign key was null before has no result, and one whose foreign key becomes null "
+        "keeps its old result",
+    ),
+    KnownBug(
+        issue="KAFKA-16699",
+        affected=ReleaseRange((0, 11), (3, 8)),
+        about=HazardSubject.MEMBERSHIP,
+        applies_to="exactly-once processing, and threads that write nothing for transactional.id.expiration.ms",
+        when=EXACTLY_ONCE & Ask("whether a thread writes nothing for 7 days, the default of brokers"),
+        symptom="the broker has forgotten the transactional id: the thread ends with InvalidPidMappingException, "
+        "and does not give up its tasks",
     ),
     KnownBug(
         issue="KAFKA-17635",

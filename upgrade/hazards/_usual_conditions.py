@@ -75,6 +75,10 @@ def _with_tasks(nodes: Nodes) -> Iterator[DescribedNode]:
     return (node for node in nodes if node.subtopology is not None)
 
 
+def _source(nodes: Nodes) -> str:
+    return _first(f"source {node.name}" for node in _with_tasks(nodes) if node.kind == "Source")
+
+
 def _store(nodes: Nodes) -> str:
     return _first(f"store {store}" for node in _with_tasks(nodes) for store in node.stores)
 
@@ -217,7 +221,10 @@ PATTERN_SOURCES: Final = InTopology("pattern of source topics", _pattern).or_els
 )
 NAMED_TOPOLOGIES: Final = Uses("named-topologies", "named topologies")
 CLIENT_SUPPLIER: Final = Uses("client-supplier", "KafkaClientSupplier")
-GLOBAL_TABLES: Final = InTopology("global tables", _global_store).or_else(Uses("global-tables", "global tables"))
+_GLOBAL_STORES: Final = InTopology("global tables", _global_store)
+GLOBAL_TABLES: Final = _GLOBAL_STORES.or_else(Uses("global-tables", "global tables"))
+SOURCES: Final = InTopology("source topics", _source)
+HAS_NO_INPUT: Final = ~(SOURCES | _GLOBAL_STORES)
 ON_DISK: Final = (STORES | GLOBAL_TABLES) & ~(_IN_MEMORY & Ask("whether all of your stores are in memory"))
 TABLES: Final = InTopology("tables that are read from topics", _named(_TABLE_SOURCE)).or_else(
     Uses("tables", "StreamsBuilder#table")

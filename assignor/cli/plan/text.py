@@ -164,7 +164,7 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
     for judged_hazard in yes:
         first += _with_reason(judged_hazard, "shown by", "; ".join(judged_hazard.concern.evidence), view)
     last = [f"do not concern you: {len(no)}{'' if view.verbose else '; -v: why'}"] if no else []
-    if no and not view.is_short:
+    if no and view.verbose:
         reasons = (
             f"- {judged_hazard.hazard.applies_to}: {'; '.join(judged_hazard.concern.evidence)}" for judged_hazard in no
         )

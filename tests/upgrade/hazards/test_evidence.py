@@ -104,7 +104,18 @@ def test_less_that_is_known_never_makes_a_no(kind, less):
 
 
 OF_SETTINGS = (" is not set in ", " does not set ")
-PROOFS = (*OF_SETTINGS, " sets ", "=", " refers to ", "is there", " does not have ", " has no ", "of Java", "are of")
+PROOFS = (
+    *OF_SETTINGS,
+    " sets ",
+    "=",
+    " refers to ",
+    "is there",
+    " does not have ",
+    " has no ",
+    " has source ",
+    "of Java",
+    "are of",
+)
 
 
 @pytest.mark.parametrize(("row", "kind"), list(product(CONDITIONS, COMPLETE)))
