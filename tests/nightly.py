@@ -33,8 +33,6 @@ _WITHOUT_PEERS: Final = f"not ({_ALWAYS_LEFT_OUT} or broker or java or matrix)"
 _PYTEST: Final = (sys.executable, "-m", "pytest", "--durations=20", "--durations-min=10")
 _COVERAGE: Final = (sys.executable, "-m", "coverage", "report")
 _COVER: Final = ("--cov", "--cov-report=", "--cov-append")
-_BOUNDS_CHECKED: Final = ("env", "NUMBA_BOUNDSCHECK=1", "NUMBA_CACHE_DIR=.tox/nightly-numba")
-"""Each access of a compiled loop is checked; what was compiled otherwise is not used."""
 _HOURS: Final = 4
 """After which a part is ended and has failed."""
 
@@ -142,7 +140,7 @@ PARTS: Final[Mapping[str, Part]] = {
         "segments: an eighth of the damaged ones of the verification page, and all whose checksums were repaired",
         (
             (sys.executable, "-m", "tests.spark_sim.audit.damaged_segments", "--mutants", "10000"),
-            (*_BOUNDS_CHECKED, sys.executable, "-m", "tests.spark_sim.audit.segment_mutants", "--mutants", "100000"),
+            (sys.executable, "-m", "tests.spark_sim.audit.segment_mutants", "--mutants", "100000"),
         ),
     ),
     "fuzz": Part(

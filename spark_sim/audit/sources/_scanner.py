@@ -111,7 +111,7 @@ class _PlainCommits(Commits):
 
 @frozen
 class _PlainColumns(RecordColumns):
-    """Rows without a compiled loop."""
+    """Rows without numpy."""
 
     rows: list[Row]
 

@@ -1,9 +1,8 @@
 """Compares both readers of columns with the plain one on mutants of segments whose checksums were repaired.
 
-    NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=DIR python -m tests.spark_sim.audit.segment_mutants --mutants 100000 --seed 1
+    python -m tests.spark_sim.audit.segment_mutants --mutants 100000 --seed 1
 
-With these variables each access of the compiled loop is checked, and one beyond the segment is an IndexError. Without
-repaired checksums a mutant would not get as far as the records.
+Without repaired checksums a mutant would not get as far as the records.
 """
 
 import argparse

@@ -319,7 +319,7 @@ def test_a_partition_that_cannot_be_read_is_not_left_out(made_up, tmp_path, chan
     assert (result.exit_code, message in result.output.replace("\n", " ")) == (2, True), result.output
 
 
-def test_without_the_compiled_reader_the_results_are_the_same(tmp_path, monkeypatch):
+def test_without_numpy_the_results_are_the_same(tmp_path, monkeypatch):
     found = [run("--segments", REAL, "--out", tmp_path / "a", "--json").stdout]
     monkeypatch.setattr("streams_assignor.spark_sim.audit.sources._files.fastest_kernel", lambda: None)
     found.append(run("--segments", REAL, "--out", tmp_path / "b", "--json").stdout)

@@ -106,7 +106,7 @@ def test_filters_are_the_same(groups, tmp_path, monkeypatch, cut, kept):
     assert [True] == cut
 
 
-def test_without_the_compiled_reader_pieces_are_the_same(groups, tmp_path, monkeypatch, cut):
+def test_without_numpy_pieces_are_the_same(groups, tmp_path, monkeypatch, cut):
     expected = whole(monkeypatch, groups, tmp_path / "whole")
     monkeypatch.setattr("streams_assignor.spark_sim.audit.sources._files.fastest_kernel", lambda: None)
 

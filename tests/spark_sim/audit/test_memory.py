@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-pytest.importorskip("numba")
+pytest.importorskip("numpy")
 
 from streams_assignor.groups.history.history import PartitionHistory
 from streams_assignor.groups.history.log_segment import SegmentReader

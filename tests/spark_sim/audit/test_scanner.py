@@ -143,7 +143,7 @@ def test_a_size_that_exceeds_64_bits_is_damage(kernel, data):
 
 @with_each_kernel
 def test_a_topic_that_was_deleted_and_created_again_has_both_ids(kernel):
-    """The compiled reader knew the first id only."""
+    """The fast reader knew the first id only."""
     pairs = [new_commit(4, "A" * 22), new_commit(4, "Q" * 22)]
     found = PartitionHistory()
     list(found.read(columns(kernel, SegmentReader(), batch(pairs))))
@@ -215,7 +215,7 @@ def test_columns_that_are_split_have_the_records_of_each_bucket_and_no_other_byt
 @with_each_kernel
 @pytest.mark.parametrize("change", [{-1: 5}, {-9: 0xFF}, {-11: 9}])
 def test_the_value_of_each_commit_is_checked(kernel, change):
-    """The compiled reader decoded the first value of a key only."""
+    """The fast reader decoded the first value of a key only."""
     first, second = new_commit(3), bytearray(new_commit(3).value)
     for at, byte in change.items():
         second[at] = byte
