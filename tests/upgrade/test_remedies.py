@@ -153,8 +153,9 @@ def apply(remedy, values):
 def follow(text, origin, target):
     """Make the steps of a plan: no hop is unsafe, and none has what it had not with the file of before."""
     values = values_of(text)
-    steps = deque(planned(values, origin.name, target.name).advice.steps)
-    for hop in (first := planned(values, origin.name, target.name)).advice.guidance.hops:
+    first = planned(values, origin.name, target.name)
+    steps = deque(first.advice.steps)
+    for hop in first.advice.guidance.hops:
         ends = hop.origin.name, hop.target.name
         had = harmful(planned(values, *ends))
         while steps[0].remedies:
@@ -182,14 +183,10 @@ STOPPING = [row.name for row in HAZARDS if row.is_certain and row.name in HAVING
 
 @pytest.mark.parametrize("name", STOPPING)
 def test_a_plan_whose_remedies_are_followed_leads_to_its_release(name):
-    pairs = pairs_of(name)
-
-    for origin, target in (pairs[0], pairs[-1]):
-        assert name in harmful(planned(values_of(HAVING[name]), origin.name, target.name))
-        assert name not in harmful(follow(HAVING[name], origin, target))
+    assert name not in harmful(follow(HAVING[name], *pairs_of(name)[-1]))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STOPPING)
 def test_every_plan_whose_remedies_are_followed_leads_to_its_release(name):
     for origin, target in pairs_of(name):
