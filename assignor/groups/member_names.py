@@ -59,6 +59,8 @@ def kept_name(member: DescribedGroupMember) -> str:
 
     >>> kept_name(DescribedGroupMember(member_id="x", client_id="pod-1-StreamThread-1-consumer"))
     'pod-1'
+    >>> kept_name(DescribedGroupMember(member_id="x", client_id="a-StreamThread-2", group_instance_id="static-2"))
+    'static'
     """
     if member.group_instance_id:
         return _without_thread(member.group_instance_id, member.client_id)
