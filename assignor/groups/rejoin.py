@@ -24,9 +24,13 @@ class RejoinCause(Enum):
 
 def rejoin_causes(sent: SubscriptionSeen, got: AssignmentSeen) -> tuple[RejoinCause, ...]:
     """Compare what a member sent with what it got, as the member does."""
-    used, version = sent.used_version or 0, got.used_version or 0
+    used, version = sent.used_version, got.used_version or 0
     causes: list[RejoinCause] = []  # a generator would cost more than the comparisons
-    if version >= EARLIEST_PROBEABLE_VERSION and (version < used or (got.supported_version or 0) > used):
+    if (
+        used is not None  # else the subscription cannot be read
+        and version >= EARLIEST_PROBEABLE_VERSION
+        and (version < used or (got.supported_version or 0) > used)
+    ):
         causes.append(RejoinCause.VERSION)
     if sent.owned_partitions and not _holds_all(got.partitions, sent.owned_partitions):
         causes.append(RejoinCause.REVOKES)

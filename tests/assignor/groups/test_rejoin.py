@@ -29,3 +29,11 @@ def test_a_member_rejoins_for_what_it_got(facts, causes):
 
     assert [*rejoin_causes(sent, got)] == causes
     assert bool(unsubscribed_topics(sent, got)) is (RejoinCause.NOT_SUBSCRIBED in causes)
+
+
+def test_a_subscription_that_cannot_be_read_is_no_reason_to_rejoin():
+    """Its version was taken for 0, so that `roll` waited for a stable group until its timeout."""
+    sent, got = subscription_seen(b"\0\1", True), assignment_seen(member("A", active="0_0").assignment, True)
+
+    assert sent.problem
+    assert rejoin_causes(sent, got) == ()
