@@ -148,7 +148,9 @@ def _steps(
         params["rows"] = ", ".join(name for hazard in hazards for name in hazard.names) or "refused settings"
         do = MessageCode.EDIT_AND_BOUNCE if with_bounce else MessageCode.EDIT
         back = (
-            f"bounce every member of {hop.origin} again without it" if with_bounce else "undo it when members go back"
+            f"bounce every member of {hop.origin} again with the configuration of before"
+            if with_bounce
+            else "undo it when members go back"
         )
         sources = tuple(dict.fromkeys(source for hazard in hazards for source in hazard.sources))
         yield PlanStep(

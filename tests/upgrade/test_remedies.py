@@ -231,7 +231,9 @@ def test_exactly_once_of_the_first_version_reaches_4_x_in_three_rounds():
     ] == [str(step.do) for step in plan.advice.steps]
     assert ("3.9.2",) == plan.advice.via
     assert not {"exactly-once-removed", too_early} & harmful(last)
-    assert "open: bounce every member of 3.9.2 again without it" == str(plan.advice.steps[2].way_back)
+    assert "open: bounce every member of 3.9.2 again with the configuration of before" == str(
+        plan.advice.steps[2].way_back
+    )
     assert [{"kind": "round", "key": "processing.guarantee", "value": "exactly_once_v2"}] == plan.as_json()["steps"][2][
         "remedies"
     ]

@@ -187,7 +187,7 @@ def const(text: object) -> Value:
     return frozenset({Const(str(text))})
 
 
-# What a method does. ``at`` is the place of the instruction.
+# The actions of a method. ``at`` is the place of the instruction.
 
 
 @frozen
