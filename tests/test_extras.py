@@ -118,7 +118,7 @@ print(json.dumps([
     [said(lambda: resolved(name)) for name in names],
 ]))
 """
-OPTIONAL = {module for modules in EXTRAS.values() for module in modules} | {"numba", "yaml", "numpy"}
+OPTIONAL = {module for modules in EXTRAS.values() for module in modules} | {"yaml", "numpy"}
 
 
 def public_names():

@@ -21,7 +21,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "spark-connect": ("crc32c", "grpc", "pandas", "pyarrow", "pyspark"),
 }
 """Extra -> modules that it installs; an extra comes before those that have more. The functions that work without a
-library, such as numba, or has another source, such as Java, is not here."""
+library, such as numpy, or has another source, such as Java, is not here."""
 _LIBRARIES: Final[Mapping[str, str]] = {
     **{module: module for modules in EXTRAS.values() for module in modules},
     "confluent_kafka": "confluent-kafka",

@@ -62,7 +62,6 @@ _LEFT_OUT: Final = (
     "streams_assignor/spark_sim/audit/_report",
     "streams_assignor/spark_sim/audit/_spark_source",
     "streams_assignor/spark_sim/audit/follow",
-    "streams_assignor/spark_sim/packed/compiled/",
 )
 """Members, live groups, sweeps, reports: the page has no such commands, and needs not load them."""
 _STDLIB_LEFT_OUT: Final = (

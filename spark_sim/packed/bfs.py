@@ -1,8 +1,7 @@
 """Breadth-first search of the packed model: ``spark_sim.search.bfs`` with an expansion that adds integers.
 
-``PackedModel`` defines the transitions. The expansion here is the same with lookups in tables, and ``compiled`` has it
-once more for numba: all three find the same graph (``tests/spark_sim/search/test_coverage.py``,
-``tests/spark_sim/packed/test_compiled.py``).
+``PackedModel`` defines the transitions. The expansion here is the same with lookups in tables: both find the same graph
+(``tests/spark_sim/search/test_coverage.py``).
 """
 
 from __future__ import annotations
@@ -70,13 +69,10 @@ class PackedGraph(StateGraph[PackedState, PackedAction]):
         """Return the number of a state that is known; ``KeyError`` if it is not."""
         number = self.numbers_by_key.get(self.encoding.key(*state))
         if number is None:
-            raise unknown_state(state)
+            raise KeyError(
+                f"no state has the processes {state.process_states} and the group fields {state.group_fields}"
+            )
         return number
-
-
-def unknown_state(state: PackedState) -> KeyError:
-    """Return the error for a state that is not in a graph."""
-    return KeyError(f"no state has the processes {state.process_states} and the group fields {state.group_fields}")
 
 
 def bfs(encoding: Encoding, max_states: int = MAX_STATES) -> PackedGraph:

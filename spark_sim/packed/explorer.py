@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Final
+from collections.abc import Iterator
 
 from attrs import evolve, field, frozen
 
@@ -20,38 +18,8 @@ from streams_assignor.spark_sim.packed.encoding import SECOND_OWNER, Encoding
 from streams_assignor.spark_sim.packed.model import LEAD
 from streams_assignor.spark_sim.packed.paths import scenario_to
 from streams_assignor.spark_sim.search.bfs import MAX_STATES
-from streams_assignor.spark_sim.search.path_counting import NOT_COUNTED, PathCounts, count_paths
+from streams_assignor.spark_sim.search.path_counting import NOT_COUNTED, count_paths
 from streams_assignor.upgrade import ConfigException
-
-MIN_COMPILED_COST: Final = 3_000_000
-"""In transitions: plain Python needs some seconds for them. Loading the compiled code takes about half a second."""
-
-
-@frozen
-class Engine:
-    """An implementation of search and path counting; all implementations find the same."""
-
-    bfs: Callable[[Encoding, int], PackedGraph]
-    count_paths: Callable[[PackedGraph], PathCounts]
-
-
-PYTHON_ENGINE: Final = Engine(bfs, count_paths)
-
-
-@cache
-def compiled_engine() -> Engine | None:
-    """Return the compiled engine; None without numba, or if numba has no directory for its cache."""
-    try:
-        from streams_assignor.spark_sim.packed.compiled import bfs as compiled_bfs
-        from streams_assignor.spark_sim.packed.compiled import path_counting
-    except (ImportError, RuntimeError):
-        return None
-    return Engine(compiled_bfs.bfs, path_counting.count_paths)
-
-
-def choose_engine(cost: float) -> Engine:
-    """Return the engine that is faster for a cell of about so many transitions."""
-    return (compiled_engine() if cost > MIN_COMPILED_COST else None) or PYTHON_ENGINE
 
 
 @frozen
@@ -94,24 +62,21 @@ class ExplorationResult:
         return self.complete and not self.counterexamples
 
 
-def explore(
-    cell: UpgradeCell, *, confirm: bool = True, max_states: int = MAX_STATES, engine: Engine = PYTHON_ENGINE
-) -> ExplorationResult:
+def explore(cell: UpgradeCell, *, confirm: bool = True, max_states: int = MAX_STATES) -> ExplorationResult:
     """Explore a cell: every order of actions that its operator, its faults and the protocol allow.
 
     Args:
         cell: The model to explore.
         confirm: Whether to replay counterexamples with simulated members; second owners are found only so.
         max_states: See ``spark_sim.search.bfs.bfs``.
-        engine: The implementation to use; the result does not depend on it.
     """
     try:
         for instance in cell.instances:
             instance.config()
     except ConfigException as error:
         return ExplorationResult(cell, 0, 0, counterexamples=(_not_started(error),))
-    graph = engine.bfs(Encoding(cell), max_states)
-    counted = engine.count_paths(graph) if graph.complete else NOT_COUNTED
+    graph = bfs(Encoding(cell), max_states)
+    counted = count_paths(graph) if graph.complete else NOT_COUNTED
     result = ExplorationResult(
         cell,
         graph.state_count,

@@ -20,7 +20,6 @@ from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
 from streams_assignor.spark_sim.packed.equivalence import all_instances_start
-from streams_assignor.spark_sim.packed.explorer import choose_engine
 from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, group_size, upgrade_result
 from streams_assignor.spark_sim.search.cell_result import DEVIATION_COLUMNS, SAMPLED, CellResult, UpgradeResult
 from streams_assignor.spark_sim.search.sampling import SampleBatch, count_schedule_classes, sample_schedules
@@ -123,7 +122,7 @@ class ExhaustiveUnit(UpgradeUnit):
 
     def result(self) -> UpgradeResult:
         """Explore the upgrade."""
-        explored = explore(self.packed_cell, engine=choose_engine(self.cost))
+        explored = explore(self.packed_cell)
         return upgrade_result(explored, group_size(explored))
 
     def scenarios(self) -> Iterator[Scenario]:
@@ -199,7 +198,7 @@ class DeviationUnit(UpgradeUnit):
 
     def result(self) -> UpgradeResult:
         """Explore the deviation; the result of the upgrade contains it under its name."""
-        explored = explore(self.packed_cell, engine=choose_engine(self.cost))
+        explored = explore(self.packed_cell)
         result = upgrade_result(explored, group_size(explored))
         kept = UpgradeResult.of_row(self.cell, result.row(DEVIATION_COLUMNS), DEVIATION_COLUMNS)
         return UpgradeResult(self.cell, deviations={DEVIATION_NAMES[self.packed_cell.deviation]: kept})

@@ -8,9 +8,6 @@ have others to serve; for the peers of their whole process. ``up to names``: mem
 does it with a sorted state, breadth first or with its own symmetry reduction (depth first). ``names``: SPIN cannot.
 How many states and transitions there are with names follows from ours: each state stands for all orders of its
 members; no program is run above a million states. A model that counts anything else ends the bench.
-
-``numba, without tables`` is the compiled loop alone: the rest of ``numba`` is Python that asks the rules and fills
-tables, once for a cell, whatever its size.
 """
 
 import json
@@ -24,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from importlib.util import find_spec
 from itertools import pairwise
 from math import factorial, prod
 from pathlib import Path
@@ -58,30 +54,12 @@ def named(graph):
     return sum(multiplicities), sum(each * move for each, move in zip(multiplicities, moves, strict=True))
 
 
-def explored(size, how=bfs):
+def explored(size):
     """States, transitions and CPU seconds of our own search."""
     cell = cell_of(size)
     begun = time.process_time()
-    graph = how(Encoding(cell))
+    graph = bfs(Encoding(cell))
     return graph.state_count, graph.transition_count, time.process_time() - begun
-
-
-def in_kernel(size, fast):
-    """The same for the compiled loop alone, without the Python that fills its tables and writes the graph."""
-    expand, took = fast.kernel.expand, []
-
-    def clocked(*given):
-        begun = time.process_time()
-        missing = expand(*given)
-        took.append(time.process_time() - begun)
-        return missing
-
-    fast.kernel.expand = clocked
-    try:
-        states, transitions, _ = explored(size, fast.bfs)
-    finally:
-        fast.kernel.expand = expand
-    return states, transitions, sum(took)
 
 
 def timed(*command, cwd=None):
@@ -127,12 +105,6 @@ def spin(here, size):
 def contestants(size, program, folder):
     """Yield the name, the kind of counts and the run of each."""
     yield "plain Python", CANONICAL, lambda: explored(size)
-    if find_spec("numba"):
-        from streams_assignor.spark_sim.packed.compiled import bfs as fast
-
-        fast.bfs(Encoding(cell_of(SIZES[0])))  # compiles
-        yield "numba", CANONICAL, lambda: explored(size, fast.bfs)
-        yield "numba, without tables", CANONICAL, lambda: in_kernel(size, fast)
     if program:
         yield "Stateright, breadth first", CANONICAL, lambda: stateright(program, "canonical", size)
         yield "Stateright, symmetry", CANONICAL, lambda: stateright(program, "symmetry", size)

@@ -1,1 +1,0 @@
-"""The packed search and its path counting, compiled by numba (extra ``fast``); the results are equal."""
