@@ -51,9 +51,11 @@ def parse_topology_description(text: str, name: str = "the text") -> tuple[Descr
         name: of the text, in errors.
 
     Raises:
-        UpgradeError: It is no such text, or a line that begins with Source, Processor or Sink is not understood.
+        UpgradeError: It is no such text, a part of one, or a line that begins with Source, Processor or Sink is not
+            understood.
     """
-    nodes = tuple(_nodes(_unescaped(text), name))
+    whole = _unescaped(text)
+    nodes = tuple(_nodes(whole, name))
     if (
         not nodes and text.strip() not in _EMPTY
     ):  # nothing of the text is shown: a file of settings that is named by mistake has passwords
@@ -61,7 +63,19 @@ def parse_topology_description(text: str, name: str = "the text") -> tuple[Descr
             f"{name}: expected the text of Topology#describe(), with lines such as 'Sub-topology: 0' and 'Source: "
             "KSTREAM-SOURCE-0000000000 (topics: [orders])', received another text"
         )
+    if lacking := _lacking(whole, {node.name for node in nodes}):
+        raise UpgradeError(
+            f"{name}: expected a whole text, received one that names {quote_input(lacking)} in an arrow only"
+        )
     return nodes
+
+
+def _lacking(text: str, known: set[str]) -> str:
+    """Return a node that an arrow names and no line has; names with commas are not told apart."""
+    arrows = (match[2] for line in text.splitlines() if (match := _ARROW.match(line)))
+    named = (name for arrow in arrows for name in _names(arrow.rstrip(_END)))
+    is_plain = not any("," in name for name in known)
+    return next((name for name in named if is_plain and name not in {*known, "none"}), "")
 
 
 def _unescaped(text: str) -> str:

@@ -114,6 +114,16 @@ def test_a_text_that_begins_in_the_middle_is_an_error():
         parse_topology_description("    Source: a (topics: [orders])\n   Sub-topology: 1\n")
 
 
+@pytest.mark.parametrize("kept", [slice(0, 3), slice(3, None)])
+def test_a_part_of_a_text_is_an_error(kept):
+    """Otherwise it would prove that there are no stores."""
+    lines = ["Sub-topology: 0", " Source: A (topics: [t])", "  --> B", " Sink: B (topic: u)", "  <-- A"]
+    part = "\n".join(["Sub-topology: 0", *lines[kept]])
+
+    with pytest.raises(UpgradeError, match=r"expected a whole text, received one that names '[AB]' in an arrow only"):
+        parse_topology_description(part)
+
+
 def test_a_sink_with_an_extractor_keeps_its_predecessors():
     """They became those of the sink before it, and a repartitioned table was not seen."""
     sinks = [node for node in parse_topology_description(DYNAMIC.read_text(encoding="utf-8")) if node.kind == "Sink"]

@@ -94,6 +94,8 @@ class LiveGroup:
     tasks: int = 0
     standbys: int = 0
     """The most standby replicas of a task."""
+    processes: int = 0
+    """The processes of its members, as far as they show them."""
     partitions: Mapping[str, int] = field(factory=dict, hash=False)
     """Of each topic that it reads."""
     missing_topics: tuple[str, ...] = ()
@@ -123,7 +125,7 @@ class LiveGroup:
         return GroupFacts(
             self.name,
             has_static_members=bool(self.static) if self.members else None,
-            has_standbys=bool(self.standbys) if self.tasks else None,
+            has_standbys=bool(self.standbys) if self.standbys or self.processes > 1 else None,  # one has no room
             is_streams_group=self.is_streams_group if self.members or self.is_streams_group else None,
             brokers=(min(lines), max(lines)) if lines and len(lines) == len(self.brokers) else None,
         )

@@ -223,12 +223,15 @@ class FirstKnown(Condition):
     parts: tuple[Condition, ...]
 
     def look(self, application: Application) -> Concern:
-        """Ask one part after the other."""
+        """Ask one part after the other; a later one that says yes contradicts a "no"."""
         concerns = [part.look(application) for part in self.parts]
-        return next(
-            (concern for concern in concerns if concern.answer is not Answer.UNKNOWN),
-            join_concerns(Answer.UNKNOWN, concerns),
-        )
+        known = (concern for concern in concerns if concern.answer is not Answer.UNKNOWN)
+        first = next(known, join_concerns(Answer.UNKNOWN, concerns))
+        if first.answer is not Answer.NO:
+            return first
+        against = (text for concern in known if concern.answer is Answer.YES for text in concern.evidence)
+        could = (f"{'; '.join(first.evidence)}, but {text}" for text in against)
+        return evolve(first, contradicted_by=(*first.contradicted_by, *could))
 
 
 @frozen
@@ -405,8 +408,9 @@ class HasLibrary(Condition):
             number = version_number(version)
             if not number:
                 return _unknown(f"the version of {name}, which its file does not name")
-            fits = self.since <= number and (not self.before or number < self.before)
-            return (_yes if fits else _no)(f"{name} {version} is there")
+            if self.since <= number and (not self.before or number < self.before):
+                return _yes(f"{name} {version} is there")
+            return _with_witnesses(_no(f"{name} {version} is there"), application, Subject.CODE)
         if code is None:
             return _unknown(f"{_APP} (the version of {self.names[0]})")
         if not code.has_libraries:

@@ -74,6 +74,7 @@ def live_group(
         members=tuple(_member(group, member) for member in group.members) or _undecoded(described),
         tasks=len({task for member in group.members for task in member.assignment.active}),
         standbys=max(standbys.values(), default=0),
+        processes=len({member.subscription.process_id for member in group.members} - {None}),
         partitions=described.partition_counts,
         missing_topics=tuple(sorted(described.missing_topics)),
         brokers=tuple(_broker(number, broker) for number, broker in sorted(brokers.items())),

@@ -119,7 +119,10 @@ def test_the_opposite_of_what_is_unknown_is_unknown(a, opposite):
 
 @pytest.mark.parametrize(("a", "b"), list(product(Answer, Answer)))
 def test_the_second_part_is_asked_if_the_first_cannot_tell(a, b):
-    assert (b if a is UNKNOWN else a) is answer(Known(a).or_else(Known(b)), NOBODY)
+    """And contradicts a "no" of the first."""
+    expected = UNKNOWN if (a, b) == (NO, YES) else b if a is UNKNOWN else a
+
+    assert expected is answer(Known(a).or_else(Known(b)), NOBODY)
 
 
 def test_what_decides_alone_is_the_only_evidence():
@@ -319,7 +322,9 @@ def test_members_that_all_start_again_are_static_if_their_settings_or_the_group_
     given = settings(group_instance_id="one")
 
     assert YES is answer(STATIC_AFTERWARDS, evolve(given, group=GroupFacts("orders", has_static_members=False)))
-    assert NO is answer(STATIC_MEMBERS, evolve(given, group=GroupFacts("orders", has_static_members=False)))
+    before = STATIC_MEMBERS.concern(evolve(given, group=GroupFacts("orders", has_static_members=False)))
+    contradicted = "group orders has no static members, but app.properties line 1 sets group.instance.id"
+    assert (UNKNOWN, (contradicted,)) == (before.answer, before.decided_by)
     assert NO is answer(STATIC_AFTERWARDS, group(has_static_members=False))
     assert UNKNOWN is answer(STATIC_AFTERWARDS, NOBODY)
 

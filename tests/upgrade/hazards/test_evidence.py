@@ -1,6 +1,9 @@
 """A "no" needs a witness: what is left out, empty or foreign makes none, for any hazard; and each has its proof."""
 
+import ast
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 from attrs import Factory, evolve, fields
@@ -14,6 +17,7 @@ from streams_assignor.upgrade.hazards import (
     Answer,
     Application,
     ApplicationTopology,
+    Ask,
     CodeFacts,
     CodeSettings,
     GroupFacts,
@@ -21,9 +25,16 @@ from streams_assignor.upgrade.hazards import (
     Setting,
     Subject,
 )
+from streams_assignor.upgrade.hazards._conditions import AllOf, Always, AnyOf, FirstKnown, NotThat
 from streams_assignor.upgrade.hazards._evidence import contradictions, witnesses
+from streams_assignor.upgrade.hazards._wrappers import wrapper_hazards
+from streams_assignor.upgrade.releases import release_named
+from streams_assignor.upgrade.streams_protocol import Protocol, Reliance
+from streams_assignor.upgrade.streams_protocol._requirements import Facts, judge
 from streams_assignor.upgrade.topology_description import parse_topology_description
 
+BINDER = "spring-cloud-stream-binder-kafka-streams"
+ROOT = Path(__file__).parents[3]
 NO, UNKNOWN = Answer.NO, Answer.UNKNOWN
 TEXT = "Sub-topology: 0\n  Source: S (topics: [in])\n    --> P\n  Processor: P (stores: [s])\n    <-- S\n"
 SETTINGS = "application.id=a\nprocessing.guarantee=at_least_once\nnum.stream.threads=1\nacks=all\n"
@@ -57,7 +68,20 @@ LOADING = evolve(
     ),
 )
 NAMED = evolve(PLAIN, libraries=dict.fromkeys(("scala-library", "spring-kafka", "spring-cloud-stream", "java"), "1.0"))
-COMPLETE = {"plain": PLAIN, "framework": FRAMEWORK, "loading": LOADING, "named": NAMED}
+STATELESS = "Sub-topology: 0\n  Source: S (topics: [in])\n    --> none\n"
+MORE = "state.dir=/s\nreplication.factor=2\ndefault.key.serde=K\ndefault.value.serde=V\nsession.timeout.ms=1\n"
+OTHER = Application(
+    settings=settings(("a.properties", SETTINGS.replace("at_least", "exactly") + MORE + "max.poll.interval.ms=1\n")),
+    code=evolve(
+        CODE,
+        shown={"new-uncaught-exception-handler": ("your class A refers to its handler",)},
+        settings=CodeSettings(loads=(LoadedFile("", "A line 1"),)),
+    ),
+    topology=ApplicationTopology("topology.txt", parse_topology_description(STATELESS)),
+    group=GroupFacts("orders", False, False, ((2, 8, 0), (2, 8, 0)), False),
+    libraries={BINDER: "5.0"},
+)
+COMPLETE = {"plain": PLAIN, "framework": FRAMEWORK, "loading": LOADING, "named": NAMED, "other": OTHER}
 
 
 def without(application):
@@ -68,13 +92,17 @@ def without(application):
     for text in FOREIGN:
         yield f"foreign {text!r}", evolve(application, settings=settings(("a.properties", text)))
         yield f"foreign yaml {text!r}", evolve(application, settings=settings(("logback.xml", text)))
-    yield "no own classes", evolve(application, code=evolve(CODE, has_own_classes=False))
-    yield "no KafkaStreams", evolve(application, code=evolve(CODE, makes_streams=False))
-    yield "another KafkaStreams", evolve(application, code=evolve(CODE, streams_of_libraries=("lib",)))
-    yield "no reader", evolve(application, code=evolve(CODE, settings=None))
-    yield "partly read", evolve(application, code=evolve(CODE, unread=("x.jar",)))
-    yield "no libraries in the files", evolve(application, code=evolve(CODE, has_libraries=False))
-    yield "not followed", evolve(application, code=evolve(CODE, settings=CodeSettings(not_followed=("class A",))))
+    yield "no own classes", evolve(application, code=evolve(application.code, has_own_classes=False))
+    yield "no KafkaStreams", evolve(application, code=evolve(application.code, makes_streams=False))
+    yield "another KafkaStreams", evolve(application, code=evolve(application.code, streams_of_libraries=("lib",)))
+    yield "no reader", evolve(application, code=evolve(application.code, settings=None))
+    yield "partly read", evolve(application, code=evolve(application.code, unread=("x.jar",)))
+    yield "no libraries in the files", evolve(application, code=evolve(application.code, has_libraries=False))
+    yield (
+        "not followed",
+        evolve(application, code=evolve(application.code, settings=CodeSettings(not_followed=("class A",)))),
+    )
+    yield "foreign topology", evolve(application, topology=OTHER.topology)
     if application is FRAMEWORK:
         yield "one file", evolve(application, settings=settings(SPRING[0]))
         yield "no folder", evolve(application, settings=settings(*SPRING))
@@ -86,7 +114,9 @@ def without(application):
         yield "another file", evolve(application, settings=other)
 
 
-CONDITIONS = {row.name: row.when for row in HAZARDS} | {bug.issue: bug.when for bug in KNOWN_BUGS if bug.when}
+OF_TABLES = {row.name: row.when for row in HAZARDS} | {bug.issue: bug.when for bug in KNOWN_BUGS if bug.when}
+WRAPPED = Application(libraries={BINDER: "1.0", "spring-kafka": "2.6.0"})
+CONDITIONS = OF_TABLES | {row.name: row.when for row in wrapper_hazards([WRAPPED], release_named("4.3"))}
 LESS = [(kind, name, less) for kind, complete in COMPLETE.items() for name, less in without(complete)]
 
 
@@ -97,38 +127,146 @@ LESS = [(kind, name, less) for kind, complete in COMPLETE.items() for name, less
 )
 def test_less_that_is_known_never_makes_a_no(kind, less):
     """For every hazard: what was unknown, or concerned the application, stays so."""
-    before = {row: when.concern(COMPLETE[kind]).answer for row, when in CONDITIONS.items()}
-    after = {row: when.concern(less).answer for row, when in CONDITIONS.items()}
+    before = {row: when.concern(COMPLETE[kind]).answer for row, when in OF_TABLES.items()}
+    after = {row: when.concern(less).answer for row, when in OF_TABLES.items()}
 
-    assert [] == [row for row in CONDITIONS if after[row] is NO and before[row] is not NO]
+    assert [] == [row for row in OF_TABLES if after[row] is NO and before[row] is not NO]
 
 
-OF_SETTINGS = (" is not set in ", " does not set ")
+def lacking(**parts):
+    """Return what takes parts away from the classes, or all of them."""
+    return lambda application: evolve(application, code=evolve(application.code, **parts) if parts else None)
+
+
+def grouped(**parts):
+    return lambda application: evolve(application, group=evolve(application.group, **parts) if parts else None)
+
+
+NOT_FOLLOWED = lacking(settings=CodeSettings(not_followed=("class A",)))
+PART = lacking(unread=("x.jar",))
+NO_OWN = lacking(has_own_classes=False)
+NO_LIBRARIES = lacking(has_libraries=False)
+COULD_SET_IT = (NOT_FOLLOWED, PART, NO_OWN, lacking(), lacking(streams_of_libraries=("lib",)), lacking(settings=None))
+
+
+def without_topology(application):
+    return evolve(application, topology=None)
+
+
+def without_libraries(application):
+    return PART(evolve(application, libraries=dict.fromkeys(application.libraries, "of-a-branch")))
+
+
 PROOFS = (
-    *OF_SETTINGS,
-    " sets ",
-    "=",
-    " refers to ",
-    "is there",
-    " does not have ",
-    " has no ",
-    " has source ",
-    "of Java",
-    "are of",
+    ("_conditions.Sets._unset", r"\S+( or \S+)* is not set in (a file|app\.jar)", COULD_SET_IT),
+    ("_conditions.Sets._of", r"a(\.properties| file) line \d+ does not set \S+ ", COULD_SET_IT),
+    ("_conditions.Uses.look", r"none of your classes in app\.jar refers to ", (lacking(), NO_OWN, PART)),
+    ("_conditions.Uses.look", r"nothing in app\.jar refers to ", (lacking(), NO_OWN, PART, NO_LIBRARIES)),
+    ("_conditions.Lacks.look", r"all of this that app\.jar refers to is still there", (lacking(), PART, NO_LIBRARIES)),
+    ("_conditions.RunsOnJavaBefore.look", r"app\.jar has classes of Java 17", (lacking(), lacking(java=0))),
+    ("_conditions.HasLibrary.look", r"\S+ 5\.0 is there", (without_libraries, PART)),
+    ("_conditions.HasLibrary.look", r"app\.jar does not have ", (lacking(), NO_LIBRARIES, PART)),
+    ("_conditions.Brokers.look", r"the brokers are of ", (grouped(), grouped(brokers=None))),
+    (
+        "_conditions.InGroup.look",
+        r"group orders has no ",
+        (grouped(), grouped(has_static_members=None, has_standbys=None, is_streams_group=None)),
+    ),
+    ("_conditions.InTopology.look", r"topology\.txt has no ", (without_topology,)),
+    (
+        "_conditions.NotThat.look",
+        r"your class A refers to |topology\.txt has source |a(\.properties| file) line \d+( sets |: )",
+        (lambda application: evolve(application, settings=None, code=None, topology=None),),
+    ),
 )
+"""Each place that says no: the text that proves it, and inputs without which it is no proof."""
+OF_REQUIREMENTS = ("_requirements._judge_level", "_requirements._judge_application")
 
 
-@pytest.mark.parametrize(("row", "kind"), list(product(CONDITIONS, COMPLETE)))
-def test_each_no_has_its_proof(row, kind):
-    found = CONDITIONS[row].concern(COMPLETE[kind])
-    if found.answer is not NO:
-        return
+def places_that_say_no():
+    """Yield the functions of the product that make a "no" of what they see."""
+    for folder in ("upgrade/application", "upgrade/hazards", "upgrade/streams_protocol", "assignor/cli/plan"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield from _places(ast.parse(path.read_text()), path.stem)
 
-    assert () == found.contradicted_by
-    assert found.evidence
-    assert all(any(proof in text for proof in PROOFS) for text in found.evidence)
-    if any(proof in text for proof in OF_SETTINGS for text in found.evidence):
-        assert found.read
+
+def _places(node, where):
+    for child in ast.iter_child_nodes(node):
+        inside = f"{where}.{child.name}" if isinstance(child, ast.ClassDef | ast.FunctionDef) else where
+        is_made = isinstance(child, ast.Call) and re.match(r"Concern\(Answer\.NO\b", ast.unparse(child))
+        if is_made or (
+            isinstance(child, ast.Name) and child.id in {"_no", "_OPPOSITE"} and isinstance(child.ctx, ast.Load)
+        ):
+            yield inside
+        yield from _places(child, inside)
+
+
+def test_each_place_that_says_no_has_its_proofs_in_the_table():
+    of_parts = {"_conditions._no", "_conditions._combined"}  # what others prove
+    places = [place for place in places_that_say_no() if place not in of_parts]
+
+    assert sorted(places) == sorted([place for place, _, _ in PROOFS] + [*OF_REQUIREMENTS])
+
+
+NOES = [
+    (row, kind, text)
+    for (row, when), (kind, complete) in product(CONDITIONS.items(), COMPLETE.items())
+    if (found := when.concern(complete)).answer is NO
+    for text in found.evidence or ("",)
+]
+
+
+@pytest.mark.parametrize(("words", "turns"), [proof[1:] for proof in PROOFS], ids=[proof[1] for proof in PROOFS])
+def test_a_no_is_none_without_the_input_that_proves_it(words, turns):
+    """For every hazard that is denied by such a text."""
+    proven = [(row, kind, text) for row, kind, text in NOES if re.match(words, text)]
+
+    assert proven
+    for (row, kind, text), turn in product(proven, turns):
+        found = CONDITIONS[row].concern(turn(COMPLETE[kind]))
+        assert found.answer is not NO or text not in found.evidence, (row, kind, text)
+
+
+def may_be(condition, answer):
+    """Whether a condition can have an answer, as far as its kind tells."""
+    match condition:
+        case Always():
+            return answer is Answer.YES
+        case Ask():
+            return False
+        case NotThat(part):
+            return may_be(part, NO if answer is Answer.YES else Answer.YES)
+        case AllOf(parts) | AnyOf(parts):
+            alone = NO if isinstance(condition, AllOf) else Answer.YES
+            return (any if answer is alone else all)(may_be(part, answer) for part in parts)
+        case FirstKnown(parts):
+            return any(may_be(part, answer) for part in parts)
+    return True
+
+
+@pytest.mark.parametrize("row", CONDITIONS)
+def test_each_hazard_that_can_be_denied_is_denied_by_proofs_of_the_table(row):
+    """A new hazard needs an application that it does not concern, and a text that says why."""
+    texts = [text for denied, _, text in NOES if denied == row]
+    concerns = [CONDITIONS[row].concern(complete) for complete in COMPLETE.values()]
+
+    assert [] == [concern for concern in concerns if concern.answer is NO and concern.contradicted_by]
+    assert bool(texts) is may_be(CONDITIONS[row], NO)
+    assert [] == [text for text in texts if not any(re.match(words, text) for _, words, _ in PROOFS)]
+
+
+def test_a_requirement_is_met_only_by_a_level_that_was_seen_or_by_what_the_user_says():
+    def met(**facts):
+        target = release_named("4.3")
+        return {
+            each.requirement.name: each.concern.evidence
+            for each in judge(target, Protocol.STREAMS, Facts(**facts))
+            if each.concern.answer is NO
+        }
+
+    assert {"streams-version": ("streams.version is 1",)} == met(streams_version=1)
+    assert {"warm-ups": ("--without warm-ups",)} == met(absent=frozenset({Reliance.WARM_UPS}))
+    assert {} == met() == met(streams_version=0)
 
 
 def test_a_no_is_possible():
