@@ -17,7 +17,6 @@ ROOT = Path(__file__).parents[1]
 CAPTURE = sorted((ROOT / "tests" / "captures").glob("*.json"))[0]
 NAMES = re.compile(r"^\.\. auto\w+:: (?P<name>[\w.]+)$|^\.\. (?:current)?module:: (?P<module>[\w.]+)$", re.MULTILINE)
 LOCAL = ["--bootstrap-servers", "127.0.0.1:1"]
-CLIENTS = "neither kafka-python nor confluent-kafka is installed: pip install 'streams-assignor[kafka-python]'"
 KAFKA_PYTHON = "kafka-python is not installed: pip install 'streams-assignor[kafka-python]'"
 BOTH = "kafka-python and confluent-kafka are not installed: pip install 'streams-assignor[confluent]'"
 TABLES = "pyarrow is not installed: pip install 'streams-assignor[tables]'"
@@ -25,16 +24,11 @@ SPARK = "pandas, pyarrow and pyspark are not installed: pip install 'streams-ass
 IN_SESSION = "pandas, pyarrow and pyspark are not installed: pip install 'streams-assignor[spark]'"
 COMMAND_LINES = [
     (["plan", "2.8", "4.3"], ""),
-    (["plan", "4.3", "--group", "billing", *LOCAL], CLIENTS),
+    (["plan", "4.3", "--group", "billing", *LOCAL], KAFKA_PYTHON),
     (["plan", "4.2", "4.3", "--to-protocol", "streams", "--group", "billing", *LOCAL], KAFKA_PYTHON),
     (["release", "4.3"], ""),
     (["web", "--help"], ""),
-    (["group", "billing", *LOCAL], CLIENTS),
-    (["group", "billing", "--client", "kafka-python", *LOCAL], KAFKA_PYTHON),
-    (
-        ["group", "billing", "--client", "confluent-kafka", *LOCAL],
-        "confluent-kafka is not installed: pip install 'streams-assignor[confluent]'",
-    ),
+    (["group", "billing", *LOCAL], KAFKA_PYTHON),
     (["roll", "billing", "--to", "4.3", "--by-hand", *LOCAL], KAFKA_PYTHON),
     (["userdata", "decode", "--help"], ""),
     (["assign", "--help"], ""),

@@ -30,8 +30,6 @@ DEFAULT_SESSION_TIMEOUT_SECONDS: Final = 45.0
 """Kafka's default of ``session.timeout.ms`` since 3.0; 10 s before."""
 
 _SESSION_TIMEOUT_KEY: Final = ".session.timeout.ms"
-_UNKNOWN_STATE: Final = ""
-"""One that a client library lacks: confluent-kafka has no names for the rebalancing ones of KIP-848."""
 _SHOWN_NAMES: Final = 3
 _LOOP_JOINS: Final = 3
 _LOOP_SECONDS: Final = 600.0
@@ -92,7 +90,7 @@ class RestartTracker:
         if group is None:
             self._coordinator = None
             return Restart()
-        if group.described.state in (*REBALANCING, _UNKNOWN_STATE):
+        if group.described.state in REBALANCING:
             self._rebalanced = self._first is not None
             return Restart()
         if self._first is None:

@@ -1,13 +1,11 @@
-"""The client libraries that describe groups."""
+"""How commands describe groups."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from streams_assignor.upgrade.extras import MissingExtraError, how_to_install, is_installed
-
-if TYPE_CHECKING:  # `plan` has an option with these names, and seldom a group
+if TYPE_CHECKING:
     from streams_assignor.groups import ClusterGroups, DescribedGroup
     from streams_assignor.groups.offsets import ChangelogSizes, GroupOffsets, OffsetRequest
 
@@ -40,40 +38,12 @@ LookupFactory = Callable[[str, Mapping[str, Any], float], Lookup]
 """Takes bootstrap servers, settings of the client library, and the time limit of each call in seconds."""
 
 
-def _load_kafka_python() -> LookupFactory:
+def load_lookup() -> LookupFactory:
+    """Return the look-up of kafka-python, which has the requests of Kafka's own tools.
+
+    Raises:
+        MissingExtraError: It is not installed, or in no release that can be used.
+    """
     from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 
     return GroupLookup
-
-
-def _load_confluent() -> LookupFactory:
-    from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup
-
-    return GroupLookup
-
-
-LOOKUP_LOADERS: Final[Mapping[str, Callable[[], LookupFactory]]] = {
-    "kafka-python": _load_kafka_python,
-    "confluent-kafka": _load_confluent,
-}
-"""Lookups by client library, in order of preference. Each raises ``MissingExtraError`` if its library is
-not installed."""
-
-_MODULES: Final = ("kafka", "confluent_kafka")
-
-
-def load_lookup(client: str | None = None) -> LookupFactory:
-    """Return the lookup of a client library, or of the first that is installed.
-
-    Raises:
-        MissingExtraError: None is, or in no release that can be used.
-    """
-    problems = []
-    for name in [client] if client else LOOKUP_LOADERS:
-        try:
-            return LOOKUP_LOADERS[name]()
-        except MissingExtraError as error:
-            problems.append(str(error))
-    if len(problems) > 1 and not any(map(is_installed, _MODULES)):
-        raise MissingExtraError(f"neither {' nor '.join(LOOKUP_LOADERS)} is installed: {how_to_install(_MODULES[:1])}")
-    raise MissingExtraError("; or ".join(problems))

@@ -215,7 +215,7 @@ def _impossible(condition: WaitCondition, look: Look) -> str:
     for group in look.groups:
         raw = group.described
         if raw.type == UNKNOWN_TYPE and raw.hides_members:
-            return raw.error  # it is the client library that does not show the group
+            return raw.error  # no request of ours shows its members
         if condition.release and not shows_releases(group):
             return (
                 f"expected a group of Kafka Streams, whose metadata shows releases, got {raw.name} with "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from attrs import evolve
 
-from streams_assignor.cli.group._lookup import LOOKUP_LOADERS, Lookup, load_lookup
+from streams_assignor.cli.group._lookup import Lookup, load_lookup
 from streams_assignor.cli.group._output import OUTPUTS, Output
 from streams_assignor.cli.group._wait import (
     EMPTY_CONDITION,
@@ -68,7 +68,7 @@ WAIT_SECONDS: Final = 600.0
 
 
 def _checked_text(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> Sequence[str]:
-    """Refuse bytes that are not text: no group has such a name, and confluent-kafka would raise a Python error."""
+    """Refuse bytes that are not text: no group has such a name."""
     for value in values:
         try:
             value.encode()
@@ -191,11 +191,6 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     metavar="DURATION",
     help="Time limit of each lookup, 10s by default; with --wait of the wait, 10m by default.",
 )
-@click.option(
-    "--client",
-    type=click.Choice(list(LOOKUP_LOADERS)),
-    help="Use this client library.  [default: the first that is installed]",
-)
 @click.pass_context
 def group(
     context: click.Context,
@@ -221,7 +216,6 @@ def group(
     assume: str | None,
     interval: float | None,
     timeout: float | None,
-    client: str | None,
 ) -> None:
     """Inspect a live group of any language: versions, tasks, upgrade status, and findings.
 
@@ -289,7 +283,7 @@ def group(
         seconds = min(seconds, limit)
     else:
         limit, seconds = 0.0, timeout or seconds
-    lookup = load_lookup(client)(servers, config.settings, seconds)
+    lookup = load_lookup()(servers, config.settings, seconds)
     if step_asked:
         _forecast(
             lookup, name, assumed, step_asked, read_config(settings_file), form, state == "ephemeral", session_timeout

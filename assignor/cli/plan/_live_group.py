@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata
 
 
-def read_group(name: str, servers: str, config: CommandConfig, client: str | None, assume: Release | None) -> LiveGroup:
+def read_group(name: str, servers: str, config: CommandConfig, assume: Release | None) -> LiveGroup:
     """Describe a group and its brokers; ``ClickException`` if it does not exist or no broker answers."""
     silence_client_logs()
     seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
     try:
-        described = load_lookup(client)(servers, config.settings, seconds).group(name)
+        described = load_lookup()(servers, config.settings, seconds).group(name)
     except ClusterError as error:
         raise click.ClickException(str(error)) from None
     brokers, why = _brokers(servers, config, seconds)
@@ -45,10 +45,8 @@ def read_group(name: str, servers: str, config: CommandConfig, client: str | Non
 
 def _brokers(servers: str, config: CommandConfig, seconds: float) -> tuple[Mapping[int, FeatureMetadata], str]:
     """Return the features of all brokers, or why they are not known."""
-    try:
-        from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
-    except ImportError as error:
-        return {}, f"their features are asked with kafka-python: {error}"
+    from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+
     try:
         return FeatureClient(servers, settings=config.settings, timeout_seconds=seconds).describe_nodes(), ""
     except ClusterError as error:

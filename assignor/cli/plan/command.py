@@ -392,7 +392,7 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     assumed = resolve_release(assume).release if assume else None
     from streams_assignor.cli.plan._live_group import read_group  # a plan without a group is made sooner
 
-    return read_group(options.group_name, servers, config, options.client, assumed)
+    return read_group(options.group_name, servers, config, assumed)
 
 
 def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> None:

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 import click
 from attrs import evolve, field, frozen
 
-from streams_assignor.cli.group._lookup import LOOKUP_LOADERS
 from streams_assignor.cli.params import BOOTSTRAP_SERVERS, COMMAND_CONFIG, cluster_settings
 from streams_assignor.cli.plan.application import application_files
 from streams_assignor.cli.plan.text import DisplayOptions, hazard_lines, judged_lines, rest_text, split_text, step_lines
@@ -47,11 +46,6 @@ _OPTIONS: Final = (
         metavar="NAME",
         help="Look at this live group and its brokers first. Without FROM it is the release that its members run.",
     ),
-    click.option(
-        "--client",
-        type=click.Choice(list(LOOKUP_LOADERS)),
-        help="With --group: use this client library.  [default: the first that is installed]",
-    ),
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
 )
@@ -72,7 +66,6 @@ class ProtocolOptions:
     settings_files: tuple[Path, ...]
     broker_release: str | None
     group_name: str | None
-    client: str | None
     bootstrap_servers: str | None
     command_config: Path | None
 
@@ -80,8 +73,8 @@ class ProtocolOptions:
         """Refuse options that mean nothing without another one; the environment may name servers."""
         if self.broker_release and not self.to_protocol:
             raise click.UsageError("--broker-release needs --to-protocol")
-        if (self.command_config or self.client) and not self.group_name:
-            raise click.UsageError("--command-config and --client need --group")
+        if self.command_config and not self.group_name:
+            raise click.UsageError("--command-config needs --group")
 
 
 @frozen

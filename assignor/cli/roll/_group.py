@@ -144,7 +144,7 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     """Derive the plan from what the group is, and show it; None: it runs the release already."""
     found = _stable_look(options, target, view)
     group = _streams_group(options, found)
-    live = read_group(options.group, target.servers, target.config, options.client, target.assume)
+    live = read_group(options.group, target.servers, target.config, target.assume)
     wanted = resolve_release(options.target, options.assume)
     origin = resolve_release(options.origin, options.assume) if options.origin else live.origin(wanted)
     if is_same_release(origin, wanted):

@@ -68,7 +68,6 @@ class RollOptions:
     dry_run: bool
     as_json: bool
     assume: str | None
-    client: str | None
 
     def commands(self) -> tuple[Mapping[str, CommandTemplate], tuple[str, ...]]:
         """Return the templates by verb, and the verbs of a restart; wrong usage if they do not fit together."""

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from streams_assignor.cli._exit_status import CommandFailed
 from streams_assignor.cli._files import refuse_same_files
-from streams_assignor.cli.group._lookup import LOOKUP_LOADERS, load_lookup
+from streams_assignor.cli.group._lookup import load_lookup
 from streams_assignor.cli.lazy_group import discard_output
 from streams_assignor.cli.params import (
     ASSUME,
@@ -188,11 +188,6 @@ _DAY: Final = 86_400
 @ASSUME
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
-@click.option(
-    "--client",
-    type=click.Choice(list(LOOKUP_LOADERS)),
-    help="Describe with this client library.  [default: the first that is installed]",
-)
 @VERBOSE
 @click.pass_context
 def roll(
@@ -254,7 +249,7 @@ def roll(
     servers, config = cluster_settings(context, bootstrap_servers, command_config)
     silence_client_logs()
     step("")
-    lookup = load_lookup(options.client)(servers, config.settings, config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
+    lookup = load_lookup()(servers, config.settings, config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS)
     target = LiveTarget(servers, config, lookup, resolve_release(options.assume).release if options.assume else None)
     try:
         if brokers:

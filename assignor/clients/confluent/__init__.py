@@ -4,7 +4,7 @@ librdkafka accepts no assignor of a user (its issue 2284), so two clients share 
 the group (`membership`); librdkafka reads the records (`fetcher`). One configuration serves both (`settings`,
 `security`), and to the user it is one consumer (`consumer`).
 
-``StreamsConsumer`` is loaded at its first use, because ``groups.describe.confluent`` works without kafka-python.
+``StreamsConsumer`` is loaded at its first use, because ``groups.describe.confluent`` needs only confluent-kafka.
 """
 
 from typing import TYPE_CHECKING, Any

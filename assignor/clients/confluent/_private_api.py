@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import KafkaError
 
@@ -43,13 +42,3 @@ def encode_group_metadata(group: str, generation: MemberGeneration, instance_id:
 def is_tls_refusal(error: KafkaError) -> bool:
     """Whether one side of a TLS connection has refused the certificate of the other, by the text of the error."""
     return _TLS_ALERT.search(error.str()) is not None
-
-
-def list_groups(admin: Any, *name: str, timeout_seconds: float) -> list[Any]:
-    """Return the groups with the bytes of their members.
-
-    ``AdminClient.list_groups`` is deprecated, but its replacement drops the bytes.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return list(admin.list_groups(*name, timeout=timeout_seconds))

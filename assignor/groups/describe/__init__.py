@@ -1,4 +1,4 @@
-"""Groups of a live cluster as raw bytes, through each client library: one ``GroupLookup`` a library.
+"""Groups of a live cluster as raw bytes (``kafka_python``), and the topic of their records (``confluent``).
 
 This package alone of ``groups`` talks to brokers, so it lies above the adapters, whose connections it uses.
 """

@@ -14,11 +14,11 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from rich.console import Console
 
-from streams_assignor.cli.group import _cells, _lookup, _tables, _watch, command
+from streams_assignor.cli.group import _cells, _tables, _watch, command
 from streams_assignor.cli.main import cli
 from streams_assignor.codec import TaskId, TopicPartition
-from streams_assignor.errors import MissingExtraError
 from streams_assignor.groups import ClusterGroups, DescribedGroupMember, NoSuchGroup, _restart, inspect_group
+from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.groups.described_group import GroupOffsets
 from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
 from streams_assignor.upgrade.releases import NEWEST
@@ -79,7 +79,7 @@ class Lookup:
 def fixture_lookup(monkeypatch):
     """The class of the lookup, for tests that change its answers; `last` is the last instance."""
     one = type("OneLookup", (Lookup,), {})
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: one})
+    monkeypatch.setattr(group_lookup, "GroupLookup", one)
     monkeypatch.setattr(command, "WATCH_SECONDS", 0.0)
     return one
 
@@ -217,17 +217,6 @@ def test_an_unknown_key_of_the_command_config_is_rejected(run, tmp_path):
     assert "hunter2" not in done.stderr
 
 
-def test_the_second_client_library_is_used_if_the_first_is_not_installed(run, monkeypatch):
-    def missing():
-        raise MissingExtraError("kafka-python is not installed: pip install 'streams-assignor[kafka-python]'")
-
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": missing, "confluent-kafka": lambda: Lookup})
-
-    assert 0 == run("app", *BROKER).exit_code
-    done = run("app", *BROKER, "--client", "kafka-python")
-    assert "kafka-python is not installed: pip install 'streams-assignor[kafka-python]'" == str(done.exception)
-
-
 # -- watching --------------------------------------------------------------------------------------------------------
 
 STOP = KeyboardInterrupt()
@@ -344,13 +333,12 @@ def test_ctrl_c_at_a_terminal_is_status_0_for_the_whole_script():
     assert 0 == process.returncode
 
 
-@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
 @pytest.mark.parametrize("which", ["app", "--all"])
-def test_a_silent_broker_is_an_error_after_the_timeout(client, which):
+def test_a_silent_broker_is_an_error_after_the_timeout(which):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         script = "from streams_assignor.cli.main import main; main()"
-        arguments = ["group", which, "--bootstrap-servers", address, "--timeout", "1", "--client", client]
+        arguments = ["group", which, "--bootstrap-servers", address, "--timeout", "1"]
         done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120)
 
     assert (1, "") == (done.returncode, done.stdout)
@@ -999,8 +987,8 @@ def test_the_logs_of_clients_are_shown_on_request(flags, shown):
     """In a process of its own: loggers are global. Secrets and control characters are not shown."""
     program = """
 import logging, sys
-from streams_assignor.cli.group import command
 from streams_assignor.groups import NoSuchGroup
+from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.cli.main import main
 from streams_assignor.upgrade.redaction import redact
 
@@ -1011,7 +999,7 @@ class Lookup:
         logging.getLogger("kafka.net").error("connection \\x1b lost, password %s", redact("hunter22"))
         raise NoSuchGroup("none")
 
-command.LOOKUP_LOADERS["kafka-python"] = lambda: Lookup
+group_lookup.GroupLookup = Lookup
 sys.argv[1:] = ["group", "app", "--bootstrap-servers", "a:1", *sys.argv[1:]]
 main()
 """

@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from streams_assignor.cli.group import _lookup
 from streams_assignor.cli.group.command import group
+from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.groups.offsets import ChangelogSizes
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.simulation import Simulation
@@ -30,7 +30,7 @@ def fixture_run(monkeypatch):
             report(f"sizes of {name}")
             return ChangelogSizes(failures=("not authorized",))
 
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: Lookup})
+    monkeypatch.setattr(group_lookup, "GroupLookup", Lookup)
 
     def run(*arguments):
         return CliRunner().invoke(group, ["app", "--bootstrap-servers", "h:1", *map(str, arguments)])

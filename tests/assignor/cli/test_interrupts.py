@@ -31,16 +31,6 @@ COMMANDS = {
     "audit-brokers": ("audit", "--bootstrap-servers", SILENT, "--out", "out"),
     "group": ("group", "app", "--bootstrap-servers", SILENT, "--timeout", "600"),
     "group-list": ("group", "list", "--bootstrap-servers", SILENT, "--timeout", "600"),
-    "group-confluent": (
-        "group",
-        "app",
-        "--bootstrap-servers",
-        SILENT,
-        "--timeout",
-        "600",
-        "--client",
-        "confluent-kafka",
-    ),
     "features": ("features", "describe", "--bootstrap-server", SILENT, "--timeout", "600"),
 }
 

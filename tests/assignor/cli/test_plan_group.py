@@ -1,13 +1,11 @@
 """``plan --group``: FROM and the parameters of the plan are those of a live group."""
 
 import json
-import sys
 
 import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from streams_assignor.cli.group import _lookup
 from streams_assignor.cli.plan.command import plan
 from streams_assignor.codec import TaskId
 from streams_assignor.groups import (
@@ -20,6 +18,7 @@ from streams_assignor.groups import (
     DescribedTopology,
     NoSuchGroup,
 )
+from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.upgrade.cluster.client.errors import Unreachable
 from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
 from streams_assignor.upgrade.cluster.features.rpc import FeatureMetadata, Listener
@@ -53,7 +52,7 @@ def fixture_shown(monkeypatch):
             raise shown["brokers"]
         return shown["brokers"]
 
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: Lookup, "confluent-kafka": lambda: Lookup})
+    monkeypatch.setattr(group_lookup, "GroupLookup", Lookup)
     monkeypatch.setattr(FeatureClient, "describe_nodes", describe_nodes)
     return shown
 
@@ -195,20 +194,17 @@ def test_the_group_has_the_parameters_that_no_option_and_no_setting_gives(tmp_pa
     assert "--members counts, and not what group app has" in text
 
 
-def test_servers_are_those_of_the_settings_and_the_library_can_be_chosen(shown, tmp_path):
+def test_servers_are_those_of_the_settings(shown, tmp_path):
     settings = tmp_path / "a.properties"
     settings.write_text("bootstrap.servers=h:9\n")
-    run("2.8", "3.9", "--group", "app", "--config", settings, "--client", "confluent-kafka", status=3)
+    run("2.8", "3.9", "--group", "app", "--config", settings, status=3)
 
     assert "h:9" == shown["given"][0]
 
 
-def test_brokers_that_do_not_answer_are_not_known(shown, monkeypatch):
+def test_brokers_that_do_not_answer_are_not_known(shown):
     shown["brokers"] = Unreachable("h:1: no answer")
     assert "- brokers: h:1: no answer" in run("3.9", *LIVE, status=0)
-
-    monkeypatch.setitem(sys.modules, "streams_assignor.upgrade.cluster.client.feature_client", None)
-    assert "- brokers: their features are asked with kafka-python" in run("3.9", *LIVE, status=0)
 
 
 def test_a_streams_group_shows_its_topology(shown):

@@ -288,7 +288,7 @@ def test_the_upgrade_before_is_judged_too(tmp_path):
     [
         (("4.3", "4.3", "--broker-release", "4.3"), "--broker-release needs --to-protocol"),
         (("4.2", "4.3", "--broker-release", "4.3"), "--broker-release needs --to-protocol"),
-        (("4.2", "4.3", "--client", "kafka-python"), "--command-config and --client need --group"),
+        (("4.2", "4.3", "--command-config", __file__), "--command-config needs --group"),
         ((*STREAMS, "--brokers"), "--to-protocol excludes"),
         ((*STREAMS, "--members", "3"), "--to-protocol excludes"),
         ((*STREAMS, "--group", "g"), "expected --bootstrap-servers"),

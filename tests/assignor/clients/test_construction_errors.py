@@ -71,7 +71,7 @@ except Exception as error:
         ),
         (
             "confluent_kafka",
-            "from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup",
+            "from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic",
             "confluent-kafka is not installed: pip install 'streams-assignor[confluent]'",
         ),
         (
@@ -97,7 +97,7 @@ except Exception as error:
         (
             "kafka",
             "from streams_assignor.clients import confluent, aiokafka; "
-            "import streams_assignor.groups.describe.confluent.group_lookup",
+            "import streams_assignor.groups.describe.confluent.offsets_topic",
             "",
         ),
     ],

@@ -12,7 +12,7 @@ from attrs import frozen
 SECONDS = 120
 """After which a command hangs; each has its own limit of at most ten."""
 PRELOADED = [
-    "streams_assignor.groups.describe.confluent.group_lookup",
+    "streams_assignor.groups.describe.confluent.offsets_topic",
     "streams_assignor.groups.describe.kafka_python.group_lookup",
     "streams_assignor.cli.group.command",
     "streams_assignor.spark_sim.audit._report",

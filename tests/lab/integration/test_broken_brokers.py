@@ -21,16 +21,14 @@ pytestmark = [pytest.mark.broker, pytest.mark.exhaustive, pytest.mark.slow, pyte
 
 MOST_BYTES = 300 << 20
 MOST_LINES = 12
-LIBRDKAFKA = {"group, confluent-kafka", "group list, confluent-kafka", "audit"}
+LIBRDKAFKA = {"audit"}
 ENDED = {-signal.SIGABRT, -signal.SIGSEGV}
 """librdkafka asserts what an answer has, or reads beyond it."""
 PARALLEL = 8
 """Most of a run is waiting."""
 COMMANDS = {
     "group": ["group", "{group}", "--timeout", "2"],
-    "group, confluent-kafka": ["group", "{group}", "--timeout", "2", "--client", "confluent-kafka"],
     "group list": ["group", "list", "--timeout", "2"],
-    "group list, confluent-kafka": ["group", "list", "--timeout", "2", "--client", "confluent-kafka"],
     "features describe": ["features", "describe", "--timeout", "2"],
     "features upgrade": ["features", "upgrade", "--release-version", "3.9", "--dry-run", "--timeout", "2"],
     "audit": ["audit", "--out", "{out}"],

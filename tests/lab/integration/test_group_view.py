@@ -12,12 +12,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from attrs import evolve
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams_assignor.groups import DescribedGroup
-from streams_assignor.groups.describe.confluent import group_lookup as confluent_lookup
 from streams_assignor.groups.describe.kafka_python import group_lookup as kafka_python_lookup
 from streams_assignor.groups.record_size import group_record_bytes
 from tests.lab.integration.applications import PARTITIONS, TASKS, Application, settle
@@ -126,7 +123,6 @@ def test_members_of_two_releases_and_a_python_member(
             member["releases"] for member in found["members"]
         }
         assert not [finding for finding in found["findings"] if finding["kind"] == "problem"]
-        check_that_both_clients_see_the_same(broker, application.name)
 
 
 @pytest.mark.java
@@ -145,13 +141,12 @@ def test_upgrade_from_that_is_still_set(application: Application, java_streams: 
 
 
 @pytest.mark.java
-@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
 def test_a_plan_finds_the_release_of_the_members(
-    application: Application, java_streams: JavaStreams, broker: str, client: str
+    application: Application, java_streams: JavaStreams, broker: str
 ) -> None:
     member = java_streams("2.8.2")
     settle(member)
-    at = ("--group", application.name, "--bootstrap-servers", broker, "--client", client, "--json")
+    at = ("--group", application.name, "--bootstrap-servers", broker, "--json")
     script = "from streams_assignor.cli.main import main; main()"
     plans = {
         releases: subprocess.run(
@@ -196,7 +191,6 @@ def test_plain_consumers_an_empty_group_and_all(broker: str, assignor: str) -> N
         assert ("Stable", assignor, "unknown") == (found["state"], found["protocol"], found["upgrade"]["stage"])
         assert [f"{name}-{each}" for each in range(3)] == sorted(found["members"][0]["partitions"])
         assert ["not-streams"] == codes(found)
-        check_that_both_clients_see_the_same(broker, name)
         assert name in reported(broker, "--all").stdout
     found = reports(broker, name, "--check")
 
@@ -228,7 +222,6 @@ def test_a_missing_group(broker: str) -> None:
     assert (1, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("Error: no group 'unknown' at ")
     assert 1 == len(done.stderr.splitlines())
-    assert 1 == reported(broker, "unknown", "--client", "confluent-kafka").returncode
 
 
 def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest) -> None:
@@ -238,36 +231,9 @@ def test_a_group_of_the_new_protocol(broker: str, request: pytest.FixtureRequest
     name = f"kip-848-{uuid4().hex[:8]}"
     with plain(broker, name, **{"group.protocol": "consumer"}):
         found = reports(broker, name, "--check")
-        (listed,) = (each for each in _of_confluent(broker, "--all") if each["group"] == name)
-        (shown,) = _of_confluent(broker, name)
 
     assert ("consumer", "Stable", []) == (found["type"], found["state"], codes(found))
     assert [[f"{name}-{each}" for each in range(3)]] == [member["partitions"] for member in found["members"]]
-    assert listed == shown
-    unknown = {
-        "error",
-        "epoch",
-        "assignment_epoch",
-        "authorized_operations",
-        "configs",
-        "members",
-        "findings",
-        "progress",
-    }
-    assert {key: each for key, each in found.items() if key not in {*unknown, "lag"}} == {
-        key: each for key, each in shown.items() if key not in {*unknown, "lag"}
-    }
-    assert (None, ["partly-described"]) == (shown["epoch"], codes(shown))
-    of_member = dict.fromkeys(("epoch", "has_target", "is_classic")) | {"topics": []}
-    assert [{**each, **of_member} for each in found["members"]] == shown["members"]
-
-
-def _of_confluent(broker: str, *words: str) -> list[Any]:
-    """The groups with confluent-kafka, of which a check finds that not all is shown."""
-    done = reported(broker, *words, "--check", "--json", "--client", "confluent-kafka")
-    assert 1 == done.returncode, done.stderr
-    shown = json.loads(done.stdout)
-    return shown if isinstance(shown, list) else [shown]
 
 
 @pytest.mark.java
@@ -291,15 +257,14 @@ def test_warm_ups_and_the_process_of_the_leader(application: Application, broker
 
 
 @pytest.mark.parametrize("release", with_matrix([NEWEST, OLDER], [NEWEST], "the same on an older broker"))
-@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
-def test_one_unreachable_broker_does_not_hide_the_groups_of_another(tmp_path: Path, release: str, client: str) -> None:
+def test_one_unreachable_broker_does_not_hide_the_groups_of_another(tmp_path: Path, release: str) -> None:
     """The second broker advertises an address at which no server listens."""
     with Cluster(tmp_path) as cluster:
         try:
             cluster.start(1, release, settings={"group.initial.rebalance.delay.ms": "0"})
             with plain(cluster.brokers, "visible"):
                 cluster.start(2, release, settings={"advertised.listeners": "PLAINTEXT://127.0.0.1:9"})
-                words = ("list", "--check", "--json", "--client", client, "--timeout", "10s")
+                words = ("list", "--check", "--json", "--timeout", "10s")
                 done = reported(cluster.brokers, *words)
         except Unavailable as missing:
             pytest.skip(f"no real broker: {missing}")
@@ -307,9 +272,8 @@ def test_one_unreachable_broker_does_not_hide_the_groups_of_another(tmp_path: Pa
     assert (1, ["visible"]) == (done.returncode, [each["group"] for each in json.loads(done.stdout)])
     # A line of progress comes first if brokers are slow.
     assert any(line.startswith("note: ") for line in done.stderr.splitlines())
-    if client == "kafka-python":
-        assert [1] == [len(each["members"]) for each in json.loads(done.stdout)]
-        assert "127.0.0.1:9" in done.stderr
+    assert [1] == [len(each["members"]) for each in json.loads(done.stdout)]
+    assert "127.0.0.1:9" in done.stderr
 
 
 def newest_java(application: Application, broker: str, state: Path, more: dict[str, str]) -> JavaMember:
@@ -328,18 +292,6 @@ def test_no_broker_answers() -> None:
 
     assert (1, "") == (done.returncode, done.stdout)
     assert "Error: 127.0.0.1:1: connection refused: does a broker listen at 127.0.0.1:1?" in done.stderr.splitlines()
-
-
-def check_that_both_clients_see_the_same(broker: str, name: str) -> None:
-    """kafka-python's requests and confluent-kafka's deprecated call, byte for byte."""
-    found = [lookup(broker).group(name) for lookup in (kafka_python_lookup.GroupLookup, confluent_lookup.GroupLookup)]
-
-    assert ordered(found[0]) == ordered(found[1])
-    assert found[0].members
-
-
-def ordered(group: DescribedGroup) -> DescribedGroup:
-    return evolve(group, members=tuple(sorted(group.members, key=lambda member: member.member_id)))
 
 
 def check_that_the_size_is_right(broker: str, name: str, reported_bytes: int) -> None:
@@ -361,8 +313,6 @@ def check_that_the_size_is_right(broker: str, name: str, reported_bytes: int) ->
 
 
 def test_lags_of_tasks_until_they_are_read(application: Application, broker: str) -> None:
-    """Both client libraries read the same offsets."""
-
     def lag(*flags: str) -> Any:
         return reports(broker, application.name, *flags)["lag"]
 
@@ -372,14 +322,9 @@ def test_lags_of_tasks_until_they_are_read(application: Application, broker: str
         wait_until(lambda: (found := lag())["total"] == 0 == found["unknown"], python)
         assert [10] * PARTITIONS == [each["committed"] for each in lag()["partitions"]]
         assert sorted(TASKS) == sorted(each["task"] for each in lag()["tasks"])
-        assert lag() == lag("--client", "confluent-kafka")
     application.send(5)
 
     assert (5 * PARTITIONS, 5, 0) == ((found := lag())["total"], found["most"], found["unknown"])
-    other = lag("--client", "confluent-kafka")  # the member may be gone by now
-    assert [[(each["committed"], each["end"]) for each in one["partitions"]] for one in (found, other)] == [
-        [(10, 15)] * PARTITIONS
-    ] * 2
     statuses = [reported(broker, application.name, "--check", "--max-lag", most).returncode for most in ("4", "5")]
     assert [1, 0] == statuses
     metrics = reported(broker, "list", "-o", "openmetrics").stdout.splitlines()

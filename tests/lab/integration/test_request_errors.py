@@ -22,7 +22,6 @@ from streams_assignor import Subtopology, Topology, codec
 from streams_assignor.clients import aiokafka, kafka_python
 from streams_assignor.clients.confluent import StreamsConsumer
 from streams_assignor.demo.load_generator import create_topic
-from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup as ConfluentLookup
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from streams_assignor.groups.offsets import OffsetRequest
 from streams_assignor.upgrade.cluster.client.errors import ClusterError
@@ -303,7 +302,7 @@ def says_so(found: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka", "features"])
+@pytest.mark.parametrize("client", ["kafka-python", "features"])
 def test_a_command_shows_the_same_or_says_what_is_missing(broker: Kfake, client: str) -> None:
     name, wrong = prepare(broker.address), []
     member = KafkaPython(name, broker.address, "earliest")
@@ -314,8 +313,7 @@ def test_a_command_shows_the_same_or_says_what_is_missing(broker: Kfake, client:
             features = FeatureClient(broker.address, timeout_seconds=8)
             calls: dict[str, Callable[[], Any]] = {"describe": features.describe}
         else:
-            lookup = (GroupLookup if client == "kafka-python" else ConfluentLookup)(broker.address, timeout_seconds=8)
-            calls = looked_up(lookup, name)
+            calls = looked_up(GroupLookup(broker.address, timeout_seconds=8), name)
         for call, ask in calls.items():
             expected = ask()
             for request, level, code in CASES:

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.group.command import group as group_command
-from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup as ConfluentLookup
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.clusters import OLDER
 from tests.lab.integration.every_release import broker_of
@@ -57,15 +56,6 @@ def test_the_broker_tells_what_changelogs_hold(group: Group) -> None:
     assert {*known.begins.values()} == {0}
     assert all(known.sizes[log] > 0 for log, end in known.ends.items() if end)
     assert any(known.ends.values())
-
-
-def test_a_library_that_cannot_ask_says_so(group: Group) -> None:
-    known = ConfluentLookup(group.brokers, {}, TIMEOUT_SECONDS).changelog_sizes(group.topics.application)
-
-    assert known.sizes == {}
-    assert "--client kafka-python" in known.failures[0]
-    text = ask(group, "--what-if", "restart python-b", "--state", "ephemeral", "--client", "confluent-kafka")
-    assert "assumed: how many bytes the state has is not known: confluent-kafka cannot ask" in text
 
 
 def test_an_instance_without_its_state_restores_bytes(group: Group) -> None:

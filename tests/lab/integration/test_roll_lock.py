@@ -84,12 +84,10 @@ def lines(process: RollProcess) -> str:
     return "\n".join(process.lines)
 
 
-@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
-def test_a_roll_on_another_host_is_kept_out_and_told_who_holds_the_lock(roll, client):
-    first = roll("a", "--client", client)
+def test_a_roll_on_another_host_is_kept_out_and_told_who_holds_the_lock(roll):
+    first = roll("a")
     works(first)
-    other = "confluent-kafka" if client == "kafka-python" else "kafka-python"
-    second = roll("b", "--client", other)
+    second = roll("b")
 
     assert 5 == second.wait(), lines(second)
     assert re.search(
@@ -194,19 +192,18 @@ def login(secure: SecureCluster, user: str, folder: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.java
-@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
 def test_a_roll_of_a_group_needs_read_on_its_lock_and_describe_on_the_group_and_its_topics(
-    secure: SecureCluster, tmp_path: Path, client: str
+    secure: SecureCluster, tmp_path: Path
 ) -> None:
     """Without each of them it says what is missing, before it touches anything."""
-    user = USERS[1] if client == "kafka-python" else USERS[2]
+    user = USERS[1]
     with Group(secure.open, "stateful", tmp_path) as group, Operator(group, tmp_path) as operator:
         for name in "ab":
             operator.start(name, OLDER)
         group.settle()
         application = group.topics.application
         arguments = (
-            *(application, "--from", OLDER, "--to", NEWEST, "--restart", operator.template, "--client", client),
+            *(application, "--from", OLDER, "--to", NEWEST, "--restart", operator.template),
             *("--yes", "--timeout", "60s", "--journal", str(tmp_path / "roll.jsonl"), *login(secure, user, tmp_path)),
             *("--session-timeout", f"{SESSION_S}s"),
         )

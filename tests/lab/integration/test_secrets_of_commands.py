@@ -25,23 +25,12 @@ PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 COMMANDS = {
     "group": ["group", "billing", "--timeout", "1"],
-    "group, confluent-kafka": ["group", "billing", "--timeout", "1", "--client", "confluent-kafka"],
     "group list": ["group", "list", "--timeout", "1", "-o", "json"],
-    "group list, confluent-kafka": ["group", "list", "--timeout", "1", "--client", "confluent-kafka"],
     "features describe": ["features", "describe", "--timeout", "1"],
     "features upgrade": ["features", "upgrade", "--release-version", "4.3", "--timeout", "1", "--json"],
     "audit": ["audit", "--out", "{out}"],
     "roll": ["roll", "billing", "--to", "4.3", "--by-hand", "--yes", "--journal", "{out}"],
-    "roll, confluent-kafka": [
-        "roll",
-        "billing",
-        "--to",
-        "4.3",
-        "--by-hand",
-        "--client",
-        "confluent-kafka",
-        "--no-lock",
-    ],
+    "roll without a lock": ["roll", "billing", "--to", "4.3", "--by-hand", "--no-lock"],
     "roll of brokers": ["roll", "--brokers", "--to", "4.3.1", "--by-hand", "--yes", "--json", "--no-lock"],
 }
 

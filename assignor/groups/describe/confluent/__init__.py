@@ -1,1 +1,1 @@
-"""``GroupLookup`` of confluent-kafka, where kafka-python is not installed, and the offsets topic of a live cluster."""
+"""The offsets topic of a live cluster, read with confluent-kafka."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -19,12 +20,18 @@ from streams_assignor.upgrade.extras import importing
 with importing("confluent_kafka"):
     from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-    from streams_assignor.groups.describe.confluent.group_lookup import (
-        librdkafka_config,
-        readable_answers,
-        silent_logger,
-    )
-
+_LIBRDKAFKA_KEYS: Final[Mapping[str, str]] = {
+    # name in kafka-python, as in a ``CommandConfig``: name in librdkafka
+    "client_id": "client.id",
+    "security_protocol": "security.protocol",
+    "sasl_mechanism": "sasl.mechanisms",
+    "sasl_plain_username": "sasl.username",
+    "sasl_plain_password": "sasl.password",
+    "sasl_kerberos_service_name": "sasl.kerberos.service.name",
+    "ssl_cafile": "ssl.ca.location",
+    "ssl_certfile": "ssl.certificate.location",
+    "ssl_password": "ssl.key.password",
+}
 _RECORDS_PER_CALL: Final = 10_000
 _CALL_SECONDS: Final = 0.05
 """A call of ``consume`` that gets fewer records waits so long."""
@@ -81,7 +88,7 @@ class OffsetsTopic:
 
     def _cluster_id(self) -> str:
         errors: list[KafkaError] = []
-        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
+        with _readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
             try:
                 return consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).cluster_id or ""
             except KafkaException as error:
@@ -89,7 +96,7 @@ class OffsetsTopic:
 
     def _ranges(self) -> dict[int, tuple[int, int]]:
         errors: list[KafkaError] = []
-        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
+        with _readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
             try:
                 topic = consumer.list_topics(OFFSETS_TOPIC, self.timeout_seconds).topics.get(OFFSETS_TOPIC)
                 if topic is None:
@@ -113,7 +120,7 @@ class OffsetsTopic:
         if first >= end:
             return
         errors: list[KafkaError] = []
-        with readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
+        with _readable_answers(self.bootstrap_servers), closing(self._consumer(errors)) as consumer:
             consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, first)])
             at, deadline = first, time.monotonic() + self.timeout_seconds
             while at < end:
@@ -144,7 +151,7 @@ class OffsetsTopic:
             "error_cb": errors.append,
         }
         try:
-            return Consumer(config, logger=silent_logger())
+            return Consumer(config, logger=_silent_logger())
         except KafkaException as error:
             raise self._failure(error.args[0], errors) from None
 
@@ -162,3 +169,45 @@ def _record(message: Message) -> LogRecord:
     key: Any = message.key()
     value: Any = message.value()
     return LogRecord(message.offset() or 0, record_time, key, value)
+
+
+@contextmanager
+def _readable_answers(servers: str) -> Iterator[None]:
+    """Turn what confluent-kafka raises of bytes that are no text, which librdkafka passes on, into ``Unreachable``."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        expected = "expected an answer of a Kafka broker, got one that confluent-kafka cannot read"
+        raise Unreachable(f"{servers}: {expected} ({error})") from None
+
+
+def librdkafka_config(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of kafka-python, as in a ``CommandConfig``, as those of librdkafka.
+
+    Raises:
+        Unreachable: librdkafka does not have the SASL mechanism.
+    """
+    if settings.get("sasl_mechanism") == "AWS_MSK_IAM":
+        raise Unreachable("librdkafka does not have the SASL mechanism AWS_MSK_IAM; kafka-python has")
+    config = {_LIBRDKAFKA_KEYS[name]: value for name, value in settings.items() if name in _LIBRDKAFKA_KEYS}
+    if settings.get("ssl_check_hostname") is False:
+        config["ssl.endpoint.identification.algorithm"] = "none"
+    if "ssl_certfile" in settings:
+        config["ssl.key.location"] = settings["ssl_certfile"]  # a PEM key store has both
+    if oauth := settings.get("oauth"):
+        config |= {
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.token.endpoint.url": oauth.endpoint,
+            "sasl.oauthbearer.client.id": oauth.client_id,
+            "sasl.oauthbearer.client.secret": oauth.client_secret,
+            **({"sasl.oauthbearer.scope": oauth.scope} if oauth.scope else {}),
+        }
+    return config
+
+
+def _silent_logger() -> logging.Logger:
+    """Return a logger that drops librdkafka's lines, as errors arrive as exceptions, unless it has a handler."""
+    logger = logging.getLogger("streams_assignor.librdkafka")
+    if not logger.handlers:
+        logger.setLevel(logging.CRITICAL)
+    return logger

@@ -94,13 +94,13 @@ class Terminal:
 
 def main():
     """Run ``roll`` on a simulated group, as the console script does."""
-    from streams_assignor.cli.group import _lookup
     from streams_assignor.cli.main import main as console_script
+    from streams_assignor.groups.describe.kafka_python import group_lookup
     from tests.assignor.cli.roll.simulated import SimulatedCluster
 
     folder, command, *arguments = sys.argv[1:]
     cluster = SimulatedCluster(Path(folder))
-    _lookup.LOOKUP_LOADERS = {"kafka-python": lambda: cluster.lookup}
+    group_lookup.GroupLookup = cluster.lookup
     sys.argv[1:] = ["roll", *cluster.words(command or None), *arguments]
     console_script()
 

@@ -11,9 +11,9 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
-from streams_assignor.cli.group import _lookup
 from streams_assignor.cli.roll._output import RollLines
 from streams_assignor.cli.roll.command import roll
+from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.spark_sim.forecast import recomputation
 from streams_assignor.upgrade.roll.journal import CommandIntended
 from tests.assignor.cli.roll.simulated import SimulatedCluster
@@ -24,7 +24,7 @@ FIRST = "expected --restart, or --stop and --start, or --by-hand"
 @pytest.fixture(name="cluster")
 def fixture_cluster(tmp_path, monkeypatch):
     cluster = SimulatedCluster(tmp_path)
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: cluster.lookup})
+    monkeypatch.setattr(group_lookup, "GroupLookup", cluster.lookup)
     return cluster
 
 

@@ -8,11 +8,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from streams_assignor.cli.group import _lookup
 from streams_assignor.cli.roll import command
 from streams_assignor.cli.roll._answers import RollAnswers
 from streams_assignor.cli.roll._driver import Interrupts, LastingView
 from streams_assignor.cli.roll._output import RollLines
+from streams_assignor.groups.describe.kafka_python import group_lookup
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.engine import AskOperator
 from streams_assignor.upgrade.roll.journal import CommandIntended
@@ -103,7 +103,7 @@ def test_a_question_that_nobody_can_answer_any_more_has_no_answer(monkeypatch, e
 def test_a_roll_whose_reader_has_gone_finishes_its_step_and_ends_as_if_interrupted(tmp_path, monkeypatch):
     """`roll ... | tee log` ended in the middle of a step at Ctrl-C, because that ended tee, too."""
     cluster = SimulatedCluster(tmp_path)
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: cluster.lookup})
+    monkeypatch.setattr(group_lookup, "GroupLookup", cluster.lookup)
     monkeypatch.setattr(command, "discard_output", lambda: None)
     show = RollLines.record
 
@@ -123,7 +123,7 @@ def test_a_roll_whose_reader_has_gone_finishes_its_step_and_ends_as_if_interrupt
 def test_a_roll_by_hand_does_not_wait_for_somebody_who_has_gone(tmp_path, monkeypatch):
     """It kept its lock for ever, without a terminal: a step by hand may take any time."""
     cluster = SimulatedCluster(tmp_path)
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: cluster.lookup})
+    monkeypatch.setattr(group_lookup, "GroupLookup", cluster.lookup)
     show = RollLines.waiting
 
     def waiting(view, decision, state):

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from streams_assignor.cli.group import _lookup
 from streams_assignor.cli.roll._secrets import without_secrets
+from streams_assignor.groups.describe.kafka_python import group_lookup
 from tests.assignor.cli.roll.simulated import SimulatedCluster
 
 SECRET = "hunter2-Zq8"
@@ -121,7 +121,7 @@ def test_other_output_stays(monkeypatch, text):
 def test_no_secret_is_in_journal_report_or_output(tmp_path, monkeypatch):
     """The password is also that of --command-config, and of a variable; the command fails, so its output is shown."""
     cluster = SimulatedCluster(tmp_path)
-    monkeypatch.setattr(_lookup, "LOOKUP_LOADERS", {"kafka-python": lambda: cluster.lookup})
+    monkeypatch.setattr(group_lookup, "GroupLookup", cluster.lookup)
     monkeypatch.setenv("APP_PASSWORD", "s3cret-of-the-app")
     config = tmp_path / "client.properties"
     config.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={JAAS}\n")

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from streams_assignor.groups.describe.confluent import offsets_topic
-from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
+from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic, librdkafka_config
+from streams_assignor.upgrade.cluster.client._oauth import ClientCredentials
 from streams_assignor.upgrade.cluster.client.errors import Unreachable
 
 
@@ -16,3 +17,18 @@ def test_metadata_without_the_topic_is_an_error(monkeypatch):
 
     with pytest.raises(Unreachable, match="expected an answer about __consumer_offsets, got one without it"):
         OffsetsTopic("a:1").ranges()
+
+
+def test_client_credentials_are_those_of_librdkafka():
+    found = librdkafka_config({"oauth": ClientCredentials("https://a/token", "me", "secret", "kafka")})
+
+    assert "oidc" == found["sasl.oauthbearer.method"]
+    assert ("https://a/token", "me", "secret", "kafka") == tuple(
+        found[f"sasl.oauthbearer.{name}"] for name in ("token.endpoint.url", "client.id", "client.secret", "scope")
+    )
+    assert "sasl.oauthbearer.scope" not in librdkafka_config({"oauth": ClientCredentials("https://a", "me", "secret")})
+
+
+def test_a_mechanism_that_librdkafka_lacks_is_an_error():
+    with pytest.raises(Unreachable, match="librdkafka does not have the SASL mechanism AWS_MSK_IAM"):
+        librdkafka_config({"sasl_mechanism": "AWS_MSK_IAM"})

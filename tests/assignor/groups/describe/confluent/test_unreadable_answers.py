@@ -1,13 +1,11 @@
 """Answers of brokers that confluent-kafka cannot read, or that lack what was asked for."""
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streams_assignor.groups.describe.confluent.group_lookup import GroupLookup
 from streams_assignor.groups.describe.confluent.offsets_topic import OffsetsTopic
 from streams_assignor.upgrade.cluster.client.errors import Unreachable
 
@@ -25,9 +23,6 @@ def client(**methods: Any) -> Any:
     return lambda *_: SimpleNamespace(**defaults | methods)
 
 
-LOOKUPS: list[Callable[[GroupLookup], object]] = [GroupLookup.groups, GroupLookup.names, lambda it: it.group("app")]
-
-
 @pytest.mark.parametrize("methods", [{"list_topics": unreadable}, {"list_topics": refused, "poll": unreadable}])
 def test_bytes_that_are_no_text_are_an_error_of_the_broker(
     monkeypatch: pytest.MonkeyPatch, methods: dict[str, Any]
@@ -39,15 +34,6 @@ def test_bytes_that_are_no_text_are_an_error_of_the_broker(
         OffsetsTopic("a:1").ranges()
     with pytest.raises(Unreachable, match="a:1: expected an answer of a Kafka broker"):
         list(OffsetsTopic("a:1").read(0, 0, 1))
-
-
-@pytest.mark.parametrize("look_up", LOOKUPS)
-def test_so_are_those_about_groups(monkeypatch: pytest.MonkeyPatch, look_up: Callable[[GroupLookup], object]) -> None:
-    monkeypatch.setattr(GroupLookup, "_admin", client(list_consumer_groups=unreadable, list_groups=unreadable))
-    monkeypatch.setattr("streams_assignor.clients.confluent._private_api.list_groups", unreadable)
-
-    with pytest.raises(Unreachable, match="a:1: expected an answer of a Kafka broker"):
-        look_up(GroupLookup("a:1"))
 
 
 def test_metadata_without_the_topic_is_an_error_of_the_broker(monkeypatch: pytest.MonkeyPatch) -> None:
