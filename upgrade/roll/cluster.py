@@ -2,7 +2,8 @@
 
 A broker shows the levels that it supports, which are those of a release line: no request returns a patch level. The
 gates say what levels do not show: 4.3.0 from 4.3.1, the release of a controller without a broker. A node counts as
-restarted when a look found it gone, or with other levels.
+restarted when a look found it gone, or with other levels; who restarts by hand is waited for until then. A command may
+be over before any look: then the node has to be there for the soak time, and the gate says that nobody saw it go.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, BY_HAND, InstanceC
 from streams_assignor.upgrade.roll.state import RollState
 
 _LOOP_RETURNS: Final = 3
+_SHOWS_NOTHING: Final = "does not show what it supports"
 
 
 # -- the plan --------------------------------------------------------------------------------------------------------
@@ -145,31 +147,87 @@ class ClusterObservation:
 class ClusterMemory:
     """The memory of the looks of a phase."""
 
-    there: frozenset[str] = frozenset()
-    """The brokers that were registered at the last look."""
-    returns: Mapping[str, int] = field(factory=dict, hash=False)
-    """How often each instance has gone and returned."""
     most_under_replicated: int = 0
     fetches: Mapping[str, int | None] | None = field(default=None, hash=False)
     """When each instance had fetched metadata last, at the first look after the commands had ended; None: before."""
 
 
+@frozen(kw_only=True)
+class NodeLife:
+    """The looks at a node since its last command."""
+
+    since: float | None = None
+    """The first of the looks that have shown it without a gap; None: it is not there."""
+    returns: int = 0
+    """How often it has gone and returned."""
+    went: bool = False
+    """Whether a look has not shown it."""
+    is_broker: bool = False
+    """Whether a look has shown a broker."""
+    fetch_ms: int | None = None
+    """As ``NodeSeen.last_fetch_ms`` of the last look."""
+
+
+@frozen(kw_only=True)
+class ClusterLife:
+    """The memory of nodes over steps, until an operator has answered."""
+
+    answers: int
+    """How many answers there were."""
+    nodes: Mapping[str, NodeLife] = field(factory=dict, hash=False)
+    """By instance."""
+
+
 def remember(state: RollState, memory: ClusterMemory | None, seen: ClusterObservation) -> ClusterMemory:
     """Return what is remembered after a look."""
-    nodes = {name: seen.of(name) for name in seen.node_ids}
-    there = frozenset(name for name, node in nodes.items() if node and node.is_broker)
     fetches = memory.fetches if memory else None
     if fetches is None and state.commands_ended and not seen.problem:
+        nodes = {name: seen.of(name) for name in seen.node_ids}
         fetches = {name: node.last_fetch_ms if node else None for name, node in nodes.items()}
-    if memory is None:
-        return ClusterMemory(there=there, most_under_replicated=len(seen.under_replicated), fetches=fetches)
+    most = max(memory.most_under_replicated if memory else 0, len(seen.under_replicated))
+    return ClusterMemory(most_under_replicated=most, fetches=fetches)
+
+
+def follow(state: RollState, life: ClusterLife | None, seen: ClusterObservation) -> ClusterLife:
+    """Return what is remembered of nodes after a look."""
+    known = life.nodes if life and life.answers == state.answers else {}
     if seen.problem:
-        return memory
-    returns = dict(memory.returns)
-    for name in there - memory.there:
-        returns[name] = returns.get(name, 0) + 1
-    most = max(memory.most_under_replicated, len(seen.under_replicated))
-    return evolve(memory, there=there, returns=returns, most_under_replicated=most, fetches=fetches)
+        return ClusterLife(answers=state.answers, nodes=known)
+    touched = state.step.instances if state.step and not state.commands_ended else ()
+    nodes: dict[str, NodeLife] = {}
+    for name in seen.node_ids:
+        life_now = _life(known.get(name) or _before(state, name), seen.of(name), seen.seconds)
+        nodes[name] = NodeLife(is_broker=life_now.is_broker) if name in touched else life_now
+    return ClusterLife(answers=state.answers, nodes=nodes)
+
+
+def _before(state: RollState, name: str) -> NodeLife:
+    """Return what the journal has of a node of the step: whether it was a broker."""
+    shown = state.step.before.get(name, ()) if state.step else ()
+    return NodeLife(is_broker=any(text != _SHOWS_NOTHING for text in shown))
+
+
+def _life(before: NodeLife, node: NodeSeen | None, now: float) -> NodeLife:
+    if node is None or _has_gone(before, node):
+        return evolve(before, since=None, went=True, fetch_ms=node.last_fetch_ms if node else None)
+    has_returned = before.since is None
+    return evolve(
+        before,
+        since=now if has_returned else before.since,
+        returns=before.returns + (has_returned and before.went),
+        is_broker=before.is_broker or node.is_broker,
+        fetch_ms=node.last_fetch_ms,
+    )
+
+
+def _has_gone(before: NodeLife, node: NodeSeen) -> bool:
+    """Whether a look shows that a node does not take part.
+
+    A controller without a broker may lack for a moment what was committed just now: it has gone if it is silent, too.
+    """
+    if node.is_broker or before.is_broker or not node.is_voter:
+        return not node.is_broker
+    return node.is_caught_up is not True and before.fetch_ms == node.last_fetch_ms
 
 
 # -- gates: each returns None if it does not concern the step ---------------------------------------------------------
@@ -182,9 +240,9 @@ def _visible(_state: RollState, _watch: RollWatch, seen: ClusterObservation) -> 
 
 
 def _no_crash_loop(_state: RollState, watch: RollWatch, _seen: ClusterObservation) -> GateResult | None:
-    for name, times in watch.memory.returns.items():
-        if times >= _LOOP_RETURNS:
-            text = f"{name} has gone and returned {times} times"
+    for name, life in watch.lasting.nodes.items():
+        if life.returns >= _LOOP_RETURNS:
+            text = f"{name} has gone and returned {life.returns} times"
             return failed("crash-loop", DeviationKind.CRASH_LOOP, text, "a node that stays", name)
     return None
 
@@ -203,21 +261,30 @@ def _is_silent(watch: RollWatch, seen: ClusterObservation, name: str) -> bool:
 def _returned(state: RollState, watch: RollWatch, seen: ClusterObservation) -> GateResult | None:
     if state.step is None or _is_once(state) or seen.problem:
         return None
-    more = {"is_patient": state.plan.verbs == (BY_HAND,)}
+    by_hand = state.plan.verbs == (BY_HAND,)
+    more = {"is_patient": by_hand}
     for name in state.step.instances:
-        if not seen.is_there(name):
+        if watch.lasting.nodes[name].since is None:
             text = f"{name} is not registered"
             kind = DeviationKind.NOT_RETURNED
             return waiting("returned", kind, text, f"{name} is registered", instances=(name,), **more)
         if _is_silent(watch, seen, name):
             text, kind = f"{name} has not fetched metadata since its command ended", DeviationKind.NOT_RETURNED
             return waiting("returned", kind, text, f"{name} fetches metadata", instances=(name,), **more)
+        if by_hand and not _shows_release(state, seen, name) and not watch.lasting.nodes[name].went:
+            # Whoever has restarted it while roll did not run, says so.
+            text, kind = (
+                f"{name} was not seen to go, and nothing else shows that it was restarted",
+                DeviationKind.CONDITION,
+            )
+            is_patient = not state.step.seconds_before
+            return waiting("returned", kind, text, f"{name} goes and returns", instances=(name,), is_patient=is_patient)
     return passed("returned", f"{shortened(state.step.instances)} registered")
 
 
 def _release(state: RollState, watch: RollWatch, seen: ClusterObservation) -> GateResult | None:
     """Whether each restarted node supports the levels of the release; after a round, every node."""
-    if state.round is None or _is_once(state) or seen.problem:
+    if state.round is None or (_is_once(state) and not _is_round_over(state)) or seen.problem:
         return None
     wanted, old = _broker_release(state.round.config), _broker_release(state.round.before)
     notes = [f"no request tells {wanted} from {old}"] if wanted.newest == old.newest else []
@@ -229,6 +296,8 @@ def _release(state: RollState, watch: RollWatch, seen: ClusterObservation) -> Ga
             notes.append(f"{name}, a controller without a broker, does not show its release")
         elif node.metadata_levels[1] != wanted.newest.level:
             return _other_release(state, watch, seen, name, _supported_text(node), wanted, old)
+    if _is_once(state):
+        return None
     return passed("config", "; ".join([f"as {wanted}, which supports up to {wanted.newest}", *notes]))
 
 
@@ -248,7 +317,7 @@ def _other_release(
     text = f"{name} {shown}"
     by_hand = state.plan.verbs == (BY_HAND,)
     in_time = by_hand or watch.waited(seen) < state.plan.limits.session_timeout_s
-    if is_old and in_time and not watch.memory.returns.get(name):
+    if is_old and in_time and not watch.lasting.nodes[name].returns:
         return waiting("config", kind, text, expected, instances=(name,), is_patient=by_hand)
     return failed("config", kind, text, expected, name)
 
@@ -304,9 +373,28 @@ def _levels(state: RollState, _watch: RollWatch, seen: ClusterObservation) -> Ga
             )
             return failed("levels", DeviationKind.CONDITION, text, expected)
         return passed("levels", _level_text(seen.levels))
-    if state.step is None or level == newest.level:
+    is_before = state.step is None and not _is_round_over(state)
+    if is_before or level == newest.level:
         return passed("levels", _level_text(seen.levels))
     return waiting("levels", DeviationKind.CONDITION, _level_text(seen.levels), f"metadata.version {newest}")
+
+
+def _lives_on(state: RollState, watch: RollWatch, seen: ClusterObservation) -> GateResult | None:
+    """Whether a restarted node has been there for the soak time.
+
+    A command that does not wait may leave the old process, which is about to go; a new one may fail soon.
+    """
+    soak_s = state.plan.limits.soak_s
+    if state.step is None or _is_once(state) or seen.problem or not soak_s:
+        return None
+    lives = {name: watch.lasting.nodes[name] for name in state.step.instances}
+    there_s = min(0.0 if life.since is None else seen.seconds - life.since for life in lives.values())
+    if there_s < soak_s:
+        text = f"{shortened(tuple(lives))} there for {there_s:.0f} s of {soak_s:g}"
+        return waiting("alive", None, text, left_s=max(1.0, soak_s - there_s))
+    unseen = [name for name, life in lives.items() if not life.went and not _shows_release(state, seen, name)]
+    notes = [f"no look has shown that {shortened(unseen)} went"] if unseen else []
+    return passed("alive", "; ".join([f"{shortened(tuple(lives))} there for {there_s:.0f} s", *notes]))
 
 
 _AFTER: Final = frozenset({GatePhase.AFTER})
@@ -372,6 +460,14 @@ CLUSTER_GATES: Final = (
         EVERY_PHASE,
         _levels,
     ),
+    RollGate(
+        "alive",
+        "how long a node has been there without a gap since its command ended, with the soak time",
+        "the old process may be about to go, the new one may fail soon",
+        "--soak",
+        _AFTER,
+        _lives_on,
+    ),
 )
 
 
@@ -399,7 +495,7 @@ def _leader(seen: ClusterObservation) -> str | None:
     return next((name for name, node_id in seen.node_ids.items() if node_id == seen.controller), None)
 
 
-CLUSTER_RULES: Final = RollRules(CLUSTER_GATES, remember, lambda *_: None, happened, _leader, lambda *_: (), observed)
+CLUSTER_RULES: Final = RollRules(CLUSTER_GATES, remember, follow, happened, _leader, lambda *_: (), observed)
 """The rules of a roll of a cluster in KRaft mode."""
 
 
@@ -410,13 +506,25 @@ def _is_once(state: RollState) -> bool:
     return state.round is not None and state.round.action is RoundAction.ONCE
 
 
+def _is_round_over(state: RollState) -> bool:
+    return state.step is None and not state.remaining
+
+
+def _shows_release(state: RollState, seen: ClusterObservation, name: str) -> bool:
+    """Whether the levels of a node tell the release of a round from the one before."""
+    assert state.round
+    node = seen.of(name)
+    is_shown = node is not None and node.metadata_levels is not None
+    return is_shown and _broker_release(state.round.config).newest != _broker_release(state.round.before).newest
+
+
 def _broker_release(config: InstanceConfig) -> BrokerRelease:
     return broker_release(config.release)
 
 
 def _supported_text(node: NodeSeen) -> str:
     if node.metadata_levels is None:
-        return "does not show what it supports"
+        return _SHOWS_NOTHING
     return f"supports up to {NEWEST_CATALOG.level_name(METADATA_VERSION, node.metadata_levels[1])}"
 
 

@@ -21,7 +21,7 @@ from streams_assignor.upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from streams_assignor.upgrade.roll.plan import BY_HAND, GROUP, RollRound, back_rounds
+from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, BY_HAND, GROUP, RollRound, back_rounds
 from streams_assignor.upgrade.roll.state import (
     ABOUT_DEVIATION,
     ABOUT_DONE,
@@ -193,7 +193,8 @@ def _going_back(state: RollState) -> RollDecision:
 
 def ended(state: RollState) -> RollState | None:
     """Return what a roll has left that is finished, or rolled back, to be looked at again; None if it is neither."""
-    return evolve(state, at=len(state.rounds) - 1, done=frozenset(state.plan.names)) if state.is_finished else None
+    done = frozenset((*state.plan.names, ALL_INSTANCES))
+    return evolve(state, at=len(state.rounds) - 1, done=done) if state.is_finished else None
 
 
 def unlike_its_end(left: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> tuple[GateResult, ...]:

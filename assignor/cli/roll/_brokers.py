@@ -48,7 +48,7 @@ LOOK_SECONDS: Final = 10.0
 NO_FORECAST_OF_NODES: Final = "partitions follow their replicas"
 _OF_GROUPS: Final = (
     *("batch", "leader", "offline", "without", "max_unowned", "max_lag", "settings_file", "state", "no_forecast"),
-    *("soak", "ready"),
+    "ready",
 )
 _LEAST_VOTERS: Final = 3
 """Of which one may be away."""

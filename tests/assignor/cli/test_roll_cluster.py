@@ -281,7 +281,7 @@ def fixture_files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def of_files(folder, *more):
+def of_files(folder, *more, soak="0"):
     made = 'case $ROLL_RELEASE in 4*) touch "$0/$ROLL_INSTANCE" ;; *) rm "$0/$ROLL_INSTANCE" ;; esac'
     template = shlex.join(["sh", "-c", made, str(folder)])
     return run(
@@ -296,6 +296,7 @@ def of_files(folder, *more):
             "--interval",
             "0.1s",
             "--yes",
+            *("--soak", soak),
         ),
         *("--journal", str(folder / "j"), "--report", str(folder / "r.md"), *more),
     )

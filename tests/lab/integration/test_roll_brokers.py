@@ -43,7 +43,7 @@ def rolling(nodes: Nodes, folder: Path, *more: str) -> RollProcess:
             "--journal",
             str(folder / "roll.jsonl"),
         ),
-        *("--bootstrap-servers", nodes.servers, "--report", str(folder / "report.md"), *more),
+        *("--soak", "2s", "--bootstrap-servers", nodes.servers, "--report", str(folder / "report.md"), *more),
     )
 
 

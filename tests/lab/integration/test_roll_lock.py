@@ -154,7 +154,19 @@ def test_a_roll_that_was_frozen_does_not_go_on_when_another_one_has_taken_its_lo
     template = f"sh -c 'until [ -e {go} ]; do sleep 0.1; done'"
     servers = ",".join(map(cluster.broker, NODES))
     first = RollProcess(
-        *("--brokers", "--to", NEWEST, "--level-unchanged", "--stop", template, "--start", "true", "--yes"),
+        *(
+            "--brokers",
+            "--to",
+            NEWEST,
+            "--level-unchanged",
+            "--stop",
+            template,
+            "--start",
+            "true",
+            "--yes",
+            "--soak",
+            "2s",
+        ),
         *("--bootstrap-servers", servers, "--journal", str(tmp_path / "frozen.jsonl")),
     )
     try:

@@ -35,14 +35,14 @@ def supported(release):
 class ClusterOperator:
     """A roll with its journal, and three nodes of which each command makes what it is to make."""
 
-    def __init__(self, origin=OLD, target=NEW, **further):
+    def __init__(self, origin=OLD, target=NEW, soak_s=0.0, **further):
         self.plan = RollPlan(
             name="cluster",
             origin=origin,
             target=target,
             rounds=cluster_rounds(advice(origin, target)),
             instances=tuple(map(RollInstance, IDS)),
-            limits=RollLimits(timeout_s=600, session_timeout_s=45),
+            limits=RollLimits(timeout_s=600, session_timeout_s=45, soak_s=soak_s),
             **further,
         )
         self.records = [PlanRecorded(plan=self.plan)]
@@ -322,7 +322,7 @@ def test_what_was_seen_before_stays_while_nothing_answers():
     operator.change(problem="timed out")
     result(operator, "visible")
 
-    assert {"node-1", "node-2", "node-3"} == operator.watch.memory.there
+    assert {0.0} == {operator.watch.lasting.nodes[name].since for name in IDS}
 
 
 def test_a_controller_without_a_broker_does_not_show_its_release():
@@ -359,6 +359,91 @@ def test_a_patch_release_cannot_be_told():
     assert (
         "as 4.3.1, which supports up to 4.3-IV0; no request tells 4.3.1 from 4.3.0" == result(operator, "config").text
     )
+
+
+@pytest.mark.parametrize("controller_only", [False, True])
+def test_a_command_that_does_not_wait_leaves_the_old_process_which_is_about_to_go(controller_only):
+    """Of a patch release, and of a controller, no level shows it: the next node was restarted at once."""
+    operator = ClusterOperator("4.3.0", "4.3.1", soak_s=45)
+    more = {"is_broker": False, "metadata_levels": None} if controller_only else {}
+    operator.change(2, last_fetch_ms=1, **more)
+    in_first_step(operator)
+    operator.change(2, last_fetch_ms=1, **more)
+    operator.go()
+    operator.change(2, seconds=1, last_fetch_ms=2)
+    assert "node-2 there for 1 s of 45" in [each.text for each in operator.go().results]
+
+    operator.change(2, seconds=30, is_broker=False, is_caught_up=False)
+    operator.go()
+    operator.change(2, seconds=1, is_broker=not controller_only, is_caught_up=True, last_fetch_ms=3)
+    operator.go()
+    operator.change(seconds=44)
+    operator.go()
+    assert 1 == len(operator.commands)
+    operator.change(seconds=1)
+    operator.go()
+    assert 2 == len(operator.commands)
+
+
+def test_a_node_that_nobody_saw_go_is_said_to_be_that():
+    operator = in_first_step(ClusterOperator("4.3.0", "4.3.1", soak_s=45))
+    operator.go()
+    operator.change(seconds=45)
+
+    assert "node-2 there for 45 s; no look has shown that node-2 went" == result(operator, "alive").text
+
+
+@pytest.mark.parametrize(("is_resumed", "is_patient"), [(False, True), (True, False)])
+def test_by_hand_a_patch_release_passes_when_the_node_has_gone_and_returned(is_resumed, is_patient):
+    """Each node was taken for restarted as soon as its step was printed."""
+    operator = in_first_step(ClusterOperator("4.3.0", "4.3.1", verbs=(BY_HAND,)))
+    if is_resumed:
+        operator.records.append(RollResumed(seconds=5.0))
+    said = result(operator, "returned")
+    assert (GateStatus.WAITING, is_patient) == (said.status, said.is_patient)
+    assert "node-2 was not seen to go, and nothing else shows that it was restarted" == said.text
+
+    operator.change(2, is_broker=False)
+    assert "node-2 is not registered" == result(operator, "returned").text
+    operator.change(2, is_broker=True)
+    assert GateStatus.PASSED is result(operator, "returned").status
+
+
+def test_the_broker_of_a_node_that_is_a_controller_too_has_to_register():
+    operator = in_first_step()
+    result(operator, "returned")
+    operator.change(2, is_broker=False, metadata_levels=None)
+
+    assert "node-2 is not registered" == result(operator, "returned").text
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["it still is", "somebody has gone back"])
+def test_a_finished_roll_is_compared_with_the_levels_and_releases_of_now(is_new):
+    """It was "finished", status 0, for any cluster."""
+    operator = ClusterOperator()
+    operator.go()
+    if not is_new:
+        operator.change(2, metadata_levels=supported(OLD))
+        operator.change(levels={METADATA_VERSION: 21})
+    left = engine.ended(operator.state)
+    watch = engine.watching(left, RollWatch(), operator.seen, CLUSTER_RULES)
+    differs = [each.text for each in engine.unlike_its_end(left, watch, operator.seen, CLUSTER_RULES)]
+
+    assert ([] if is_new else ["node-2 supports up to 3.9-IV0", "metadata.version 3.9-IV0"]) == differs
+
+
+def test_a_node_that_returns_again_in_later_steps_is_a_crash_loop_until_somebody_has_answered():
+    operator = in_first_step()
+    for number in range(1, 4):
+        operator.go(until=number)
+        operator.change(2, is_broker=False)
+        result(operator, "crash-loop")
+        operator.change(2, is_broker=True)
+        said = result(operator, "crash-loop")
+    assert "node-2 has gone and returned 3 times" == said.text
+
+    operator.records.append(QuestionAnswered(about="deviation", option=SafeOption.WAIT))
+    assert result(operator, "crash-loop") is None
 
 
 def test_a_node_that_is_not_there_has_no_incarnation_and_nobody_owns_partitions():
