@@ -6,12 +6,14 @@ And the keys with which a file says that settings are kept elsewhere: whatever i
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from attrs import evolve, frozen
 
 from streams_assignor.upgrade.application.setting_forms import Entry
+from streams_assignor.upgrade.hazards import UNKNOWN_VALUE
 
 ENVIRONMENT: Final = "environment"
 COMMAND_LINE: Final = "command line"
@@ -39,9 +41,13 @@ _KEPT: Final = tuple(
         ),
         (r".*\benv_?from\b.*", "takes variables from another object"),
         (r".*\benv_file(\b.*)?", "takes variables from"),
+        (r"include(optional)?", "imports"),
     )
 )
 """Keys that say where else settings are. A variable of the environment has the same name in capitals."""
+
+
+_OF_SPRING: Final = re.compile(r"(?:application|bootstrap)(?:-.*)?\.(?:properties|ya?ml)")
 
 
 @frozen
@@ -53,6 +59,8 @@ class Embedded:
     line: int
     """Of its key."""
     is_variable: bool = False
+    place: str = ""
+    """Files that Spring Boot combines have one."""
 
 
 def variable_name(key: str) -> str:
@@ -65,20 +73,53 @@ def variable_name(key: str) -> str:
     return match[1] if match else ""
 
 
+def decoded(entries: Iterable[Entry]) -> list[Entry]:
+    """Return entries with the text of each value that a Secret of Kubernetes has in Base64."""
+    listed = list(entries)
+    secrets = {
+        (entry.document, f"{entry.key.removesuffix('kind')}data.")
+        for entry in listed
+        if entry.key.endswith("kind") and entry.value == "Secret"
+    }
+    return [
+        evolve(entry, value=_of_base_64(entry.value or ""))
+        if any(entry.document == document and entry.key.startswith(prefix) for document, prefix in secrets)
+        else entry
+        for entry in listed
+    ]
+
+
+def _of_base_64(value: str) -> str:
+    try:
+        return b64decode(value).decode()
+    except ValueError:
+        return UNKNOWN_VALUE
+
+
 def deployed(entry: Entry) -> Iterator[Entry | Embedded]:
-    """Yield the entry, or what its value has inside."""
+    """Yield the entry, or what its value has inside; variables and options with the container that has them."""
     value = entry.value or ""
-    name = variable_name(entry.key) or entry.key
+    variable = variable_name(entry.key)
+    list_of_variables = entry.key.removesuffix(variable).rstrip(".") if variable else entry.key
+    place = _place(list_of_variables.rpartition(".")[0], entry.document)
     if (match := _DOCUMENT.fullmatch(entry.key)) and "\n" in value:
-        yield Embedded(match[1], value, entry.line)
+        folder = entry.key.removesuffix(match[1]).rstrip("./")
+        own = _place(folder if _OF_SPRING.fullmatch(match[1]) else entry.key, entry.document)
+        yield Embedded(match[1], value, entry.line, place=own)
         return
+    name = variable or entry.key
     if name in _JSON_OF_SPRING:
-        yield Embedded("variable.json", value, entry.line - 1, is_variable=True)
+        yield Embedded("variable.json", value, entry.line - 1, is_variable=True, place=place)
         return
-    yield evolve(entry, key=name)
+    unset = UNKNOWN_VALUE if variable else None  # a variable without a value is that of the machine
+    yield evolve(entry, key=name, value=unset if entry.value is None else value, place=place if variable else "")
     if _HAS_OPTIONS.fullmatch(name):
         for match in _OPTION.finditer(value):
-            yield Entry(match[1], match[2].strip("\"'"), entry.line, is_name=True, is_variable=True)
+            yield Entry(match[1], match[2].strip("\"'"), entry.line, is_name=True, is_variable=True, place=place)
+
+
+def _place(path: str, document: int) -> str:
+    return f"{path}{f' of document {document + 1}' if document else ''}".lstrip()
 
 
 def elsewhere(entries: Iterable[Entry], given: Sequence[str]) -> Iterator[str]:

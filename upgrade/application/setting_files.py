@@ -17,11 +17,12 @@ from streams_assignor.upgrade.application.setting_elsewhere import (
     COMMAND_LINE,
     ENVIRONMENT,
     Embedded,
+    decoded,
     deployed,
     elsewhere,
     variable_name,
 )
-from streams_assignor.upgrade.application.setting_forms import Entry, form_of
+from streams_assignor.upgrade.application.setting_forms import Entry, form_of, parse_nothing
 from streams_assignor.upgrade.errors import UpgradeError
 
 _PREFIXES: Final = (
@@ -130,6 +131,8 @@ class Variant:
     """The line of each, if there is a file."""
     unread: Mapping[str, int] = field(factory=dict, hash=False)
     """Other keys of a file of a framework, with their lines: the application may read them itself."""
+    unread_values: Mapping[str, str] = field(factory=dict, repr=False, hash=False)
+    """Their values, which may name keys of Kafka."""
     files: Mapping[str, str] = field(factory=dict, hash=False)
     """The file of each key, if there are several."""
     names: frozenset[str] = frozenset()
@@ -143,7 +146,7 @@ class Settings:
     """The settings of a file."""
 
     variants: tuple[Variant, ...] = (Variant(),)
-    """The first one has no conditions."""
+    """The first one has no conditions, or is that of the first container if these set a key differently."""
     framework: bool = False
     """Whether they were written in a form of Spring Boot or Quarkus."""
     left_out: int = 0
@@ -157,7 +160,7 @@ class Settings:
 
     @property
     def values(self) -> Mapping[str, str]:
-        """The settings without conditions."""
+        """The settings of the first variant."""
         return self.variants[0].values
 
     @classmethod
@@ -239,8 +242,11 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
         entries += own
         forms.append((name, form.words))
         reasons += ((name, words) for words in elsewhere(own, [other for other, _ in files]))
-        if not any(_may_be_kafkas(entry) for entry in own):
-            reasons.append((name, "sets no key of Kafka that is read: is it the application's?"))
+        if form.parse is parse_nothing:
+            reasons.append((name, f"is not read: {form.words}"))
+        elif not any(_may_be_kafkas(entry) for entry in own):
+            reasons.append((name, "sets no key of Kafka Streams or its clients: is it the application's?"))
+    entries = list(_apart(entries))
     settings = kafka_settings(
         sorted(entries, key=lambda entry: (entry.is_variable, bool(_PROFILE_FILE.fullmatch(entry.file))))
     )
@@ -251,30 +257,53 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
     return evolve(settings, forms=tuple(forms), elsewhere=tuple(dict.fromkeys(reasons)), shows=frozenset(shows))
 
 
+def _apart(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield the entries; those of containers and documents that set a key differently only hold in these."""
+    values: dict[tuple[object, ...], dict[str, str | None]] = {}
+    for entry in entries:
+        if (place := _place(entry)) and _may_be_kafkas(entry):
+            values.setdefault((entry.conditions, entry.key), {})[place] = entry.value
+    differ = any(len(set(by_place.values())) > 1 for by_place in values.values())
+    for entry in entries:
+        place = _place(entry) if differ else ""
+        yield evolve(entry, conditions=(place, *entry.conditions)) if place else entry
+
+
+def _place(entry: Entry) -> str:
+    """Return the condition of an entry that is in one of several places; empty for those that hold in all."""
+    words = " ".join(filter(None, (entry.file, entry.place))) or "the file"
+    return f"{_IN_A_PLACE}{words}" if entry.place or entry.is_variable else ""
+
+
+_IN_A_PLACE: Final = "in "
+
+
 def _entries(name: str, text: str) -> list[Entry]:
     """Return the entries of a text with their conditions, and those of documents, variables and options in values."""
     listed: list[Entry] = []
-    for entry in form_of(name, text).parse(text):
+    for entry in decoded(form_of(name, text).parse(text)):
         for part in deployed(entry):
             if isinstance(part, Embedded):
-                inner = _entries(part.name, part.text)
-                profile = _PROFILE_FILE.fullmatch(part.name)
-                conditions = (f"profile {profile[1]}",) if profile else ()
-                listed += (
-                    evolve(
-                        found,
-                        line=part.line + found.line,
-                        document=-1,
-                        conditions=(*conditions, *found.conditions),
-                        is_variable=found.is_variable or part.is_variable,
-                    )
-                    for found in inner
-                )
+                listed += _embedded(part)
             elif known := _framework_name(part.key):
                 listed.append(evolve(part, key=known, is_variable=True))
             else:
                 listed.append(part)
     return [_with_conditions(entry) for entry in _of_documents(listed)]
+
+
+def _embedded(part: Embedded) -> Iterator[Entry]:
+    profile = _PROFILE_FILE.fullmatch(part.name)
+    conditions = (f"profile {profile[1]}",) if profile else ()
+    for found in _entries(part.name, part.text):
+        yield evolve(
+            found,
+            line=part.line + found.line,
+            document=-1,
+            conditions=(*conditions, *found.conditions),
+            is_variable=found.is_variable or part.is_variable,
+            place=part.place,
+        )
 
 
 def _framework_name(key: str) -> str:
@@ -328,6 +357,8 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
     all_entries = [_with_conditions(entry) for entry in _of_documents(entries)]
     of_frameworks = {entry.file for entry in all_entries if not entry.is_variable and _is_read(entry.key)}
     conditions = dict.fromkeys([(), *(entry.conditions for entry in all_entries)])
+    if any(each and each[0].startswith(_IN_A_PLACE) for each in conditions):
+        del conditions[()]  # nothing runs with the settings of no place
     if len(all_entries) > MAX_SETTINGS or len(conditions) > MAX_CONDITIONS:
         limits = f"{MAX_SETTINGS:,} settings and {MAX_CONDITIONS} profiles and functions"
         raise UpgradeError(f"expected at most {limits}, got {len(all_entries):,} and {len(conditions) - 1}")
@@ -355,6 +386,7 @@ def kafka_settings(entries: Iterable[Entry]) -> Settings:
                 {name: _resolved(entry.value or "", known) for name, entry in kept.items()},
                 lines={name: entry.line for name, entry in (kept | others).items()},
                 unread={key: entry.line for key, entry in unread.items()},
+                unread_values={key: entry.value or "" for key, entry in unread.items()},
                 of_wrappers={name: _resolved(entry.value or "", known) for name, entry in others.items()},
                 files={name: entry.file for name, entry in placed.items() if entry.file},
                 names=frozenset(name for name, entry in placed.items() if entry.is_name),

@@ -9,10 +9,10 @@ import json
 import re
 import tomllib
 from bisect import bisect
-from collections.abc import Callable, Iterator
-from html import unescape
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate, pairwise, repeat
 from typing import Any, Final, NoReturn
+from xml.parsers import expat
 
 from attrs import evolve, field, frozen
 
@@ -29,11 +29,10 @@ MAX_YAML_BYTES: Final = 1 << 20
 """PyYAML reads some 600 kB in a second."""
 _JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"(?P<is_key>\s*+:)?', re.DOTALL)
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-"""A variable in a list, as in compose files."""
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(?:=(.*))?", re.DOTALL)
+"""A variable in a list, as in compose files: without a value it is that of the machine."""
 _INSTRUCTION: Final = re.compile(r"\s*(ENV|CMD|ENTRYPOINT)\s+(.*)", re.IGNORECASE | re.DOTALL)
 _VARIABLES: Final = re.compile(r"""([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
-_XML_ENTRY: Final = re.compile(r"""<entry\s+key\s*=\s*(["'])(.*?)\1\s*>(.*?)</entry>""", re.DOTALL)
 
 
 @frozen
@@ -55,6 +54,8 @@ class Entry:
     password."""
     is_variable: bool = False
     """Whether it is from the environment or a command line, which a framework reads and Kafka does not."""
+    place: str = ""
+    """The container or the document of a manifest that has it; empty: the file itself."""
 
 
 def parse_properties_file(text: str) -> Iterator[Entry]:
@@ -88,8 +89,9 @@ def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 
     elif isinstance(value, list):
         if all(isinstance(item, str) for item in value):
             variables = [_ASSIGNMENT.fullmatch(item) for item in value]
-            if value and all(variables):
-                yield from (Entry(f"{path}.{match[1]}", match[2], line, is_name=True) for match in variables if match)
+            if all(variables) and any("=" in item for item in value):
+                given = ((match[1], match[2]) for match in variables if match)
+                yield from (Entry(f"{path}.{name}", text, line, is_name=True) for name, text in given)
             else:
                 yield Entry(path, ",".join(value), line, is_name=True)
             return
@@ -212,11 +214,34 @@ _BASES: Final = {"x": 16, "b": 2, "o": 8}
 
 
 def parse_toml_file(text: str) -> Iterator[Entry]:
-    """Yield the entries of a TOML document, without lines."""
+    """Yield the entries of a TOML document; those inside a value of several lines have that of the value."""
     try:
-        yield from flatten(_toml_value(tomllib.loads(text)))
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise UpgradeError("expected TOML") from None
+    lines = _toml_lines(text)
+    for entry in flatten(_toml_value(document)):
+        path = _TOML_PLACE.sub("", entry.key)
+        ends = (path[: match.start()] for match in reversed(list(re.finditer(r"\.|$", path))))
+        yield evolve(entry, line=next((lines[end] for end in ends if end in lines), 0))
+
+
+def _toml_lines(text: str) -> dict[str, int]:
+    """Return the first line of each name that begins a line, by its path."""
+    lines: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _TOML_LINE.match(line):
+            path = ".".join(part.strip("\"'") for part in _TOML_PART.findall(match["table"] or match["name"]))
+            table = f"{path}." if match["table"] else table
+            lines.setdefault(path if match["table"] else f"{table}{path}", number)
+    return lines
+
+
+_TOML_PART: Final = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+_TOML_PATH: Final = rf"(?:{_TOML_PART.pattern})(?:\s*\.\s*(?:{_TOML_PART.pattern}))*"
+_TOML_LINE: Final = re.compile(rf"\s*(?:\[\[?\s*(?P<table>{_TOML_PATH})\s*\]|(?P<name>{_TOML_PATH})\s*=)")
+_TOML_PLACE: Final = re.compile(r"\[\d+\]")
 
 
 def _toml_value(value: Any) -> Any:
@@ -228,9 +253,33 @@ def _toml_value(value: Any) -> Any:
 
 
 def parse_xml_file(text: str) -> Iterator[Entry]:
-    """Yield the entries of Java's properties as XML. Java: ``Properties.loadFromXML``."""
-    for match in _XML_ENTRY.finditer(text):
-        yield Entry(unescape(match[2]), unescape(match[3]), text.count("\n", 0, match.start()) + 1, is_name=True)
+    """Yield the entries of Java's properties as XML; nothing of another document. Java: ``Properties.loadFromXML``.
+
+    Raises:
+        UpgradeError: It is not XML, or declares entities.
+    """
+    parser, path, found = expat.ParserCreate("UTF-8"), list[str](), list[Entry]()
+
+    def start(name: str, attributes: Mapping[str, str]) -> None:
+        path.append(name)
+        if path == ["properties", "entry"] and "key" in attributes:
+            found.append(Entry(attributes["key"], "", parser.CurrentLineNumber, is_name=True))
+
+    def add(part: str) -> None:
+        if path == ["properties", "entry"] and found:
+            found[-1] = evolve(found[-1], value=f"{found[-1].value}{part}")
+
+    def refuse_entity(*_: object) -> NoReturn:
+        raise UpgradeError("expected XML without entities of its own, got one")
+
+    parser.StartElementHandler, parser.CharacterDataHandler = start, add
+    parser.EndElementHandler = lambda _: path.pop()
+    parser.EntityDeclHandler = refuse_entity
+    try:
+        parser.Parse(text.encode(errors="replace"), True)
+    except expat.ExpatError as error:
+        raise UpgradeError(f"expected XML ({expat.ErrorString(error.code)}) at line {error.lineno}") from None
+    yield from found
 
 
 def parse_dockerfile(text: str) -> Iterator[Entry]:
@@ -252,7 +301,7 @@ def parse_dockerfile(text: str) -> Iterator[Entry]:
             yield Entry(name, value.strip(), number, is_name=True)
 
 
-def _parse_nothing(_text: str) -> Iterator[Entry]:
+def parse_nothing(_text: str) -> Iterator[Entry]:
     """Yield no entry: the form is not read, so that any key may be set in it."""
     return iter(())
 
@@ -274,7 +323,7 @@ _FORMS: Final = (
     Form("JSON", r".*\.json", parse_json_file),
     Form("YAML", r".*\.ya?ml", parse_yaml_file),
     Form("TOML", r".*\.toml", parse_toml_file),
-    Form("HOCON", r".*\.(conf|hocon)", _parse_nothing),
+    Form("HOCON", r".*\.(conf|hocon)", parse_nothing),
     _XML,
     Form("a Dockerfile", r"(docker|container)file.*|.*\.(docker|container)file", parse_dockerfile),
     PROPERTIES,

@@ -7,7 +7,7 @@ but it knows whether Kafka gets the value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from streams_assignor.upgrade.application.configuration import CONFIGS, keys_of_any_release, releases_with
@@ -35,6 +35,8 @@ _WORDS: Final = re.compile(r"[^a-zA-Z0-9.]+|(?<=[a-z])(?=[A-Z])")
 """Separators of words in a name: ``PROCESSING_GUARANTEE``, ``processing-guarantee``, ``processingGuarantee``."""
 _MAX_KEY: Final = 200
 """Characters of a key that is looked at more closely: the longest one of Kafka has 57."""
+_NAME_IN_VALUE: Final = re.compile(r"(?<![\w.])(?:-D)?(?P<word>[A-Za-z][\w.-]*)(?P<is_key>[\"']?\s*[=:])?")
+"""A word of a value, and whether it stands before a value of its own: ``-Dacks=1``, a line of a document."""
 
 
 def scope(key: str) -> tuple[str, tuple[str, ...]]:
@@ -50,21 +52,32 @@ def scope(key: str) -> tuple[str, tuple[str, ...]]:
 
 
 def keys_elsewhere(variant: Variant) -> dict[str, str]:
-    """Return the keys of Kafka that the names of others end with: nobody knows whether Kafka gets them.
+    """Return the keys of Kafka in the names and values of others: nobody knows whether Kafka gets them.
 
     >>> keys_elsewhere(Variant(values={"app.kafka.processing.guarantee": "exactly_once"}))
     {'processing.guarantee': 'app.kafka.processing.guarantee'}
     >>> keys_elsewhere(Variant(unread={"APP_PROCESSING_GUARANTEE": 1}))
     {'processing.guarantee': 'APP_PROCESSING_GUARANTEE'}
+    >>> keys_elsewhere(Variant(values={"exec": "java -Dprocessing.guarantee=exactly_once -jar app.jar"}))
+    {'processing.guarantee': 'exec'}
     """
-    keys_by_end: dict[str, str] = {}
-    for key in (*(key for key in variant.values if not _is_known(key)), *variant.unread):
-        if name := key_at_end(key):
-            keys_by_end.setdefault(name, key)
-    return keys_by_end
+    keys_by_name: dict[str, str] = {}
+    others = {key: value for key, value in variant.values.items() if not is_known(key)}
+    for key, value in {**others, **dict.fromkeys(variant.unread, ""), **variant.unread_values}.items():
+        for name in filter(None, (key_at_end(key), *_keys_in(value))):
+            keys_by_name.setdefault(name, key)
+    return keys_by_name
 
 
-def _is_known(key: str) -> bool:
+def _keys_in(value: str) -> Iterator[str]:
+    """Yield the keys of Kafka that a text names: with a value, or as they are in no other text."""
+    for match in _NAME_IN_VALUE.finditer(value):
+        name = key_at_end(match["word"].lower())
+        if "." in name or match["is_key"]:
+            yield name
+
+
+def is_known(key: str) -> bool:
     """Whether Kafka has a key, with its prefix."""
     plain, configs = scope(key)
     return plain.startswith((*OPEN_PREFIXES, *WITHOUT_DEFINITION)) or any(

@@ -26,6 +26,7 @@ from streams_assignor.upgrade.application.setting_names import (
     PREFIXES,
     TOPIC,
     WITHOUT_DEFINITION,
+    is_known,
     keys_elsewhere,
     known_elsewhere,
     scope,
@@ -190,14 +191,18 @@ def judge_settings(
         application: The classes of the application; None if its files are not known.
     """
     findings: dict[SettingFinding, SettingFinding] = {}
+    is_kafkas = not settings.elsewhere or any(is_known(key) for variant in settings.variants for key in variant.values)
     for variant in settings.variants:
         for finding in _Judge(variant, origin, target, code, application).findings():
-            findings.setdefault(finding, evolve(finding, conditions=variant.conditions))
+            if is_kafkas or finding.status not in _OF_KEYS_NOT_SET:
+                findings.setdefault(finding, evolve(finding, conditions=variant.conditions))
     return SettingsReport(
         tuple(sorted(findings.values(), key=lambda finding: (_ORDER[finding.status], finding.key, finding.conditions)))
     )
 
 
+_OF_KEYS_NOT_SET: Final = frozenset((Effect.REQUIRED, Effect.DEFAULT))
+"""A file without a key of Kafka, or that is not read, does not show that a key is not set."""
 _SAID_OF_CODE: Final = frozenset((Effect.REFUSED, Effect.NEEDS, Effect.REMOVED, Effect.NO_EFFECT, Effect.DEPRECATED))
 
 

@@ -300,7 +300,7 @@ class Sets(Condition):
     def _of(self, setting: Setting) -> Concern:
         """Look at one value."""
         if not setting.reaches_kafka:
-            return _unknown(f"whether {setting.where}, which has {self.key} in its name, is for Kafka Streams")
+            return _unknown(f"whether {setting.where}, which names {self.key}, is for Kafka Streams")
         value = setting.value.strip()
         placeholder = _unknown(f"what value {self.key} has: {setting.where} has a placeholder")
         if self._looks_at_value and _PLACEHOLDER in value:

@@ -192,7 +192,7 @@ def _of_setting(setting: Mapping[str, Any], file: str) -> _Finding:
     level, about = _SETTINGS[setting["status"]]
     config = setting["config"]
     client = f" ({config})" if config not in {None, "streams"} else ""
-    conditions = f" with {', '.join(setting['conditions'])}" if setting["conditions"] else ""
+    conditions = f" ({', '.join(setting['conditions'])})" if setting["conditions"] else ""
     text = f"{setting['key']}{client}{conditions}: {setting['text']}"
     rule = f"setting-{setting['status'].replace(' ', '-')}"
     fingerprint = (setting["key"], config or "", *setting["conditions"])

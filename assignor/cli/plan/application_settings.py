@@ -33,10 +33,8 @@ class ConfigurationResult:
         counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
         nothing = "no settings" if self.file else "nothing to change"
         yield f"configuration {self.file or 'in your classes'}: {counts or nothing}"
-        if self.file and not any(
-            finding.place and finding.status is not Effect.UNKNOWN for finding in self.report.findings
-        ):
-            yield sanitize(f"- {self.file} sets no key of Kafka Streams or its clients: is it the application's?")
+        for name, words in self.settings.elsewhere:
+            yield view.fact(sanitize(f"- {name or self.file} {words}"))
         clients_by_text: dict[tuple[str, str, str, str], list[str]] = {}
         for finding in self.report.notable:
             clients_by_text.setdefault((finding.status.value, finding.place, finding.key, finding.text), []).append(

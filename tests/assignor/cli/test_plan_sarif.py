@@ -51,7 +51,7 @@ def test_each_finding_has_a_rule_a_level_and_a_place(run):
     places = {name: each["locations"][0]["physicalLocation"] for name, each in results.items()}
 
     assert "error" == results["setting-refused"]["level"]
-    assert "with profile prod: Invalid value exactly_once" in results["setting-refused"]["message"]["text"]
+    assert "(profile prod): Invalid value exactly_once" in results["setting-refused"]["message"]["text"]
     assert {"artifactLocation": {"uri": "src/application.yml"}, "region": {"startLine": 9}} == places["setting-refused"]
     assert ("warning", 4) == (
         results["setting-removed"]["level"],

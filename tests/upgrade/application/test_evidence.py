@@ -45,7 +45,7 @@ def test_a_hazard_of_a_key_below_a_name_of_the_application_cannot_be_told(text, 
     concern = Sets("processing.guarantee", ("exactly_once",)).concern(Application(settings=found))
 
     assert Answer.UNKNOWN is concern.answer
-    expected = f"whether a.yml line {line}, which has processing.guarantee in its name, is for Kafka Streams"
+    expected = f"whether a.yml line {line}, which names processing.guarantee, is for Kafka Streams"
     assert (expected,) == concern.decided_by
 
 

@@ -1,18 +1,25 @@
 """Where settings are besides plain files: forms, manifests, variables, options, several files; and what stays open."""
 
+from base64 import b64encode
+
 import pytest
 
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.configuration import configuration_of
 from streams_assignor.upgrade.application.evidence import setting_facts
 from streams_assignor.upgrade.application.setting_files import FOLDER, combined_settings, parse_settings
 from streams_assignor.upgrade.application.setting_forms import form_of
+from streams_assignor.upgrade.application.settings import Effect, judge_settings
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import Answer, Application, CodeFacts, CodeSettings
 from streams_assignor.upgrade.hazards._conditions import Sets
+from streams_assignor.upgrade.releases import RELEASES
 
 KEY, OLD = "processing.guarantee", "exactly_once"
 SPRING = f"spring.kafka.streams.properties.{KEY}"
 VARIABLE = "SPRING_KAFKA_STREAMS_PROPERTIES_PROCESSING_GUARANTEE"
 READ = CodeFacts("app.jar", has_libraries=True, has_own_classes=True, makes_streams=True, settings=CodeSettings())
+PLAIN = f"a=b\n{KEY}={OLD}"
 CONFIG_MAP = f"""\
 kind: ConfigMap
 data:
@@ -29,6 +36,10 @@ spec:
     env:
     - {{name: {name}, value: {text}}}
 """
+
+
+def base_64(text):
+    return b64encode(text.encode()).decode()
 
 
 def concern(files, code=READ, *, of_folder=False):
@@ -73,6 +84,15 @@ def answers(*files, code=READ):
             "spring.cloud.stream.binders.one.environment.spring.cloud.stream.kafka.streams.binder.configuration."
             f"{KEY}: {OLD}",
         ),
+        (
+            "a.xml",
+            f'<properties><!-- <entry key="{KEY}"/> --><entry key="{KEY}"><![CDATA[{OLD}]]></entry></properties>',
+        ),
+        ("a.yml", f"kind: Secret\ndata:\n  {VARIABLE}: {base_64(OLD)}\n"),
+        ("a.yml", f"kind: Secret\ndata:\n  a.properties: {base_64(PLAIN)}\n"),
+        ("compose.yml", f"services: {{a: {{environment: {{{VARIABLE}: {OLD}}}}}, b: {{environment: [{VARIABLE}=x]}}}}"),
+        ("a.yml", f"env: [{{name: {VARIABLE}, value: {OLD}}}]\n---\nenv: [{{name: {VARIABLE}, value: x}}]"),
+        ("a.yml", f"data:\n  a.properties: |\n    a=b\n    {KEY}={OLD}\n  b.properties: |\n    a=b\n    {KEY}=x\n"),
         ("a.properties", f"{KEY}=${{GUARANTEE:{OLD}}}"),
         ("a.properties", f"{KEY}=${{A:${{B:-{OLD}}}}}"),
         ("a.properties", f"{KEY}=${{app.guarantee:x}}\napp.guarantee={OLD}"),
@@ -101,6 +121,19 @@ def test_a_setting_is_read_where_its_text_is(name, text):
         ("a.yml", "acks: all\nspec: {envFrom: [{configMapRef: {name: a}}]}"),
         ("a.yml", f"spring.kafka.client-id: a\nspring.kafka.consumer.properties.{KEY}: {OLD}"),
         ("a.properties", "spring.kafka.client-id=a"),
+        ("run.sh", f"acks=all\nexec java -D{KEY}={OLD} -jar app.jar"),
+        ("run.sh", f"acks=all\nexport APP_PROCESSING_GUARANTEE={OLD}"),
+        ("a.properties", "acks=all\ninclude = more.properties"),
+        ("a.toml", f'acks = "all"\n[[streams]]\nkey = "{KEY}"\nvalue = "{OLD}"'),
+        ("a.toml", f'acks = "all"\n[prod]\n"{KEY}" = "{OLD}"\n[dev]\n"{KEY}" = "x"'),
+        ("a.yml", f"acks: all\nstreams: ['a=b', '{KEY}: {OLD}']"),
+        ("a.yml", f"acks: all\nstreams: |\n  {KEY}={OLD}\n  a=b"),
+        ("a.yml", f"kind: Secret\nacks: all\ndata: {{{VARIABLE}: a}}"),
+        ("a.json", f'{{"acks": "all", "streams": ["{KEY}={OLD}"]}}'),
+        ("a.xml", f'<beans><entry key="acks">all</entry><prop key="{KEY}">{OLD}</prop></beans>'),
+        ("compose.yml", f"services: {{a: {{environment: [SPRING_KAFKA_CLIENT_ID=x, {VARIABLE}]}}}}"),
+        ("compose.yml", f"services: {{a: {{environment: {{SPRING_KAFKA_CLIENT_ID: x, {VARIABLE}: }}}}}}"),
+        ("Dockerfile", f"FROM x\nENV SPRING_KAFKA_CLIENT_ID=x\nARG G\nENV {VARIABLE}=$G"),
     ],
 )
 def test_what_is_not_known_of_a_file_leaves_the_key_open(name, text):
@@ -167,6 +200,59 @@ def test_what_a_file_imports_is_closed_by_that_file():
 def test_forms_are_told_by_names():
     assert "YAML" == form_of("C:\\x\\APPLICATION.YML").words
     assert "XML" == form_of("a.properties", " <a/>").words
-    with pytest.raises(UpgradeError, match="expected TOML"):
-        parse_settings("a b", "a.toml")
+    for name, text, message in (
+        ("a.toml", "a b", "expected TOML"),
+        ("a.xml", "<a>\n</b>", r"expected XML \(mismatched tag\) at line 2"),
+        ("a.xml", '<!DOCTYPE a [<!ENTITY b "c">]><a/>', "expected XML without entities"),
+    ):
+        with pytest.raises(UpgradeError, match=message):
+            parse_settings(text, name)
     assert FOLDER in combined_settings([("a.properties", "acks=all")], of_folder=True).shows
+
+
+def test_names_of_toml_have_their_lines():
+    text = f"""\
+acks = "all" # of producers
+
+[streams."a b"]
+properties."{KEY}" = "{OLD}"
+[[streams.other]]
+more = {{ client.id = "a" }}
+"""
+    found = parse_settings(text, "a.toml").variants[0]
+
+    assert {"acks": 1, f"streams.a b.properties.{KEY}": 4, "streams.other[0].more.client.id": 6} == found.lines
+
+
+def test_containers_that_set_a_key_differently_are_conditions_and_nothing_runs_without_them():
+    environment = "services.{name}.environment: {{{variable}: {value}}}\n"
+    texts = [
+        environment.format(name=name, variable=VARIABLE, value=value)
+        for name, value in (("a", OLD), ("b", "at_least_once"))
+    ]
+    first, second = parse_settings("".join(texts), "compose.yml").variants
+
+    assert (("in services.a",), ("in services.b",)) == (first.conditions, second.conditions)
+    assert (OLD, "at_least_once") == (first.values[KEY], second.values[KEY])
+    files = [("a.env", f"{VARIABLE}={OLD}"), ("compose.yml", texts[1])]
+    conditions = [variant.conditions for variant in combined_settings(files).variants]
+    assert [("in a.env",), ("in compose.yml services.b",)] == conditions
+    assert [()] == [
+        variant.conditions for variant in parse_settings(texts[0] + texts[0].replace(".a.", ".b."), "a.yml").variants
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.conf", f"{KEY} = x", "is not read: HOCON"),
+        ("a.yml", "a: 1", "sets no key of Kafka Streams or its clients: is it the application's?"),
+    ],
+)
+def test_a_file_without_a_key_of_kafka_does_not_show_that_a_key_is_not_set(name, text, reason):
+    settings = parse_settings(text, name)
+    ends = [configuration_of(RELEASES[release]) for release in ("2.8.2", "4.3.1")]
+    found = judge_settings(settings, *ends, code_of(RELEASES["4.3.1"]))
+
+    assert (("", reason),) == settings.elsewhere
+    assert {Effect.UNKNOWN} >= {finding.status for finding in found.findings}

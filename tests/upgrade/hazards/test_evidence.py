@@ -91,7 +91,7 @@ def without(application):
         yield f"no {part.name}", evolve(application, **{part.name: empty})
     for text in FOREIGN:
         yield f"foreign {text!r}", evolve(application, settings=settings(("a.properties", text)))
-        yield f"foreign yaml {text!r}", evolve(application, settings=settings(("logback.xml", text)))
+        yield f"foreign xml {text!r}", evolve(application, settings=settings(("a.xml", f"<a><![CDATA[{text}]]></a>")))
     yield "no own classes", evolve(application, code=evolve(application.code, has_own_classes=False))
     yield "no KafkaStreams", evolve(application, code=evolve(application.code, makes_streams=False))
     yield "another KafkaStreams", evolve(application, code=evolve(application.code, streams_of_libraries=("lib",)))
