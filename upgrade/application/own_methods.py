@@ -441,7 +441,7 @@ class OwnMethods:
         return others.union(*(self.leaves(value, None, depth) for value in stores))
 
     def _from_others(self, atom: FieldOf | StaticField, kind: type[Foreign] = Foreign) -> frozenset[Atom]:
-        text = f"the field {source_class(atom.owner)}.{atom.name}"
+        text = f"the field {source_class(atom.owner)}.{source_method(atom.name)}"
         return frozenset({kind(MemberRef(atom.owner, atom.name, ""), 0, text, is_given=kind is Foreign)})
 
     def _is_filled(self, bases: frozenset[Atom], owners: list[str], name: str) -> bool:

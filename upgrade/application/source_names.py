@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_LAMBDA_METHOD: Final = re.compile(
-    r"lambda\$(?P<java>[^$]+)\$.*|\$anonfun\$(?P<scala>[^$]+)\$.*|(?P<kotlin>[^$]+)\$lambda[$-].*"
-    r"|(?P<default>[^$]+)\$default|(?P<adapted>.+)\$adapted"
+_MADE: Final = re.compile(
+    r"lambda\$(?P<java>[^$]+)\$.*|\$anonfun\$(?P<scala>[^$]+)\$.*|(?P<delegate>[^$]+)_delegate\$lambda\$.*"
+    r"|(?P<kotlin>[^$]+)\$lambda[$-].*|(?P<scala3>.+?)\$\$anonfun\$.*|(?P<lazy>[^$]+)\$lzy.*"
+    r"|(?P<default>.+?)\$default(?:\$\d+)?|(?P<adapted>.+)\$(?:adapted|extension)|(?P<local>[^$]+|\$anonfun)\$\d+"
 )
+"""How compilers name lambdas, lazy values, default arguments, extensions and local functions after what has them."""
 _WORDS: Final = {
     "$plus": "+",
     "$minus": "-",
@@ -30,7 +32,14 @@ _WORDS: Final = {
     "$bslash": "\\",
 }
 """How Scala writes operators in names."""
-_METHODS: Final = {"<init>": "constructor", "<clinit>": "static initializer"}
+_METHODS: Final = {
+    "<init>": "constructor",
+    "$init$": "constructor",
+    "new": "constructor",
+    "$lessinit$greater": "constructor",
+    "<clinit>": "static initializer",
+    "$anonfun": "lambda",
+}
 
 
 def source_class(name: str) -> str:
@@ -41,7 +50,7 @@ def source_class(name: str) -> str:
     """
     package, _, simple = name.replace("/", ".").rpartition(".")
     parts = [part for part in simple.split("$") if part and not part.isdigit()]
-    kept = [part for part in parts if part not in {"anonfun", "lambda", "sam", "inlined", "special"}]
+    kept = [part for part in parts if part not in {"anon", "anonfun", "lambda", "sam", "inlined", "special"}]
     return f"{package}.{'.'.join(kept or [simple])}".lstrip(".")
 
 
@@ -50,11 +59,15 @@ def source_method(name: str) -> str:
 
     >>> [source_method(name) for name in ("lambda$main$0", "$anonfun$run$2", "topology$lambda$3", "$minus$greater")]
     ['main', 'run', 'topology', '->']
+    >>> [source_method(name) for name in ("main$$anonfun$7", "a$lzyINIT1", "b_delegate$lambda$0", "c$default$1", "d$4")]
+    ['main', 'a', 'b', 'c', 'd']
+    >>> [source_method(name) for name in ("$anonfun$new$1", "$init$$$anonfun$1", "$anonfun$2", "e$extension")]
+    ['constructor', 'constructor', 'lambda', 'e']
     """
-    if match := _LAMBDA_METHOD.fullmatch(name):
-        return source_method(next(filter(None, match.groups())))
     if name in _METHODS:
         return _METHODS[name]
+    if match := _MADE.fullmatch(name):
+        return source_method(next(filter(None, match.groups())))
     for written, operator in _WORDS.items():
         name = name.replace(written, operator)
     return name
