@@ -9,9 +9,9 @@ from typing import Final
 
 from attrs import evolve
 
-from streams_assignor.groups.decoded import AssignmentSeen, SubscriptionSeen, assignment_seen, subscription_seen
 from streams_assignor.groups.described_group import DescribedGroupMember
-from streams_assignor.groups.member import InspectedMember
+from streams_assignor.groups.member import decode_members
+from streams_assignor.groups.member_seen import member_seen
 from streams_assignor.spark_sim.model.coordinator import GroupPhase
 from streams_assignor.spark_sim.model.processes import start_process, stop_process
 from streams_assignor.spark_sim.model.scenario import Instance, Scenario
@@ -124,12 +124,14 @@ class RolledGroup(Simulation):
         assignments = self.coordinator.assignments
         for member_id, subscription in self.coordinator.subscriptions.items():
             member = self.members[member_id.rpartition("-")[0]]
-            process, is_static = member.process, member.group_instance_id is not None
-            if not shows:
-                yield MemberSeen(member_id=member_id, instance=process, label=process, is_static=is_static)
-                continue
-            seen = _member_seen(member_id, process, subscription, assignments.get(member_id, b""))
-            yield evolve(seen, is_static=is_static)
+            described = DescribedGroupMember(
+                member_id=member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.process,
+                subscription=subscription if shows else b"",
+                assignment=assignments.get(member_id, b"") if shows else b"",
+            )
+            yield _member_seen(described, streams=shows)
 
     # -- foresight ---------------------------------------------------------------------------------------------------
 
@@ -205,26 +207,7 @@ def config_of(instance: Instance) -> InstanceConfig:
 
 
 @lru_cache(maxsize=1 << 12)
-def _member_seen(member_id: str, process: str, subscription: bytes, assignment: bytes) -> MemberSeen:
-    sent: SubscriptionSeen = subscription_seen(subscription, streams=True)
-    got: AssignmentSeen = assignment_seen(assignment, streams=True)
-    described = DescribedGroupMember(
-        member_id=member_id, client_id=process, host=process, subscription=subscription, assignment=assignment
-    )
-    member = InspectedMember(name=process, described=described, subscription=sent, assignment=got)
-    candidates = sent.candidate_releases
-    return MemberSeen(
-        member_id=member_id,
-        instance=process,
-        process=str(sent.process_id or ""),
-        label=process,
-        unpinned=candidates.unpinned,
-        pinned=candidates.pinned,
-        used_version=sent.used_version,
-        supported_version=sent.supported_version,
-        protocol=member.rebalance_protocol,
-        rejoins=member.is_about_to_rejoin,
-        is_scheduled=got.next_rebalance_ms is not None and got.next_rebalance_ms > 0,
-        active=frozenset(map(str, got.active)),
-        problem=sent.problem or got.problem or "",
-    )
+def _member_seen(member: DescribedGroupMember, *, streams: bool) -> MemberSeen:
+    """Return a member as a live roll sees it; its label has no number of its id, in which states would differ."""
+    (inspected,) = decode_members([member], streams=streams)
+    return evolve(member_seen(inspected, member.client_id), label=member.client_id)

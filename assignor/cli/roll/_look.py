@@ -12,12 +12,14 @@ from streams_assignor.cli.group._watch import error_text
 from streams_assignor.cli.roll._instances import InstanceNames
 from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.formats.text import join_names
-from streams_assignor.groups import InspectedGroup, InspectedMember, NoSuchGroup, inspect_group
+from streams_assignor.groups import InspectedGroup, NoSuchGroup, inspect_group
 from streams_assignor.groups.described_group import DEAD
+from streams_assignor.groups.member import decode_members
+from streams_assignor.groups.member_seen import member_seen
 from streams_assignor.groups.offsets import active_state_lags, offset_request, partition_lags
 from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.releases import Release
-from streams_assignor.upgrade.roll.group_observation import GroupObservation, MemberSeen, PartitionOffsets, StateBehind
+from streams_assignor.upgrade.roll.group_observation import GroupObservation, PartitionOffsets, StateBehind
 
 
 @frozen
@@ -59,7 +61,10 @@ def look_at(
     observation = GroupObservation(
         seconds=clock(),
         state=raw.state,
-        members=tuple(_member(member, names) for member in group.members) or _undecoded(group, names),
+        members=tuple(
+            member_seen(member, names.of(member.described))
+            for member in group.members or decode_members(raw.members, streams=False)
+        ),
         offsets=offsets,
         state_lags=state_lags,
         offsets_problem=offsets_problem,
@@ -88,37 +93,3 @@ def _offsets(group: InspectedGroup) -> Mapping[str, PartitionOffsets] | None:
 
 def _state_lags(group: InspectedGroup) -> Mapping[str, StateBehind]:
     return {str(lag.task): StateBehind(lag.member.described.member_id, lag.lag) for lag in active_state_lags(group)}
-
-
-def _member(member: InspectedMember, names: InstanceNames) -> MemberSeen:
-    sent, got = member.subscription, member.assignment
-    candidates = sent.candidate_releases
-    return MemberSeen(
-        member_id=member.described.member_id,
-        instance=names.of(member.described),
-        process=str(sent.process_id or ""),
-        label=member.label,
-        unpinned=candidates.unpinned,
-        pinned=candidates.pinned,
-        used_version=sent.used_version,
-        supported_version=sent.supported_version,
-        protocol=member.rebalance_protocol,
-        rejoins=member.is_about_to_rejoin,
-        is_static=member.described.group_instance_id is not None,
-        is_scheduled=bool(got.next_rebalance_ms),
-        active=frozenset(map(str, got.active)),
-        problem=sent.problem or got.problem or "",
-    )
-
-
-def _undecoded(group: InspectedGroup, names: InstanceNames) -> tuple[MemberSeen, ...]:
-    """Return the members of a group that shows no metadata."""
-    return tuple(
-        MemberSeen(
-            member_id=member.member_id,
-            instance=names.of(member),
-            label=member.client_id,
-            is_static=member.group_instance_id is not None,
-        )
-        for member in group.described.members
-    )

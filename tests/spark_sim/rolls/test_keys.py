@@ -3,6 +3,10 @@
 import pytest
 from attrs import evolve, fields
 
+from streams_assignor.cli.roll._instances import InstanceNames
+from streams_assignor.cli.roll._look import look_at
+from streams_assignor.groups import DescribedGroupMember
+from streams_assignor.groups.offsets import GroupOffsets
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.rolls import roll_searches
 from streams_assignor.spark_sim.rolls.input import InputFlow, SimulatedInput
@@ -19,6 +23,7 @@ from streams_assignor.upgrade.roll.journal import CommandEnded, DeviationFound
 from streams_assignor.upgrade.roll.plan import InstanceConfig
 from streams_assignor.upgrade.roll.state import RollState, StepInProgress
 from streams_assignor.upgrade.roll.unowned_times import UnownedTimes
+from tests.assignor.groups.described_groups import group as described_group
 
 SEARCH = next(search for search in roll_searches() if search.name == "roll: one bounce, 2 members, leader seen")
 ENDED = CommandEnded(step=1, instance="A", verb="restart", status=0)
@@ -179,3 +184,36 @@ def test_each_field_is_in_the_key_or_says_why_it_is_not(kind):
 
     assert names == {*VALUES[kind], *LEFT_OUT.get(kind, {})}
     assert all(LEFT_OUT.get(kind, {"": "-"}).values())
+
+
+class OneGroup:
+    """A simulated group as a broker describes it."""
+
+    def __init__(self, group):
+        self._group = group.coordinator
+
+    def group(self, _name):
+        members = (
+            DescribedGroupMember(
+                member_id=member_id,
+                client_id=member_id.rpartition("-")[0],
+                subscription=subscription,
+                assignment=self._group.assignments[member_id],
+            )
+            for member_id, subscription in self._group.subscriptions.items()
+        )
+        return described_group(*members)
+
+    def offsets(self, requests, _report):
+        return {request.group: GroupOffsets() for request in requests}
+
+
+def test_a_search_sees_the_members_that_a_live_roll_sees():
+    """Both are built by one function; only labels differ."""
+    first, *_ = SEARCH.model.initial_states()
+    live = look_at(OneGroup(first.group), "app", InstanceNames({"A": "A", "B": "B"})).seen
+    searched = first.group.look(0, sees_leader=True)
+
+    unnamed = [{evolve(member, label="") for member in look.members} for look in (live, searched)]
+    assert unnamed[0] == unnamed[1]
+    assert {"A", "B"} == {member.instance for member in live.members if member.active}
