@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streams_assignor.groups.history._causes import CAUSES
-from streams_assignor.groups.history._findings import LASTING_MS, MESSAGES
+from streams_assignor.groups.history._findings import LASTING_MS, OF_HISTORY
 from streams_assignor.spark_sim.model import violations
 from streams_assignor.spark_sim.model.scenario import VERBS
 from streams_assignor.upgrade.releases import NEWEST
@@ -151,4 +151,4 @@ def test_the_page_about_scenarios_has_every_step_and_every_property():
 def test_the_page_about_audits_has_every_cause_and_every_finding():
     page = (DOCS / "reference" / "audit.md").read_text()
 
-    assert [] == [code for code in (*CAUSES, *LASTING_MS, *MESSAGES) if f"`{code}`" not in page]
+    assert [] == [code for code in (*CAUSES, *LASTING_MS, *OF_HISTORY) if f"`{code}`" not in page]

@@ -6,7 +6,7 @@
 
 from streams_assignor.groups._diff import find_changes, is_hidden
 from streams_assignor.groups._group import InspectedGroup, inspect_group
-from streams_assignor.groups._messages import Change, change_text, finding_text, upgrade_text
+from streams_assignor.groups._messages import Change, change_text, upgrade_text
 from streams_assignor.groups._progress import (
     GroupProgress,
     group_progress,
@@ -28,7 +28,7 @@ from streams_assignor.groups.broker_assigned import (
     InternalTopic,
 )
 from streams_assignor.groups.check import Finding, FindingSeverity
-from streams_assignor.groups.checks import TRANSIENT
+from streams_assignor.groups.checks import TRANSIENT, finding_text
 from streams_assignor.groups.described_group import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LOOKUP_TIMEOUT_SECONDS,

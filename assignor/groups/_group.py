@@ -9,7 +9,7 @@ from attrs import frozen
 
 from streams_assignor.codec import TaskId
 from streams_assignor.groups import record_size
-from streams_assignor.groups._messages import finding_text, upgrade_text
+from streams_assignor.groups._messages import upgrade_text
 from streams_assignor.groups._release_detection import (
     KAFKA_RELEASES,
     first_streams_release,
@@ -19,7 +19,7 @@ from streams_assignor.groups._release_detection import (
 from streams_assignor.groups.broker_assigned.json_form import broker_group_json, broker_member_json
 from streams_assignor.groups.broker_assigned.reconciliation import Reconciliation
 from streams_assignor.groups.check import Finding, FindingSeverity, GroupView
-from streams_assignor.groups.checks import run_checks
+from streams_assignor.groups.checks import finding_text, run_checks
 from streams_assignor.groups.described_group import (
     CLASSIC,
     CONSUMER_PROTOCOL,

@@ -1,4 +1,4 @@
-"""A check looks at a group and yields what it found, as parameters; the text is rendered late (``messages``)."""
+"""A check looks at a group and yields what it found, as parameters; the text is rendered late (``checks``)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class FindingSeverity(Enum):
 
 @frozen
 class Finding:
-    """One thing found about a group; ``messages.finding_text`` renders it."""
+    """One thing found about a group; ``checks.finding_text`` renders it."""
 
     severity: FindingSeverity
 
     code: str
-    """Stable, for programs: a key of ``checks.CHECKS``."""
+    """Stable, for programs: a key of ``checks.FINDINGS``."""
 
     parameters: Mapping[str, Any] = field(factory=dict, hash=False)
     """Keyword arguments of the code's template."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from attrs import define, field
 
 from streams_assignor.groups import DEFAULT_MAX_MESSAGE_BYTES, FindingSeverity, finding_text
-from streams_assignor.groups.checks import run_checks
+from streams_assignor.groups.checks import CHECKS, FINDINGS, FindingKind, run_checks
 from streams_assignor.groups.history._causes import Cause, GenerationChange
 from streams_assignor.groups.history._generation import Generation
 from streams_assignor.groups.history.tables import Row, valid_text
@@ -21,92 +21,48 @@ _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
 _DAY_MS: Final = 24 * _HOUR_MS
 
-LASTING_MS: Final[Mapping[str, int]] = {
-    "assignment-delayed": _MINUTE_MS,
-    "cannot-read": _MINUTE_MS,
-    "cannot-probe": _MINUTE_MS,
-    "classic-members": _DAY_MS,
-    "could-speak-more": _HOUR_MS,
-    "end-point-missing": _MINUTE_MS,
-    "error-code": _MINUTE_MS,
-    "idle-members": _HOUR_MS,
-    "imbalance": _HOUR_MS,
-    "large": 0,
-    "missing-client-tags": _HOUR_MS,
-    "mixed-protocols": _MINUTE_MS,
-    "mixed-releases": _DAY_MS,
-    "no-assignment": 5 * _MINUTE_MS,
-    "not-ready": _MINUTE_MS,
-    "not-subscribed": _MINUTE_MS,
-    "owned-twice": _MINUTE_MS,
-    "same-process": _MINUTE_MS,
-    "stale-topology": _MINUTE_MS,
-    "static-member-away": _MINUTE_MS,
-    "too-few-standbys": 5 * _MINUTE_MS,
-    "too-large": 0,
-    "unreadable": _MINUTE_MS,
-    "unreconciled": _MINUTE_MS,
-    "upgrade-from": _DAY_MS,
-    "without-end-point": _HOUR_MS,
-    "without-owner": 5 * _MINUTE_MS,
-}
-"""The least duration of a lasting state, by code. A check is either here or in ``NOT_LASTING``."""
+_PROBLEM, _NOTICE = FindingSeverity.PROBLEM, FindingSeverity.NOTICE
 
-_BRIEF: Final = frozenset(code for code, duration in LASTING_MS.items() if duration < _HOUR_MS)
-"""The states for which it matters within a minute when they end."""
-
-NOT_LASTING: Final = frozenset(
-    {
-        # A rebalance has them on its way.
-        "moving",
-        "rejoins",
-        "unsettled",
-        # They are guesses: the records of a member do not tell which it is.
-        "may-not-probe",
-        "maybe-upgrade-from",
-        # They are about what a group is, not about its state.
-        "not-classic",
-        "not-streams",
-        "no-online-conversion",
-        # They are about what only a broker shows.
-        "incorrectly-partitioned-topics",
-        "missing-internal-topics",
-        "missing-source-topics",
-        "not-described",
-        "partly-described",
-    }
-)
-"""The checks of ``group`` that are no findings of an audit, by code."""
-
-MESSAGES: Final[Mapping[str, tuple[FindingSeverity, str]]] = {
-    # -- states; the others are those of ``groups``, with its texts
-    "idle-members": (FindingSeverity.NOTICE, "{idle} of {members} members have no task: {names}"),
-    "imbalance": (FindingSeverity.NOTICE, "{name} has {number} of {tasks} tasks; the mean is {mean:.1f}"),
-    "mixed-releases": (
-        FindingSeverity.NOTICE,
-        "members support metadata versions {versions}: they run different releases",
+OF_HISTORY: Final[Mapping[str, FindingKind]] = {
+    # -- states
+    "idle-members": FindingKind(
+        _NOTICE, "{idle} of {members} members have no task: {names}".format, lasting_ms=_HOUR_MS
+    ),
+    "imbalance": FindingKind(
+        _NOTICE, "{name} has {number} of {tasks} tasks; the mean is {mean:.1f}".format, lasting_ms=_HOUR_MS
+    ),
+    "mixed-releases": FindingKind(
+        _NOTICE,
+        "members support metadata versions {versions}: they run different releases".format,
+        lasting_ms=_DAY_MS,
     ),
     # -- patterns
-    "rebalance-storm": (
-        FindingSeverity.PROBLEM,
-        "{number} rebalances within ten minutes; the most frequent cause is {cause} ({most})",
+    "rebalance-storm": FindingKind(
+        _PROBLEM, "{number} rebalances within ten minutes; the most frequent cause is {cause} ({most})".format
     ),
-    "endless-probing": (
-        FindingSeverity.PROBLEM,
-        "{number} rebalances in a row because members rejoin after each assignment ({cause})",
+    "endless-probing": FindingKind(
+        _PROBLEM, "{number} rebalances in a row because members rejoin after each assignment ({cause})".format
     ),
-    "endless-warm-up": (
-        FindingSeverity.PROBLEM,
-        "warm-up tasks have not caught up after {number} probing rebalances in a row",
+    "endless-warm-up": FindingKind(
+        _PROBLEM, "warm-up tasks have not caught up after {number} probing rebalances in a row".format
     ),
-    "slow-reconciliation": (
-        FindingSeverity.NOTICE,
-        "all members had come to their target assignment after {seconds:,.0f} s; the last one was {name}",
+    "slow-reconciliation": FindingKind(
+        _NOTICE,
+        "all members had come to their target assignment after {seconds:,.0f} s; the last one was {name}".format,
     ),
-    "flapping": (FindingSeverity.PROBLEM, "{name} timed out {number} times within a day"),
-    "offset-moved-back": (FindingSeverity.NOTICE, "the committed offset of {partition} went back {number} times"),
+    "flapping": FindingKind(_PROBLEM, "{name} timed out {number} times within a day".format),
+    "offset-moved-back": FindingKind(_NOTICE, "the committed offset of {partition} went back {number} times".format),
 }
-"""Severity and text of each finding that ``groups`` does not have, by code: the only place of the wording."""
+"""The findings that ``groups`` does not have, by code; its own ones are ``checks.FINDINGS``."""
+
+LASTING_MS: Final[Mapping[str, int]] = {
+    code: kind.lasting_ms for code, kind in sorted({**FINDINGS, **OF_HISTORY}.items()) if kind.lasting_ms is not None
+}
+"""The least duration of a lasting state, by code."""
+_BRIEF: Final = frozenset(code for code, duration in LASTING_MS.items() if duration < _HOUR_MS)
+"""The states for which it matters within a minute when they end."""
+_NOT_LASTING: Final = CHECKS.keys() - LASTING_MS.keys()
+"""The checks of ``group`` that are no findings of an audit, by code."""
 
 CHECK_INTERVAL_MS: Final = _MINUTE_MS
 """Of generations within a minute one is checked: no state that lasts less is a finding, except a large record.
@@ -153,11 +109,11 @@ class _Found(NamedTuple):
 
     @property
     def severity(self) -> FindingSeverity:
-        return MESSAGES[self.code][0]
+        return OF_HISTORY[self.code].severity
 
     @property
     def text(self) -> str:
-        return MESSAGES[self.code][1].format_map(self.parameters)
+        return OF_HISTORY[self.code].text(**self.parameters)
 
 
 @define
@@ -240,7 +196,7 @@ class GroupFindings:
     def _states(self, after: Generation) -> dict[str, _Open]:
         open_findings: dict[str, _Open] = {}
         view = after.view
-        for finding in run_checks(view, NOT_LASTING) if view else ():
+        for finding in run_checks(view, _NOT_LASTING) if view else ():
             text = valid_text(finding_text(finding))
             open_findings.setdefault(
                 finding.code, _Open(after.time, after.number, finding.severity, text, finding.members)

@@ -30,10 +30,9 @@ from streams_assignor.groups import (
     topics_of,
     upgrade_text,
 )
-from streams_assignor.groups._messages import TEMPLATES
 from streams_assignor.groups._release_detection import KAFKA_RELEASES, CandidateReleases, find_candidates
 from streams_assignor.groups.check import check_members
-from streams_assignor.groups.checks import CHECKS
+from streams_assignor.groups.checks import CHECKS, FINDINGS
 from streams_assignor.groups.decoded import OffsetSumTotals
 from streams_assignor.groups.described_group import with_topic_metadata
 from streams_assignor.groups.standbys import StandbyKind
@@ -700,10 +699,6 @@ def test_problems_come_first():
     assert set(codes(found)) <= set(CHECKS)
 
 
-def test_each_code_has_a_template():
-    assert {*CHECKS, "crash-loop", "lag", "unknown-lag", "no-members", "too-few-members"} == {*TEMPLATES}
-
-
 @pytest.mark.parametrize(
     ("described", "problems"),
     [
@@ -731,12 +726,12 @@ def test_too_few_members_are_a_problem(members, expected, texts):
     assert [] == [*check_members(group(error="hidden"), expected)]
 
 
-def test_check_and_template_have_the_name_of_the_code():
+def test_check_and_text_have_the_name_of_the_code():
     one_text = {"too-large": "large"}
 
-    assert [*CHECKS] == [check.__name__.replace("_", "-") for _, check in CHECKS.values()]
-    assert [one_text.get(code, code) for code in TEMPLATES] == [
-        template.__name__.removeprefix("_").replace("_", "-") for template in TEMPLATES.values()
+    assert [*CHECKS] == [check.__name__.replace("_", "-") for check in CHECKS.values()]
+    assert [one_text.get(code, code) for code in FINDINGS] == [
+        kind.text.__name__.replace("_", "-") for kind in FINDINGS.values()
     ]
 
 

@@ -8,10 +8,9 @@ import pytest
 from attrs import evolve
 
 from streams_assignor.codec import HostInfo, TaskId
-from streams_assignor.groups._messages import TEMPLATES
 from streams_assignor.groups.check import FindingSeverity, Match
-from streams_assignor.groups.checks import CHECKS
-from streams_assignor.groups.history._findings import LASTING_MS, MESSAGES, NOT_LASTING
+from streams_assignor.groups.checks import FINDINGS, FindingKind
+from streams_assignor.groups.history._findings import LASTING_MS, OF_HISTORY
 from tests.assignor.groups.history.epochs import current, gone, streams_epoch, streams_member, target, targets, topology
 from tests.assignor.groups.history.histories import (
     ALL,
@@ -386,8 +385,7 @@ def later_check(monkeypatch, matches):
         if any(matches(each) for each in view.members):
             yield Match({})
 
-    monkeypatch.setitem(CHECKS, "later", (FindingSeverity.PROBLEM, check))
-    monkeypatch.setitem(TEMPLATES, "later", lambda: "a later check")
+    monkeypatch.setitem(FINDINGS, "later", FindingKind(FindingSeverity.PROBLEM, lambda: "a later check", check))
     monkeypatch.setitem(LASTING_MS, "later", 0)
 
 
@@ -414,11 +412,6 @@ def test_a_check_that_is_added_later_fires_in_an_audit_whatever_it_reads(monkeyp
     assert "later" in Played(*records, last).codes
 
 
-def test_each_check_is_a_finding_of_an_audit_or_listed_as_none():
-    assert CHECKS.keys() == (LASTING_MS.keys() & CHECKS.keys()) | NOT_LASTING
-    assert LASTING_MS.keys().isdisjoint(NOT_LASTING)
-
-
 def test_a_healthy_hour_has_no_findings():
     records = [generation(1, alone()), generation(2, *pair(), at=10_000)]
     commits = [commit(each % 2, 100 + each, at=20_000 + each * 30_000) for each in range(120)]
@@ -431,5 +424,5 @@ def test_the_patterns_are_tested_here():
     history = Path(__file__).with_name("test_history.py").read_text(encoding="utf-8")
 
     assert all(code in source or code in history for code in PATTERNS)
-    assert PATTERNS == set(MESSAGES) - set(LASTING_MS)
+    assert PATTERNS == set(OF_HISTORY) - set(LASTING_MS)
     assert {*re.findall('code="([a-z-]+)"', source), "large", "too-large"} == set(LASTING_MS)
