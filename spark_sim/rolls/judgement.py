@@ -30,7 +30,7 @@ def unready(state: RollModelState, number: int) -> str:
         state: The state in which roll decides that.
         number: The step. A deviation that an operator accepts there does not count.
     """
-    accepted = {kind for place, kind in state.roll.accepted if place == number}
+    accepted = {kind for place, kind, *_ in state.roll.accepted if place == number}
     return next((text for kinds, text in _closed(state) if not accepted.intersection(kinds)), "")
 
 

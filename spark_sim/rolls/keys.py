@@ -5,7 +5,7 @@ A key has each field of a state that is not in ``LEFT_OUT``: as it is, or what s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -78,6 +78,7 @@ def roll_key(state: RollModelState, there: _Counted) -> Hashable:
         ),
         deviation=roll.deviation and fields_key(roll.deviation),
         members=_by_name(roll.members.items(), there),
+        joined=_counts_by_name(roll.joined.items(), there),
         accepted=_from_here(roll, roll.accepted),
         patient=_from_here(roll, roll.patient),
     )
@@ -140,7 +141,7 @@ def life_key(state: RollModelState, there: _Counted) -> Hashable:
             for member_id, each in life.lives.items()
         ),
         known=_by_name(life.known.items(), there),
-        joined=frozenset((name, len(ids), _those(ids, there)) for name, ids in life.joined.items()),
+        joined=_counts_by_name(life.joined.items(), there),
     )
 
 
@@ -160,6 +161,10 @@ def _those(ids: Iterable[str], there: _Counted) -> frozenset[int]:
 
 def _by_name(ids: Iterable[tuple[str, Iterable[str]]], there: _Counted) -> Hashable:
     return frozenset((name, _those(of_name, there)) for name, of_name in ids)
+
+
+def _counts_by_name(ids: Iterable[tuple[str, Collection[str]]], there: _Counted) -> Hashable:
+    return frozenset((name, len(of_name), _those(of_name, there)) for name, of_name in ids)
 
 
 def _from_here(roll: RollState, places: Iterable[tuple[Any, ...]]) -> Hashable:

@@ -79,7 +79,7 @@ class RollModelState:
         """Return the state with a group after something has happened; what is wrong is excused, or was foreseeable."""
         new = group.violations[len(self.group.violations) :]
         step = self.roll.step
-        asked = step is not None and (step.unchecked or any(place == step.number for place, _ in self.roll.accepted))
+        asked = step is not None and (step.unchecked or any(place == step.number for place, *_ in self.roll.accepted))
         if new and not (self.excused or asked or self.wrong):
             return evolve(self, group=group, wrong=Violation(FORESEEN, new[0].member, text_of(new[0])))
         return evolve(self, group=group)

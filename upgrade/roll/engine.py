@@ -150,6 +150,8 @@ def decide(state: RollState, watch: RollWatch, seen: O, rules: RollRules[O]) -> 
         return AskOperator(ABOUT_DEVIATION, found.observed, found.options, found.step, found.kind, found.instances)
     if state.round is None:
         return WriteRecord(RollEnded(outcome=ROLLED_BACK if state.is_going_back else FINISHED))
+    if joined := rules.joins(state, watch):
+        return WriteRecord(joined)
     if state.step:
         return _in_step(state, state.step, state.round, watch, seen, rules)
     if state.remaining:
@@ -274,9 +276,9 @@ def _in_step(
         end = step.ended[instance, verb]
         if end is None:
             return _unknown(state, step, instance, verb, watch, seen, rules)
-        if end.status and (step.number, DeviationKind.COMMAND_FAILED) not in state.accepted:
+        if end.status and (step.number, DeviationKind.COMMAND_FAILED, verb, instance) not in state.accepted:
             text = f"{verb} of {instance} ended with status {end.status}: {end.output or 'without output'}"
-            return _deviation(state, DeviationKind.COMMAND_FAILED, "exit status 0", text, (instance,))
+            return _deviation(state, DeviationKind.COMMAND_FAILED, verb, "exit status 0", text, (instance,))
     results = rules.results(GatePhase.AFTER, state, watch, seen)
     passed = StepPassed(
         step=step.number,
@@ -344,7 +346,7 @@ def _as_decided(state: RollState, number: int, result: GateResult) -> GateResult
     """Return a result as an operator has decided of its kind."""
     if result.status is GateStatus.PASSED or result.kind is None:
         return result
-    if (number, result.kind) in state.accepted:
+    if state.accepted.issuperset((number, result.kind, result.gate, name) for name in result.instances or ("",)):
         return evolve(result, status=GateStatus.PASSED, text=f"{result.text} (accepted)")
     if (number, result.kind) in state.patient:
         return evolve(result, status=GateStatus.WAITING)
@@ -366,11 +368,11 @@ def _of_results(state: RollState, closed: Sequence[GateResult]) -> RollDecision:
     texts = dict.fromkeys(result.text for result in known)
     beside = known if SafeOption.AGAIN in DEVIATIONS[first.kind].options else ()
     instances = first.instances or (*dict.fromkeys(name for result in beside for name in result.instances),)
-    return _deviation(state, first.kind, first.expected or first.gate, "; ".join(texts), instances)
+    return _deviation(state, first.kind, first.gate, first.expected or first.gate, "; ".join(texts), instances)
 
 
 def _deviation(
-    state: RollState, kind: DeviationKind, expected: str, observed: str, instances: tuple[str, ...]
+    state: RollState, kind: DeviationKind, gate: str, expected: str, observed: str, instances: tuple[str, ...]
 ) -> RollDecision:
     meaning = DEVIATIONS[kind]
     options = _options(state, meaning.options)
@@ -382,6 +384,7 @@ def _deviation(
         DeviationFound(
             step=_number(state),
             kind=kind,
+            gate=gate,
             expected=expected,
             observed=observed,
             likely=meaning.likely,

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from attrs import field, frozen
 
 from streams_assignor.upgrade.roll.deviations import DeviationKind
+from streams_assignor.upgrade.roll.journal import RollRecord
 from streams_assignor.upgrade.roll.state import RollState
 
 _SHOWN: Final = 5
@@ -126,6 +127,8 @@ class RollRules(Generic[O]):
     """The instances that are to be there, and are not whole."""
     observed: Callable[[RollState, RollWatch, O], Mapping[str, Any]]
     """The result of a step, as plain values for its record."""
+    joins: Callable[[RollState, RollWatch], RollRecord | None] = lambda _state, _watch: None
+    """Return what is to be written down of instances that have joined again; None: nothing."""
     renew: Callable[[Any], Any] = lambda _memory: None
     """Return what is still remembered of a step when looking begins anew, as after an answer; None: nothing."""
 

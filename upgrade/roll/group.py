@@ -31,6 +31,7 @@ from streams_assignor.upgrade.roll.gates import (
 from streams_assignor.upgrade.roll.group_life import (
     follow,
     is_ready,
+    joins,
     lives_on,
     no_crash_loop,
     not_replaced,
@@ -508,7 +509,7 @@ def _leader(seen: GroupObservation) -> str | None:
     return seen.leader
 
 
-GROUP_RULES: Final = RollRules(GROUP_GATES, remember, follow, happened, _leader, absent, observed, renew)
+GROUP_RULES: Final = RollRules(GROUP_GATES, remember, follow, happened, _leader, absent, observed, joins, renew)
 """The rules of a roll of a group of Kafka Streams."""
 
 

@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from streams_assignor.upgrade.roll.deviations import DeviationKind
 from streams_assignor.upgrade.roll.gates import GateResult, RollWatch, failed, passed, shortened, waiting
 from streams_assignor.upgrade.roll.group_observation import AT_REST, GroupObservation, MemberSeen
+from streams_assignor.upgrade.roll.journal import MembersJoined
 from streams_assignor.upgrade.roll.state import RollState
 
 _LOOP_JOINS: Final = 3
@@ -71,7 +72,8 @@ def follow(state: RollState, life: GroupLife | None, seen: GroupObservation) -> 
     """Return what is remembered of members after a look."""
     then = {name: frozenset(ids) for name, ids in state.members.items()}
     if life is None or life.answers != state.answers:
-        life = GroupLife(answers=state.answers, known=then)
+        joined = {name: frozenset(ids) for name, ids in state.joined.items()}
+        life = GroupLife(answers=state.answers, known=then, joined=joined)
     if life.in_step and state.step is None:  # the step has passed
         life = evolve(life, known=then, was_hidden=False)
     touched = state.step.instances if state.step else ()
@@ -83,7 +85,7 @@ def follow(state: RollState, life: GroupLife | None, seen: GroupObservation) -> 
         ids = seen.incarnations(name) - life.known.get(name, frozenset())
         if name in touched and state.step:
             ids -= frozenset(state.step.before.get(name, ()))
-        if ids and (name in touched or name in life.known):
+        if ids and (name in touched or name in life.known or name in joined):
             joined[name] = joined.get(name, frozenset()) | ids
     known = {name: ids for name, ids in life.known.items() if name not in touched}
     if seen.is_stable:
@@ -125,8 +127,15 @@ def _committing(life: GroupLife, seen: GroupObservation) -> Iterator[str]:
     """Yield the member ids that have committed since offsets were read last."""
     for partition, each in (seen.offsets or {}).items():
         owner, committed = life.committed.get(partition, ("", 0))
-        if owner == each.owner and (each.committed or 0) > committed:
+        if owner == each.owner and each.committed not in (None, committed):
             yield owner
+
+
+def joins(state: RollState, watch: RollWatch) -> MembersJoined | None:
+    """Return what the journal does not have yet of instances that have joined more than once."""
+    names = {name for name, ids in watch.lasting.joined.items() if len(ids) > state.plan.members_of(name)}
+    joined = {name: tuple(sorted(watch.lasting.joined[name])) for name in sorted(names)}
+    return MembersJoined(joined=joined) if joined != state.joined and joined else None
 
 
 # -- gates ------------------------------------------------------------------------------------------------------------

@@ -103,4 +103,5 @@ def _committing(begun: Mapping[str, PartitionOffsets], now: Mapping[str, Partiti
 
 
 def _advances(first: PartitionOffsets, now: PartitionOffsets) -> bool:
-    return (now.committed or 0) > (first.committed or 0)
+    # Of a topic that was truncated, or made anew, the owner commits less than before.
+    return now.committed is not None and now.committed != (first.committed or 0)

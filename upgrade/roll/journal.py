@@ -96,6 +96,14 @@ class CommandEnded:
 
 
 @frozen(kw_only=True)
+class MembersJoined:
+    """Instances have joined again, without a command of the roll."""
+
+    joined: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """The member ids that each has had since its last command."""
+
+
+@frozen(kw_only=True)
 class StepPassed:
     """A step went well."""
 
@@ -127,6 +135,8 @@ class DeviationFound:
     likely: str
     options: tuple[SafeOption, ...]
     instances: tuple[str, ...] = ()
+    gate: str = ""
+    """The gate that found it; of a command that failed, its verb."""
 
 
 @frozen(kw_only=True)
@@ -178,6 +188,7 @@ RollRecord = (
     | StepBegan
     | CommandIntended
     | CommandEnded
+    | MembersJoined
     | StepPassed
     | RoundVerified
     | DeviationFound
@@ -193,6 +204,7 @@ KINDS: Final[Mapping[str, type[Any]]] = {
     "step": StepBegan,
     "intent": CommandIntended,
     "command": CommandEnded,
+    "joined": MembersJoined,
     "passed": StepPassed,
     "verified": RoundVerified,
     "deviation": DeviationFound,

@@ -17,6 +17,7 @@ from streams_assignor.upgrade.roll.journal import (
     DeviationFound,
     InstancesPlanned,
     JournalError,
+    MembersJoined,
     OriginNamed,
     PlanRecorded,
     QuestionAnswered,
@@ -107,12 +108,14 @@ class RollState:
     """The rounds that an operator has agreed to: without a way back, or with needs that no broker shows."""
     deviation: DeviationFound | None = None
     """The one that waits for an answer."""
-    accepted: frozenset[tuple[int, DeviationKind]] = frozenset()
-    """Deviations that an operator has accepted, by step."""
+    accepted: frozenset[tuple[int, DeviationKind, str, str]] = frozenset()
+    """Deviations that an operator has accepted: step, kind, gate, and each instance that was named, or none."""
     patient: frozenset[tuple[int, DeviationKind]] = frozenset()
     """Deviations for which an operator waits."""
     members: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     """The member ids of each instance when the last step passed, until an operator was told of something else."""
+    joined: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """As ``MembersJoined`` says, until a command of the instance, or an answer."""
     answers: int = 0
     """How often an operator has answered: what is remembered of looks before may have its reason in that."""
     waits: int = 0
@@ -323,7 +326,13 @@ def _intended(record: CommandIntended, state: RollState) -> RollState:
         touched=step.touched | {record.instance},
         before={**step.before, record.instance: tuple(sorted(before))},
     )
-    return evolve(state, configs=configs, step=step)
+    joined = {name: ids for name, ids in state.joined.items() if name != record.instance}
+    return evolve(state, configs=configs, step=step, joined=joined)
+
+
+@_after.register
+def _joined(record: MembersJoined, state: RollState) -> RollState:
+    return evolve(state, joined=record.joined)
 
 
 @_after.register
@@ -375,7 +384,8 @@ def _is_there(state: RollState, roll_round: RollRound, name: str) -> bool:
 
 @_after.register
 def _answered(record: QuestionAnswered, state: RollState) -> RollState:
-    state = evolve(state, deviation=None, waits=state.waits + 1, members={}, answers=state.answers + 1)
+    gate = state.deviation.gate if state.deviation else ""
+    state = evolve(state, deviation=None, waits=state.waits + 1, members={}, joined={}, answers=state.answers + 1)
     if record.option is SafeOption.STOP:
         return evolve(state, is_paused=True)
     if record.option is SafeOption.BACK:
@@ -388,10 +398,10 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
         again = frozenset(record.instances)
         return evolve(state, done=state.done - again, suspects=state.suspects | again)
     if record.kind is not None:
-        key = (record.step, record.kind)
         if record.option is SafeOption.WAIT:
-            return evolve(state, patient=state.patient | {key})
-        return evolve(state, accepted=state.accepted | {key})
+            return evolve(state, patient=state.patient | {(record.step, record.kind)})
+        names = ("", *record.instances)
+        return evolve(state, accepted=state.accepted.union((record.step, record.kind, gate, name) for name in names))
     if record.about == ABOUT_OUTCOME and state.step and record.option is SafeOption.CONTINUE:
         return evolve(state, step=_taken_as_ended(state.step))
     return _consented(record.about, state)
@@ -448,7 +458,7 @@ def _replanned(record: InstancesPlanned, state: RollState) -> RollState:
         bounced=tuple(filter(there, state.plan.bounced)),
     )
     step = state.step
-    if step and step.instances != (ALL_INSTANCES,):
+    if step:
         left = tuple(filter(there, step.instances))
         step = evolve(step, instances=left) if left else None
     return evolve(

@@ -247,7 +247,8 @@ class _Drive:
         assert self._state.round
         values = self._values(instance, self._state.round)
         result = run_command(self._with.probe, values, _PROBE_SECONDS, self._wait_for_command)
-        return f"status {result.status}: {result.output or 'without output'}" if result.status else ""
+        said = " ".join(result.output.split()) or "without output"
+        return f"status {result.status}: {said}" if result.status else ""
 
     def _compared(self, record: RollRecord) -> RollRecord:
         """Return a record; that of a step that has passed with what is computed again."""

@@ -33,12 +33,13 @@ class JournalFile:
         self.lines = list(read.lines)
         self.is_torn = read.is_torn
         self._size = read.whole_bytes
+        self._length = len(content)
         self._before = b"\n" if read.is_open else b""
 
     def clear(self) -> None:
         """Forget all records."""
         os.ftruncate(self._descriptor, 0)
-        self._size, self._before = 0, b""
+        self._size, self._length, self._before = 0, 0, b""
         self.lines.clear()
 
     @property
@@ -57,8 +58,9 @@ class JournalFile:
         It takes the place of a torn one, which stays torn until it is replaced completely.
 
         Raises:
-            JournalError: It cannot be written, as on a full disk.
+            JournalError: It cannot be written, as on a full disk, or is not the file any more that was opened.
         """
+        self._check_own()
         line = JournalLine(self._now(), record)
         rest = self._before + line.text().encode()
         try:
@@ -66,6 +68,7 @@ class JournalFile:
                 written = os.pwrite(self._descriptor, rest, self._size)
                 self._size, self._before, rest = self._size + written, b"", rest[written:]
             os.ftruncate(self._descriptor, self._size)
+            self._length = self._size
             os.fsync(self._descriptor)
         except OSError as error:
             self.is_lost = True
@@ -73,6 +76,19 @@ class JournalFile:
             raise JournalError(f"{self.path} cannot be written: {error}; {after}") from error
         self.lines.append(line)
         return line
+
+    def _check_own(self) -> None:
+        """Refuse to go on with records that the same command would not read again."""
+        try:
+            is_own = os.path.samestat(self.path.stat(), status := os.fstat(self._descriptor))
+        except OSError as error:
+            why = f"{error.strerror}: somebody has moved or removed it"
+        else:
+            if is_own and status.st_size == self._length:
+                return
+            why = "somebody else has changed it" if is_own else "another file has taken its place"
+        self.is_lost = True
+        raise JournalError(f"{self.path}: {why} while roll ran: put it back as it was, and call roll again")
 
 
 def has_begun(path: Path) -> bool:

@@ -21,6 +21,7 @@ from streams_assignor.upgrade.roll.journal import (
     DeviationFound,
     InstancesPlanned,
     JournalLine,
+    MembersJoined,
     OriginNamed,
     PlanRecorded,
     QuestionAnswered,
@@ -198,6 +199,8 @@ def record_lines(line: JournalLine, state: RollState) -> Iterator[str]:
                 yield f"step {step}: {verb} {instance}"
         case CommandEnded(step=step, instance=instance, verb=verb) as end:
             yield from _end_lines(step, instance, verb, end)
+        case MembersJoined(joined=joined):
+            yield from (f"note: {name} has joined again, without a command" for name in joined)
         case StepPassed(step=step, gates=gates, observed=observed):
             yield f"step {step}: passed after {observed.get('seconds', 0):g} s: {observed_text(observed)}"
             yield from (f"step {step}: {text}" for text in computed_again_lines(observed))

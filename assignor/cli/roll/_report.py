@@ -73,7 +73,10 @@ def report_file(path: Path | None) -> Iterator[Callable[[Sequence[JournalLine]],
 
 def _opened(path: Path) -> int:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        # A pipe that nobody reads is refused now: at the end it would be full, and nothing would end.
+        how = os.O_WRONLY | os.O_NONBLOCK if path.is_fifo() else os.O_RDWR | os.O_CREAT
+        descriptor = os.open(path, how | os.O_CLOEXEC, 0o666)
+        os.set_blocking(descriptor, True)
         first = os.read(descriptor, _READ_OF_REPORT) if path.is_file() else b""
     except OSError as error:
         raise CommandFailed(f"the report cannot be written: {error}") from error

@@ -99,7 +99,8 @@ class ClusterOperator:
                 self.run(instance, verb, roll_round.config)
                 self.records.append(CommandEnded(step=step, instance=instance, verb=verb, status=0))
             case engine.AskOperator(about) if about in self.answers:
-                self.records.append(QuestionAnswered(about=about, option=self.answers[about], step=decision.step))
+                given = {"step": decision.step, "kind": decision.kind, "instances": decision.instances}
+                self.records.append(QuestionAnswered(about=about, option=self.answers[about], **given))
             case _:
                 return decision
         return None
@@ -430,6 +431,21 @@ def test_a_finished_roll_is_compared_with_the_levels_and_releases_of_now(is_new)
     differs = [each.text for each in engine.unlike_its_end(left, watch, operator.seen, CLUSTER_RULES)]
 
     assert ([] if is_new else ["node-2 supports up to 3.9-IV0", "metadata.version 3.9-IV0"]) == differs
+
+
+def test_a_partition_that_may_lack_a_replica_says_nothing_of_the_quorum():
+    """All conditions of a step were accepted with the first one."""
+    operator = ClusterOperator()
+    operator.answers["deviation"] = SafeOption.CONTINUE
+    operator.change(under_replicated=("orders-0",))
+    operator.go()
+    operator.change(seconds=601)
+    assert engine.RollFinished("finished") != operator.go(until=1)
+    operator.change(controller=None)
+    waiting = operator.go()
+
+    closed = [(each.gate, each.status) for each in waiting.results if each.status is not GateStatus.PASSED]
+    assert [("quorum", GateStatus.WAITING)] == closed
 
 
 def test_a_node_that_returns_again_in_later_steps_is_a_crash_loop_until_somebody_has_answered():

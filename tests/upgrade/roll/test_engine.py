@@ -322,6 +322,20 @@ def test_a_command_that_fails_without_output_may_have_done_its_work():
     assert f"restart b {NEW}" == operator.commands[0]
 
 
+def test_a_command_that_fails_is_accepted_of_its_instance_alone():
+    """The second failure of a batch was passed over."""
+    operator = Operator(batch=2)
+    operator.until(RunCommand)
+    for name in "ab":
+        operator.write(CommandIntended(step=1, instance=name, verb="restart"))
+        operator.run(name, "restart", NEW)
+        operator.write(CommandEnded(step=1, instance=name, verb="restart", status=1))
+        assert (name,) == operator.found().instances
+        operator.answer(operator.decide(), SafeOption.CONTINUE)
+
+    assert RollFinished("finished") == operator.go()
+
+
 # -- crashes ---------------------------------------------------------------------------------------------------------
 
 

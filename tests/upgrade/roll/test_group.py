@@ -129,6 +129,19 @@ def test_nothing_is_said_of_commits_while_a_member_of_before_is_counted():
     assert ("the group is not stable yet", None) == (waiting["commits"].text, waiting["commits"].kind)
 
 
+@pytest.mark.parametrize(("committed", "is_passed"), [(None, False), (5, False), (3, True), (6, True)])
+def test_less_is_committed_of_a_topic_that_was_truncated_or_made_anew(committed, is_passed):
+    operator = in_step()
+    operator.offsets = read(5)
+    gate(operator, "commits")
+    operator.offsets = read(committed)
+
+    if is_passed:
+        assert "1 partitions with records advance" == passed_text(operator, "commits")
+    else:
+        assert "nothing is committed of in-0" == gate(operator, "commits").text
+
+
 def test_the_commits_of_a_former_owner_do_not_count():
     operator = in_step()
     operator.offsets = read(5, owner="b-1")

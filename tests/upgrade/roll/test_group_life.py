@@ -171,6 +171,16 @@ def test_joins_are_counted_over_all_steps():
     assert found.observed == "d has joined 3 times with 1 member"
 
 
+@pytest.mark.parametrize("name", "ad")
+def test_joins_are_counted_in_a_roll_that_was_killed_in_between(name):
+    """They were counted anew."""
+    roll = Clock(names="abcd")
+    roll.commits = "abcd"
+    roll.at = {second: [lambda: roll.joins(name)] for second in (10, 11)} | {12: [roll.crash, lambda: roll.joins(name)]}
+
+    assert (DeviationKind.CRASH_LOOP, (name,)) == ((found := roll.found()).kind, found.instances)
+
+
 def test_what_joined_before_an_answer_is_not_counted():
     roll = Clock(names="abcd")
     roll.commits = "abcd"

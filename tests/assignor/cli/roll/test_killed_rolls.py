@@ -1,5 +1,8 @@
 """A roll that is killed at each of its places: before and after each record and command. It continues as one roll."""
 
+import os
+import shutil
+
 import pytest
 
 from streams_assignor.cli.roll import _driver
@@ -182,6 +185,27 @@ def test_a_journal_that_another_process_has_open_is_not_continued(tmp_path):
         other = open_journal(tmp_path / "j")
         with pytest.raises(JournalError, match="another process continues this roll"):
             other.__enter__()
+
+
+@pytest.mark.parametrize(
+    ("done", "why"),
+    [
+        (lambda file: file.unlink(), "No such file or directory: somebody has moved or removed it"),
+        (lambda file: file.rename(file.with_name("k")), "No such file or directory: somebody has moved or removed it"),
+        (lambda file: shutil.copy(file, copy := file.with_name("k")) and copy.rename(file), "another file has taken"),
+        (lambda file: file.write_text(f"{file.read_text()}a note\n"), "somebody else has changed it"),
+        (lambda file: os.truncate(file, 0), "somebody else has changed it"),
+    ],
+    ids=["removed", "moved", "replaced by a copy", "appended to", "truncated"],
+)
+def test_nothing_is_done_after_records_that_the_same_command_would_not_read(tmp_path, done, why):
+    """The roll went on to its end; killed in between, it had restarted instances a second time."""
+    with open_journal(tmp_path / "j") as journal:
+        journal.append(PlanRecorded(plan=plan()))
+        done(tmp_path / "j")
+        with pytest.raises(JournalError, match=why):
+            journal.append(RollResumed())
+        assert journal.is_lost
 
 
 def test_a_journal_is_a_file_on_disk_and_not_what_has_no_end(tmp_path):

@@ -792,8 +792,11 @@ def test_a_file_that_is_written_is_no_other_file_of_the_command(cluster, first, 
     assert not file.read_text()
 
 
-def test_a_report_that_cannot_be_written_is_found_before_anything_is_done(cluster):
-    done = cluster.roll("--yes", "--report", cluster.folder / "no" / "report.md")
+@pytest.mark.parametrize("name", ["no/report.md", "pipe"])
+def test_a_report_that_cannot_be_written_is_found_before_anything_is_done(cluster, name):
+    """A pipe that nobody reads was found when it was full, with the lock held."""
+    os.mkfifo(cluster.folder / "pipe")
+    done = cluster.roll("--yes", "--report", cluster.folder / name)
 
     assert (1, []) == (done.exit_code, cluster.lines)
     assert "the report cannot be written" in done.output
