@@ -170,7 +170,7 @@ def _integer(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big", signed=True)
 
 
-def batch_header(frame: Frame) -> tuple[int, ...]:
+def _batch_header(frame: Frame) -> tuple[int, ...]:
     """Return the fields of ``_HEADER`` of a batch of format 2."""
     return _HEADER.unpack_from(frame.data, frame.at + _HEADER_AT)
 
@@ -179,7 +179,7 @@ def _read_batch(frame: Frame, max_bytes: int) -> RecordBatch:
     size = frame.end - frame.at
     if size < HEADER_BYTES:
         raise ValueError(f"{size} bytes; the header of a batch has {HEADER_BYTES}")
-    attributes, _, base_timestamp, max_timestamp, producer_id, _, _, count = batch_header(frame)
+    attributes, _, base_timestamp, max_timestamp, producer_id, _, _, count = _batch_header(frame)
     payload = decompress(attributes & _COMPRESSION, frame.data[frame.at + HEADER_BYTES : frame.end], max_bytes)
     if not 0 <= count * _SMALLEST_RECORD <= len(payload):
         raise ValueError(f"{count} records, but {len(payload)} bytes")
@@ -202,9 +202,9 @@ def batch_records(batch: RecordBatch) -> Iterator[LogRecord]:
     """
     payload, at, producer, is_control = batch.payload, 0, batch.transactional_producer, batch.is_control
     for _ in range(batch.count):
-        size, start = read_varint(payload, at)
-        delta, at = read_varint(payload, start + 1)
-        offset_delta, at = read_varint(payload, at)
+        size, start = _read_varint(payload, at)
+        delta, at = _read_varint(payload, start + 1)
+        offset_delta, at = _read_varint(payload, at)
         key, at = _sized(payload, at)
         value, at = _sized(payload, at)
         if not at <= start + size <= len(payload):
@@ -222,7 +222,7 @@ def _known_offset(offset: int) -> int:
     return offset
 
 
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     """Read a zigzag varint; return it and its end."""
     shift = value = 0
     while shift < 70:
@@ -238,7 +238,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
-    size, at = read_varint(data, at)
+    size, at = _read_varint(data, at)
     if size < 0:
         return None, at
     if at + size > len(data):

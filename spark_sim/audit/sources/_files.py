@@ -17,7 +17,6 @@ from attrs import evolve, frozen
 from streams_assignor.groups.history.frames import LOG_OVERHEAD, checksum_function
 from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
 from streams_assignor.groups.history.record_columns import RecordColumns
-from streams_assignor.spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
 from streams_assignor.spark_sim.audit.sources._source import Source, SourceError, file_inputs
 from streams_assignor.spark_sim.audit.storage import list_files, local_copy
 from streams_assignor.spark_sim.sweep.spark.paths import is_uri
@@ -102,8 +101,13 @@ def scanned(
     partition: int, file: BinaryIO, name: str, reader: SegmentReader, is_last: bool, reads_commits: bool
 ) -> Iterator[Numbered]:
     """Yield the records of an open segment."""
-    kernel = fastest_kernel()
-    records = scan_segment(reader, file, name, is_last=is_last, reads_commits=reads_commits, kernel=kernel)
+    records: Iterator[LogRecord | RecordColumns]
+    try:
+        from streams_assignor.spark_sim.audit.sources._scanner import scan_segment
+    except ImportError:  # without numpy
+        records = reader.records(file, name, is_last=is_last)
+    else:
+        records = scan_segment(reader, file, name, is_last=is_last, reads_commits=reads_commits)
     return zip(repeat(partition), records)
 
 

@@ -15,6 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from streams_assignor.groups.history.frames import HEADER_BYTES, LOG_OVERHEAD
+from streams_assignor.groups.history.log_segment import MAX_TIMESTAMP
+
 OFFSET, TIME, KEY, KEY_END, VALUE, VALUE_END, COMMIT, TOPIC_ID = range(8)
 COLUMNS: Final = 8
 """The columns of a row. ``VALUE`` is -1 for a tombstone, ``COMMIT`` is one of the next three, and ``TOPIC_ID`` is the
@@ -22,13 +25,10 @@ place of one, or -1."""
 NO_COMMIT, LEGACY_COMMIT, OFFSET_COMMIT = range(3)
 RUN_COLUMNS: Final = 15
 """The columns of a run of commits: the fields of ``PlacedRun`` and then of its ``CommitRun``."""
-_HEADER: Final = 61
 _BATCH: Final = Struct("!qi9xhiqq14xi")
 """Base offset, size, attributes, last offset delta, base timestamp, largest timestamp, records."""
-_OVERHEAD: Final = 12
 _APPEND_TIME: Final = 0x08
 _MOST_VARINT_BYTES: Final = 8
-_LATEST_TIME: Final = 253_402_300_799_999
 _LATEST_OFFSET: Final = 1 << 62
 _TOPIC_ID_BYTES: Final = 16
 _LAST_VERSION: Final = 4
@@ -42,11 +42,11 @@ def scan(data: Any, at: int, end: int, rows: Any) -> tuple[int, int]:
     places = [at]
     while at < end:
         base_offset, size, attributes, _, base_time, max_time, count = _BATCH.unpack_from(view, at)
-        following = at + _OVERHEAD + size
-        is_known = 0 <= base_offset < _LATEST_OFFSET and max(base_time, max_time) <= _LATEST_TIME
+        following = at + LOG_OVERHEAD + size
+        is_known = 0 <= base_offset < _LATEST_OFFSET and max(base_time, max_time) <= MAX_TIMESTAMP
         if not (is_known and min(base_time, max_time) >= -1 and 0 <= count <= limit - len(begins)):
             break
-        if not _find_records(view, at + _HEADER, following, count, begins, ends):
+        if not _find_records(view, at + HEADER_BYTES, following, count, begins, ends):
             del begins[sum(counts) :], ends[sum(counts) :]
             break
         batches.append((base_offset, attributes & _APPEND_TIME, base_time, max_time))
@@ -100,7 +100,7 @@ def _rows(data: Any, begin: Any, end: Any, batches: Any) -> tuple[Any, Any]:
     time = np.where(has_append_time != 0, max_time, base_time + delta)
     found = np.empty((len(begin), COLUMNS), np.int64)
     found[:, OFFSET] = base_offset + offset_delta
-    found[:, TIME] = np.where((time >= 0) & (time <= _LATEST_TIME), time, -1)
+    found[:, TIME] = np.where((time >= 0) & (time <= MAX_TIMESTAMP), time, -1)
     found[:, KEY], found[:, KEY_END] = key, key_end
     found[:, VALUE], found[:, VALUE_END] = np.where(value_size >= 0, value, -1), value_end
     found[:, COMMIT] = np.where(is_commit, kind + 1, NO_COMMIT)
@@ -150,7 +150,7 @@ def _commits(data: Any, at: Any, end: Any) -> tuple[Any, Any]:
     return is_known & (is_plain | is_tagged), np.where(is_known & is_tagged & has_id, tags + 3, -1)
 
 
-def sum_up(data: Any, rows: Any, _slots: Any, runs: Any) -> int:
+def sum_up(data: Any, rows: Any, runs: Any) -> int:
     """Sum up commits by their keys; return the number of runs, or -1 if types or topic ids of a key differ."""
     text = data.base if isinstance(data.base, bytes) else data.tobytes()
     known: dict[bytes, int] = {}

@@ -1,19 +1,18 @@
-"""Reads segments in columns, with numpy where it is there."""
+"""Reads segments in columns with numpy; without it ``SegmentReader`` reads one record after the other."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import groupby
 from typing import Any, BinaryIO, Final
 
+import numpy as np
 from attrs import frozen
 
 from streams_assignor.groups.history.frames import HEADER_BYTES, Frame
 from streams_assignor.groups.history.log_segment import LogRecord, SegmentReader
 from streams_assignor.groups.history.record_columns import CommitRun, Commits, PlacedRun, RecordColumns
-from streams_assignor.spark_sim.audit.sources._plain_batches import Row, batch_rows, sum_up
+from streams_assignor.spark_sim.audit.sources import _numpy_kernel as kernel
 
 _PLACES: Final = len(PlacedRun._fields) - 1
 _COMMIT_NAMES: Final = {1: "LegacyOffsetCommit", 2: "OffsetCommit"}
@@ -24,18 +23,8 @@ _SPECIAL: Final = 0x37
 """Compression, transactional, control: attributes of batches that are read one by one."""
 
 
-@cache
-def fastest_kernel() -> Any:
-    """Return the module with the loop of numpy; None without it."""
-    try:
-        from streams_assignor.spark_sim.audit.sources import _numpy_kernel
-    except ImportError:
-        return None
-    return _numpy_kernel
-
-
 def scan_segment(
-    reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool, reads_commits: bool, kernel: Any
+    reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool, reads_commits: bool
 ) -> Iterator[LogRecord | RecordColumns]:
     """Yield the records of a segment in order; ``reader`` counts, and reads what is unusual.
 
@@ -45,16 +34,7 @@ def scan_segment(
         source: The name of the segment in messages.
         is_last: Whether the partition has no later segment.
         reads_commits: False: offset commits are only counted.
-        kernel: ``fastest_kernel()``.
     """
-    if kernel is None:
-        if reads_commits:
-            yield from _plain_columns(reader, file, source, is_last=is_last)
-        else:
-            yield from reader.records(file, source, is_last=is_last)
-        return
-    import numpy as np
-
     rows = np.zeros((ROWS, kernel.COLUMNS), np.int64)
     for run in _runs(reader.frames(file, source, is_last=is_last)):
         data, at, end = run[0].data, run[0].at, run[-1].end
@@ -63,81 +43,12 @@ def scan_segment(
         while at < end:
             following, row_count = kernel.scan(array, at, end, rows) if _is_plain(run[0]) else (at, 0)
             if row_count:
-                yield _columns(data, rows[:row_count], kernel, None if reads_commits else reader.counts)
+                yield _columns(data, rows[:row_count], None if reads_commits else reader.counts)
             if following == at:
                 unusual = next(frame for frame in waiting if frame.at == at)
                 yield from reader.frame_records(unusual, source)
                 following = unusual.end
             at = following
-
-
-def _plain_columns(
-    reader: SegmentReader, file: BinaryIO, source: str, *, is_last: bool
-) -> Iterator[LogRecord | RecordColumns]:
-    for run in _runs(reader.frames(file, source, is_last=is_last)):
-        rows: list[Row] = []
-        for frame in run:
-            its_rows = batch_rows(frame) if _is_plain(frame) else None
-            if its_rows is not None:
-                rows += its_rows
-                continue
-            if rows:
-                yield _rows_as_columns(frame.data, rows)
-                rows = []
-            yield from reader.frame_records(frame, source)
-        if rows:
-            yield _rows_as_columns(run[0].data, rows)
-
-
-def _rows_as_columns(data: bytes, rows: list[Row]) -> RecordColumns:
-    times = [row[1] for row in rows]
-    return _PlainColumns(data, times[0], max(times), rows)
-
-
-@frozen
-class _PlainCommits(Commits):
-    """Rows that are commits."""
-
-    data: bytes
-    rows: list[Row]
-
-    def runs(self) -> Sequence[PlacedRun] | None:
-        runs = sum_up(self.data, self.rows)
-        return None if runs is None else list(map(_placed, runs))
-
-    def records(self) -> Iterator[LogRecord]:
-        return (_record(self.data, row) for row in self.rows)
-
-
-@frozen
-class _PlainColumns(RecordColumns):
-    """Rows without numpy."""
-
-    rows: list[Row]
-
-    def parts(self) -> Iterator[LogRecord | Commits]:
-        for are_commits, group in groupby(self.rows, lambda row: row[6] > 0 and row[4] >= 0):
-            rows = list(group)
-            if are_commits:
-                yield _PlainCommits(Counter(_COMMIT_NAMES[row[6]] for row in rows), self.data, rows)
-            else:
-                yield from (_record(self.data, row) for row in rows)
-
-    def split(self, bucket_of: Callable[[bytes], int]) -> Mapping[int, RecordColumns]:
-        rows_of: defaultdict[int, list[Row]] = defaultdict(list)
-        for row in self.rows:
-            rows_of[bucket_of(self.data[row[2] : row[3]])].append(row)
-        return {bucket: self._packed(rows) for bucket, rows in rows_of.items()}
-
-    def _packed(self, rows: list[Row]) -> RecordColumns:
-        """Return rows with only the bytes of their keys and values."""
-        data, packed = bytearray(), list[Row]()
-        for offset, time, key, key_end, value, value_end, commit, topic_id in rows:
-            moved = key - len(data)
-            data += self.data[key:value_end]
-            value_at, id_at = (place if place < 0 else place - moved for place in (value, topic_id))
-            packed.append((offset, time, key - moved, key_end - moved, value_at, value_end - moved, commit, id_at))
-        return _PlainColumns(bytes(data), self.first_time, self.last_time, packed)
 
 
 def _placed(run: Sequence[int]) -> PlacedRun:
@@ -173,15 +84,10 @@ class _ScannedCommits(Commits):
 
     data: bytes
     rows: Any
-    kernel: Any
 
     def runs(self) -> Sequence[PlacedRun] | None:
-        import numpy as np
-
-        runs = np.empty((len(self.rows), self.kernel.RUN_COLUMNS), np.int64)
-        bits = (2 * len(self.rows) - 1).bit_length()  # a table that is not half full
-        slots = np.empty(1 << bits, np.int64)
-        count = self.kernel.sum_up(np.frombuffer(self.data, np.uint8), self.rows, slots, runs)
+        runs = np.empty((len(self.rows), kernel.RUN_COLUMNS), np.int64)
+        count = kernel.sum_up(np.frombuffer(self.data, np.uint8), self.rows, runs)
         if count < 0:
             return None
         return list(map(_placed, runs[:count].tolist()))
@@ -195,12 +101,9 @@ class _ScannedColumns(RecordColumns):
     """Rows of the kernel."""
 
     rows: Any
-    kernel: Any
 
     def parts(self) -> Iterator[LogRecord | Commits]:
-        import numpy as np
-
-        rows, kernel, begin = self.rows, self.kernel, 0
+        rows, begin = self.rows, 0
         is_single = (rows[:, kernel.COMMIT] == kernel.NO_COMMIT) | (rows[:, kernel.VALUE] < 0)
         for place in [*np.flatnonzero(is_single).tolist(), len(rows)]:
             if place > begin:
@@ -210,45 +113,29 @@ class _ScannedColumns(RecordColumns):
             begin = place + 1
 
     def _commits(self, rows: Any) -> Commits:
-        return _ScannedCommits(_kinds(rows, self.kernel), self.data, rows, self.kernel)
+        return _ScannedCommits(_kinds(rows), self.data, rows)
 
     def split(self, bucket_of: Callable[[bytes], int]) -> Mapping[int, RecordColumns]:
-        import numpy as np
-
-        keys = _slices(self.data, self.rows[:, self.kernel.KEY], self.rows[:, self.kernel.KEY_END])
+        keys = _slices(self.data, self.rows[:, kernel.KEY], self.rows[:, kernel.KEY_END])
         buckets = np.fromiter(map(bucket_of, keys), np.int64, len(self.rows))
         return {bucket: self._packed(self.rows[buckets == bucket]) for bucket in np.unique(buckets).tolist()}
 
     def _packed(self, rows: Any) -> RecordColumns:
         """Return rows with only the bytes of their keys and values."""
-        import numpy as np
-
-        kernel = self.kernel
         begins, ends = rows[:, kernel.KEY].copy(), rows[:, kernel.VALUE_END].copy()
         moved = (ends - np.cumsum(ends - begins))[:, None]
         columns = [kernel.KEY, kernel.KEY_END, kernel.VALUE, kernel.VALUE_END, kernel.TOPIC_ID]
         places = rows[:, columns]
         rows[:, columns] = np.where(places < 0, places, places - moved)
         data = b"".join(_slices(self.data, begins, ends))
-        return _ScannedColumns(data, self.first_time, self.last_time, rows, kernel)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.data, self.first_time, self.last_time, self.rows)
+        return _ScannedColumns(data, self.first_time, self.last_time, rows)
 
 
 def _slices(data: bytes, begins: Any, ends: Any) -> Iterator[bytes]:
     return map(data.__getitem__, map(slice, begins.tolist(), ends.tolist()))
 
 
-def _unpickled(data: bytes, first_time: int, last_time: int, rows: Any) -> RecordColumns:
-    """Return the rows of another process; this one may be without numpy."""
-    kernel = fastest_kernel()
-    if kernel is None:
-        return _PlainColumns(data, first_time, last_time, [(*row,) for row in rows.tolist()])
-    return _ScannedColumns(data, first_time, last_time, rows, kernel)
-
-
-def _kinds(rows: Any, kernel: Any) -> dict[str, int]:
+def _kinds(rows: Any) -> dict[str, int]:
     """Return how many commits there are of each type."""
     kinds = rows[:, kernel.COMMIT]
     return {name: int((kinds == kind).sum()) for kind, name in _COMMIT_NAMES.items()}
@@ -259,14 +146,14 @@ def _record(data: bytes, row: Sequence[int]) -> LogRecord:
     return LogRecord(offset, time, data[key:key_end], None if value < 0 else data[value:value_end])
 
 
-def _columns(data: bytes, rows: Any, kernel: Any, commits: Counter[str] | None) -> RecordColumns:
+def _columns(data: bytes, rows: Any, commits: Counter[str] | None) -> RecordColumns:
     """Return rows as columns; without the usual offset commits, if those are to be counted."""
     first_time, last_time = int(rows[0, kernel.TIME]), int(rows[:, kernel.TIME].max())
     if commits is None:
         rows = rows.copy()
     else:
         is_commit = rows[:, kernel.COMMIT] != kernel.NO_COMMIT
-        commits.update(_kinds(rows, kernel))
+        commits.update(_kinds(rows))
         commits["tombstones"] += int((is_commit & (rows[:, kernel.VALUE] < 0)).sum())
         rows = rows[~is_commit]
-    return _ScannedColumns(data, first_time, last_time, rows, kernel)
+    return _ScannedColumns(data, first_time, last_time, rows)

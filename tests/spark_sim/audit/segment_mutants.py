@@ -1,4 +1,4 @@
-"""Compares both readers of columns with the plain one on mutants of segments whose checksums were repaired.
+"""Compares the reader of columns with the plain one on mutants of segments whose checksums were repaired.
 
     python -m tests.spark_sim.audit.segment_mutants --mutants 100000 --seed 1
 
@@ -15,7 +15,7 @@ from streams_assignor.codec.coordinator import RECORD_TYPES, encode_key, encode_
 from streams_assignor.groups.history.history import PartitionHistory
 from streams_assignor.groups.history.log_segment import SegmentReader
 from streams_assignor.groups.history.record_columns import RecordColumns
-from streams_assignor.spark_sim.audit.sources._scanner import fastest_kernel, scan_segment
+from streams_assignor.spark_sim.audit.sources._scanner import scan_segment
 from tests.assignor.groups.history.histories import HOUR, alone, commit, generation, member
 from tests.assignor.groups.history.segments import APPEND_TIME, GZIP, HEADER_BYTES, Pair, batch, sealed
 
@@ -99,35 +99,34 @@ def seen(found, reader: SegmentReader, reads_commits: bool):
     )
 
 
-def readings(data: bytes, kernel, reads_commits: bool = True):
-    """What an audit has of a segment by the plain reader and by columns; the loop in Python without a kernel."""
+def readings(data: bytes, reads_commits: bool = True):
+    """What an audit has of a segment by the plain reader and by columns."""
     plain, fast = SegmentReader(), SegmentReader()
-    columns = scan_segment(fast, BytesIO(data), "s", is_last=True, reads_commits=reads_commits, kernel=kernel)
+    columns = scan_segment(fast, BytesIO(data), "s", is_last=True, reads_commits=reads_commits)
     return (
         seen(plain.records(BytesIO(data), "s"), plain, reads_commits),
         seen(columns, fast, reads_commits),
     )
 
 
-def records_of(data: bytes, kernel):
+def records_of(data: bytes):
     """The records of a segment by the plain reader and by columns."""
     plain = list(SegmentReader().records(BytesIO(data)))
     reader = SegmentReader()
-    found = scan_segment(reader, BytesIO(data), "s", is_last=True, reads_commits=True, kernel=kernel)
+    found = scan_segment(reader, BytesIO(data), "s", is_last=True, reads_commits=True)
     blocks = (each.records() if isinstance(each, RecordColumns) else (each,) for each in found)
     return plain, list(chain.from_iterable(blocks))
 
 
-def differences(count: int, seed: int, kernels=()) -> Iterator[bytes]:
+def differences(count: int, seed: int) -> Iterator[bytes]:
     """Yield the mutants of which the readers do not have the same."""
     random = Random(seed)
     for data in islice(mutants(random), count):
         reads_commits = random.random() < 0.9
-        for kernel in kernels or (None, fastest_kernel()):
-            one, other = readings(data, kernel, reads_commits)
-            records, others = records_of(data, kernel)
-            if one != other or records != others:
-                yield data
+        one, other = readings(data, reads_commits)
+        records, others = records_of(data)
+        if one != other or records != others:
+            yield data
 
 
 def main() -> None:
