@@ -149,6 +149,8 @@ class RollPlan:
 
     origins: tuple[str, ...] = ()
     """The releases that can have run before, if neither the group nor an operator says which: none is ever started."""
+    cluster_id: str = ""
+    """The id of the cluster; empty: not known."""
     may_be_done: bool = False
     """Whether all members may run the target already, and no operator says what they run."""
 

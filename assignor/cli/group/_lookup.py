@@ -29,6 +29,10 @@ class Lookup(Protocol):
         """Return how much the changelogs of a group hold, as far as brokers answer; ``report`` as in ``offsets``."""
         ...
 
+    def cluster_id(self) -> str:
+        """Return the id of the cluster; empty if its brokers do not say it."""
+        ...
+
     def names(self) -> Sequence[str]:
         """List the names of the groups, as far as brokers answer."""
         ...

@@ -80,7 +80,8 @@ def brokers_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, 
         return _planned_cluster(options, client, verbs, view)
 
     targets = frozenset({broker_release(options.target, options.assume).name})
-    return RollSubject(BROKERS, targets, plan, CLUSTER_RULES, looking, partial(lock_of, options, target))
+    lock, cluster_id = partial(lock_of, options, target), target.lookup.cluster_id
+    return RollSubject(BROKERS, targets, plan, CLUSTER_RULES, looking, lock, cluster_id)
 
 
 def _planned_cluster(

@@ -138,8 +138,18 @@ def run_command(
     values: Mapping[str, str],
     timeout_s: float,
     wait: Callable[[float], object] = time.sleep,
+    *,
+    leaves_others: bool = True,
 ) -> CommandResult:
-    """Run a command, with the values as variables of its environment, in a session of its own: Ctrl-C is not for it."""
+    """Run a command, with the values as variables of its environment, in a session of its own: Ctrl-C is not for it.
+
+    Args:
+        template: The command.
+        values: Those of its placeholders.
+        timeout_s: How long it may take.
+        wait: Waits until it is looked again whether it has ended.
+        leaves_others: Whether the processes that it has started may go on: those of a probe would be more each time.
+    """
     argv, started = template.argv(values), time.monotonic()
     environment = {**os.environ, **{f"{_PREFIX}{key.upper()}": value for key, value in values.items()}}
     with _printed() as (pipe, printed):
@@ -161,6 +171,8 @@ def run_command(
                 _end(process)
                 break
             wait(_POLL_SECONDS)
+        if not leaves_others:
+            _end(process)
         status = KILLED if note else process.returncode
         return CommandResult(status, (printed() + note).strip(), round(time.monotonic() - started, 1))
 

@@ -246,7 +246,7 @@ class _Drive:
         assert self._with.probe
         assert self._state.round
         values = self._values(instance, self._state.round)
-        result = run_command(self._with.probe, values, _PROBE_SECONDS, self._wait_for_command)
+        result = run_command(self._with.probe, values, _PROBE_SECONDS, self._wait_for_command, leaves_others=False)
         said = " ".join(result.output.split()) or "without output"
         return f"status {result.status}: {said}" if result.status else ""
 

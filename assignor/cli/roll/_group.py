@@ -74,6 +74,7 @@ def group_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, ..
         GROUP_RULES,
         lambda state: _GroupLooks(options, target, names_of(state.plan.instances)).as_looks(),
         partial(lock_of, options, target),
+        target.lookup.cluster_id,
         partial(_named, options),
     )
 

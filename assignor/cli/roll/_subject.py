@@ -50,6 +50,8 @@ class RollSubject:
     looking: Callable[[RollState], RollLooks]
     """Return how to look."""
     lock: Callable[[RollView], AbstractContextManager[Callable[[], None]]]
+    cluster_id: Callable[[], str]
+    """Return the id of the cluster; empty if its brokers do not say it."""
     named: Callable[[RollPlan], RollPlan] = lambda plan: plan
     """Return a plan whose origin was not known with that of ``--from``."""
 

@@ -293,6 +293,7 @@ def _roll(
         planned = None if exists else subject.plan(view)
         if not exists and planned is None:
             return 0
+        planned = planned and evolve(planned, cluster_id=subject.cluster_id())
         templates = (*commands.values(), *filter(None, [options.probe()]))
         interrupts = Interrupts()
         view = LastingView(view, partial(_closed, interrupts))
@@ -442,6 +443,9 @@ def _check_same(options: RollOptions, plan: RollPlan, verbs: tuple[str, ...], pa
             f"{path} is the journal of {begun} to {plan.target}, not of {wanted} to {options.target}: --journal names "
             "another file"
         )
+    if plan.cluster_id and (cluster_id := subject.cluster_id()) != plan.cluster_id:
+        where = f"in cluster {plan.cluster_id}, not in {cluster_id or 'one without id'}"
+        raise CommandFailed(f"{path} is the journal of {plan.name} {where}: --journal names another file")
     if plan.verbs != verbs:
         raise CommandFailed(
             f"{path} was begun with {' and '.join(plan.verbs)}: expected the same, got {' and '.join(verbs)}"

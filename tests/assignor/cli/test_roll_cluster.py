@@ -19,6 +19,7 @@ from streams_assignor.cli.roll._brokers import (
 )
 from streams_assignor.cli.roll._commands import CommandTemplate
 from streams_assignor.cli.roll.command import roll
+from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from streams_assignor.upgrade import UpgradeError
 from streams_assignor.upgrade.cluster.client.connection import QuorumState, ReplicaState
 from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
@@ -274,6 +275,8 @@ def fixture_files(tmp_path, monkeypatch):
 
     monkeypatch.setattr(FeatureClient, "describe_health", describe)
     monkeypatch.setattr(FeatureClient, "describe_stored_topics", lambda _client: frozenset())
+    monkeypatch.setattr(GroupLookup, "cluster_id", lambda _lookup: (tmp_path / "id").read_text())
+    (tmp_path / "id").write_text("cluster-1")
     monkeypatch.setattr(
         "streams_assignor.cli.roll.command.finalize_command",
         lambda *_: CommandTemplate(("touch", f"{tmp_path}/cluster")),
@@ -316,6 +319,16 @@ def test_it_restarts_the_nodes_and_raises_the_levels_when_somebody_has_agreed(fi
     report = (files / "r.md").read_text()
     assert "# brokers: 3.9 to 4.3.1: finished" in report
     assert "controller 1 active" in report
+
+
+def test_a_journal_of_another_cluster_is_refused_also_if_it_is_finished(files):
+    """Nodes have the same ids, and the default name of the file is the same: it was "finished"."""
+    assert 0 == of_files(files, "--accept-no-way-back").exit_code
+    (files / "id").write_text("cluster-2")
+    done = of_files(files)
+
+    assert 1 == done.exit_code
+    assert "is the journal of brokers in cluster cluster-1, not in cluster-2: --journal names another" in done.output
 
 
 def test_levels_that_the_active_controller_refuses_after_its_election_are_raised_when_it_knows_the_others(

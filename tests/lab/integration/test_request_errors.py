@@ -49,6 +49,7 @@ KEYS = {
     "ConsumerGroupDescribe": 69,
 }
 OF_MEMBERS = tuple(KEYS)[:8]
+OF_MEMBERS_ALONE = {"OffsetCommit", "JoinGroup", "Heartbeat", "SyncGroup"}
 MISSING = "missing"
 CASES = [
     (request, level, code)
@@ -316,7 +317,8 @@ def test_a_command_shows_the_same_or_says_what_is_missing(broker: Kfake, client:
             calls = looked_up(GroupLookup(broker.address, timeout_seconds=8), name)
         for call, ask in calls.items():
             expected = ask()
-            for request, level, code in CASES:
+            for request, level, code in (case for case in CASES if case[0] not in OF_MEMBERS_ALONE):
+                member.poll()  # who does not leaves the group after five minutes, in whichever case that is
                 broker.fault(request, level, code, FAULTS)
                 try:
                     found = ask()

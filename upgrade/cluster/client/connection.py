@@ -98,6 +98,8 @@ class ClusterNodes:
 
     addresses: Mapping[int, str]
     controller: int
+    cluster_id: str = ""
+    """The id of the cluster; empty if the answer has none, as of brokers before 0.10.1."""
 
 
 @frozen
@@ -202,7 +204,7 @@ class Connection:
         """Request the brokers from a broker (Metadata, which controllers do not support)."""
         answer = self._nodes(MetadataRequest, deadline, topics=[], allow_auto_topic_creation=False)
         addresses = {broker.node_id: node_address(broker) for broker in answer.brokers}
-        return ClusterNodes(addresses, answer.controller_id)
+        return ClusterNodes(addresses, answer.controller_id, answer.cluster_id or "")
 
     def describe_controllers(self, deadline: Deadline) -> ClusterNodes:
         """Request the controllers from a controller (DescribeCluster)."""

@@ -132,6 +132,12 @@ class GroupLookup:
         except ClusterError as error:
             return ChangelogSizes(failures=(str(error),))
 
+    def cluster_id(self) -> str:
+        """Return the id of the cluster; empty if its brokers do not say it."""
+        deadline = Deadline(self.timeout_seconds)
+        with self._connect_to_any(deadline) as node:
+            return node.describe_brokers(deadline).cluster_id
+
     def names(self) -> tuple[str, ...]:
         """Return the names of the groups that the user may list, as far as brokers answer."""
         deadline = Deadline(self.timeout_seconds)

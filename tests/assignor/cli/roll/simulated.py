@@ -32,6 +32,7 @@ class SimulatedCluster:
         self.done = str  # what the group does with a line of the file: a step of a scenario
         self.ends = None
         self.failures = ()
+        self.id = "cluster-1"
         self.states = []  # those of the next looks; then what it is
 
     @property
@@ -47,6 +48,9 @@ class SimulatedCluster:
 
     def lookup(self, *_given):
         return self
+
+    def cluster_id(self):
+        return self.id
 
     def group(self, name):
         steps = [f"bounce fast {line}" for line in map(self.done, self.lines) if line]

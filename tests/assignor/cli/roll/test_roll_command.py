@@ -576,6 +576,16 @@ def test_another_roll_is_not_continued(cluster, arguments, to, message):
     assert message in done.output
 
 
+def test_a_roll_in_another_cluster_is_not_continued(cluster):
+    """Staging and production may have a group of one name, and the same folder."""
+    cluster.roll("--yes", command=cluster.template(status=3))
+    cluster.id = "cluster-2"
+    done = cluster.roll("--yes", "--answer", "continue")
+
+    assert (1, ["A>4.3.1"]) == (done.exit_code, cluster.lines)
+    assert "is the journal of app in cluster cluster-1, not in cluster-2" in done.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "limit"), [((), 10_000), (("--config",), 7), (("--config", "--max-lag", "8"), 8)]
 )

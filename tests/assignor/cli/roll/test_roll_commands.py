@@ -127,6 +127,21 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_pat
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
+LEAVER = "import pathlib, subprocess, sys, time; subprocess.Popen([sys.executable, '-c', *sys.argv[1:]]); held = "
+LEAVER += "pathlib.Path(sys.argv[3])\nwhile not held.exists(): time.sleep(0.01)"
+
+
+def test_a_probe_leaves_nothing_running(tmp_path):
+    """Each look had left one process more."""
+    lock, is_held = tmp_path / "lock", tmp_path / "held"
+    lock.touch()
+    template = CommandTemplate((sys.executable, "-c", LEAVER, HOLDER, str(lock), str(is_held)))
+
+    assert 0 == run_command(template, VALUES, 300, leaves_others=False).status
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
 def test_a_process_that_is_left_running_does_not_keep_it_waiting():
     code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.read()'], "
     code += "stdin=open('/dev/null')); print('started')"

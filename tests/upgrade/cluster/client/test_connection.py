@@ -103,7 +103,8 @@ def test_a4_without_tagged_fields_nothing_is_known():
 
 def test_it_requests_the_brokers_from_a_broker():
     with server(brokers=recorded("broker 4.3.1 brokers")) as node, connect(node) as connection:
-        assert ClusterNodes({1: node.address, 2: node.address}, 2) == connection.describe_brokers(Deadline(60))
+        brokers = connection.describe_brokers(Deadline(60))
+        assert ClusterNodes({1: node.address, 2: node.address}, 2, "AAAAAAAAAAAAAAAAAAAAAQ") == brokers
 
 
 def test_it_requests_the_controllers_from_a_controller():

@@ -48,7 +48,7 @@ class Broker:
         self.requests = []
 
     def describe_brokers(self, _deadline):
-        return ClusterNodes({1: "a:1", 2: "b:2"}, 1)
+        return ClusterNodes({1: "a:1", 2: "b:2"}, 1, "an id")
 
     def supports(self, request):
         return request.__name__.removesuffix("Request") in self.answers
@@ -763,3 +763,9 @@ def test_settings_of_a_group_that_was_not_asked_for_are_left_out():
     group = DescribedGroup(name="x", state="Stable", type="streams", broker=BrokerGroup(epoch=1, assignment_epoch=1))
 
     assert [group] == with_facts([group], Broker("a:1", DescribeConfigs=[configs]), Deadline(60))
+
+
+def test_the_id_of_the_cluster_is_what_a_broker_says(cluster):
+    broker(cluster, "a:1")
+
+    assert "an id" == GroupLookup("a:1").cluster_id()
