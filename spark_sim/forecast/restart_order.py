@@ -106,6 +106,8 @@ class RestartOrder:
     """The processes in their order, each with what its restart costs."""
     cost: CostRange
     """Of all restarts."""
+    after_session: CostRange
+    """Of all in this order, if each is back only after the sessions of its members."""
     at_least: Cost
     """The cost of every order."""
     is_exact: bool
@@ -134,6 +136,7 @@ class RestartOrder:
             "tasks": self.tasks,
             "order": [{"process": process, "cost": cost.as_json()} for process, cost in self.restarts],
             "cost": self.cost.as_json(),
+            "after_session": self.after_session.as_json(),
             "is_cheapest": self.is_exact,
             "at_least": asdict(self.at_least),
             "plays": self.plays,
@@ -181,12 +184,11 @@ def restart_order(
     beginnings = [_Beginning((), tuple(names), tuple(groups)) for groups in starts.values()]
     search = _Search(frozenset(process.name for process in observed.processes if process.is_static), on_played)
     order, is_exact = search.order(beginnings[0], most_plays)
-    played = [
-        [start, *search.along(start, order)]
-        for beginning in beginnings
-        for start in map(beginning.with_next_leader, _next_leaders(observed))
-    ]
-    ends = [group for *_, end in played for group, _ in end.groups]
+    starting = [start for beginning in beginnings for start in map(beginning.with_next_leader, _next_leaders(observed))]
+    played = [[start, *search.along(start, order)] for start in starting]
+    # Whether an instance is back in time nobody knows before.
+    late = [[*search.along(start, order, after_session=True)] for start in starting]
+    ends, late_ends = ([group for *_, end in each for group, _ in end.groups] for each in (played, late))
     return RestartOrder(
         group=observed.group.described.name,
         operation=operation,
@@ -205,12 +207,13 @@ def restart_order(
             for number, name in enumerate(order)
         ),
         cost=CostRange.of([Cost.of(group) for group in ends]),
+        after_session=CostRange.of([Cost.of(group) for group in late_ends]),
         at_least=evolve(search.unavoidable(beginnings[0])[0], leader_changes=0),
         is_exact=is_exact,
         plays=search.plays,
         leader=next(iter(starts)),
         leaders=tuple(starts),
-        violations=tuple(dict.fromkeys(text for group in ends for text in group.violation_texts)),
+        violations=tuple(dict.fromkeys(text for group in (*ends, *late_ends) for text in group.violation_texts)),
         assumptions=(
             *assumptions(observed, session_timeout_s, ephemeral=ephemeral),
             *([EITHER_PROTOCOL] if len(protocols) > 1 else []),
@@ -299,10 +302,10 @@ class _Search:
                     longer = self._restart(beginning, name)
                     heappush(beginnings, (self._estimate(longer), -len(longer.restarted), next(number), longer))
 
-    def along(self, start: _Beginning, order: Iterable[str]) -> Iterator[_Beginning]:
+    def along(self, start: _Beginning, order: Iterable[str], *, after_session: bool = False) -> Iterator[_Beginning]:
         """Play an order; yield the group after each restart."""
         for name in order:
-            start = self._restart(start, name)
+            start = self._restart(start, name, after_session=after_session)
             yield start
 
     def unavoidable(self, beginning: _Beginning) -> list[Cost]:
@@ -329,10 +332,13 @@ class _Search:
             beginning = min(candidates, key=self._estimate)
         return beginning.restarted
 
-    def _restart(self, beginning: _Beginning, process: str) -> _Beginning:
+    def _restart(self, beginning: _Beginning, process: str, *, after_session: bool = False) -> _Beginning:
         groups = []
         for before, started in beginning.groups:
-            group = before.fork().start({process: started[process]}).finish()
+            group = before.fork()
+            if after_session:
+                group.stop(process)
+            group.start({process: started[process]}).finish()
             group.events.clear()  # nobody reads them, and there are many groups
             groups.append((group, started))
             self.plays += 1

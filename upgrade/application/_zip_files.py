@@ -80,7 +80,8 @@ def zip_entries(file: BinaryIO, name: str) -> Iterator[ArchiveEntry]:
         raise Unreadable(f"expected a jar, a class file or a folder, got {name}") from None
     if problem:
         raise Unreadable(f"expected a jar whose list of entries names all of the file, got {name} with {problem}")
-    for entry in {entry.filename: entry for entry in jar.infolist() if not entry.is_dir()}.values():
+    # Not ``is_dir``: of an entry without a name it raises IndexError.
+    for entry in {entry.filename: entry for entry in jar.infolist() if not entry.filename.endswith("/")}.values():
         yield ArchiveEntry(entry.filename, entry.file_size, partial(_open, jar, entry), is_packed=True)
 
 

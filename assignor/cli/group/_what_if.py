@@ -218,6 +218,8 @@ def order_lines(found: RestartOrder) -> Iterator[str]:
     yield ""
     yield from (f"- UNSAFE: {text}" for text in found.violations)
     yield f"together: {_range(found.cost)}"
+    if found.after_session != found.cost:
+        yield f"if each is back only after the sessions of its members: {_range(found.after_session)}"
     yield f"every order: at least {_cost(found.at_least)}"
     yield f"found for {found.leader} as the leader, with {count(found.plays, 'restart')} played"
     if len(found.leaders) > 1:

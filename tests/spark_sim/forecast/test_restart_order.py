@@ -133,3 +133,14 @@ def test_an_order_is_written_line_by_line():
     assert "1. B (B.local): 1 rebalance, no move, 0 to 1 changes of the leader" == lines[2]
     assert "together: 3 rebalances, no move, 0 to 2 changes of the leader" in lines
     assert "every order: at least 3 rebalances, no move" in lines
+    late = next(line for line in lines if line.startswith("if each is back only after the sessions of its members: "))
+    assert "6 rebalances, 12 moves" in late
+
+
+def test_static_members_that_are_back_after_their_sessions_move_tasks():
+    """The costs were those of instances that are all back in time."""
+    order = order_of(group_of("ABC", "3.9.2", "static"))
+
+    assert (0, 0) == (order.cost.most.rebalances, order.cost.most.moves)
+    assert order.after_session.least.moves
+    assert order.as_json()["after_session"]["least"]["moves"] == order.after_session.least.moves

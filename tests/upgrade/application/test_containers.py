@@ -240,6 +240,15 @@ def test_hostile_fields_of_a_tar_are_refused_or_ignored(read, records):
         assert {"com/example/Orders"} >= {*read(content)}
 
 
+@pytest.mark.parametrize("name", ["", "/", "."])
+def test_an_entry_without_a_name_is_none_that_is_read(read, name):
+    """A mutated archive ended with a traceback."""
+    jar = zipped({"a/A.class": using("a/A"), "xx": b"text"})
+    jar = jar.replace(b"xx", name.encode().ljust(2, b"\0"))
+
+    assert {"a/A"} == {*read(jar, "app.jar")}
+
+
 def test_of_files_with_one_name_the_last_one_counts(read):
     """As tar extracts, and as Java looks up."""
     assert {"com/example/Orders"} == {*read(tarred({"./a.jar": LIBRARY, "a.jar": APP}))}
