@@ -12,7 +12,7 @@ from streams_assignor.cli.roll._options import RollOptions
 from streams_assignor.cli.roll._output import question_lines
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.engine import AskOperator
-from streams_assignor.upgrade.roll.state import ABOUT_ORIGIN, ABOUT_PLAN, ABOUT_WAY_BACK, RollState
+from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION, ABOUT_ORIGIN, ABOUT_PLAN, ABOUT_WAY_BACK, RollState
 
 
 def by_option(option: str) -> str:
@@ -36,10 +36,12 @@ class RollAnswers:
             return Decided(SafeOption.CONTINUE, by_option("--yes"))
         if question.about == ABOUT_WAY_BACK and options.accept_no_way_back:
             return Decided(SafeOption.CONTINUE, by_option("--accept-no-way-back"))
-        if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK) and self._answer in question.options:
+        # What is found in this run nobody has seen: the same command, called again, must not go on past it.
+        is_unseen = question.about == ABOUT_DEVIATION and self._answer is SafeOption.CONTINUE
+        if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK) and self._answer in question.options and not is_unseen:
             answer, self._answer = self._answer, None
             return Decided(answer, by_option("--answer"))
-        if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK, ABOUT_ORIGIN) and self._answer:
+        if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK, ABOUT_ORIGIN) and self._answer and not is_unseen:
             offered = ", ".join(option.value for option in question.options)
             raise click.BadParameter(f"expected one of {offered}, got {self._answer.value}", param_hint="--answer")
         for line in question_lines(question, state):

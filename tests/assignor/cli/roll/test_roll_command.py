@@ -576,6 +576,15 @@ def test_another_roll_is_not_continued(cluster, arguments, to, message):
     assert message in done.output
 
 
+def test_the_same_command_called_again_does_not_go_on_past_what_nobody_has_seen(cluster):
+    """The answer to one deviation was that to whatever came next."""
+    words = ("--yes", "--answer", "continue")
+    command = cluster.template(status=3)
+    outcomes = [(cluster.roll(*words, command=command).exit_code, len(cluster.lines)) for _ in range(4)]
+
+    assert [(3, 1), (3, 2), (3, 3), (0, 3)] == outcomes
+
+
 def test_a_roll_in_another_cluster_is_not_continued(cluster):
     """Staging and production may have a group of one name, and the same folder."""
     cluster.roll("--yes", command=cluster.template(status=3))
