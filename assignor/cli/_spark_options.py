@@ -22,7 +22,7 @@ STORAGE_FORMAT: Final = click.option(
     default="parquet",
     show_default=True,
     metavar="FORMAT",
-    help="The format of the tables, as Spark's DataFrame writer knows it.",
+    help="Of the tables, as Spark's DataFrame writer has it.",
 )
 
 
@@ -38,26 +38,18 @@ _OPTIONS: Final[tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...]] 
     click.option(
         "--master",
         metavar="MASTER",
-        help="Any Spark master, or `processes` to do without Spark and Java. "
-        "Default: local[*]; processes if there is little to do, or no PySpark.",
+        help="A Spark master, or `processes` (no Spark).  [default: local[*], or processes for little work]",
     ),
-    click.option(
-        "--remote", metavar="sc://HOST:PORT", help="A Spark Connect server instead of a master; needs no Java here."
-    ),
+    click.option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server instead of a master."),
     click.option(
         "--conf",
         "settings",
         multiple=True,
         metavar="NAME=VALUE",
         callback=_parse_settings,
-        help="A setting of Spark, as of spark-submit; repeatable. Keep secrets in spark-defaults.conf or the "
-        "environment.",
+        help="A setting of Spark; repeatable, no secrets.",
     ),
-    click.option(
-        "--processes",
-        type=click.IntRange(1),
-        help="Of --master processes, which it implies: how many. Default: one for each core.",
-    ),
+    click.option("--processes", type=click.IntRange(1), help="So many.  [default: one for each core]"),
 )
 
 
@@ -101,7 +93,7 @@ def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def fresh_option(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that throws away what an earlier command has done."""
-    return click.option("--fresh", is_flag=True, help=f"First remove the results of an earlier {command}.")
+    return click.option("--fresh", is_flag=True, help=f"First remove those of an earlier {command}.")
 
 
 @contextmanager

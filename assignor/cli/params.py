@@ -26,6 +26,10 @@ from streams_assignor.upgrade.redaction import hide
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+INTERVAL_HELP: Final = "Between looks.  [default: 1s]"
+
 JSONL: Final = click.option(
     "--jsonl", is_flag=True, help="JSON lines even on a terminal; refused lines are rows and the exit status stays 0."
 )
@@ -44,9 +48,9 @@ COMMAND_CONFIG: Final = click.option(
     "--command-config",
     envvar=COMMAND_CONFIG_VARIABLE,
     show_envvar=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
-    help="A properties file with Kafka's client settings: TLS, SASL, bootstrap.servers.",
+    help="Kafka's client settings: TLS, SASL, servers.",
 )
 """With ``BOOTSTRAP_SERVERS``, what ``cluster_settings`` takes."""
 
@@ -78,7 +82,7 @@ VERBOSE: Final = click.option(
     count=True,
     callback=_show_client_logs,
     expose_value=False,
-    help="Print the logs of the client library on standard error; -vv with those for developers.",
+    help="Logs of the client library; -vv has all.",
 )
 
 
@@ -102,7 +106,7 @@ ASSUME: Final = click.option(
     "--assume",
     metavar="RELEASE",
     shell_complete=complete_release,
-    help="Treat a line or a patch release that this version does not know like RELEASE.",
+    help="Treat unknown releases like RELEASE.",
 )
 
 

@@ -46,75 +46,43 @@ REGRESSION_OPTIONS: Final = HOW_TO_RUN | {"matrix"}
 @click.option(
     "--matrix",
     type=click.Choice([*MATRICES, HISTORY, STREAMS, ROLL]),
-    help="All cells and plans of a test matrix: that of KIP-268, or all pairs of Kafka's releases with all plans. Or "
-    "history: Kafka's own bugs, in releases that had them and in releases that did not. Or streams: what goes wrong in "
-    "streams groups (KIP-1071), where it does and where it does not. Or roll: upgrades by roll, with faults.",
+    help="kip-268 or all: pairs of releases with their plans; history: Kafka's own bugs; streams: KIP-1071; roll: "
+    "upgrades by roll, with faults.",
 )
-@click.option(
-    "--from",
-    "origin",
-    metavar="RELEASE",
-    shell_complete=complete_release,
-    help="Or one upgrade: the release that runs now.",
-)
-@click.option(
-    "--to", "target", metavar="RELEASE", shell_complete=complete_release, help="The release after the upgrade."
-)
-@ASSUME
-@click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; without it, all three.")
-@click.option("--upgrade-from", metavar="VERSION", help="upgrade.from of the (first) bounce, right or wrong.")
-@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of the group.")
-@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Tasks of the group.")
+@click.option("--out", required=True, metavar="DIR|URI", help="Where results go; with Spark also s3a:// and so on.")
+@click.option("--from", "origin", metavar="RELEASE", shell_complete=complete_release, help="Or one upgrade: this now.")
+@click.option("--to", "target", metavar="RELEASE", shell_complete=complete_release, help="The release afterwards.")
+@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Of the group.")
+@click.option("--plan", type=click.Choice([plan.value for plan in Plan]), help="One plan only; else all three.")
+@click.option("--upgrade-from", metavar="VERSION", help="Of the (first) bounce, right or wrong.")
+@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Of the group.")
 @click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
+@click.option("--crashes", type=click.IntRange(0, 3), default=1, show_default=True, help="Most in a schedule.")
 @click.option(
-    "--crashes", type=click.IntRange(0, 3), default=1, show_default=True, help="Most crashes in one schedule."
-)
-@click.option(
-    "--rebalance-timeouts",
-    "rebalance_timeouts",
-    type=click.IntRange(0, 3),
-    default=1,
-    show_default=True,
-    help="Most times in one schedule that a member misses the rebalance timeout.",
+    "--rebalance-timeouts", type=click.IntRange(0, 3), default=1, show_default=True, help="Missed, most in a schedule."
 )
 @click.option(
     "--wait/--no-wait",
     "wait_for_quiescence",
     default=None,
-    help="Whether the operator waits until the group has settled before the next restart. Default: only for "
-    "--matrix all and groups of more than three members.",
+    help="Whether the operator lets the group settle.  [default: for --matrix all and more than three members]",
 )
-@click.option(
-    "--runs",
-    type=click.IntRange(0),
-    help="Schedules of each upgrade that simulated members run with real bytes, which have to agree. Default: 40, "
-    "and 4 for --matrix all.",
-)
+@click.option("--runs", type=click.IntRange(0), help="Schedules run with real bytes.  [default: 40, --matrix all: 4]")
 @click.option(
     "--deviations/--no-deviations",
     "deviations",
     default=None,
-    help="Also explore operators that deviate from the plan: they stop anywhere, roll back, never remove upgrade.from, "
-    "or forget it at one member. Default: only for --matrix kip-268.",
+    help="Also operators who deviate from the plan.  [default: for --matrix kip-268]",
 )
-@click.option(
-    "--sample", type=click.IntRange(1), help="Sample so many schedules of each upgrade instead of exploring all."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of --sample; equal seeds, equal rows.")
+@click.option("--sample", type=click.IntRange(1), help="So many schedules of each upgrade, not all.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of --sample.")
 @engine_options
-@click.option("--brokers", is_flag=True, help="Upgrades of brokers instead (--members are the nodes of the cluster).")
-@click.option(
-    "--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most faults in one run."
-)
-@click.option(
-    "--out",
-    required=True,
-    metavar="DIR|URI",
-    help="Where the results go: a folder, or with Spark any URI that driver and workers reach (s3a://, hdfs://).",
-)
+@click.option("--brokers", is_flag=True, help="Of brokers instead; --members are nodes.")
+@click.option("--faults", type=click.IntRange(0, 3), default=1, show_default=True, help="Of brokers: most in a run.")
 @STORAGE_FORMAT
 @fresh_option("sweep")
-@output_options("matrix.json (or history.json) at the end instead of the table")
+@ASSUME
+@output_options("matrix.json or history.json.")
 def sweep(
     out: str,
     engine: EngineOptions,
@@ -128,15 +96,10 @@ def sweep(
 ) -> None:
     """Simulate every way an upgrade can go, on Spark.
 
-    Up to five members every schedule is explored: all orders of restarts and messages, all leaders, slow and fast
-    restarts, a crash of any member and a missed rebalance timeout at any moment. Then simulated members run some
-    schedules with real bytes, which have to agree. Larger groups are sampled. DIR gets the tables upgrades, kinds,
-    runs, counterexamples and deviations, and matrix.json (a verdict for each pair and plan), guide.json (the cheapest
-    safe plan of each pair) and report.html. If interrupted, rerun the same command to resume.
-
-    With --brokers it is the upgrade of a cluster: every order of the restarts, every place to finalize
-    metadata.version, and faults, as KIP-584, KIP-778 and Kafka 4.x define them; without
-    --from and --to it is every line of Kafka to every later one.
+    Up to five members every schedule is explored: all orders of restarts and messages, all leaders, crashes and missed
+    rebalance timeouts. Simulated members run some schedules with real bytes, which have to agree. Larger groups are
+    sampled. The results are tables, matrix.json, guide.json and report.html. The same command resumes. With --brokers
+    it is the upgrade of a cluster (KIP-584, KIP-778, Kafka 4.x).
 
     Exit status 0 if every plan of Kafka's guide is safe and, where version probing belongs to the upgrade, a probe was
     seen; 1 if not; 2 for wrong usage.
@@ -146,9 +109,6 @@ def sweep(
       streams-assignor sweep --matrix kip-268 --out sweep-results
       streams-assignor sweep --from 1.1 --to 2.0 --plan one_bounce --out one-bounce
       streams-assignor sweep --matrix all --out every-release
-      streams-assignor sweep --matrix history --out history
-      streams-assignor sweep --matrix streams --out streams-groups
-      streams-assignor sweep --matrix roll --out rolls
       streams-assignor sweep --from 2.3 --to 3.9 --members 200 --tasks 1000 --standbys 1 --sample 100 --out large
       streams-assignor sweep --brokers --from 3.9.2 --to 4.3.1 --out brokers
     """  # noqa: D301  # \b is the character by which click leaves lines alone

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from streams_assignor.cli.params import FILE
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade import Advice, Release, UpgradeError
 from streams_assignor.upgrade.application.evidence import described_topology, joined_topologies
@@ -27,10 +28,10 @@ from streams_assignor.upgrade.verdict import TopologyFeature, guidance
 
 topologies_option = click.option(
     "--topologies",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     nargs=2,
     metavar="OLD NEW",
-    help="Two files with Topology#describe() texts: which task ids and changelogs change.",
+    help="Two such texts: which task ids change.",
 )
 
 
@@ -39,8 +40,7 @@ library_option = click.option(
     "libraries",
     multiple=True,
     metavar="NAME=VERSION",
-    help="A library of the application that the files do not show, such as spring-kafka=2.6.5. For several, several "
-    "times.",
+    help="A library that the files do not show.",
 )
 
 

@@ -15,7 +15,7 @@ import click
 from attrs import evolve, frozen
 from click.core import ParameterSource
 
-from streams_assignor.cli.params import ASSUME, Seconds, cluster_settings, complete_release, document
+from streams_assignor.cli.params import ASSUME, FILE, Seconds, cluster_settings, complete_release, document
 from streams_assignor.cli.plan._group_options import GROUP_OPTIONS, GroupOptions, options_given
 from streams_assignor.cli.plan._hazards import (
     compare_topology_files,
@@ -68,98 +68,35 @@ _UNKNOWN_PROTOCOL: Final = (
     "topology: --config with group.protocol, or --group, decides"
 )
 _SOURCE_ROOTS: Final = "streams-assignor.source-roots"
+_PATH: Final = click.Path(exists=True, path_type=Path)
 _MAX_COLUMNS: Final = 120
 """A longer line is hard to read, however wide the terminal is."""
 
 
 @click.command(cls=StrictCommand)
 @click.argument("releases", metavar="[FROM] TO", nargs=-1, shell_complete=complete_release)
-@click.option("--offline", is_flag=True, help="The plan that stops all members, then starts them; it always exists.")
+@click.option("--app", "code", type=_PATH, multiple=True, metavar="PATH", help="Its jar, tar, image, class or folder.")
+@click.option("--topology", type=FILE, multiple=True, metavar="FILE", help="The text of Topology#describe().")
 @click.option(
-    "--explored",
-    is_flag=True,
-    help="Check the plan against every schedule, and simulate it in a group of your size (implied by the next five).",
-)
-@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Members of your group.")
-@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Its tasks.")
-@click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
-@click.option("--static", is_flag=True, help="Static membership: its members have a group.instance.id.")
-@click.option(
-    "--state",
-    type=click.Choice(["persistent", "ephemeral"]),
-    default="persistent",
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "yaml", "markdown", "html", "sarif"]),
+    default="text",
     show_default=True,
-    help="Whether a process finds its state stores, and from 2.6.2, 2.7.1 and 2.8.0 on its process id, when it starts "
-    "again. Ephemeral: stores in memory, or disks that do not outlive the process.",
+    help="A runbook is markdown, a page html.",
 )
-@click.option(
-    "--session-timeout",
-    type=Seconds(0, 86_400, min_open=True),
-    default=45,
-    show_default=True,
-    metavar="SECONDS",
-    help="session.timeout.ms, in seconds.",
-)
+@protocol_options
 @topologies_option
-@library_option
-@click.option("--brokers", is_flag=True, help="Plan for the brokers of a cluster instead of a Streams group.")
-@click.option(
-    "--zookeeper", is_flag=True, help="The brokers run with ZooKeeper now; with --kraft, they are to be in KRaft mode."
-)
-@click.option("--kraft", is_flag=True, help="The brokers run in KRaft mode now.")
-@click.option(
-    "--level",
-    metavar="VERSION",
-    help="Current inter.broker.protocol.version or metadata.version (2.8, 3.7-IV4).  [default: FROM's newest]",
-)
-@click.option(
-    "--level-unchanged",
-    is_flag=True,
-    help="The level never was another one, or (in KRaft mode) each node has a newer snapshot of the metadata.",
-)
 @click.option(
     "--without",
     metavar="FEATURES",
-    help=f"Features that it does not have, with commas: {', '.join(feature.value for feature in TopologyFeature)}.",
+    help=f"What it does not have: {', '.join(feature.value for feature in TopologyFeature)}.",
 )
-@click.option(
-    "--topology",
-    "topology",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="The text of Topology#describe(), which shows all of these but second-thread. For several, several times.",
-)
-@click.option(
-    "--app",
-    "code",
-    type=click.Path(exists=True, path_type=Path),
-    multiple=True,
-    metavar="PATH",
-    help="A jar, a tar, an image (docker save), a class file or a folder of the application: which classes and "
-    "members of Kafka it loses. For several paths, several times.",
-)
-@click.option(
-    "--from-app",
-    type=click.Path(exists=True, path_type=Path),
-    multiple=True,
-    metavar="OLD",
-    help="With --to-app instead of FROM, TO and --app: the build that runs now. FROM is the Kafka in it.",
-)
-@click.option(
-    "--to-app",
-    type=click.Path(exists=True, path_type=Path),
-    multiple=True,
-    metavar="NEW",
-    help="The next build: TO is the Kafka in it, and its classes are looked at.",
-)
-@click.option(
-    "--own",
-    multiple=True,
-    metavar="PATTERN",
-    help="Which jars (orders-*.jar), packages or classes (com.example) of --app are the application's own, if names, "
-    "manifests and packages do not tell it. For several, several times.",
-)
+@click.option("--offline", is_flag=True, help="Stop all members, then start them.")
+@click.option("--from-app", type=_PATH, multiple=True, metavar="OLD", help="The build that runs now, for FROM.")
+@click.option("--to-app", type=_PATH, multiple=True, metavar="NEW", help="The next build, for TO and --app.")
+@click.option("--own", multiple=True, metavar="PATTERN", help="Jars, packages and classes that are its own.")
+@library_option
 @click.option(
     "--source-root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -167,21 +104,36 @@ _MAX_COLUMNS: Final = 120
     metavar="DIR",
     expose_value=False,
     callback=lambda context, _, value: context.meta.__setitem__(_SOURCE_ROOTS, value),
-    help="With -o sarif: a folder with the sources of your own classes, for the lines of findings.",
+    help="With -o sarif: your sources.",
 )
-@protocol_options
-@ASSUME
+@click.option("--explored", is_flag=True, help="Check every schedule, in such a group:")
+@click.option("--members", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Its members.")
+@click.option("--tasks", type=click.IntRange(1, 10_000), default=6, show_default=True, help="Its tasks.")
+@click.option("--standbys", type=click.IntRange(0, 100), default=0, show_default=True, help="num.standby.replicas.")
+@click.option("--static", is_flag=True, help="Its members have a group.instance.id.")
 @click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "yaml", "markdown", "html", "sarif"]),
-    default="text",
+    "--state",
+    type=click.Choice(["persistent", "ephemeral"]),
+    default="persistent",
     show_default=True,
-    help="Form of the output; markdown is a runbook with check boxes, html is a page for the browser, sarif has the "
-    "findings about an application for a pull request.",
+    help="Whether a process finds its stores again.",
 )
+@click.option(
+    "--session-timeout",
+    type=Seconds(0, 86_400, min_open=True),
+    default=45,
+    show_default=True,
+    metavar="SECONDS",
+    help="session.timeout.ms.",
+)
+@click.option("--brokers", is_flag=True, help="Plan for brokers instead of a Streams group.")
+@click.option("--zookeeper", is_flag=True, help="They run with ZooKeeper; +--kraft: migrate.")
+@click.option("--kraft", is_flag=True, help="They run in KRaft mode.")
+@click.option("--level", metavar="VERSION", help="Their protocol or metadata version.  [default: FROM's newest]")
+@click.option("--level-unchanged", is_flag=True, help="It never was another, or snapshots have it.")
+@ASSUME
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
-@click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, and each way back in full.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, ways back.")
 def plan(
     releases: Sequence[str],
     offline: bool,
@@ -205,54 +157,23 @@ def plan(
 ) -> None:
     """Print the ordered steps of the safe upgrade FROM one release TO another.
 
-    A release is a number (1.1.1), a line (1.1, its newest release), a vendor's name (cp-7.6, 3.6.0.redhat-00003),
-    streams-assignor or simulated-4. If a name leaves the patch level open (7.6.1-ccs, 3.7.x), the worst release of the
-    line counts.
+    A release is a number (1.1.1), a line (1.1, its newest release), a vendor's name (cp-7.6), streams-assignor or
+    simulated-4. The first line has the verdict about the metadata of the group, and the number of hazards beyond it.
+    --config, --app, --topology and --group say which hazards concern the application, and answer "safe-if".
 
-    The first line has the verdict. It is about the metadata of the group; the number of hazards beyond it stands beside
-    it. "safe-if" names what the application must not have; --without or --topology answers it. Exit status 1 if the
-    topology makes the plan unsafe. Each fact has one line, which a terminal cuts; -v shows all.
-
-    With --config, --app, --topology or --group the hazards are split: those that concern the application, with the
-    line, class or node that shows it; those of which files cannot tell, with what would; and the rest. They answer
-    "safe-if", too. Exit status 1 if a setting, a reference or a hazard stops members for certain; 3 if --config or
-    --app is given and they do not rule that out: a "no" needs the settings and all that could set others.
-
-    With --explored, or any option about your group, the documented plan is checked against every schedule of a group of
-    up to five members. It is also simulated in the whole group: how often it rebalances, and how long a task has no
-    owner. Exit status 1 if a property is violated; a safe plan is named if there is one. Of more than 20 members or 200
-    tasks a sample is simulated: 20 members, and as many tasks per member.
-
-    With --group the plan looks at the live group and its brokers first. Without FROM it is the release that the members
-    run. Exit status 1 if they run several, or not FROM.
-
-    With --to-protocol the plan leads from the classic to the streams protocol (KIP-1071), or back: what blocks, what
-    becomes of each setting, the commands. The same options split what blocks and what else the group meets; --without
-    takes the names of requirements, too. Exit status 1 if something blocks it.
-
-    With --brokers, a release is one of Kafka's, 0.8.2 or later, and TO may be older than FROM. Exit status 1 if no plan
-    exists.
+    Exit status 1 if the plan is unsafe, something stops members for certain, or there is no plan; 3 if --config or
+    --app is given and does not rule out what would stop them.
 
     \b
     Examples:
       streams-assignor plan 1.1 2.0
-      streams-assignor plan 1.1 2.0 --offline
-      streams-assignor plan 2.0.1 simulated-4 --json
-      streams-assignor plan 2.8 4.3 -o markdown > runbook.md
-      streams-assignor plan 2.8 4.3 -o html > plan.html
-      streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
-      streams-assignor plan 3.9 4.3 --topologies old.txt new.txt
-      streams-assignor plan 2.8 3.9 --without foreign-key-joins,repartitioned-tables
-      streams-assignor plan 2.8 3.9 --topology topology.txt
       streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar
+      streams-assignor plan 2.8 4.3 -o markdown > runbook.md
       streams-assignor plan --from-app orders-1.0.jar --to-app orders-2.0.jar --config streams.properties
-      streams-assignor plan 2.8 4.3 --config streams.properties --app orders.jar -o sarif > plan.sarif
       streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
+      streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
-      streams-assignor plan 4.3 4.3 --to-protocol classic --group billing --bootstrap-servers localhost:9092
-      streams-assignor plan --brokers 2.8 4.3
       streams-assignor plan --brokers 3.9 4.3 --kraft
-      streams-assignor plan --brokers 4.3 4.2 --level 4.2 --level-unchanged
     """  # noqa: D301 - click reads the backspace character
     of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
     protocol = ProtocolOptions(**further)

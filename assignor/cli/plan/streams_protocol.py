@@ -25,29 +25,20 @@ from streams_assignor.upgrade.verdict import Verdict
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS: Final = (
     click.option(
-        "--to-protocol",
-        type=click.Choice([protocol.value for protocol in Protocol]),
-        help="Plan the change of group.protocol, with FROM and TO as they are; they may be the same release.",
-    ),
-    click.option(
         "--config",
         "settings_files",
         type=click.Path(exists=True, path_type=Path),
         multiple=True,
         metavar="FILE",
-        help="The settings of the members, a file of properties, YAML or JSON, a manifest, or a folder of them: what "
-        "becomes of each. For several, several times: later ones win, and application-PROFILE is a profile. With "
-        "--to-protocol the printed commands have the values.",
+        help="The settings of the members; or a folder.",
     ),
-    click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest release of the brokers."),
-    click.option(
-        "--group",
-        "group_name",
-        metavar="NAME",
-        help="Look at this live group and its brokers first. Without FROM it is the release that its members run.",
-    ),
+    click.option("--group", "group_name", metavar="NAME", help="Look at this live group and its brokers."),
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
+    click.option(
+        "--to-protocol", type=click.Choice([protocol.value for protocol in Protocol]), help="Change group.protocol."
+    ),
+    click.option("--broker-release", metavar="RELEASE", help="With --to-protocol: the oldest of the brokers."),
 )
 
 

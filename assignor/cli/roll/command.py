@@ -21,6 +21,9 @@ from streams_assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
+    FILE,
+    INTERVAL_HELP,
+    NEW_FILE,
     VERBOSE,
     Duration,
     cluster_settings,
@@ -71,36 +74,19 @@ _DAY: Final = 86_400
 @click.command(cls=StrictCommand)
 @click.argument("group", required=False)
 @click.option("--to", "target", required=True, metavar="RELEASE", shell_complete=complete_release, help="The release.")
-@click.option("--brokers", is_flag=True, help="Roll the nodes of the cluster, in KRaft mode, instead of a group.")
-@click.option(
-    "--level-unchanged",
-    is_flag=True,
-    help="With --brokers: each node has a snapshot of the metadata that is newer than the last change of its level.",
-)
-@click.option(
-    "--from",
-    "origin",
-    metavar="RELEASE",
-    shell_complete=complete_release,
-    help="The release that runs now, or from which an interrupted upgrade began.  [default: what the members show]",
-)
 @click.option("--restart", metavar="COMMAND", help="Restarts one instance with another release.")
-@click.option("--stop", metavar="COMMAND", help="Stops one instance; with --start instead of --restart.")
-@click.option("--start", metavar="COMMAND", help="Starts one instance.")
-@click.option("--by-hand", is_flag=True, help="Print each step, and wait until the group shows it.")
-@click.option(
-    "--instances",
-    "instances_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A line for each instance in order: its name and, if the group shows it by another one, that.  [default: what "
-    "the group shows]",
-)
+@click.option("--by-hand", is_flag=True, help="Print each step, and wait until it is done.")
+@click.option("--dry-run", is_flag=True, help="Show plan, order and the first forecast.")
+@click.option("--yes", is_flag=True, help="Do not ask before the first step.")
+@click.option("--from", "origin", metavar="RELEASE", shell_complete=complete_release, help="The release of before.")
+@click.option("--stop", metavar="COMMAND", help="Stops one instance; with --start.")
+@click.option("--start", metavar="COMMAND", help="Starts one instance; with --stop.")
+@click.option("--instances", "instances_file", type=FILE, metavar="FILE", help="A line each: name, and what shows it.")
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="So many instances at a time.")
-@click.option("--canary", metavar="INSTANCE", help="This instance first and alone, in each round.")
-@click.option("--leader", metavar="INSTANCE", help="This instance leads: it comes last where the plan asks for that.")
-@click.option("--offline", is_flag=True, help="Stop the whole group, then start it; always possible.")
-@click.option("--without", metavar="FEATURE,...", help="Features that the application does not have, as in plan.")
+@click.option("--canary", metavar="INSTANCE", help="This instance first and alone, each round.")
+@click.option("--leader", metavar="INSTANCE", help="It leads: last where the plan says so.")
+@click.option("--offline", is_flag=True, help="Stop the whole group, then start it.")
+@click.option("--without", metavar="FEATURE,...", help="What the application lacks, as in plan.")
 @click.option(
     "--max-unowned",
     type=Duration(1, _DAY),
@@ -112,79 +98,48 @@ _DAY: Final = 86_400
     "--max-lag",
     type=click.IntRange(0),
     metavar="OFFSETS",
-    help="A task whose state is further behind when its owner joins has to commit.  [default: acceptable.recovery.lag "
-    f"of --config, else {DEFAULT_MAX_LAG:,}]",
+    help="A task that is further behind has to commit.  [default: acceptable.recovery.lag of --config, else "
+    f"{DEFAULT_MAX_LAG:,}]",
 )
 @click.option(
     "--timeout",
     type=Duration(1, 7 * _DAY),
     default=DEFAULT_TIMEOUT_S,
     metavar="DURATION",
-    help="So long may a step, or a command, take.  [default: 15m]",
+    help="Limit of a step or a command.  [default: 15m]",
 )
 @click.option(
     "--session-timeout",
     type=Duration(1, _DAY),
     metavar="DURATION",
-    help="session.timeout.ms of the members.  [default: 45s; in forecasts that of their release]",
+    help="session.timeout.ms.  [default: 45s; in forecasts that of the release]",
 )
 @click.option(
     "--soak",
     type=Duration(0, _DAY),
     metavar="DURATION",
-    help="So long an instance has to live after it has joined, by commits, --ready or its session.  [default: "
-    "--session-timeout; 0 believes the first look]",
+    help="So long an instance has to live.  [default: --session-timeout; 0 believes the first look]",
 )
-@click.option("--ready", metavar="COMMAND", help="Ends with status 0 if an instance is ready, as a readiness probe.")
-@click.option(
-    "--interval", type=Duration(0.1, 3600), default=1.0, metavar="DURATION", help="Between looks.  [default: 1s]"
-)
-@click.option(
-    "--config",
-    "settings_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The settings of the members, for the plan and for forecasts.",
-)
-@click.option(
-    "--state",
-    type=click.Choice([PERSISTENT, EPHEMERAL]),
-    help="Whether an instance that starts finds its state stores, for forecasts.  [default: persistent, until one "
-    "shows the other]",
-)
-@click.option("--no-forecast", is_flag=True, help="Expect of a step only what the rules of the releases say.")
-@click.option("--yes", is_flag=True, help="Do not ask before the first step.")
-@click.option("--accept-no-way-back", is_flag=True, help="Do not ask before a round without a way back.")
-@click.option(
-    "--answer",
-    type=click.Choice([option.value for option in SafeOption]),
-    help="The answer to the next question about a deviation or an unknown outcome.",
-)
+@click.option("--ready", metavar="COMMAND", help="Ends with status 0 if an instance is ready.")
+@click.option("--interval", type=Duration(0.1, 3600), default=1.0, metavar="DURATION", help=INTERVAL_HELP)
+@click.option("--config", "settings_file", type=FILE, metavar="FILE", help="The settings of the members.")
+@click.option("--state", type=click.Choice([PERSISTENT, EPHEMERAL]), help="Whether state stores outlive a restart.")
+@click.option("--no-forecast", is_flag=True, help="Expect only what the rules of releases say.")
+@click.option("--accept-no-way-back", is_flag=True, help="Do not ask where no way leads back.")
+@click.option("--answer", type=click.Choice([option.value for option in SafeOption]), help="Answers the next question.")
 @click.option("--back", is_flag=True, help="Roll back what the journal has done.")
 @click.option(
     "--journal",
     "journal_path",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     metavar="FILE",
-    help="Written before and after each thing that is done; an existing one is continued.  [default: "
-    "GROUP-to-RELEASE.roll.jsonl]",
+    help="Made, or continued.  [default: GROUP-to-RELEASE.roll.jsonl]",
 )
-@click.option(
-    "--report",
-    "report_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write one page for the change ticket, in Markdown, from the journal.",
-)
-@click.option(
-    "--no-lock",
-    is_flag=True,
-    help="Do not keep a second roll out; for brokers on which the lock's group is not allowed.",
-)
-@click.option("--dry-run", is_flag=True, help="Show plan, order and the forecast of the first step, and do nothing.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Lines of JSON: the records of the journal, and what is waited for."
-)
+@click.option("--report", "report_path", type=NEW_FILE, metavar="FILE", help="Write a page for the change ticket.")
+@click.option("--no-lock", is_flag=True, help="Do not keep a second roll out.")
+@click.option("--brokers", is_flag=True, help="Roll the nodes of a KRaft cluster instead.")
+@click.option("--level-unchanged", is_flag=True, help="Of --brokers: snapshots have the level.")
+@click.option("--json", "as_json", is_flag=True, help="Lines of JSON: records, and waits.")
 @ASSUME
 @BOOTSTRAP_SERVERS
 @COMMAND_CONFIG
@@ -201,35 +156,19 @@ def roll(
 ) -> None:
     """Upgrade a live group: one instance at a time, with a forecast before and gates after each step.
 
-    The plan is that of `plan RELEASE --group GROUP`, for the release that the members run. Each step is a restart by
-    your command, in whose words {instance}, {release}, {upgrade_from}, {round}, {group} and {empty_state} are replaced;
-    they are in its environment, too (ROLL_INSTANCE, ...). It runs without a shell. After a step the instance has to be
-    back with the right release and upgrade.from, the group stable, each task owned once, versions as forecast, no
-    probing rebalance scheduled, lag low, commits have to advance, and the instance has to live on. If not, roll stops
-    and says what was expected, what is there, what it probably means, and what is safe.
+    The plan is that of `plan RELEASE --group GROUP`. Your command restarts an instance, without a shell; {instance},
+    {release}, {upgrade_from}, {round}, {group} and {empty_state} in it are replaced. If the group is not as expected
+    after a step, roll stops and says what is safe. After a crash the same command continues, from its journal.
 
-    The journal has each intent before it is executed, so that the same command continues after a crash: it looks
-    whether a restart has happened, or asks, and repeats none unasked. A lock in the cluster keeps out a second roll.
-    Ctrl-C ends after the current step, a second one at once.
-
-    With --brokers the nodes of a cluster in KRaft mode are restarted, as `plan --brokers` says: one at a time, the
-    active controller last, each when no partition is under-replicated and every controller has the committed metadata.
-    At last `features upgrade` raises the levels, once, and only with consent.
-
-    Exit status 0 if the group runs the release, as far as it shows (with --back: what it ran before); 3 if somebody
-    has to decide, or has stopped it (the same command continues), or the group has changed since it was finished; 4 if
-    it was rolled back instead; 5 if another roll of the group is under way; 1 if the plan is unsafe or something fails;
-    2 wrong usage; 130 interrupted.
+    Exit status 0 done; 1 unsafe or failed; 2 wrong usage; 3 somebody has to decide; 4 rolled back; 5 another roll is
+    under way; 130 interrupted.
 
     \b
     Examples:
-      export KAFKA_BOOTSTRAP_SERVERS=localhost:9092
       streams-assignor roll billing --to 4.3 --dry-run
       streams-assignor roll billing --to 4.3 --by-hand
       streams-assignor roll billing --to 4.3 --restart "./restart.sh {instance} {release} {upgrade_from}"
       streams-assignor roll billing --to 4.3 --stop "./stop.sh {instance}" --start "./start.sh {instance} {release}"
-      streams-assignor roll billing --from 3.9 --to 4.3 --restart "./restart.sh" --canary pod-0 --yes
-      streams-assignor roll billing --from 3.9 --to 4.3 --restart "./restart.sh" --back
       streams-assignor roll --brokers --to 4.3.1 --restart "./restart-broker.sh {instance} {release}"
     """  # noqa: D301 - click reads the backspace character
     if brokers == bool(group):
