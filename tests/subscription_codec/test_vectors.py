@@ -22,6 +22,7 @@ from streams_assignor.codec import (
     to_fields,
 )
 from streams_assignor.codec.json_fields import LAYOUTS
+from tests.each import for_each
 from tests.java_oracle import as_java_keeps_it
 from tests.subscription_codec import naive
 from tests.subscription_codec.java_view import as_java_shows_it
@@ -54,7 +55,7 @@ def named(row):
 
 def cases(wanted):
     rows = sorted(filter(wanted, ROWS), key=named)
-    return [pytest.param(list(group), id=name) for name, group in groupby(rows, named)]
+    return [list(group) for _, group in groupby(rows, named)]
 
 
 def test_every_jar_has_written_every_version_that_it_knows():
@@ -65,7 +66,7 @@ def test_every_jar_has_written_every_version_that_it_knows():
     }
 
 
-@pytest.mark.parametrize("rows", cases(lambda row: "fields" in row))
+@for_each(cases(lambda row: "fields" in row))
 def test_bytes_become_the_fields_of_the_jar_and_the_same_bytes_again(rows):
     for row in rows:
         encoded = bytes.fromhex(row["hex"])
@@ -78,7 +79,7 @@ def test_bytes_become_the_fields_of_the_jar_and_the_same_bytes_again(rows):
         assert encoded == ENCODE[row["kind"]](from_fields(row["kind"], row["fields"]))
 
 
-@pytest.mark.parametrize("rows", cases(lambda row: "fields" in row))
+@for_each(cases(lambda row: "fields" in row))
 def test_the_naive_decoder_agrees(rows):
     for row in rows:
         encoded = bytes.fromhex(row["hex"])
@@ -86,7 +87,7 @@ def test_the_naive_decoder_agrees(rows):
         assert getattr(naive, row["kind"])(encoded) == to_fields(DECODE[row["kind"]](encoded))
 
 
-@pytest.mark.parametrize("rows", cases(lambda row: "fields" in row))
+@for_each(cases(lambda row: "fields" in row))
 def test_the_explained_parts_are_the_whole_userdata(rows):
     for row in rows:
         parts = list(explain(row["kind"], bytes.fromhex(row["hex"])))
@@ -164,7 +165,7 @@ def whole(row):
     return "malformed" in row and "results" not in row
 
 
-@pytest.mark.parametrize("rows", cases(whole))
+@for_each(cases(whole))
 def test_malformed_bytes_are_refused_where_kafka_refuses_them(rows):
     for row in rows:
         outcome = decoded(row, bytes.fromhex(row["hex"]))
@@ -181,7 +182,7 @@ def test_every_known_difference_occurs():
     assert {*STRICTER, None} == seen
 
 
-@pytest.mark.parametrize("rows", cases(lambda row: "decoded" in row))
+@for_each(cases(lambda row: "decoded" in row))
 def test_bytes_that_kafka_reads_give_the_same_values(rows):
     for row in rows:
         outcome = decoded(row, bytes.fromhex(row["hex"]))
@@ -208,7 +209,7 @@ def quirks_of(jar, record):
     return {}
 
 
-@pytest.mark.parametrize("rows", cases(lambda row: row.get("malformed") == "truncated"))
+@for_each(cases(lambda row: row.get("malformed") == "truncated"))
 def test_every_truncation_is_refused_or_read_as_kafka_does(rows):
     for row in rows:
         encoded = bytes.fromhex(row["hex"])
@@ -222,7 +223,7 @@ def test_every_truncation_is_refused_or_read_as_kafka_does(rows):
         assert [*range(len(encoded))] == lengths
 
 
-@pytest.mark.parametrize("rows", cases(lambda row: "input" in row))
+@for_each(cases(lambda row: "input" in row))
 def test_records_that_kafka_cannot_write_are_not_written(rows):
     for row in rows:
         if why_we_write(row):

@@ -13,11 +13,12 @@ from streams_assignor.upgrade.release_behaviour import UPGRADE_FROM
 from streams_assignor.upgrade.release_names import CONFLUENT_PLATFORM
 from streams_assignor.upgrade.releases import NEWEST, NEWEST_OF_LINE, OURS, RELEASES, resolve_release, with_assumption
 from streams_assignor.upgrade.upgrade_from import StartupOutcome, UpgradeFromEffect, implies_eager, line_number
+from tests.each import for_each
 from tests.subscription_codec.test_vectors import LATEST
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
 LINES = list(dict.fromkeys(release.line for release in KAFKA))
-each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=str)
+each_release = for_each(RELEASES.values())
 
 # As Maven Central lists them: line, number of the newest patch release.
 IN_MAVEN = (
@@ -84,7 +85,7 @@ def test_two_numbers_of_several_lines_are_refused_with_the_lines():
         resolve_release("0.10")
 
 
-@pytest.mark.parametrize("release", KAFKA, ids=str)
+@for_each(KAFKA)
 def test_a_release_is_as_its_sources_say(release):
     *_, row = (row for row in READ if line_number(row[0]) <= release.number)
     _, latest, rules, protocols, assignor, newest = row

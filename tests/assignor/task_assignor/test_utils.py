@@ -25,6 +25,7 @@ from streams_assignor.task_assignor import (
     validate,
 )
 from streams_assignor.testing import check_task_assignor, random_state, to_python
+from tests.each import for_each
 
 A, B, C, STRANGER = (UUID(int=number) for number in (1, 2, 3, 9))
 F0, F1, LESS = TaskId(0, 0), TaskId(0, 1), TaskId(1, 0)
@@ -209,7 +210,7 @@ def with_racks(state, chance):
     )
 
 
-@pytest.mark.parametrize("seed", range(500))
+@for_each(range(500))
 def test_all_processes_keep_their_numbers_and_kafka_finds_no_error(seed):
     # Seed 446: in a rack, a task that may go anywhere made room for one that may not, and had never been noted.
     chance = random.Random(seed)

@@ -52,6 +52,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     number_setting,
 )
 from streams_assignor.upgrade.topology_description import parse_topology_description
+from tests.each import for_each
 
 YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
 NOBODY = Application()
@@ -486,7 +487,7 @@ EVERYTHING = Application(
 STATEFUL = Application(topology=topology(COUNT).topology)
 
 
-@pytest.mark.parametrize("row", HAZARDS, ids=lambda row: row.name)
+@for_each(HAZARDS)
 def test_a_row_says_what_decides_it(row):
     """Each of the rows has a condition, or says what the operator has to look at."""
     unknown = row.when.concern(NOBODY)

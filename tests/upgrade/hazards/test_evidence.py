@@ -32,6 +32,7 @@ from streams_assignor.upgrade.releases import release_named
 from streams_assignor.upgrade.streams_protocol import Protocol, Reliance
 from streams_assignor.upgrade.streams_protocol._requirements import Facts, judge
 from streams_assignor.upgrade.topology_description import parse_topology_description
+from tests.each import for_each
 
 BINDER = "spring-cloud-stream-binder-kafka-streams"
 ROOT = Path(__file__).parents[3]
@@ -244,7 +245,7 @@ def may_be(condition, answer):
     return True
 
 
-@pytest.mark.parametrize("row", CONDITIONS)
+@for_each(CONDITIONS)
 def test_each_hazard_that_can_be_denied_is_denied_by_proofs_of_the_table(row):
     """A new hazard needs an application that it does not concern, and a text that says why."""
     texts = [text for denied, _, text in NOES if denied == row]

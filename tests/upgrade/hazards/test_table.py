@@ -18,6 +18,7 @@ from streams_assignor.upgrade.hazards import (
 )
 from streams_assignor.upgrade.plans import Plan, deals_tasks_without_lags, takes_tasks_from_eager_members
 from streams_assignor.upgrade.releases import NEWEST_OF_LINE, OURS, RELEASES
+from tests.each import for_each
 from tests.lab.integration.test_old_brokers import TESTED_WITH_BROKERS
 from tests.lab.integration.test_state_directories import PAIRS
 from tests.lab.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
@@ -26,7 +27,7 @@ from tests.upgrade.hazards.test_settings_java import TESTED
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
-each_row = pytest.mark.parametrize("row", HAZARDS, ids=lambda row: row.name)
+each_row = for_each(HAZARDS)
 
 
 def names(origin, target, plan=Plan.ONE_BOUNCE):

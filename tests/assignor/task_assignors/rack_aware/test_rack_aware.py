@@ -35,6 +35,7 @@ from streams_assignor.task_assignors.rack_aware.racks import (
 from tests.assignor.task_assignors.process_states import ProcessState, assign_high_availability, assign_sticky
 from tests.assignor.task_assignors.rack_aware import rack_groups
 from tests.assignor.task_assignors.rack_aware.rack_groups import as_json, assigned, optimized
+from tests.each import for_each
 
 LOBBIES = pytest.mark.parametrize("many", [1, 8])  # with and without: there are less than eight racks
 costs_ = st.sampled_from(
@@ -187,7 +188,7 @@ def test_nothing_becomes_active_where_it_is_barred(group, costs, balanced):
         assert price(costs, ids, racks, where, before, before) >= price(costs, ids, racks, where, before, after)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each(range(40))
 def test_larger_groups_keep_their_numbers_and_cost_no_more(seed):
     chance = random.Random(seed)
     group = rack_groups.random_group(chance, most=40)
@@ -203,7 +204,7 @@ def test_larger_groups_keep_their_numbers_and_cost_no_more(seed):
             assert rack_groups.cost(after, group | {"costs": [1, 0]}, role) <= rack_groups.traffic(before, group, role)
 
 
-@pytest.mark.parametrize("seed", range(180))
+@for_each(range(180))
 def test_with_many_racks_every_task_keeps_its_copies_at_the_cost_of_a_way_to_each_rack(seed):
     group = rack_groups.with_many_racks(random.Random(seed)) | {"costs": [10, 1]}
     before = {client["id"]: client for client in group["clients"]}
@@ -330,9 +331,9 @@ def test_racks_can_be_made_of_the_racks_of_partitions():
 # In the assignors
 
 
-@pytest.mark.parametrize("assignor", ["sticky", "high-availability"])
-@pytest.mark.parametrize("seed", range(60))
-def test_an_assignor_reads_less_across_racks_than_without_and_is_as_even(assignor, seed):
+@for_each(product(["sticky", "high-availability"], range(60)))
+def test_an_assignor_reads_less_across_racks_than_without_and_is_as_even(case):
+    assignor, seed = case
     group = rack_groups.random_group(random.Random(seed), most=12)
     group |= {"warmups": 2, "acceptableLag": (1 << 63) - 1}  # no task has to warm up: the best assignment results
     without, _ = assigned(group, assignor, racks=False)
@@ -378,9 +379,9 @@ def test_with_eight_racks_every_task_has_its_standbys(assignor, standbys, replic
     assert not [each for each in clients if each.active & each.standby]
 
 
-@pytest.mark.parametrize("assignor", ["sticky", "high-availability"])
-@pytest.mark.parametrize("seed", range(60))
-def test_with_many_racks_every_task_has_as_many_copies_as_without(assignor, seed):
+@for_each(product(["sticky", "high-availability"], range(60)))
+def test_with_many_racks_every_task_has_as_many_copies_as_without(case):
+    assignor, seed = case
     group = rack_groups.with_many_racks(random.Random(seed)) | {"trafficCost": 10, "nonOverlapCost": 1}
     without, _ = assigned(group, assignor, racks=False)
     clients, _ = assigned(group, assignor)
@@ -392,10 +393,9 @@ def test_with_many_racks_every_task_has_as_many_copies_as_without(assignor, seed
     assert not [each for each in clients if each.active & each.standby]
 
 
-@LOBBIES
-@pytest.mark.parametrize("assignor", ["sticky", "high-availability"])
-@pytest.mark.parametrize("seed", range(40))
-def test_with_racks_too_the_order_of_the_input_decides_nothing(assignor, seed, many):
+@for_each(product(["sticky", "high-availability"], range(40), [1, 8]))
+def test_with_racks_too_the_order_of_the_input_decides_nothing(case):
+    assignor, seed, many = case
     chance = random.Random(seed)
     group = rack_groups.random_group(chance, most=8)
     mixed = group | {key: chance.sample(group[key], len(group[key])) for key in ("clients", "tasks", "stateful")}
@@ -436,9 +436,9 @@ def test_every_leader_decides_the_same_whatever_its_hashes_of_texts_are():
     assert 1 == len(answers)
 
 
-@pytest.mark.parametrize("assignor", ["sticky", "high-availability"])
-@pytest.mark.parametrize("seed", range(60))
-def test_with_racks_too_nothing_moves_when_nothing_has_changed(assignor, seed):
+@for_each(product(["sticky", "high-availability"], range(60)))
+def test_with_racks_too_nothing_moves_when_nothing_has_changed(case):
+    assignor, seed = case
     group = rack_groups.random_group(random.Random(seed), most=8) | {"acceptableLag": (1 << 63) - 1}
     first, _ = assigned(group, assignor)
     had = {client.process_id: client for client in first}

@@ -19,6 +19,7 @@ from streams_assignor.task_assignors.sticky import StickyTaskAssignor
 from tests.assignor.task_assignors.process_states import ProcessState, application_state, assign, sorted_by_process_id
 from tests.assignor.task_assignors.process_states import assign_sticky as assign_tasks
 from tests.assignor.task_assignors.sticky import naive_sticky
+from tests.each import for_each
 
 ROWS = [
     row
@@ -87,7 +88,7 @@ def test_a_leader_of_kafka_decides_ties_by_the_order_of_its_hash_map():
     assert expected == {str(each.process_id): each.active for each in processes}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row['number']}")
+@for_each(ROWS)
 def test_the_vectors_spread_and_kept_are_computed_as_ours_are(row):
     for output in row["outputs"]:
         clients = clients_of(row)
@@ -98,7 +99,7 @@ def test_the_vectors_spread_and_kept_are_computed_as_ours_are(row):
         assert (output["kept"], pytest.approx(output["spread"], abs=1e-6)) == (kept, float(spread))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row['number']}")
+@for_each(ROWS)
 def test_as_sticky_and_as_even_as_the_best_release_on_every_row_of_the_vectors(row):
     # Ties are accidents of hashing in Kafka, and the releases differ: the best of the four is the yardstick.
     kept, spread = kept_and_spread(assign_row(row))
@@ -145,7 +146,7 @@ def test_as_sticky_and_as_even_as_kafka_on_random_groups_whatever_order_its_maps
 # Against the straight version
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row['number']}")
+@for_each(ROWS)
 def test_like_the_straight_version_on_every_row_of_the_vectors(row):
     assert result(assign_row(row, naive_sticky.assign_tasks)) == result(assign_row(row))
 
@@ -218,7 +219,7 @@ def test_like_the_straight_version_if_tasks_were_claimed_twice():
 # What must hold
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row['number']}")
+@for_each(ROWS)
 def test_active_once_and_as_many_standbys_as_fit_on_every_row(row):
     check(
         assign_row(row), task_ids(row["input"]["tasks"]), task_ids(row["input"]["stateful"]), row["input"]["standbys"]
