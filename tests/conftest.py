@@ -37,7 +37,7 @@ UNMEASURED = tuple(
         "test_docs.py",
     )
 )
-"""Whole commands, pages and documents: each measured branch has its example elsewhere; the gate does not trace them."""
+"""Tests of whole commands, pages and documents: a measured branch has its example elsewhere, so they run untraced."""
 WITH_REASON = ("clock", "matrix")
 """Markers that say why a test is not in the gate."""
 
@@ -66,31 +66,17 @@ def fixture_no_progress() -> None:
     progress.FIRST_SECONDS = TIMEOUT_MAX
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    in_gate = config.getoption("--hypothesis-profile") == "gate"
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        chance = _left_to_chance(item)
-        if chance:
+        if _left_to_chance(item):
             item.add_marker("chance")
-        if chance or (in_gate and _is_unmeasured(item.path)):
-            item.add_marker("no_cover")
-        # The tests of a file share a process, and so a broker. What is left to chance cannot fill a cache before an
-        # example that counts comes to it: each process runs all that is traced before anything that is not.
-        item.add_marker(pytest.mark.xdist_group(f"{'untraced' if _is_untraced(item) else 'traced'} {_module(item)}"))
+        if _is_unmeasured(item.path):
+            item.add_marker("unmeasured")
         for marker in filter(None, map(item.get_closest_marker, WITH_REASON)):
             if not marker.kwargs.get("reason"):
                 raise pytest.UsageError(f"{item.nodeid}: expected {marker.name}(reason=...), received {marker}")
     # Tests marked `gate` start brokers, Spark and members, and wait: at the end nothing would run beside them.
-    items.sort(key=lambda item: (_is_untraced(item), item.get_closest_marker("gate") is None))
-
-
-def _is_untraced(item: pytest.Item) -> bool:
-    return item.get_closest_marker("no_cover") is not None
-
-
-def _module(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
+    items.sort(key=lambda item: item.get_closest_marker("gate") is None)
 
 
 @cache

@@ -4,7 +4,7 @@ import socket
 import threading
 import urllib.request
 import webbrowser
-from functools import partial
+from functools import cache, partial
 
 import pytest
 from click.testing import CliRunner
@@ -14,13 +14,17 @@ from streams_assignor.cli.main import cli
 from streams_assignor.web.build import BuildError, PyodideLock, read_site, site
 from tests.assignor.web.packages import made_up, made_up_compiler
 
+one_package = cache(made_up)
+built = cache(partial(site, compiler=made_up_compiler))
+"""A site takes seconds, most of them for its compression."""
+
 
 @pytest.fixture(autouse=True)
 def package(tmp_path, monkeypatch):
     """The made-up package as a file, which is the pinned one."""
-    content, lock = made_up()
+    content, lock = one_package()
     monkeypatch.setattr(PyodideLock, "read", classmethod(lambda _: lock))
-    monkeypatch.setattr(web_command, "site", partial(site, compiler=made_up_compiler))
+    monkeypatch.setattr(web_command, "site", built)
     path = tmp_path / "pyodide.tgz"
     path.write_bytes(content)
     return path
