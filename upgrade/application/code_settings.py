@@ -35,8 +35,11 @@ from streams_assignor.upgrade.application.setting_names import OPEN_PREFIXES, WI
 from streams_assignor.upgrade.application.source_names import source_class, source_method
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, CodeSettings, LoadedFile, Setting
 
-_BEANS: Final = frozenset({"Bean", "Produces", "Provides", "Singleton", "ApplicationScoped", "Dependent", "Prototype"})
-"""Annotations of methods whose results a framework gives to whoever asks for them."""
+_NO_BEANS: Final = re.compile(
+    r".*Mapping|.*Operation|GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|Get|Put|Post|Delete|Patch|Head|Options|Json\w+|"
+    r"(Before|After|Parameterized|Repeated)?(Test|Each|All)|.*Handler|.*Listener|Scheduled|Deprecated|.*[Nn]ull(able)?"
+)
+"""Annotations of methods whose results are no beans: those of any other may be given to whoever asks for them."""
 _TEXTS: Final = frozenset({"java/io/StringReader", "java/io/ByteArrayInputStream", "java/io/CharArrayReader"})
 _FILE: Final = re.compile(r"(?:.*[/\\:])?([^/\\:]+\.(?:properties|props|xml|conf|config|cfg|ya?ml|json|txt|env|ini))")
 
@@ -159,12 +162,15 @@ class _Judge:
         return CodeSettings(settings_by_key, tuple(self._loads), tuple(not_followed))
 
     def _holders(self) -> defaultdict[Atom, list[Atom]]:
-        """Return for each thing the collections that have it, as a key, a value or an element."""
+        """Return for each thing the collections and own objects that have it, as a key, a value or an element."""
         holders = defaultdict[Atom, list[Atom]](list)
         for held in (self._content, self._values_in):
             for holder, contents in held.items():
                 for content in contents:
                     holders[content].append(holder)
+        for objects, values in self._application.held_in_fields():
+            for value in values:
+                holders[value] += objects
         return holders
 
     def _hidden(
@@ -176,7 +182,9 @@ class _Judge:
         """Yield what may change settings under another name: what a collection gives, and what is not followed."""
         returned = list(self._application.returned_to_others())
         are_given_away = any(atom in holding for _, atoms in returned for atom in atoms)
-        beans = {atom for annotations, atoms in returned if annotations & _BEANS for atom in atoms}
+        beans = {
+            atom for annotations, atoms in returned if not all(map(_NO_BEANS.fullmatch, annotations)) for atom in atoms
+        }
         for receivers, place, is_map in changes:
             for atom in receivers.difference(reached):
                 if isinstance(atom, Made):

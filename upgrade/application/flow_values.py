@@ -158,6 +158,8 @@ class Foreign(Atom):
     text: str
     is_given: bool = False
     """Whether a parameter gets it: an object that a framework makes with its constructor, perhaps."""
+    is_plain: bool = False
+    """Whether it is a number or a text."""
 
 
 @frozen(cache_hash=True)

@@ -130,6 +130,8 @@ _NEVER_CHANGE: Final = re.compile(
     r"junit|assertj|hamcrest|mockito)/.*|io/micrometer/.*|ch/qos/.*"
 )
 """Code that gets settings and adds none of Kafka's."""
+PLAIN: Final = re.compile(r".*\)(\[*[BCDFIJSZ]|\[*Ljava/lang/(?!Object;)\w+;)")
+"""Descriptors of methods that return no settings, nor anything that has them."""
 _EXCEPTION: Final = re.compile(r".*(Exception|Error)")
 
 
@@ -296,4 +298,4 @@ def _foreign(run: MethodRun, ref: MemberRef, receiver: Value, others: tuple[Valu
             run.events.append(Into(receiver, value, at))
         return NULL
     words = "the environment" if _ENVIRONMENT.fullmatch(text) else text
-    return frozenset({Foreign(run.ref, at, words)})
+    return frozenset({Foreign(run.ref, at, words, is_plain=PLAIN.fullmatch(ref.descriptor) is not None)})

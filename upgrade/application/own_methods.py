@@ -26,6 +26,7 @@ from streams_assignor.upgrade.application.flow_values import (
     Filled,
     Foreign,
     Function,
+    Into,
     Invoke,
     Joined,
     Made,
@@ -42,7 +43,7 @@ from streams_assignor.upgrade.application.flow_values import (
     Used,
     Value,
 )
-from streams_assignor.upgrade.application.known_calls import is_for_streams, known_call, may_have_settings
+from streams_assignor.upgrade.application.known_calls import PLAIN, is_for_streams, known_call, may_have_settings
 from streams_assignor.upgrade.application.source_names import source_class, source_method
 from streams_assignor.upgrade.application.value_flow import MAX_WORK, MethodRun, NotFollowed, WorkLimit
 
@@ -62,8 +63,6 @@ MAX_CALLERS: Final = 100
 _T = TypeVar("_T")
 _PROPERTIES: Final = b"java/util/Properties"
 _KAFKA: Final = b"org/apache/kafka/"
-_PLAIN: Final = re.compile(r".*\)(\[*[BCDFIJSZ]|\[*Ljava/lang/(?!Object;)\w+;)")
-"""Descriptors of methods that return no settings, nor anything that has them."""
 _SINGLETONS: Final = frozenset({"MODULE$", "INSTANCE"})
 _NO_LEAVES: Final[frozenset[Atom]] = frozenset()
 
@@ -114,11 +113,15 @@ class OwnMethods:
         self._returned: defaultdict[MemberRef, list[Value]] = defaultdict(list)
         self._calls: defaultdict[MemberRef, list[CallFrame]] = defaultdict(list)
         self._static: defaultdict[tuple[str, str], list[Value]] = defaultdict(list)
-        self._stores: defaultdict[tuple[str, str], list[Value]] = defaultdict(list)
+        self._stores: defaultdict[tuple[str, str], list[Store]] = defaultdict(list)
         self._stores_in: defaultdict[MemberRef, list[Store]] = defaultdict(list)
         self._constructed_in: defaultdict[MemberRef, list[Invoke]] = defaultdict(list)
         self._constructor: dict[Atom, Invoke] = {}
         self._applied: list[tuple[Applied, CodePlace]] = []
+        self._abstract: list[tuple[Invoke, CodePlace]] = []
+        """Calls of own methods that each class below has itself."""
+        self._of_others = _NO_LEAVES
+        """Objects that others make, and what collections give that have such."""
         self._given = _NO_LEAVES
         """Objects that others get, and may change."""
         self._known: dict[Atom, frozenset[Atom]] = {}
@@ -162,10 +165,37 @@ class OwnMethods:
                     continue
                 call = CallFrame(ref, (*captured, *event.arguments), None, place)
                 self._calls[ref].append(call)
+        self._of_others = self._objects_of_others()
+        for invoked, place in self._abstract:
+            if self._may_be_of_others(invoked.arguments[0]):
+                text = f"{invoked.ref.owner}#{invoked.ref.name}"
+                self.facts += (
+                    (Used(value, text, invoked.at, is_changed=True), place) for value in invoked.arguments[1:]
+                )
         used = [event.value for event, _ in self.facts if isinstance(event, Used) and event.is_changed]
         self._given = _NO_LEAVES.union(*map(self.leaves, used))
         self._known.clear()
         self._known_in_calls.clear()
+
+    def _objects_of_others(self) -> frozenset[Atom]:
+        """Return what code of others makes, and the collections and elements that may be it."""
+        if not self._abstract:
+            return _NO_LEAVES
+        holders = defaultdict[Atom, set[Atom]](set)
+        for event, _ in self.facts:
+            if isinstance(event, Into):
+                containers = self.leaves(event.container)
+                for content in self.leaves(event.content):
+                    holders[content] |= containers
+        made = (atom for atom in [*holders] if _is_made_by_others(atom))
+        return frozenset(closure(made, lambda atom: holders.get(atom, ())))
+
+    def _may_be_of_others(self, value: Value) -> bool:
+        return any(_is_made_by_others(atom) or atom in self._of_others for atom in self.leaves(value))
+
+    def _is_abstract(self, ref: MemberRef) -> bool:
+        """Whether an own class leaves a method to those below it: classes of others may be there, too."""
+        return ref.owner in self._classes and ref not in self._methods
 
     def _file(self, name: str) -> CodeFile | None:
         if name not in self._files:
@@ -201,10 +231,12 @@ class OwnMethods:
             if event.base is None:
                 self._static[key].append(event.value)
             else:
-                self._stores[key].append(event.value)
+                self._stores[key].append(event)
                 self._stores_in[method].append(event)
         elif isinstance(event, Invoke):
             ref = event.ref
+            if self._is_abstract(ref):
+                self._abstract.append((event, place))
             if event.arguments and not self._implementations(ref):
                 self._applied.append((Applied(ref, event.arguments[0], event.arguments[1:], event.at), place))
             self._calls[ref].append(CallFrame(ref, event.arguments, None, place))
@@ -275,7 +307,7 @@ class OwnMethods:
     def returned_to_others(self) -> Iterator[tuple[frozenset[str], frozenset[Atom]]]:
         """Yield what methods return that others call, each with the annotations that it has."""
         for ref, values in [*self._returned.items()]:
-            if not values or _PLAIN.fullmatch(ref.descriptor):
+            if not values or PLAIN.fullmatch(ref.descriptor):
                 continue
             annotations = self._annotations(ref.owner, ref.name, ref.descriptor)
             if annotations or not self.callers(ref):
@@ -286,6 +318,12 @@ class OwnMethods:
         owners = self._types_above(type_name) if type_name in self._classes else ()
         methods = (method for owner in owners if owner in self._classes for method in self._instance_methods(owner))
         return _NO_LEAVES.union(*(self.leaves(value) for method in methods for value in self._returned[method.ref]))
+
+    def held_in_fields(self) -> Iterator[tuple[frozenset[Atom], frozenset[Atom]]]:
+        """Yield own objects, and what they have in fields that are not only for their own methods."""
+        for (owner, name), stores in [*self._stores.items()]:
+            if self._is_open(owner, name):
+                yield from ((self.leaves(store.base or LOST), self.leaves(store.value)) for store in stores)
 
     def made_by_others(self, type_name: str) -> bool:
         """Whether code of others makes objects of a type, or a part of them, and may put settings there."""
@@ -366,6 +404,8 @@ class OwnMethods:
                 for target in targets
                 for value in self._returned[target]
             ]
+            if targets and self._is_abstract(atom.ref) and self._may_be_of_others(atom.arguments[0]):
+                found.append(_foreign(atom.ref, f"{atom.ref.owner}#{atom.ref.name}"))
             if targets or not atom.arguments:
                 return _NO_LEAVES.union(*found) if targets else _foreign(atom.ref, source_class(atom.ref.owner))
             return self._result_of(ResultOf(atom.arguments[0], atom.arguments[1:]), frame, depth)
@@ -435,10 +475,10 @@ class OwnMethods:
             found += values
         if found:
             return others.union(*found)
-        stores = [value for owner in owners for value in self._stores[owner, atom.name]]
+        stores = [store for owner in owners for store in self._stores[owner, atom.name]]
         if not stores:
             return self._from_others(atom)
-        return others.union(*(self.leaves(value, None, depth) for value in stores))
+        return others.union(*(self.leaves(store.value, None, depth) for store in stores))
 
     def _from_others(self, atom: FieldOf | StaticField, kind: type[Foreign] = Foreign) -> frozenset[Atom]:
         text = f"the field {source_class(atom.owner)}.{source_method(atom.name)}"
@@ -519,6 +559,10 @@ def _is_forwarder(place: CodePlace | None) -> bool:
 
 def _foreign(ref: MemberRef, text: str, at: int = 0) -> frozenset[Atom]:
     return frozenset({Foreign(ref, at, text, is_given=True)})
+
+
+def _is_made_by_others(atom: Atom) -> bool:
+    return isinstance(atom, Unknown) or (isinstance(atom, Foreign) and not atom.is_given and not atom.is_plain)
 
 
 def _of_others(event: Applied, function: Atom) -> Iterator[Event]:

@@ -480,3 +480,64 @@ class BySwitchkey {
 class ByCharat {
     static class M { public static void main(String[] x) { Properties p = Base.settings(); StringBuilder b = new StringBuilder(); for (char c : "processing_guarantee".toCharArray()) b.append(c == '_' ? '.' : c); p.put(b.toString(), "exactly_once"); Base.start(p); } }
 }
+
+class ByHolder {
+    static class Holder { private final Properties p; Holder(Properties p) { this.p = p; } public Properties getP() { return p; } }
+    static class M { public static void main(String[] x) { Holder h = new Holder(Base.settings()); new Library.Mapper().fill(h); Base.start(h.p); } }
+}
+
+class ByHolderfield {
+    static class Holder { public Properties p = Base.settings(); }
+    static class M { public static void main(String[] x) { Holder h = new Holder(); Library.Boot.all(List.of(h)); Base.start(h.p); } }
+}
+
+class ByHolderofholder {
+    static class Inner { Properties p; }
+    record Outer(Inner inner) {}
+    static class M { public static void main(String[] x) { Inner i = new Inner(); i.p = Base.settings(); Library.Boot.all(new Outer(i)); Base.start(i.p); } }
+}
+
+class ByHolderitself {
+    static class M { final Properties p = Base.settings(); public Properties p() { return p; } void run() { new Library.Mapper().fill(this); Base.start(p); } public static void main(String[] x) { new M().run(); } }
+}
+
+class ByOwnservice {
+    public interface Tuner { void tune(Properties p); }
+    public static class Own implements Tuner { public void tune(Properties p) { p.put("acks", "all"); } }
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); for (Tuner t : ServiceLoader.load(Tuner.class)) t.tune(p); Base.start(p); } }
+}
+
+class ByServicestream {
+    public static abstract class Tuner { abstract void tune(Properties p); }
+    public static class Own extends Tuner { void tune(Properties p) { p.put("acks", "all"); } }
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); ServiceLoader.load(Tuner.class).stream().map(ServiceLoader.Provider::get).forEach(t -> t.tune(p)); Base.start(p); } }
+}
+
+class ByServicefirst {
+    public interface Source { Properties get(Properties p); }
+    public static class Own implements Source { public Properties get(Properties p) { return p; } }
+    static class M { public static void main(String[] x) { Base.start(ServiceLoader.load(Source.class).findFirst().orElseThrow().get(Base.settings())); } }
+}
+
+class ByServicesettings {
+    public interface Source { Properties get(); }
+    public static class Own implements Source { public Properties get() { return Base.settings(); } }
+    static class M { public static void main(String[] x) { Base.start(ServiceLoader.load(Source.class).iterator().next().get()); } }
+}
+
+class ByPluginname {
+    public interface Tuner { void tune(Properties p); }
+    public static class Own implements Tuner { public void tune(Properties p) { p.put("acks", "all"); } }
+    static class M { public static void main(String[] x) throws Exception { Properties p = Base.settings(); Tuner t = (Tuner) Class.forName(x[0]).getDeclaredConstructor().newInstance(); t.tune(p); Base.start(p); } }
+}
+
+class ByContextbean {
+    public interface Tuner { void tune(Properties p); }
+    public static class Own implements Tuner { public void tune(Properties p) { p.put("acks", "all"); } }
+    static class M { public static void main(String[] x) { Properties p = Base.settings(); Library.Context.getBean(Tuner.class).tune(p); Base.start(p); } }
+}
+
+class ByScopedbean {
+    static class Cfg { @Library.RequestScoped Map<String, Object> more() { Map<String, Object> m = new HashMap<>(); m.put(Base.key(), "x"); return m; } }
+    static class M { public static void main(String[] x) { Base.start(Base.settings()); } }
+}

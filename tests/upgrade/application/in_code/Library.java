@@ -7,6 +7,7 @@ import java.util.*;
 public class Library {
     @Retention(RetentionPolicy.RUNTIME) public @interface Bean {}
     @Retention(RetentionPolicy.RUNTIME) public @interface Inject {}
+    @Retention(RetentionPolicy.RUNTIME) public @interface RequestScoped {}
     @Retention(RetentionPolicy.RUNTIME) public @interface Option {}
     public static class Mapper { public <T> T read(String file, Class<T> type) { return null; } public void fill(Object o) {} }
     public interface Hook { void customize(Map<String, Object> settings); }
