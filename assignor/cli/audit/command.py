@@ -76,12 +76,7 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
 
 
 @click.command(cls=StrictCommand)
-@click.option(
-    "--segments",
-    metavar="DIR",
-    help="Log segments copied from brokers: DIR, a path or a URI such as s3://bucket/path, has folders "
-    "__consumer_offsets-N with .log files.",
-)
+@click.option("--segments", metavar="DIR|URI", help="Copied folders __consumer_offsets-N with segments.")
 @click.option("--dump", type=_LOCAL_PATH, metavar="FILE", help="Or a dump: JSON lines, also as .gz.")
 @click.option("--records", type=_LOCAL_PATH, metavar="DIR", help="Or what --follow has preserved: its --out.")
 @BOOTSTRAP_SERVERS
@@ -90,20 +85,15 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Only these groups; * matches any text.")
 @click.option("--since", type=Moment(), help="Only what happened at this time or later (ISO 8601, UTC).")
 @click.option("--until", type=Moment(), help="Only what happened at this time or earlier.")
-@click.option(
-    "--out", required=True, metavar="DIR", help="Where the results go: a path or a URI such as s3://bucket/path."
-)
-@click.option(
-    "--commits/--no-commits", default=True, show_default=True, help="Read offset commits, which most records are."
-)
+@click.option("--out", required=True, metavar="DIR|URI", help="Where the results go, also s3://bucket/path.")
+@click.option("--commits/--no-commits", default=True, show_default=True, help="Offset commits: most records.")
 @click.option(
     "--session-timeout",
     type=Duration(0.001, 86_400),
     default="45s",
     show_default=True,
     metavar="DURATION",
-    help="The session timeout of groups that are not classic (of streams.session.timeout.ms or "
-    "consumer.session.timeout.ms): no record has it.",
+    help="Of groups that are not classic: no record has it.",
 )
 @click.option(
     "--max-batch-bytes",
@@ -111,14 +101,9 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     default=MAX_BATCH_BYTES,
     show_default=True,
     metavar="BYTES",
-    help="Skip and count batches that have more bytes uncompressed. The default is ten times that of "
-    "max.message.bytes, which limits them compressed.",
+    help="Skip and count batches that expand to more.",
 )
-@click.option(
-    "--follow",
-    is_flag=True,
-    help="Preserve the records of brokers in DIR/records until Ctrl-C; the same command resumes. It runs on Spark.",
-)
+@click.option("--follow", is_flag=True, help="Preserve records of brokers until Ctrl-C, on Spark.")
 @click.option(
     "--interval",
     type=Duration(0.1, 86_400),
@@ -127,15 +112,11 @@ _LOCAL_PATH: Final = LocalPath(path_type=Path)
     metavar="DURATION",
     help="Time between two batches of --follow.",
 )
-@click.option(
-    "--conform",
-    is_flag=True,
-    help="Compare each rolling bounce with the simulator; end with status 1 if one differs.",
-)
+@click.option("--conform", is_flag=True, help="Status 1 if a bounce is not as simulated.")
 @engine_options
 @STORAGE_FORMAT
 @fresh_option("audit")
-@click.option("--check", is_flag=True, help="End with status 1 if a group has a problem.")
+@click.option("--check", is_flag=True, help="Status 1 if a group has a problem.")
 @output_options("audit.json instead of the table")
 @click.pass_context
 def audit(

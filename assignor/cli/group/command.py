@@ -30,8 +30,11 @@ from streams_assignor.cli.group._watch import CONFIRM_SECONDS, Look, ProblemCloc
 from streams_assignor.cli.group._what_if import FORMS as FORECAST_FORMS
 from streams_assignor.cli.group._what_if import read_config, read_operation, show_forecast
 from streams_assignor.cli.params import (
+    ASSUME,
     BOOTSTRAP_SERVERS,
     COMMAND_CONFIG,
+    FILE,
+    INTERVAL_HELP,
     VERBOSE,
     Duration,
     cluster_settings,
@@ -101,95 +104,48 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
 @click.argument(
     "words", nargs=-1, metavar="[list | [describe] NAME]", callback=_checked_text, shell_complete=_complete_words
 )
-@click.option("--all", "everything", is_flag=True, help="All groups of the cluster, one row each; the same as list.")
-@BOOTSTRAP_SERVERS
-@COMMAND_CONFIG
-@VERBOSE
-@click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
-@click.option("--json", "as_json", is_flag=True, help="The same as -o json; with --watch one line per refresh.")
-@click.option("--check", is_flag=True, help="Exit status 1 if there is a problem (notices do not count).")
-@click.option(
-    "--lag/--no-lag",
-    "reads_lag",
-    default=None,
-    help="Read committed and end offsets. By default not with --watch and --wait.",
-)
-@click.option(
-    "--expect-members",
-    type=click.IntRange(1),
-    metavar="NUMBER",
-    help="With --check or --watch: fewer members are a problem.",
-)
-@click.option(
-    "--max-lag",
-    type=click.IntRange(0),
-    metavar="RECORDS",
-    help="With --check or --watch: a partition with a larger lag, or an unknown one, is a problem.",
-)
-@click.option("--watch", is_flag=True, help="Refresh and print changes and problems, until Ctrl-C.")
+@click.option("--check", is_flag=True, help="Exit status 1 if there is a problem.")
+@click.option("--watch", is_flag=True, help="Print changes and problems, until Ctrl-C.")
 @click.option(
     "--wait",
     "wanted",
     metavar="stable|empty|release=RELEASE",
     shell_complete=_complete_condition,
-    help="Return when the group is there, with status 0.",
-)
-@click.option(
-    "--members", type=click.IntRange(1), metavar="NUMBER", help="With --wait: so many members have to be there."
-)
-@click.option(
-    "--since",
-    type=StateFile(),
-    metavar="FILE",
-    help="With --wait: the output of -o json before a restart. As many members have to be there, and a restarted one "
-    "has to be a new one.",
-)
-@click.option(
-    "--restarted",
-    multiple=True,
-    metavar="WHICH",
-    help="With --wait: this instance has to be back, by host, or client.id or group.instance.id without thread. "
-    "Several times for several members.",
-)
-@click.option(
-    "--session-timeout",
-    type=Duration(1, 86_400),
-    metavar="DURATION",
-    help="With --wait and --what-if: session.timeout.ms of the members. So long is a member counted that has failed.  "
-    "[default: 45s; with --what-if that of their release]",
+    help="Return when the group is there.",
 )
 @click.option(
     "--what-if",
     "operation",
     metavar="STEP",
-    help="Forecast what a step does to the group: restart WHICH, stop WHICH, add, or upgrade WHICH RELEASE "
-    "[upgrade.from=VALUE]. WHICH as with --restarted, several at a time with commas; restart all and upgrade all: the "
-    "cheapest order.",
+    help="Forecast restart, stop or upgrade of WHICH, or add.",
 )
+@click.option("-o", "--output", type=click.Choice(list(OUTPUTS)), help="Form of the output.  [default: table]")
+@click.option("--json", "as_json", is_flag=True, help="The same as -o json; lines with --watch.")
+@click.option("--all", "everything", is_flag=True, help="All groups, one row each; the same as list.")
+@BOOTSTRAP_SERVERS
+@COMMAND_CONFIG
+@VERBOSE
+@click.option("--lag/--no-lag", "reads_lag", default=None, help="Offsets.  [default: not with --watch, --wait]")
+@click.option("--expect-members", type=click.IntRange(1), metavar="NUMBER", help="With --check: fewer are a problem.")
+@click.option("--max-lag", type=click.IntRange(0), metavar="RECORDS", help="With --check: more is a problem.")
+@click.option("--members", type=click.IntRange(1), metavar="NUMBER", help="Of --wait: so many.")
+@click.option("--since", type=StateFile(), metavar="FILE", help="Of --wait: -o json before a restart.")
+@click.option("--restarted", multiple=True, metavar="WHICH", help="Of --wait: it is back, by host or id.")
 @click.option(
-    "--config",
-    "settings_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="With --what-if: the settings of the members, a file of properties, YAML or JSON.",
+    "--session-timeout",
+    type=Duration(1, 86_400),
+    metavar="DURATION",
+    help="session.timeout.ms.  [default: 45s; in forecasts that of the release]",
 )
-@click.option(
-    "--state",
-    type=click.Choice(["persistent", "ephemeral"]),
-    help="With --what-if: whether an instance that starts finds its state stores.  [default: persistent]",
-)
-@click.option(
-    "--assume",
-    metavar="RELEASE",
-    shell_complete=complete_release,
-    help="Treat members of releases that are newer than this version like RELEASE, and the release of --wait, too.",
-)
-@click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help="Between looks.  [default: 1s]")
+@click.option("--config", "settings_file", type=FILE, metavar="FILE", help="Of --what-if: the members' settings.")
+@click.option("--state", type=click.Choice(["persistent", "ephemeral"]), help="Of --what-if.  [default: persistent]")
+@ASSUME
+@click.option("--interval", type=Duration(0.1, 3600), metavar="DURATION", help=INTERVAL_HELP)
 @click.option(
     "--timeout",
     type=Duration(0.1, 7 * 86_400),
     metavar="DURATION",
-    help="Time limit of each lookup, 10s by default; with --wait of the wait, 10m by default.",
+    help="Of a lookup (10s), or of --wait (10m).",
 )
 @click.pass_context
 def group(
@@ -219,35 +175,25 @@ def group(
 ) -> None:
     """Inspect a live group of any language: versions, tasks, upgrade status, and findings.
 
-    Decodes the subscriptions and assignments of a Kafka Streams group; for other groups it shows what is there. The
-    first line says how far the group is. The group is only described, so nothing changes.
+    The first line says how far the group is. The group is only described, so nothing changes. WHICH is an instance:
+    its host, client.id or group.instance.id without thread, several with commas, or all.
 
-    A duration is a number of seconds, or 90s, 10m, 1h30m.
-
-    Exit status 0 on success; 1 if a group or a broker cannot be described (the group does not exist, no broker
-    answers, not authorized, still loading) or, with --check, if there is a problem. A problem that ends by itself while
-    a group works counts only if it lasts 10 seconds.
-
-    --wait ends with 0 if the group is there, 124 after the timeout, 3 if metadata does not show the release, and 1 if
-    it cannot be met, or it is not known how many members there have to be. The coordinator counts a stopped member
-    until its session times out: say which members you wait for, with --members, or --since and --restarted.
+    Exit status 0 on success; 1 if a group or a broker cannot be described or, with --check, if there is a problem (one
+    that may end by itself after 10 seconds). --wait ends with 124 after the timeout, 3 if metadata does not show the
+    release, and 1 if it cannot be met, or it is not known how many members there have to be.
 
     \b
     Examples:
       export KAFKA_BOOTSTRAP_SERVERS=localhost:9092
       streams-assignor group billing
-      streams-assignor group billing --watch --interval 5s
+      streams-assignor group list --check                         # monitoring
+      streams-assignor group list -o openmetrics > groups.prom
       streams-assignor group billing -o json > before.json        # then restart pod-1
       streams-assignor group billing --wait stable --since before.json --restarted pod-1
-      streams-assignor group billing --wait stable --members 12 --timeout 10m
-      streams-assignor group billing --wait release=2.8 --members 12
+      streams-assignor group billing --wait release=2.8 --members 12 --timeout 10m
       streams-assignor group billing --wait empty && ./deploy     # offline
-      streams-assignor group billing --command-config FILE -o yaml
-      streams-assignor group list --check                         # monitoring
-      streams-assignor group billing --check --max-lag 10000
-      streams-assignor group list -o openmetrics > groups.prom
       streams-assignor group billing --what-if "restart pod-3"    # rebalances, moved tasks
-      streams-assignor group billing --what-if "restart all"      # the cheapest order
+      streams-assignor group billing --what-if "upgrade all 4.3"  # the cheapest order
     """  # noqa: D301 - click reads the backspace character
     name = _group_name(words, everything)
     form = _output_form(output, as_json)
