@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient
 from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode, broker_release
-from streams_assignor.upgrade.cluster.brokers.rolling_cluster import Broker, RollingCluster
+from streams_assignor.upgrade.cluster.drafts.rolling_cluster import Broker, RollingCluster
 from tests.lab.integration.clusters import Cluster, JavaTools
 from tests.lab.integration.kafka_jars import Unavailable, class_path, jvm
 from tests.lab.integration.nodes import UNTIL_END_OF_INPUT, free_ports

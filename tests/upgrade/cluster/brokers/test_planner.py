@@ -16,8 +16,8 @@ from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     broker_release,
     version_named,
 )
-from streams_assignor.upgrade.cluster.brokers.rolling_cluster import RollingCluster
 from streams_assignor.upgrade.cluster.brokers.steps import DowngradePath, DowngradeVerdict
+from streams_assignor.upgrade.cluster.drafts.rolling_cluster import RollingCluster
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.errors import ConfigException, UpgradeError
 from streams_assignor.upgrade.releases import RELEASES

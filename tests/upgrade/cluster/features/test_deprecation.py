@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.upgrade.cluster.features._feature_znode import FeatureZNode, FeatureZNodeStatus
+from streams_assignor.upgrade.cluster.drafts.feature_znode import FeatureZNode, FeatureZNodeStatus
 from streams_assignor.upgrade.cluster.features.cluster import (
     EventType,
     FeatureNode,

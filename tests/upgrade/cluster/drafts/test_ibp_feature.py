@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_assignor.upgrade.cluster.brokers.drafts._ibp_feature import (
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import VERSIONS, version_named
+from streams_assignor.upgrade.cluster.drafts.ibp_feature import (
     EffectiveVersion,
     FeatureChange,
     MigrationPhase,
@@ -15,7 +16,6 @@ from streams_assignor.upgrade.cluster.brokers.drafts._ibp_feature import (
     range_after,
     required_rolls,
 )
-from streams_assignor.upgrade.cluster.brokers.protocol_versions import VERSIONS, version_named
 from streams_assignor.upgrade.errors import UpgradeError
 
 BEFORE, MIGRATION, LATER = (version_named(name) for name in ("2.6", "2.7", "2.8"))

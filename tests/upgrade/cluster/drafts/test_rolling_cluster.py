@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams_assignor.upgrade.cluster.brokers.config import BrokerConfig
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import broker_release, version_named
-from streams_assignor.upgrade.cluster.brokers.rolling_cluster import RollingCluster
+from streams_assignor.upgrade.cluster.drafts.rolling_cluster import RollingCluster
 from streams_assignor.upgrade.errors import UpgradeError
 from tests.upgrade.cluster.brokers.observed import KRAFT
 from tests.upgrade.cluster.brokers.test_config import config

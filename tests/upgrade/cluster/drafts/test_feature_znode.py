@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from streams_assignor.upgrade.cluster.features._feature_znode import (
+from streams_assignor.upgrade.cluster.drafts.feature_znode import (
     STATUS_TRANSITIONS,
     FeatureZNode,
     FeatureZNodeStatus,

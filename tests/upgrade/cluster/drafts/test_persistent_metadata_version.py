@@ -5,13 +5,13 @@ from itertools import combinations
 import pytest
 
 from streams_assignor.upgrade.cluster.brokers.config import IBP, BrokerConfig
-from streams_assignor.upgrade.cluster.brokers.drafts.persistent_metadata_version import (
+from streams_assignor.upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release, version_named
+from streams_assignor.upgrade.cluster.drafts.persistent_metadata_version import (
     StoredMetadata,
     StoredMetadataChange,
     persistent_metadata_rolls,
 )
-from streams_assignor.upgrade.cluster.brokers.protocol_versions import NEWEST_OF_LINE, broker_release, version_named
-from streams_assignor.upgrade.cluster.brokers.rolling_cluster import RollingCluster
+from streams_assignor.upgrade.cluster.drafts.rolling_cluster import RollingCluster
 from streams_assignor.upgrade.errors import UpgradeError
 
 OLD, NEW = broker_release("2.0"), broker_release("2.1")
