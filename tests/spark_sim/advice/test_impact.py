@@ -341,7 +341,7 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
         lambda **_keywords: Console(file=screen, force_terminal=True, width=100),
     )
 
-    assert 0 == run("2.3", "2.4", "--members", 2, "--tasks", 2).exit_code
+    assert 0 == run("3.4", "3.9", "--members", 2, "--tasks", 2).exit_code
     assert "exploring every schedule, then playing the plan with 2 members" in screen.getvalue()
 
 
