@@ -22,7 +22,7 @@ from streams_assignor.upgrade.application.setting_elsewhere import (
     elsewhere,
     variable_name,
 )
-from streams_assignor.upgrade.application.setting_forms import Entry, form_of, parse_nothing
+from streams_assignor.upgrade.application.setting_forms import Entry, MissingReader, form_of, parse_nothing
 from streams_assignor.upgrade.errors import UpgradeError
 
 _PREFIXES: Final = (
@@ -221,10 +221,10 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
 
     Args:
         files: The name and the text of each.
-        of_folder: They are all that a folder has.
+        of_folder: They are all that a folder has: data among them is named as not read, and leaves keys open.
 
     Raises:
-        UpgradeError: A text is of another form, has too much, or needs PyYAML.
+        UpgradeError: A text that is named alone is of another form, or has too much; or one needs PyYAML.
 
     >>> pair = [("application-prod.yml", "kafka-streams.acks: '1'"), ("application.yml", "kafka-streams.acks: all")]
     >>> [variant.values for variant in combined_settings(pair).variants]
@@ -236,6 +236,9 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
         try:
             own = [evolve(entry, file=name) for entry in _entries(given, text)]
         except UpgradeError as error:
+            if of_folder and name and not isinstance(error, MissingReader):
+                reasons.append((name, f"was not read: {error}"))
+                continue
             raise UpgradeError(f"{name}: {error}" if name else str(error)) from error
         if profile := _PROFILE_FILE.fullmatch(name):
             own = [evolve(entry, conditions=(*entry.conditions, f"profile {profile[1]}")) for entry in own]

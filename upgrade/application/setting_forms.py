@@ -35,6 +35,10 @@ _INSTRUCTION: Final = re.compile(r"\s*(ENV|CMD|ENTRYPOINT)\s+(.*)", re.IGNORECAS
 _VARIABLES: Final = re.compile(r"""([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
 
 
+class MissingReader(UpgradeError):
+    """A form that needs a package which is not installed."""
+
+
 @frozen
 class Entry:
     """A key of a file."""
@@ -149,7 +153,7 @@ def parse_yaml_file(text: str) -> Iterator[Entry]:
     try:
         import yaml
     except ImportError:
-        raise UpgradeError("YAML needs PyYAML: pip install 'streams-assignor[yaml]'") from None
+        raise MissingReader("YAML needs PyYAML: pip install 'streams-assignor[yaml]'") from None
     visits = repeat(None, _MAX_VALUES)
     try:
         for place, node in enumerate(yaml.compose_all(text, yaml.SafeLoader)):

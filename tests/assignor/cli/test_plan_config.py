@@ -241,6 +241,22 @@ def test_a_folder_has_all_files_and_the_later_file_wins(tmp_path):
     assert (2, True) == (empty.exit_code, "expected files of settings in" in empty.output)
 
 
+@pytest.mark.parametrize(
+    ("name", "data"), [("orders.json", "[{}]"), ("chart.yml", "{{ .Values }}: ["), ("x.toml", "=")]
+)
+def test_data_beside_the_settings_of_a_folder_is_named_and_leaves_keys_open(tmp_path, name, data):
+    """A public application has the answers of its service beside application.yml."""
+    (tmp_path / "application.properties").write_text("application.id=a\nprocessing.guarantee=at_least_once\n")
+    (tmp_path / name).write_text(data)
+    found = CliRunner().invoke(plan, ["2.8", "4.3", "--config", str(tmp_path), "--json"])
+    (row,) = (each for each in json.loads(found.stdout)["hazards"] if each["name"] == "exactly-once-removed")
+    alone = CliRunner().invoke(plan, ["2.8", "4.3", "--config", str(tmp_path / name)])
+
+    assert (3, "unknown") == (found.exit_code, row["concerns"])
+    assert any(f"{name} was not read: expected " in text for text in row["contradicted_by"])
+    assert (2, True) == (alone.exit_code, "expected " in alone.output)
+
+
 def test_two_topologies_are_one_application(tmp_path):
     """The last one counted alone: one bounce instead of two."""
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"

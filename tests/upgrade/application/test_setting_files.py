@@ -5,7 +5,12 @@ import sys
 
 import pytest
 
-from streams_assignor.upgrade.application.setting_files import Settings, kafka_settings, parse_settings
+from streams_assignor.upgrade.application.setting_files import (
+    Settings,
+    combined_settings,
+    kafka_settings,
+    parse_settings,
+)
 from streams_assignor.upgrade.application.setting_forms import _MAX_VALUES, MAX_YAML_BYTES, Entry
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE
@@ -256,6 +261,8 @@ def test_without_pyyaml_one_sentence_says_what_to_install(monkeypatch):
 
     with pytest.raises(UpgradeError, match=r"^YAML needs PyYAML: pip install 'streams-assignor\[yaml\]'$"):
         parse_settings("a: b", ".yaml")
+    with pytest.raises(UpgradeError, match=r"^b\.yaml: YAML needs PyYAML"):
+        combined_settings([("a.json", "[]"), ("b.yaml", "a: b")], of_folder=True)
     assert {"a": "b"} == parse_settings(json.dumps({"a": "b"}), ".json").values
 
 
