@@ -235,7 +235,7 @@ class OwnMethods:
                 self._stores_in[method].append(event)
         elif isinstance(event, Invoke):
             ref = event.ref
-            if self._is_abstract(ref):
+            if event.arguments and self._is_abstract(ref):
                 self._abstract.append((event, place))
             if event.arguments and not self._implementations(ref):
                 self._applied.append((Applied(ref, event.arguments[0], event.arguments[1:], event.at), place))
@@ -404,7 +404,8 @@ class OwnMethods:
                 for target in targets
                 for value in self._returned[target]
             ]
-            if targets and self._is_abstract(atom.ref) and self._may_be_of_others(atom.arguments[0]):
+            is_left = targets and atom.arguments and self._is_abstract(atom.ref)
+            if is_left and self._may_be_of_others(atom.arguments[0]):
                 found.append(_foreign(atom.ref, f"{atom.ref.owner}#{atom.ref.name}"))
             if targets or not atom.arguments:
                 return _NO_LEAVES.union(*found) if targets else _foreign(atom.ref, source_class(atom.ref.owner))

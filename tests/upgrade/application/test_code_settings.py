@@ -14,7 +14,7 @@ from streams_assignor.upgrade.application.code_settings import settings_in_code
 from streams_assignor.upgrade.application.flow_values import LOST, Const, joined
 from streams_assignor.upgrade.application.value_flow import MethodRun, NotFollowed, WorkLimit
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE, CodeSettings
-from tests.upgrade.application.class_bytes import ClassBytes
+from tests.upgrade.application.class_bytes import INVOKESTATIC, ClassBytes
 
 FOLDER = Path(__file__).parent / "in_code"
 EXACTLY_ONCE = ("exactly_once",)
@@ -296,6 +296,17 @@ def test_a_damaged_class_makes_no_settings():
 
     code = settings_in_code({"a": b"", "b": content[:-40], "c": content[:10] + b"\xff", "d": short})
     assert CodeSettings(not_followed=tuple(f"your class {name} cannot be read" for name in "abcd")) == code
+
+
+def test_a_native_method_without_arguments_has_no_receiver():
+    """Of RocksDB's classes in a public application: the plan ended with a traceback."""
+    native = 0x0100
+    above = (
+        ClassBytes("a/Base").method("make", "()J", flags=STATIC | native).calls("a/Base", "make", "()J", INVOKESTATIC)
+    )
+    below = ClassBytes("a/Below", superclass="a/Base").method("make", "()J", b"\x09\xad", STATIC)
+
+    assert CodeSettings() == settings_in_code({"a/Base": above.bytes(), "a/Below": below.bytes()})
 
 
 @pytest.mark.parametrize("name", ["Helper", "Ternary", "More", "Enums"])
