@@ -1,4 +1,4 @@
-"""The live part of ``plan --group`` for an upgrade: a group and its brokers are described, and nothing changes."""
+"""The live part of ``plan --group``: a group and its brokers are described, and nothing changes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from streams_assignor.groups import (
     DescribedGroup,
     InspectedGroup,
     InspectedMember,
+    NoSuchGroup,
     inspect_group,
 )
 from streams_assignor.groups.described_group import WITHOUT_METADATA
@@ -24,7 +25,7 @@ from streams_assignor.upgrade.cluster.client.errors import ClusterError
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.hazards import ApplicationTopology
 from streams_assignor.upgrade.releases import Release
-from streams_assignor.upgrade.streams_protocol.preflight import line_of
+from streams_assignor.upgrade.streams_protocol.preflight import MigratingGroup, line_of
 
 if TYPE_CHECKING:
     from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
@@ -41,6 +42,41 @@ def read_group(name: str, servers: str, config: CommandConfig, assume: Release |
         raise click.ClickException(str(error)) from None
     brokers, why = _brokers(servers, config, seconds)
     return live_group(described, brokers, why, assume)
+
+
+def read_migration(
+    name: str, servers: str, config: CommandConfig
+) -> tuple[Mapping[int, FeatureMetadata], MigratingGroup | None]:
+    """Describe all brokers and a group, None if it does not exist; ``ClickException`` if no broker answers."""
+    from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
+
+    silence_client_logs()
+    seconds = config.timeout_seconds or LOOKUP_TIMEOUT_SECONDS
+    try:
+        brokers = FeatureClient(servers, settings=config.settings, timeout_seconds=seconds).describe_nodes()
+        try:
+            return brokers, migrating_group(load_lookup()(servers, config.settings, seconds).group(name))
+        except NoSuchGroup:
+            return brokers, None
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def migrating_group(described: DescribedGroup) -> MigratingGroup:
+    """Return what a plan looks at."""
+    group = inspect_group(described)
+    kinds = list(group.standby_kinds.values())
+    marked = sum(len(member.assignment.warm_ups) for member in group.members)
+    return MigratingGroup(
+        type=described.type,
+        state=described.state,
+        protocol=described.protocol,
+        members=len(described.members),
+        static=tuple(sorted(member.group_instance_id for member in described.members if member.group_instance_id)),
+        standbys=sum(kind is not StandbyKind.WARM_UP for kind in kinds),
+        warm_ups=marked + sum(kind is StandbyKind.WARM_UP for kind in kinds),
+        error=described.error,
+    )
 
 
 def _brokers(servers: str, config: CommandConfig, seconds: float) -> tuple[Mapping[int, FeatureMetadata], str]:

@@ -232,9 +232,9 @@ def _look(
         options.bootstrap_servers or settings.get("bootstrap.servers"),
         options.command_config,
     )
-    from streams_assignor.cli.plan._preflight import observe  # a plan without a group is made sooner
+    from streams_assignor.cli.plan._live_group import read_migration  # a plan without a group is made sooner
 
-    brokers, group = observe(options.group_name, servers, config)
+    brokers, group = read_migration(options.group_name, servers, config)
     refined = refine(facts, options.group_name, brokers, group)
     checks = preflight(options.group_name, brokers, group, release, protocol, refined)
     at = Target(options.group_name, servers, path, (group.members if group else 0) or None)

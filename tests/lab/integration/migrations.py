@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
-from streams_assignor.cli.plan._preflight import observed_group
+from streams_assignor.cli.plan._live_group import migrating_group
 from streams_assignor.groups.describe.kafka_python.group_lookup import GroupLookup
 from tests.lab.integration.applications import PARTITIONS, Application, settle
 from tests.lab.integration.clusters import NEWEST, Cluster
@@ -106,7 +106,7 @@ class Site:
                 return done
 
     def standbys(self) -> int:
-        return observed_group(self.lookup.group(self.application.name)).standbys
+        return migrating_group(self.lookup.group(self.application.name)).standbys
 
     def failure(self, name: str, **settings: str) -> str:
         """Start a member that fails and return what it wrote."""
