@@ -67,11 +67,11 @@ def fixture_module(tmp_path, monkeypatch):
     return make
 
 
-def plan_modules(tmp_path):
+def plan_modules(tmp_path, program=f'exec "{sys.executable}" -m streams_assignor "$@"'):
     """Run the script; return its status, what it says, and the SARIF files that it leaves."""
     command = tmp_path / "bin/streams-assignor"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m streams_assignor "$@"\n')
+    command.write_text(f"#!/bin/sh\n{program}\n")
     command.chmod(0o755)
     root = str(FOLDER.parents[2])
     environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": root}
@@ -86,6 +86,8 @@ def test_each_module_that_changes_kafka_has_a_plan_of_its_own(module, tmp_path):
     module("billing app", ["2.8.2"], ["3.9.2"], build="build", classes="classes/java/main")
     module("same", ["4.3.1"], ["4.3.1"])
     module("other", [], [])
+    Path(".base/target/libraries").mkdir(parents=True)  # a parent that has its modules' libraries, and no class
+    Path(".base/target/libraries/kafka-streams-2.8.2.jar").touch()
     status, _, runs = plan_modules(tmp_path)
     ends = {name: (run["properties"]["from"], run["properties"]["to"]) for name, run in runs.items()}
     uris = {
@@ -117,3 +119,12 @@ def test_what_cannot_be_planned_is_no_success_and_leaves_no_results(module, tmp_
 
     assert (2, {}) == (status, runs)
     assert message in said
+
+
+@pytest.mark.parametrize("status", [0, 1, 3, 137])
+def test_a_program_that_ends_without_a_plan_is_no_success_and_leaves_no_results(module, tmp_path, status):
+    module("orders", ["2.8.2"], ["4.3.1"])
+    found, said, runs = plan_modules(tmp_path, f"exit {status}")
+
+    assert (2, {}) == (found, runs)
+    assert "no plan from 2.8.2 to 4.3.1" in said

@@ -33,9 +33,10 @@ IFS='
 for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o -path '*/build/*' \) | sort); do
   old=$(release "$libraries")
   [ -n "$old" ] || continue
-  modules=$((modules + 1))
   build=${libraries%/libraries}
   module=${build%/*}
+  [ -d "$build/classes" ] || [ -d "$module/src/main" ] || continue # a parent of modules
+  modules=$((modules + 1))
   module=${module#"$base"}
   module=${module#/}
   here=$head/$module
@@ -60,6 +61,7 @@ for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o
 
   status=0
   streams-assignor plan "$old" "$new" "$@" -o sarif --source-root "$here/src" > "$out/$name.part" || status=$?
+  [ -s "$out/$name.part" ] || status=2 # a program that ends by itself without a word has no plan either
   worse "$status"
   case $status in
     0 | 1 | 3)
