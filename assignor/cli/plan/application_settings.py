@@ -29,23 +29,45 @@ class ConfigurationResult:
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write what is not fine, one line each."""
-        counted = Counter(finding.status for finding in self.report.findings)
+        clients_by_row: dict[tuple[Effect, str, str, str], list[str]] = {}
+        for finding in self.report.findings:
+            row = finding.status, finding.place, finding.key, finding.text
+            clients_by_row.setdefault(row, []).append(finding.config)
+        counted = Counter(status for status, *_ in clients_by_row)
         counts = ", ".join(f"{counted[status]} {status.value}" for status in Effect if counted[status])
         nothing = "no settings" if self.file else "nothing to change"
         yield f"configuration {self.file or 'in your classes'}: {counts or nothing}"
         for name, words in self.settings.elsewhere:
             yield view.fact(sanitize(f"- {name or self.file} {words}"))
-        clients_by_text: dict[tuple[str, str, str, str], list[str]] = {}
-        for finding in self.report.notable:
-            clients_by_text.setdefault((finding.status.value, finding.place, finding.key, finding.text), []).append(
-                finding.config
+        secured = self._protocols() if view.is_short else _SECURED
+        folded = 0
+        for (status, place, key, text), configs in clients_by_row.items():
+            if status is Effect.DEFAULT and key.partition(".")[0].upper() in _SECURED - secured:
+                folded += 1
+            elif status is not Effect.FINE:
+                clients = ", ".join(name for name in configs if name not in {"", "streams"})
+                name = f"{place and f'{place}: '}{key}{clients and f' ({clients})'}"
+                yield view.fact(sanitize(f"- {status.value}: {name}: {text}"))
+        if folded:
+            yield view.fact(
+                f"- {Effect.DEFAULT.value}: {folded} of TLS or SASL, of which no security.protocol is read here (-v)"
             )
-        for (status, place, key, text), configs in clients_by_text.items():
-            clients = ", ".join(name for name in configs if name not in {"", "streams"})
-            name = f"{place and f'{place}: '}{key}{clients and f' ({clients})'}"
-            yield view.fact(sanitize(f"- {status}: {name}: {text}"))
         if self.settings.left_out:
             yield f"- {self.settings.left_out} further keys of the file are not read"
+
+    def _protocols(self) -> frozenset[str]:
+        """Return which of TLS and SASL a value of security.protocol names; both if a value is a placeholder."""
+        values = [
+            value.upper()
+            for variant in self.settings.variants
+            for key, value in variant.values.items()
+            if key.endswith("security.protocol")
+        ]
+        return frozenset(name for name in _SECURED if any(name in value or "$" in value for value in values))
+
+
+_SECURED: Final = frozenset({"SSL", "SASL"})
+"""Beginnings of keys that matter only with a security.protocol that has this name."""
 
 
 def read_settings(*paths: Path) -> Settings:

@@ -229,7 +229,7 @@ def _asked_for(unknown: Iterable[JudgedHazard]) -> str:
     counted = Counter(option for judged_hazard in unknown for option in _options(judged_hazard) or [""])
     looks = counted.pop("", 0)
     decided = [f"{option} decides {number}" for option, number in counted.most_common()]
-    return ", ".join([*decided, *([f"{looks} need a look of yours"] if looks else [])])
+    return ", ".join([*decided, *([f"{looks} need{'s' if looks == 1 else ''} a look of yours"] if looks else [])])
 
 
 def split_text(judged: Iterable[tuple[str, str]]) -> str:

@@ -7,7 +7,13 @@ from zipfile import ZipFile
 import pytest
 from click.testing import CliRunner
 
+from streams_assignor.cli.plan.application_settings import ConfigurationResult, read_settings
 from streams_assignor.cli.plan.command import plan
+from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.upgrade.application.code import code_of
+from streams_assignor.upgrade.application.configuration import configuration_of
+from streams_assignor.upgrade.application.settings import judge_settings
+from streams_assignor.upgrade.releases import RELEASES
 from tests.upgrade.application.class_bytes import ClassBytes
 
 PROPERTIES = """\
@@ -72,6 +78,34 @@ def test_the_same_as_json_and_as_a_runbook(run):
     assert "Settle before the first step:\n\n- [ ] members of 4.3.1 do not start with the configuration" in markdown
     assert "- [ ] default changed: ssl.protocol (consumer, producer, admin): not set; " in markdown
     assert "fine" not in markdown.partition("Settings to change:")[2].partition("**1.**")[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "folded"),
+    [
+        ("", 4),
+        ("security.protocol=PLAINTEXT", 4),
+        ("security.protocol=SSL", 1),
+        ("producer.security.protocol=sasl_ssl", 0),
+        ("security.protocol=${PROTOCOL}", 0),
+    ],
+)
+def test_a_terminal_counts_the_defaults_that_need_another_security_protocol(tmp_path, setting, folded):
+    path = tmp_path / "streams.properties"
+    path.write_text(f"application.id=a\n{setting}\n")
+    ends = configuration_of(RELEASES["3.9.2"]), configuration_of(RELEASES["4.3.1"])
+    settings = read_settings(path)
+    found = ConfigurationResult(str(path), settings, judge_settings(settings, *ends, code_of(RELEASES["4.3.1"])))
+    head, *lines = found.lines(DisplayOptions(columns=200))
+    secured = [line for line in found.lines(DisplayOptions()) if ": ssl." in line or ": sasl." in line]
+
+    assert f" {sum('default changed' in line for line in lines) + max(folded - 1, 0)} default changed" in head
+    assert 4 == len(secured)
+    assert (
+        [f"- default changed: {folded} of TLS or SASL, of which no security.protocol is read here (-v)"]
+        if folded
+        else []
+    ) == [line for line in lines if "of TLS" in line]
 
 
 def test_json_and_spring_boot_are_read(run):
