@@ -19,6 +19,8 @@ COMMAND_LINE: Final = "command line"
 FOLDER: Final = "folder"
 COULD_SET: Final = "could set it"
 """In each text about a key that no file sets."""
+_MOST_SHOWN: Final = 50
+"""A framework's jar that may be the application's had thousands, and each hazard repeats them."""
 _FORM: Final = re.compile(" as [^/]*$")
 _FRAMEWORKS: Final = frozenset({"spring-boot", "quarkus-core", "micronaut-core"})
 """Libraries that read profiles, the environment and the command line by themselves."""
@@ -44,9 +46,11 @@ class Contradiction:
 
 
 def contradictions(application: Application, subject: Subject) -> tuple[str, ...]:
-    """Return what could still contradict a "no" about an application, in words."""
+    """Return what could still contradict a "no" about an application, in words; of very many the first ones."""
     rows = (row for row in CONTRADICTIONS if row.subject is subject)
-    return tuple(dict.fromkeys(text for row in rows for text in row.open_in(application)))
+    texts = tuple(dict.fromkeys(text for row in rows for text in row.open_in(application)))
+    left = len(texts) - _MOST_SHOWN
+    return (*texts[:_MOST_SHOWN], f"{left:,} more like these {COULD_SET}") if left > 0 else texts
 
 
 def witnesses(application: Application, subject: Subject) -> tuple[str, ...]:
