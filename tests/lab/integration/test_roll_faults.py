@@ -50,13 +50,13 @@ class Scene:
     def journal(self) -> Path:
         return self.folder / "roll.jsonl"
 
-    def roll(self, target: str, *more: str, origin: str | None = None) -> RollProcess:
+    def roll(self, target: str, *more: str, origin: str | None = None, session_s: float = SESSION_S) -> RollProcess:
         """Start the command, which continues its journal; with an empty origin it is not told what runs."""
         origin = self.release if origin is None else origin
         return RollProcess(
             *(self.group.topics.application, "--to", target, "--restart", self.operator.template, "--yes"),
             *(("--from", origin) if origin else ()),
-            *("--accept-no-way-back", "--journal", str(self.journal), "--session-timeout", f"{SESSION_S}s"),
+            *("--accept-no-way-back", "--journal", str(self.journal), "--session-timeout", f"{session_s}s"),
             *("--bootstrap-servers", self.group.brokers, *more),
         )
 
@@ -182,7 +182,7 @@ def test_the_coordinator_moves_between_steps(scene: SceneMaker) -> None:
     # On a busy machine members need longer than the usual session to find the new coordinator: then some are replaced.
     made = scene("3.9.2", nodes=len(NODES), **{"session.timeout.ms": "30000"})
     with Load(made.group):
-        process = made.roll("4.3.1", "--session-timeout", "30s")
+        process = made.roll("4.3.1", session_s=30)
         process.until("step 1: passed")
         topics = AdminClient({"bootstrap.servers": made.group.brokers}).list_topics(OFFSETS, TIMEOUT_SECONDS).topics
         node = topics[OFFSETS].partitions[0].leader
