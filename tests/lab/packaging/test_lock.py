@@ -12,7 +12,7 @@ def test_a_requirement_admits_its_tested_version(requirement):
 
 
 def test_the_lock_has_what_the_dependencies_need_too():
-    assert {"markdown-it-py", "py4j", "llvmlite"} < read_lock().keys()
+    assert {"markdown-it-py", "py4j"} < read_lock().keys()
 
 
 def test_an_environment_with_all_extras_gives_a_lock_of_the_same_packages():

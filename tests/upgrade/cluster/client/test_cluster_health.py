@@ -6,6 +6,7 @@ import pytest
 from kafka.protocol.admin import DescribeLogDirsResponse, DescribeQuorumResponse
 from kafka.protocol.metadata import MetadataResponse
 
+from streams_assignor.upgrade.cluster.client import feature_client
 from streams_assignor.upgrade.cluster.client.connection import QuorumState
 from streams_assignor.upgrade.cluster.client.errors import ApiError, Unreachable
 from streams_assignor.upgrade.cluster.client.feature_client import FeatureClient
@@ -137,13 +138,14 @@ def test_a_node_has_the_committed_metadata_if_its_log_reaches_it(node, has):
     assert has == QuorumState(1, 7, {1: 7, 2: 6}, {3: 8}).has_committed(node)
 
 
-def test_a_broker_without_all_metadata_is_not_asked_for_replicas():
+def test_a_broker_without_all_metadata_is_not_asked_for_replicas(monkeypatch):
     with Cluster(voters={1: 6, 2: 7}) as cluster:
         described = health(cluster)
         assert set(described.features) == {1, 2}
 
+    monkeypatch.setattr(feature_client, "_RETRY_SECONDS", 61)  # the first look is the last one
     with Cluster(voters={1: 6, 2: 6}) as cluster, pytest.raises(Unreachable, match="all committed metadata"):
-        health(cluster, seconds=5)
+        health(cluster)
 
 
 def test_brokers_that_lack_metadata_for_a_moment_are_asked_again():
