@@ -91,7 +91,7 @@ def decoded(entries: Iterable[Entry]) -> list[Entry]:
 
 def _of_base_64(value: str) -> str:
     try:
-        return b64decode(value).decode()
+        return b64decode("".join(value.split()), validate=True).decode()
     except ValueError:
         return UNKNOWN_VALUE
 

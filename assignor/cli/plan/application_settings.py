@@ -49,25 +49,32 @@ class ConfigurationResult:
                 name = f"{place and f'{place}: '}{key}{clients and f' ({clients})'}"
                 yield view.fact(sanitize(f"- {status.value}: {name}: {text}"))
         if folded:
-            yield view.fact(
-                f"- {Effect.DEFAULT.value}: {folded} of TLS or SASL, of which no security.protocol is read here (-v)"
-            )
+            unused = "of TLS or SASL, which no security.protocol in these settings asks for (-v)"
+            yield view.fact(f"- {Effect.DEFAULT.value}: {folded} {unused}")
         if self.settings.left_out:
             yield f"- {self.settings.left_out} further keys of the file are not read"
 
     def _protocols(self) -> frozenset[str]:
-        """Return which of TLS and SASL a value of security.protocol names; both if a value is a placeholder."""
-        values = [
-            value.upper()
+        """Return which of TLS and SASL the values of security.protocol ask for; both if one may not be known."""
+        if self.settings.elsewhere:
+            return _SECURED
+        given = (
+            value
             for variant in self.settings.variants
-            for key, value in variant.values.items()
+            for key, value in {**variant.values, **dict.fromkeys(variant.unread, "")}.items()
             if key.endswith("security.protocol")
-        ]
-        return frozenset(name for name in _SECURED if any(name in value or "$" in value for value in values))
+        )
+        return frozenset[str]().union(*(_ASKED_FOR.get(value.strip().upper(), _SECURED) for value in given))
 
 
 _SECURED: Final = frozenset({"SSL", "SASL"})
-"""Beginnings of keys that matter only with a security.protocol that has this name."""
+"""Beginnings of keys that matter only with a security.protocol that asks for them."""
+_ASKED_FOR: Final = {
+    "PLAINTEXT": frozenset[str](),
+    "SSL": frozenset({"SSL"}),
+    "SASL_PLAINTEXT": frozenset({"SASL"}),
+    "SASL_SSL": _SECURED,
+}
 
 
 def read_settings(*paths: Path) -> Settings:

@@ -36,7 +36,7 @@ class RollAnswers:
             return Decided(SafeOption.CONTINUE, by_option("--yes"))
         if question.about == ABOUT_WAY_BACK and options.accept_no_way_back:
             return Decided(SafeOption.CONTINUE, by_option("--accept-no-way-back"))
-        # What is found in this run nobody has seen: the same command, called again, must not go on past it.
+        # Nobody has seen a deviation of this run: the same command, called again, must not go on past it.
         is_unseen = question.about == ABOUT_DEVIATION and self._answer is SafeOption.CONTINUE
         if question.about not in (ABOUT_PLAN, ABOUT_WAY_BACK) and self._answer in question.options and not is_unseen:
             answer, self._answer = self._answer, None

@@ -88,6 +88,7 @@ def test_the_same_as_json_and_as_a_runbook(run):
         ("security.protocol=SSL", 1),
         ("producer.security.protocol=sasl_ssl", 0),
         ("security.protocol=${PROTOCOL}", 0),
+        ("security.protocol={{ .Values.protocol }}", 0),
     ],
 )
 def test_a_terminal_counts_the_defaults_that_need_another_security_protocol(tmp_path, setting, folded):
@@ -102,7 +103,7 @@ def test_a_terminal_counts_the_defaults_that_need_another_security_protocol(tmp_
     assert f" {sum('default changed' in line for line in lines) + max(folded - 1, 0)} default changed" in head
     assert 4 == len(secured)
     assert (
-        [f"- default changed: {folded} of TLS or SASL, of which no security.protocol is read here (-v)"]
+        [f"- default changed: {folded} of TLS or SASL, which no security.protocol in these settings asks for (-v)"]
         if folded
         else []
     ) == [line for line in lines if "of TLS" in line]

@@ -129,6 +129,7 @@ def test_a_setting_is_read_where_its_text_is(name, text):
         ("a.yml", f"acks: all\nstreams: ['a=b', '{KEY}: {OLD}']"),
         ("a.yml", f"acks: all\nstreams: |\n  {KEY}={OLD}\n  a=b"),
         ("a.yml", f"kind: Secret\nacks: all\ndata: {{{VARIABLE}: a}}"),
+        ("a.yml", f"kind: Secret\nacks: all\ndata: {{{VARIABLE}: '{{{{ {base_64('at_least_once')} }}}}'}}"),
         ("a.json", f'{{"acks": "all", "streams": ["{KEY}={OLD}"]}}'),
         ("a.xml", f'<beans><entry key="acks">all</entry><prop key="{KEY}">{OLD}</prop></beans>'),
         ("compose.yml", f"services: {{a: {{environment: [SPRING_KAFKA_CLIENT_ID=x, {VARIABLE}]}}}}"),
