@@ -78,8 +78,8 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
         (SafeOption.AGAIN, SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP),
     ),
     DeviationKind.NOT_RETURNED: DeviationMeaning(
-        "the new instance does not start, or has failed: a setting that its release refuses, stores that it "
-        "cannot open, or no connection; its log says which",
+        "the new instance does not start, or has failed: a setting that its release refuses, stores or (of a "
+        "broker) metadata that it cannot read; its log says which",
         _WITH_AGAIN,
     ),
     DeviationKind.FAILED_AFTER_JOIN: DeviationMeaning(

@@ -329,7 +329,8 @@ def _run_change(
     steps = every(described.finalized, catalog)
     updates = {step.feature: FeatureUpdate(step.new, upgrade_type) for step in steps}
     if updates or output_form() != "text":
-        _run_update(client, verb, updates, dry_run=dry_run, yes=yes, steps=steps)
+        hint = f" --all uses the levels of Kafka {catalog.release}; --as-release names another release."
+        _run_update(client, verb, updates, dry_run=dry_run, yes=yes, steps=steps, hint=hint)
     else:
         click.echo(f"Nothing to {verb}: no feature is {_RELATION[verb]} the levels of Kafka {catalog.release}.")
 
@@ -345,8 +346,9 @@ def _run_update(
     dry_run: bool,
     yes: bool = False,
     steps: Sequence[_feature_command.LevelStep] = (),
+    hint: str = "",
 ) -> None:
-    """Send the update and print the results."""
+    """Send the update and print the results; ``hint``: what to do if the cluster refuses it."""
     lossy = [f"{name}={update.level}" for name, update in sorted(updates.items()) if update.type is _UNSAFE_DOWNGRADE]
     if lossy and not (dry_run or yes):
         confirm_unsafe(f"An unsafe downgrade to {', '.join(lossy)} may irreversibly destroy metadata")
@@ -366,7 +368,7 @@ def _run_update(
             for name in sorted(updates)
         )
     if failed := sum(map(bool, results.values())):
-        raise CommandFailure(f"{failed} out of {len(updates)} operation(s) failed.")
+        raise CommandFailure(f"{failed} out of {len(updates)} operation(s) failed.{hint}")
 
 
 def _print(lines: Iterable[str]) -> None:

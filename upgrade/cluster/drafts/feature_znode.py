@@ -49,8 +49,8 @@ STATUS_TRANSITIONS: Final[
         (None, False): (FeatureZNodeStatus.DISABLED, StartupContents.NONE),  # new binaries on an older cluster
         (FeatureZNodeStatus.DISABLED, True): (
             FeatureZNodeStatus.ENABLED,
-            StartupContents.KEPT,
-        ),  # and then its second roll: the user finalizes later
+            StartupContents.NONE,
+        ),  # and then its second roll: the user finalizes later; what a disabled node has "is not relevant"
         (FeatureZNodeStatus.ENABLED, False): (
             FeatureZNodeStatus.DISABLED,
             StartupContents.NONE,

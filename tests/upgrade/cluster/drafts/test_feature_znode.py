@@ -131,6 +131,12 @@ def test_f9_its_second_roll_enables_it_and_finalizes_nothing():
     assert FeatureZNode(FeatureZNodeStatus.ENABLED, {}, 6) == starts(DISABLED, new_enough=True)
 
 
+def test_f9_levels_in_a_disabled_node_are_not_finalized_by_the_second_roll():
+    stale = FeatureZNode(FeatureZNodeStatus.DISABLED, {COORDINATOR: (1, 9)}, 5)
+
+    assert FeatureZNode(FeatureZNodeStatus.ENABLED, {}, 6) == starts(stale, new_enough=True)
+
+
 def test_f10_going_back_disables_and_empties_it():
     assert FeatureZNode(FeatureZNodeStatus.DISABLED, {}, 6) == starts(ENABLED, new_enough=False)
 
