@@ -91,7 +91,7 @@ REQUIREMENTS: Final = (
     Requirement("G3", "only the leader asks, a random broker, about once a minute"),
     Requirement("G4", "on a raise it triggers a rebalance that carries the level to all members"),
     Requirement("G5", "members persist the level in their metadata"),
-    Requirement("G6", "the highest level of any member wins over a stale broker; here once some broker has confirmed it"),
+    Requirement("G6", "the highest level of any member wins over a stale broker; here once a broker confirms it"),
     Requirement("G7", "no member goes back"),
     Requirement("G8", "to lower the level under members that use it is unsupported"),
     Requirement("G9", "a gap of the text: no field for the level is named"),

@@ -493,7 +493,8 @@ def test_levels_that_are_not_raised_are_waited_for():
         ("4.3", "4.2", MetadataMode.KRAFT, None, "no way from 4.3 to 4.2"),
         ("3.9", "4.3", MetadataMode.KRAFT, "3.2", "do it first, then call roll again"),
         ("3.9", "4.3", MetadataMode.KRAFT, "3.9", r"snapshot of the metadata .* \(--level-unchanged\)"),
-        ("4.2", "4.1", MetadataMode.KRAFT, "4.1", r"do it first, then call roll again: wait until every controller"),
+        ("4.2", "4.1", MetadataMode.KRAFT, "4.1", r"do it first, then call roll again: lower what is finalized"),
+        ("4.1", "4.0", MetadataMode.KRAFT, "4.0", r"do it first, then call roll again: wait until every controller"),
         ("4.2", "4.1", MetadataMode.KRAFT, None, "do it first, then call roll again: lower metadata.version"),
     ],
 )

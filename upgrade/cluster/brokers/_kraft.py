@@ -55,11 +55,22 @@ def upgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolV
         yield _finalize_step(origin, target, level)
 
 
-def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
-    """Yield the steps to an older release: first a safe downgrade of metadata.version, if one is needed."""
+def downgrade_steps(
+    origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion, *, level_unchanged: bool
+) -> Iterator[BrokerStep]:
+    """Yield the steps to an older release: first a safe downgrade of metadata.version, if one is needed.
+
+    metadata.version can be lowered alone: so unless it never was another one, each feature may be at the level that it
+    has with the newest one.
+    """
+    others = _unsupported_features(origin, level if level_unchanged else origin.newest, target)
     if level > target.newest:
-        yield _lower_level_step(origin, target, level)
+        yield _lower_level_step(origin, target, level, others)
         yield _snapshot_after_downgrade_step(origin, target, level)
+    elif target.newest < origin.newest and not level_unchanged:
+        if others:
+            yield _lower_features_step(origin, target, others)
+        yield snapshot_since_change_step(origin, f"nodes of {target} support no level above {target.newest}")
     yield release_roll(
         origin,
         target,
@@ -160,9 +171,9 @@ def finalized_levels(release: BrokerRelease, level: ProtocolVersion) -> dict[str
 def _downgrade_path(origin: BrokerRelease, release: BrokerRelease, level: ProtocolVersion) -> DowngradePath:
     if against := _downgrade_objection(release, release.newest, level):
         return DowngradePath(DowngradeVerdict.LOSSY, against)
-    lowered = _unsupported_levels(release, release.newest, origin, level)
+    features = _unsupported_features(release, release.newest, origin, level)
+    lowered = {METADATA_VERSION: _level_number(level), **features}
     bounce = "" if origin == release else ", wait for a snapshot, and bounce the older release"
-    features = _without_metadata(lowered)
     if not features:
         steps = f"lower metadata.version to {level}, which loses nothing{bounce}"
         return DowngradePath(DowngradeVerdict.SAFE, steps, lowered)
@@ -170,27 +181,27 @@ def _downgrade_path(origin: BrokerRelease, release: BrokerRelease, level: Protoc
     return DowngradePath(DowngradeVerdict.LOSSY, steps, lowered)
 
 
-def _unsupported_levels(
-    release: BrokerRelease, newer: ProtocolVersion, target: BrokerRelease, level: ProtocolVersion
+def _unsupported_features(
+    release: BrokerRelease, newer: ProtocolVersion, target: BrokerRelease, level: ProtocolVersion | None = None
 ) -> dict[str, int]:
-    """Return the levels to lower before a cluster at ``newer`` can return to ``target`` at ``level``.
+    """Return what to lower besides metadata.version before a cluster at ``newer`` can return to ``target``.
 
-    A feature that ``target`` supports keeps its level. If the release stays, all go back to what new clusters have.
+    A feature that ``target`` supports keeps its level. If the release stays, all go back to what new clusters have at
+    ``level``.
     """
     catalog = catalog_of(target.line)
     limits = {name: catalog.supported_range(name)[1] for name in catalog.features}
-    if release == target:
+    if level and release == target:
         limits = finalized_levels(release, level)
-    other_levels = {
+    return {
         feature: limits.get(feature, 0)
         for feature, number in finalized_levels(release, newer).items()
         if feature != METADATA_VERSION and number > limits.get(feature, 0)
     }
-    return {METADATA_VERSION: _level_number(level), **other_levels}
 
 
-def _without_metadata(levels: Mapping[str, int]) -> dict[str, int]:
-    return {feature: number for feature, number in levels.items() if feature != METADATA_VERSION}
+def _feature_flags(levels: Mapping[str, int]) -> str:
+    return " ".join(f"--feature {feature}={number}" for feature, number in levels.items())
 
 
 def _joined(levels: Mapping[str, int]) -> str:
@@ -202,16 +213,27 @@ def _losses(features: Mapping[str, int]) -> str:
     return f"{users} stop working, and must be gone first"
 
 
-def _lower_level_step(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
+def _lower_features_step(origin: BrokerRelease, target: BrokerRelease, features: Mapping[str, int]) -> BrokerStep:
+    return BrokerStep(
+        do=f"lower what is finalized of {_joined(features)} (kafka-features describe): kafka-features downgrade "
+        f"{_feature_flags(features)}",
+        why=f"{target} supports no higher level, and metadata.version may have been lowered alone; {_losses(features)}",
+        if_skipped=f"the controller does not register a broker of {target} (UNSUPPORTED_VERSION)",
+        release=origin.name,
+        levels=features,
+        rolls=0,
+        way_back=DowngradePath(DowngradeVerdict.OPEN, "raise it again"),
+        source="KIP-584, KIP-778",
+    )
+
+
+def _lower_level_step(
+    origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion, features: Mapping[str, int]
+) -> BrokerStep:
     if against := _downgrade_objection(origin, level, target.newest):
         raise NoUpgradePath(f"{target} does not support {level}, and {against}")
-    levels = _unsupported_levels(origin, level, target, target.newest)
-    features = _without_metadata(levels)
-    flag = (
-        " ".join(f"--feature {feature}={number}" for feature, number in levels.items())
-        if origin.number >= _SINCE_4
-        else f"--metadata {target.line}"
-    )
+    levels = {METADATA_VERSION: _level_number(target.newest), **features}
+    flag = _feature_flags(levels) if origin.number >= _SINCE_4 else f"--metadata {target.line}"
     why = f"{target} supports no newer level, and no level of metadata.version in between changed the records"
     why += f"; {_losses(features)}" if features else ", so nothing is lost"
     if KRAFT_VERSION not in catalog_of(target.line).features and KRAFT_VERSION in catalog_of(origin.line).features:

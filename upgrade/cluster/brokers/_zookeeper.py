@@ -77,7 +77,9 @@ def _ensemble_step(older: BrokerRelease, level: ProtocolVersion) -> BrokerStep:
     )
 
 
-def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion) -> Iterator[BrokerStep]:
+def downgrade_steps(
+    origin: BrokerRelease, target: BrokerRelease, level: ProtocolVersion, *, level_unchanged: bool
+) -> Iterator[BrokerStep]:
     """Yield the step to an older release; ``NoUpgradePath`` if the protocol has been raised beyond it."""
     if level > target.newest:
         raise NoUpgradePath(
@@ -89,6 +91,8 @@ def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: Protoco
             f"no ZooKeeper serves brokers of both {origin} and {target} (KIP-902): first go back to {_STOP} and to "
             "ZooKeeper 3.5 to 3.7, then plan from there"
         )
+    if target.newest < origin.newest and not level_unchanged:
+        yield _never_higher_step(origin, target)
     settings = _pinned_settings(target, level)
     yield release_roll(
         origin,
@@ -101,7 +105,7 @@ def downgrade_steps(origin: BrokerRelease, target: BrokerRelease, level: Protoco
     )
 
 
-def never_higher_step(origin: BrokerRelease, target: BrokerRelease) -> BrokerStep:
+def _never_higher_step(origin: BrokerRelease, target: BrokerRelease) -> BrokerStep:
     """Return the step before an older release, whose readers may meet what newer protocols have written."""
     return BrokerStep(
         do=f"make sure that {IBP} never was above {target.line} in this cluster, not for an hour (the history of the "

@@ -174,11 +174,5 @@ def _kraft_upgrade_steps(
 def _downgrade_steps(
     origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode, level: ProtocolVersion, level_unchanged: bool
 ) -> Iterator[BrokerStep]:
-    in_kraft = mode is MetadataMode.KRAFT
-    if level <= target.newest < origin.newest and not level_unchanged:
-        yield (
-            _kraft.snapshot_since_change_step(origin, f"nodes of {target} support no level above {target.newest}")
-            if in_kraft
-            else _zookeeper.never_higher_step(origin, target)
-        )
-    yield from (_kraft if in_kraft else _zookeeper).downgrade_steps(origin, target, level)
+    downgrade_steps = _kraft.downgrade_steps if mode is MetadataMode.KRAFT else _zookeeper.downgrade_steps
+    yield from downgrade_steps(origin, target, level, level_unchanged=level_unchanged)

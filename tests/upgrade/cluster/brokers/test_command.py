@@ -76,8 +76,9 @@ def test_a_level_that_was_never_another_one_needs_no_snapshot():
     asked = ("--brokers", "4.2.1", "4.1.2", "--level", "4.1-IV1", "--json")
     steps = json.loads(run(*asked).output)["steps"]
 
-    assert [0, 1] == [step["rolls"] for step in steps]
-    assert "snapshot" in steps[0]["do"]
+    assert [0, 0, 1] == [step["rolls"] for step in steps]
+    assert "streams.version=0" in steps[0]["do"]
+    assert "snapshot" in steps[1]["do"]
     assert [1] == [step["rolls"] for step in json.loads(run(*asked, "--level-unchanged").output)["steps"]]
 
 

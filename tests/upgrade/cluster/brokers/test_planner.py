@@ -354,7 +354,8 @@ def test_a_level_that_was_never_raised_need_not_be_lowered():
 @pytest.mark.parametrize(
     ("origin", "target", "mode", "level", "first"),
     [
-        ("4.2.1", "4.1.2", "kraft", "4.1-IV1", "wait until every controller and broker has taken a snapshot"),
+        ("4.2.1", "4.1.2", "kraft", "4.1-IV1", "lower what is finalized of streams.version to 0"),
+        ("4.1.1", "4.0.0", "kraft", "4.0", "wait until every controller and broker has taken a snapshot"),
         ("3.9", "4.3", "kraft", "3.9", "wait until every controller and broker has taken a snapshot"),
         ("2.8", "2.1", "zookeeper", "2.0", "make sure that inter.broker.protocol.version never was above 2.1"),
         ("4.2", "4.3", "kraft", "4.0", "bounce"),
@@ -365,7 +366,8 @@ def test_the_present_level_is_no_proof_of_what_the_log_has(origin, target, mode,
     steps = advice(origin, target, mode, level, level_unchanged=False).steps
 
     assert steps[0].do.startswith(first)
-    assert advice(origin, target, mode, level).steps == (steps if first == "bounce" else steps[1:])
+    first_roll = next(place for place, step in enumerate(steps) if step.rolls)
+    assert advice(origin, target, mode, level).steps == steps[first_roll:]
 
 
 @pytest.mark.parametrize(
