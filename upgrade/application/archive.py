@@ -115,15 +115,15 @@ class _Parent:
     depth: int = 0
     file_names: frozenset[str] = frozenset()
 
-    def owns(self, name: str, library: Library) -> bool:
+    def owns(self, name: str, origin: JarOrigin) -> bool:
         """Whether a jar in it is the application's own by its place and its name."""
         if self.jar is None:
-            return True
+            return not origin.is_module
         *folders, file_name = name.split("/")
         if folders[-1:] == [_APPLICATION_FOLDER] or (self.jar.name.endswith(".ear") and not folders):
             return True
         names = {self.jar.origin.library.name, *map(name_without_version, (self.jar.name, *folders[:1]))}
-        return self.jar.is_own and not names.isdisjoint((library.name, name_without_version(file_name)))
+        return self.jar.is_own and not names.isdisjoint((origin.library.name, name_without_version(file_name)))
 
 
 _TOP: Final = _Parent()
@@ -319,7 +319,7 @@ class Archives:
             self.artifacts.append(KafkaArtifact(origin.library.name, origin.library.version, container.entries))
             return
         has_roots = any(_OWN_ROOTS.match(entry.name) for entry in container.entries)
-        is_own = not origin.library.is_agent and (has_roots or parent.owns(name, origin.library))
+        is_own = not origin.library.is_agent and (has_roots or parent.owns(name, origin))
         jar = Jar(file_name, origin, is_own=is_own, has_roots=has_roots)
         self._jars.append(jar)
         self._ownership.add_command(container.command)

@@ -25,6 +25,7 @@ _KAFKA_ARTIFACT: Final = re.compile(
 """Artifacts that Kafka releases together: all are replaced by those of TO, and most have no POM inside."""
 _DESCRIBES: Final = frozenset({"Bundle-SymbolicName", "Implementation-Title", "Automatic-Module-Name"})
 """Attributes of manifests that publishers give to a library."""
+_OF_MODULES: Final = frozenset({"Bundle-SymbolicName", "Automatic-Module-Name"})
 _QUARKUS_PREFIX: Final = f"{KAFKA_GROUP}."
 """Quarkus names a file GROUP.ARTIFACT-VERSION.jar."""
 
@@ -66,6 +67,8 @@ class JarOrigin:
     """The class that it starts."""
     is_described: bool = False
     """It says by POM or manifest whose it is."""
+    is_module: bool = False
+    """Its manifest gives it a name for other modules, and no class to start: it is a library."""
 
     def library_of(self, name: str) -> Library:
         """Return the library of a class."""
@@ -95,6 +98,7 @@ def jar_origin(file_name: str, poms: Iterable[Mapping[str, str]], manifest: Mapp
     library = _library(file_name, libraries, manifest)
     kafka = tuple((bundled.name, bundled.version) for bundled in libraries if bundled.group == KAFKA_GROUP)
     is_agent = "Premain-Class" in manifest
+    main_class = manifest.get("Start-Class") or manifest.get("Main-Class", "")
     others = {
         f"{bundled.group.replace('.', '/')}/": bundled
         for bundled in sorted(libraries, key=lambda bundled: bundled.name, reverse=True)
@@ -107,8 +111,9 @@ def jar_origin(file_name: str, poms: Iterable[Mapping[str, str]], manifest: Mapp
         _KAFKA_ARTIFACT.fullmatch(library.name) is not None or (bool(kafka) and len(libraries) == 1),
         manifest.get("Multi-Release", "").lower() == "true",
         tuple(manifest.get("Class-Path", "").split()),
-        (manifest.get("Start-Class") or manifest.get("Main-Class", "")).replace(".", "/"),
+        main_class.replace(".", "/"),
         bool(libraries) or not _DESCRIBES.isdisjoint(manifest),
+        not (main_class or _OF_MODULES.isdisjoint(manifest)),
     )
 
 

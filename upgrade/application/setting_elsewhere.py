@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from streams_assignor.upgrade.application.setting_forms import Entry
+from streams_assignor.upgrade.application.setting_forms import HAS_OPTIONS, Entry
 from streams_assignor.upgrade.hazards import UNKNOWN_VALUE
 
 ENVIRONMENT: Final = "environment"
@@ -22,8 +22,8 @@ _VARIABLE: Final = re.compile(r"(?:.*[.\]])?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)", re
 _DOCUMENT: Final = re.compile(r"(?:.*[./])?([\w-]+\.(?:properties|ya?ml|json|toml|conf|xml|env))", re.DOTALL)
 """A key that is the name of a file, as in a ConfigMap."""
 _JSON_OF_SPRING: Final = frozenset({"SPRING_APPLICATION_JSON", "spring.application.json"})
-_OPTION: Final = re.compile(r"""(?:^|[\s,"'\[])(?:-D|--)([A-Za-z][\w.\[\]-]*)=("[^"]*"|'[^']*'|[^\s,"'\]]*)""")
-_HAS_OPTIONS: Final = re.compile(r".*(?:OPTS|OPTIONS|ARGS|args|command|CMD|ENTRYPOINT|entrypoint)", re.DOTALL)
+_OPTION: Final = re.compile(r"""(?:^|[\s,"'\[])(?:-D|--?)([A-Za-z][\w.\[\]-]*)=("[^"]*"|'[^']*'|[^\s"'\]]*)""")
+_OF_SHELL: Final = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)")
 _KEPT: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), words)
     for pattern, words in (
@@ -112,8 +112,10 @@ def deployed(entry: Entry) -> Iterator[Entry | Embedded]:
         yield Embedded("variable.json", value, entry.line - 1, is_variable=True, place=place)
         return
     unset = UNKNOWN_VALUE if variable else None  # a variable without a value is that of the machine
+    if variable or HAS_OPTIONS.fullmatch(name):
+        value = _OF_SHELL.sub(r"${\1}", value)
     yield evolve(entry, key=name, value=unset if entry.value is None else value, place=place if variable else "")
-    if _HAS_OPTIONS.fullmatch(name):
+    if HAS_OPTIONS.fullmatch(name):
         for match in _OPTION.finditer(value):
             yield Entry(match[1], match[2].strip("\"'"), entry.line, is_name=True, is_variable=True, place=place)
 

@@ -31,7 +31,12 @@ _JSON_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"(?P<is_key>\s*+:)?', re.DOT
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(?:=(.*))?", re.DOTALL)
 """A variable in a list, as in compose files: without a value it is that of the machine."""
-_INSTRUCTION: Final = re.compile(r"\s*(ENV|CMD|ENTRYPOINT)\s+(.*)", re.IGNORECASE | re.DOTALL)
+HAS_OPTIONS: Final = re.compile(r".*(?:OPTS|OPTIONS|ARGS|args|command|CMD|ENTRYPOINT|entrypoint)", re.DOTALL)
+"""The end of the path of a command line; its list is kept as lines, as options have commas."""
+_INSTRUCTION: Final = re.compile(r"\s*(FROM|ARG|ENV|CMD|ENTRYPOINT)\s+(.*)", re.IGNORECASE | re.DOTALL)
+_STAGE: Final = re.compile(r"(?<!\S)(?!--|(?i:as)\s)\S+")
+_ARGUMENTS: Final = re.compile(r"""([A-Za-z_]\w*)(?:=("[^"]*"|'[^']*'|\S*))?""")
+_ARGUMENT_USED: Final = re.compile(r"(?<!\\)\$(?:(\w+)|\{(\w+)\})")
 _VARIABLES: Final = re.compile(r"""([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
 
 
@@ -97,7 +102,7 @@ def flatten(value: Object | list[Any] | str | None, path: str = "", line: int = 
                 given = ((match[1], match[2]) for match in variables if match)
                 yield from (Entry(f"{path}.{name}", text, line, is_name=True) for name, text in given)
             else:
-                yield Entry(path, ",".join(value), line, is_name=True)
+                yield Entry(path, ("\n" if HAS_OPTIONS.fullmatch(path) else ",").join(value), line, is_name=True)
             return
         for place, item in enumerate(value):
             name, named = _named_value(item)
@@ -287,22 +292,47 @@ def parse_xml_file(text: str) -> Iterator[Entry]:
 
 
 def parse_dockerfile(text: str) -> Iterator[Entry]:
-    """Yield the variables and the command line of a Dockerfile."""
-    lines = enumerate(text.splitlines(), 1)
-    for number, line in lines:
-        whole = line
-        while whole.rstrip().endswith("\\") and (following := next(lines, None)):
-            whole = f"{whole.rstrip()[:-1]} {following[1]}"
-        if not (match := _INSTRUCTION.fullmatch(whole)):
-            continue
-        name, rest = match[1].upper(), match[2].strip()
-        if name != "ENV":
-            yield Entry(name, rest, number, is_name=True)
-        elif variables := _VARIABLES.findall(rest):
-            yield from (Entry(key, value.strip("\"'"), number, is_name=True) for key, value in variables)
+    """Yield the variables and the command line of the last stage of a Dockerfile, with those of its own base stages."""
+    entries, arguments = list[Entry](), dict[str, str]()
+    stages, outside = dict[str, tuple[list[Entry], dict[str, str]]](), arguments
+    for number, name, rest in _instructions(text):
+        if name == "FROM":
+            base, *alias = _STAGE.findall(rest) or [""]
+            below, known = stages.get(base.lower(), ([], {}))
+            entries, arguments = [*below], {**known}
+            stages[alias[-1].lower() if alias else ""] = entries, arguments
+        elif name == "ARG":
+            for argument, value in _ARGUMENTS.findall(rest):
+                arguments[argument] = value.strip("\"'") or outside.get(argument, "")
+        elif name == "ENV":
+            variables = _VARIABLES.findall(rest) or [rest.partition(" ")[::2]]
+            for key, value in variables:
+                entries.append(Entry(key, _with_defaults(value.strip().strip("\"'"), arguments), number, is_name=True))
         else:
-            name, _, value = rest.partition(" ")
-            yield Entry(name, value.strip(), number, is_name=True)
+            entries[:] = (entry for entry in entries if entry.key != name)
+            entries.append(Entry(name, rest, number, is_name=True))
+    yield from entries
+
+
+def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the line, the name and the rest of those that decide about variables and commands."""
+    listed = ((number, line) for number, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("#"))
+    for number, line in listed:
+        whole = line
+        while whole.rstrip().endswith("\\") and (following := next(listed, None)):
+            whole = f"{whole.rstrip()[:-1]} {following[1]}"
+        if match := _INSTRUCTION.fullmatch(whole):
+            yield number, match[1].upper(), match[2].strip()
+
+
+def _with_defaults(value: str, arguments: Mapping[str, str]) -> str:
+    """Return the value of a variable with the default of each argument of the build: ``$A`` as ``${A:default}``."""
+
+    def placeholder(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return f"${{{name}:{arguments[name]}}}" if arguments.get(name) else match[0]
+
+    return _ARGUMENT_USED.sub(placeholder, value)
 
 
 def parse_nothing(_text: str) -> Iterator[Entry]:

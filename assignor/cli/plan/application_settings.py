@@ -97,15 +97,22 @@ def read_settings(*paths: Path) -> Settings:
 
 
 def _files_of(folder: Path) -> list[Path]:
-    """Return the files of settings in a folder; those of properties come last, as Spring Boot prefers them."""
-    files = [file for file in folder.iterdir() if file.is_file() and form_of(file.name).words in _FORMS_OF_FOLDERS]
-    named = [file for file in files if form_of(file.name) is not PROPERTIES or file.suffix in {".properties", ".env"}]
+    """Return the files of settings in a folder and its ``config``, from the ones that Spring Boot likes least."""
+    beside = [folder / "config"] if (folder / "config").is_dir() else []
+    inside = sorted(place for config in beside for place in config.iterdir() if place.is_dir())
+    named = [file for place in (folder, *beside, *inside) for file in _named_files(place)]
     if not named:
         raise UpgradeError(f"expected files of settings in {folder}, got none")
+    return named
+
+
+def _named_files(folder: Path) -> list[Path]:
+    files = [file for file in folder.iterdir() if file.is_file() and form_of(file.name).words in _FORMS_OF_FOLDERS]
+    named = [file for file in files if form_of(file.name) is not PROPERTIES or file.suffix in {".properties", ".env"}]
     return sorted(named, key=lambda file: (_FORMS_OF_FOLDERS.index(form_of(file.name).words), file.name))
 
 
-_FORMS_OF_FOLDERS: Final = ("JSON", "TOML", "HOCON", "YAML", "properties")
+_FORMS_OF_FOLDERS: Final = ("JSON", "TOML", "HOCON", "YAML", "a Dockerfile", "properties")
 
 
 def _text_of(path: Path) -> str:

@@ -276,6 +276,30 @@ def test_a_folder_has_all_files_and_the_later_file_wins(tmp_path):
     assert (2, True) == (empty.exit_code, "expected files of settings in" in empty.output)
 
 
+def test_a_folder_has_what_spring_boot_reads_beside_it_and_the_dockerfile(tmp_path):
+    """Spring Boot reads ``./config/`` after ``./``, and then the folders in it."""
+    key = "spring.kafka.streams.properties.processing.guarantee"
+    asked = []
+    for place, name, text in (
+        ("", "application.yml", "spring.kafka.client-id: a\n"),
+        ("", "Dockerfile", f"ENV {key.upper().replace('.', '_')}=exactly_once\n"),
+        ("config", "application.yml", f"{key}: exactly_once\n"),
+        ("config/b", "application.properties", f"{key}=at_least_once\n"),
+    ):
+        (tmp_path / place).mkdir(exist_ok=True)
+        (tmp_path / place / name).write_text(text)
+        asked.append(hazard_of_folder(tmp_path)["concerns"])
+        if name == "Dockerfile":
+            (tmp_path / name).unlink()
+
+    assert ["unknown", "yes", "yes", "unknown"] == asked
+
+
+def hazard_of_folder(folder):
+    found = CliRunner().invoke(plan, ["2.8", "4.3", "--config", str(folder), "--json"])
+    return next(each for each in json.loads(found.stdout)["hazards"] if each["name"] == "exactly-once-removed")
+
+
 @pytest.mark.parametrize(
     ("name", "data"), [("orders.json", "[{}]"), ("chart.yml", "{{ .Values }}: ["), ("x.toml", "=")]
 )

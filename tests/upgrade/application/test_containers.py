@@ -425,6 +425,21 @@ def test_libraries_alone_say_nothing_about_the_application(tmp_path):
     assert facts(tmp_path / "lib", ["app.jar"]).has_own_classes
 
 
+@pytest.mark.parametrize("kind", ["Bundle-SymbolicName", "Automatic-Module-Name"])
+def test_a_module_that_you_name_is_a_library_unless_it_starts_a_class_or_you_say_else(tmp_path, kind):
+    for name, manifest in (("app", "A: b"), ("b", f"{kind}: org.b"), ("c", f"{kind}: org.c\nMain-Class: org.c.C")):
+        classes = {"META-INF/MANIFEST.MF": f"{manifest}\n", "C.class": using(f"org/{name}/C")}
+        (tmp_path / f"{name}.jar").write_bytes(zipped(classes))
+    paths = [tmp_path / f"{name}.jar" for name in ("app", "b", "c")]
+
+    def own_names(*own):
+        with Archives(paths, own=own) as found:
+            return [each.file.name for each in found.classes if each.library.is_own]
+
+    assert ["org/app/C", "org/c/C"] == own_names()
+    assert ["org/b/C"] == own_names("b.jar")
+
+
 def test_a_library_that_makes_a_kafka_streams_of_its_own_is_named(tmp_path):
     for name in ("app-1", "spring-2", "spring-kafka-3"):
         maker = ClassBytes(f"com/{name}/A").calls(KAFKA, "<init>").bytes()

@@ -1,5 +1,6 @@
 """Where settings are besides plain files: forms, manifests, variables, options, several files; and what stays open."""
 
+import json
 from base64 import b64encode
 
 import pytest
@@ -75,6 +76,14 @@ def answers(*files, code=READ):
         ("Dockerfile", f"FROM x\nENV A=b \\\n  {VARIABLE}={OLD}\nRUN make"),
         ("Dockerfile", f"ENV {VARIABLE} {OLD}"),
         ("Dockerfile", f'ENTRYPOINT ["java", "-D{SPRING}={OLD}", "-jar"]'),
+        ("Dockerfile", f"FROM x\nENV A=b \\\n  # of Kafka\n  {VARIABLE}={OLD}\nRUN make"),
+        (
+            "Dockerfile",
+            f"FROM x AS a\nENV {VARIABLE}={OLD}\nFROM y AS b\nENV {VARIABLE}=x\nFROM --platform=p A as c\nCMD x",
+        ),
+        ("Dockerfile", f"ARG G={OLD}\nFROM x\nARG H G\nENV {VARIABLE}=$G"),
+        ("Dockerfile", f"FROM x AS a\nARG G='{OLD}'\nFROM a\nENV {VARIABLE}=${{G}}"),
+        ("Dockerfile", f"FROM x\nENV A_G={OLD}\nENTRYPOINT exec java -Da=b -D{SPRING}=$A_G -jar a.jar"),
         ("app.env", f"{VARIABLE}={OLD}"),
         ("app.env", f"KAFKA_STREAMS_PROCESSING_GUARANTEE={OLD}"),
         ("a.yml", f"kafka.streams.default.{KEY}: {OLD}"),
@@ -135,10 +144,34 @@ def test_a_setting_is_read_where_its_text_is(name, text):
         ("compose.yml", f"services: {{a: {{environment: [SPRING_KAFKA_CLIENT_ID=x, {VARIABLE}]}}}}"),
         ("compose.yml", f"services: {{a: {{environment: {{SPRING_KAFKA_CLIENT_ID: x, {VARIABLE}: }}}}}}"),
         ("Dockerfile", f"FROM x\nENV SPRING_KAFKA_CLIENT_ID=x\nARG G\nENV {VARIABLE}=$G"),
+        ("Dockerfile", f"FROM x AS a\nENV {VARIABLE}={OLD}\nFROM y\nENV SPRING_KAFKA_CLIENT_ID=x"),
+        ("Dockerfile", f"FROM x AS a\nARG G={OLD}\nFROM y\nENV SPRING_KAFKA_CLIENT_ID=x {VARIABLE}=$G"),
+        ("Dockerfile", f"FROM x\nARG {VARIABLE}={OLD}\nENV SPRING_KAFKA_CLIENT_ID=x"),
+        ("Dockerfile", f"FROM x AS a\nCMD java -D{SPRING}={OLD}\nFROM a\nCMD java -Dspring.kafka.client-id=x"),
     ],
 )
 def test_what_is_not_known_of_a_file_leaves_the_key_open(name, text):
     assert {Answer.UNKNOWN} == answers((name, text))
+
+
+OPTIONS = ("-Dspring.kafka.bootstrap-servers=a:1,b:2", f"--{SPRING}=$A_G")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Dockerfile", f"CMD {json.dumps(['java', *OPTIONS, '-jar', 'a.jar'])}"),
+        ("Dockerfile", f"CMD java {' '.join(OPTIONS)} -jar a.jar"),
+        ("a.yml", f"spec: {{containers: [{{args: {json.dumps([*OPTIONS, 'a'])}}}]}}"),
+        ("a.yml", f"command: java {' '.join(OPTIONS)}"),
+        ("a.toml", f"args = {json.dumps(OPTIONS)}"),
+        ("a.env", f"JAVA_OPTS={' '.join(OPTIONS)}"),
+    ],
+)
+def test_an_option_has_its_commas_and_the_variables_of_the_shell(name, text):
+    values = parse_settings(text, name).values
+
+    assert {"bootstrap.servers": "a:1,b:2", KEY: "${A_G}"} == {key: values[key] for key in ("bootstrap.servers", KEY)}
 
 
 def test_a_no_needs_the_file_and_the_classes():
