@@ -361,13 +361,14 @@ def _number(state: RollState) -> int:
 def _of_results(state: RollState, closed: Sequence[GateResult]) -> RollDecision:
     """Return the deviation of the first gate that is closed; what the others say stands beside it.
 
-    If it names no instances, and something may be restarted again, then it is what the others name.
+    If it names no instances, and something may be restarted again, then it is what the others name of that.
     """
     first, known = closed[0], [result for result in closed if result.kind]
     assert first.kind
     texts = dict.fromkeys(result.text for result in known)
     beside = known if SafeOption.AGAIN in DEVIATIONS[first.kind].options else ()
-    instances = first.instances or (*dict.fromkeys(name for result in beside for name in result.instances),)
+    named = dict.fromkeys(name for result in beside for name in result.instances)
+    instances = first.instances or (*filter(_restartable(state).__contains__, named),)
     return _deviation(state, first.kind, first.gate, first.expected or first.gate, "; ".join(texts), instances)
 
 
@@ -378,7 +379,7 @@ def _deviation(
     options = _options(state, meaning.options)
     if kind is DeviationKind.MEMBER_GONE and state.is_going_back and {*instances}.issubset(state.remaining):
         options = (SafeOption.CONTINUE, *options)  # their turn comes next
-    if state.step is None and not (instances and state.done.issuperset(instances)):
+    if not ((state.step or instances) and _restartable(state).issuperset(instances)):
         options = tuple(option for option in options if option is not SafeOption.AGAIN)
     return WriteRecord(
         DeviationFound(
@@ -392,6 +393,11 @@ def _deviation(
             instances=instances,
         )
     )
+
+
+def _restartable(state: RollState) -> frozenset[str]:
+    """Return the instances whose command may be run again: those of the step, or of all steps of the round."""
+    return frozenset(state.step.instances) if state.step else state.done
 
 
 def _options(state: RollState, options: tuple[SafeOption, ...]) -> tuple[SafeOption, ...]:

@@ -291,8 +291,8 @@ def _resumed(record: RollResumed, state: RollState) -> RollState:
 
 @_after.register
 def _began(record: StepBegan, state: RollState) -> RollState:
-    if state.step or state.round is None:
-        raise _Unexpected(f"step {record.step} begins before the last one has passed")
+    if state.step or state.round is None or not state.confirmed:
+        raise _Unexpected(f"step {record.step} begins before the last one has passed, or before the plan was confirmed")
     step = StepInProgress(
         number=record.step,
         instances=record.instances,

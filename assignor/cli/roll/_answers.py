@@ -52,7 +52,7 @@ class RollAnswers:
         try:
             with self._interrupts.at_once():
                 typed = click.prompt("decision", type=choices, err=True)
-        except (click.Abort, OSError):  # a signal, the end of the input, or a terminal that is closed
+        except (click.Abort, KeyboardInterrupt, OSError):  # a signal, the end of the input, or no terminal
             self._view.note("")  # the line of the question ends
             return None
         return Decided(SafeOption(typed), by_option("at the terminal"))

@@ -116,9 +116,14 @@ class Interrupts:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let a signal end a block with ``KeyboardInterrupt``: a question, during which nothing is under way."""
+        """Let a signal end a block with ``KeyboardInterrupt``: a question, during which nothing is under way.
+
+        One that came just before, while the question was written, ends it too.
+        """
         self._ends_at_once = True
         try:
+            if self.is_asked:
+                raise KeyboardInterrupt
             yield
         finally:
             self._ends_at_once = False

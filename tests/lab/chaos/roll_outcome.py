@@ -42,7 +42,7 @@ _OF_MEMBERS: Final = frozenset(
 )
 _OF_BROKERS: Final = frozenset(
     {DeviationKind.NOT_VISIBLE, DeviationKind.NOT_STABLE, DeviationKind.UNOWNED, DeviationKind.LAG}
-) | {DeviationKind.NO_COMMITS, DeviationKind.MEMBER_REPLACED}
+) | {DeviationKind.NO_COMMITS, DeviationKind.MEMBER_REPLACED, DeviationKind.CRASH_LOOP}
 _OF_A_STOP: Final = frozenset({DeviationKind.NOT_RETURNED, DeviationKind.UNOWNED})
 CAUSED: Final[Mapping[str, frozenset[DeviationKind]]] = MappingProxyType(
     {
@@ -55,10 +55,20 @@ CAUSED: Final[Mapping[str, frozenset[DeviationKind]]] = MappingProxyType(
         "old-release": frozenset({DeviationKind.OLD_RELEASE}),
         "endless": frozenset({DeviationKind.COMMAND_FAILED}),
         "stranger": frozenset({DeviationKind.FOREIGN_MEMBER}),
-        "second-process": frozenset({DeviationKind.SECOND_PROCESS, DeviationKind.MEMBER_REPLACED}),
+        "second-process": frozenset(
+            {DeviationKind.SECOND_PROCESS, DeviationKind.MEMBER_REPLACED, DeviationKind.CRASH_LOOP}
+        ),
     }
 )
 """What `roll` may report after each kind of fault."""
+ANSWERS: Final[Mapping[DeviationKind, SafeOption]] = MappingProxyType(
+    {
+        DeviationKind.COMMAND_FAILED: SafeOption.CONTINUE,  # it has done its work, and did not end
+        DeviationKind.MEMBER_REPLACED: SafeOption.CONTINUE,  # what has replaced it lives
+        DeviationKind.CRASH_LOOP: SafeOption.WAIT,  # the faults are over: joins are counted anew
+    }
+)
+"""What an operator answers when faults are over and instances are what they are to be: no look of another call does."""
 
 
 @frozen(kw_only=True)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from streams_assignor.cli.roll.command import NEEDS_DECISION
-from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.journal import RollRecord, read_journal
 from streams_assignor.upgrade.roll.plan import InstanceConfig
 from streams_assignor.upgrade.roll.state import RollState, replay
@@ -27,7 +27,7 @@ from tests.lab.chaos.fault_schedule import (
     draw_roll,
 )
 from tests.lab.chaos.faults import inject_fault
-from tests.lab.chaos.roll_outcome import RollOutcome, is_explained, journal_problems, planned_restarts, words
+from tests.lab.chaos.roll_outcome import ANSWERS, RollOutcome, is_explained, journal_problems, planned_restarts, words
 from tests.lab.chaos.run import Chaos
 from tests.lab.integration.rolls import CommandServer, NoAnswer, RollProcess
 
@@ -264,10 +264,7 @@ class Rolling:
         wrong = [name for name in names if not (self._is(name, state) and claimed(name))]
         if wrong and (found is None or SafeOption.AGAIN in found.options):
             return ("--answer", SafeOption.AGAIN.value)
-        # A command has done its work, and did not end; what has replaced an instance lives.
-        if found and found.kind in (DeviationKind.COMMAND_FAILED, DeviationKind.MEMBER_REPLACED):
-            return ("--answer", SafeOption.CONTINUE.value)
-        return ()
+        return ("--answer", ANSWERS[found.kind].value) if found and found.kind in ANSWERS else ()
 
     def _settle(self) -> None:
         """Wait until faults and commands are over and all partitions have owners: an instance may be missing.

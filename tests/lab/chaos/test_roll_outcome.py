@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
+from streams_assignor.upgrade.roll.deviations import DEVIATIONS, DeviationKind, SafeOption
 from streams_assignor.upgrade.roll.engine import FINISHED
 from streams_assignor.upgrade.roll.journal import (
     CommandEnded,
@@ -18,7 +18,7 @@ from streams_assignor.upgrade.roll.journal import (
     StepPassed,
 )
 from tests.lab.chaos.fault_schedule import Fault
-from tests.lab.chaos.roll_outcome import is_explained, journal_problems
+from tests.lab.chaos.roll_outcome import ANSWERS, is_explained, journal_problems
 from tests.upgrade.roll.fake_group import plan
 
 PLAN = plan(names="ab")
@@ -113,6 +113,18 @@ def test_what_a_stranger_a_copy_and_a_command_without_end_cause(kind, fault):
 
     assert is_explained(evolve(GONE, kind=kind, instances=instances), [fault])
     assert not is_explained(evolve(GONE, kind=kind, instances=instances), [Fault("kill", "b", 1.0)])
+
+
+def test_an_instance_that_joins_again_and_again_is_explained_by_what_makes_members_join():
+    loop = evolve(GONE, kind=DeviationKind.CRASH_LOOP)
+
+    assert is_explained(loop, [Fault("node", "2", 1.4)])
+    assert is_explained(loop, [Fault("second-process", "b", 5.0)])
+    assert not is_explained(loop, [Fault("second-process", "a", 5.0), Fault("stranger", "b", 5.0)])
+
+
+def test_every_answer_is_offered():
+    assert [] == [kind for kind, option in ANSWERS.items() if option not in DEVIATIONS[kind].options]
 
 
 def test_a_stop_that_the_journal_does_not_have_is_a_problem():

@@ -831,3 +831,16 @@ def test_an_instance_that_a_step_has_not_reached_cannot_be_restarted_again():
     operator.members["c"] = member("c", InstanceConfig("2.8.2"))
 
     assert SafeOption.AGAIN not in operator.found().options
+
+
+@pytest.mark.parametrize("name", "ac")
+def test_an_instance_beside_those_of_a_step_cannot_be_restarted_again(name):
+    """The answer was taken, and nothing was restarted."""
+    operator = Operator()
+    while operator.state.steps < 2 or operator.state.step.is_untouched:
+        operator.act(operator.decide())
+    operator.members[name] = member(name, InstanceConfig("2.8.2"), 77)
+    found = operator.found()
+
+    assert (("b",), (name,)) == (operator.state.step.instances, found.instances)
+    assert SafeOption.AGAIN not in found.options

@@ -171,6 +171,7 @@ def test_a_value_of_an_option_of_time_may_be_whole(finished):
 
 
 INTENT = CommandIntended(step=1, instance="a", verb="restart")
+CONFIRMED = QuestionAnswered(about="plan", option=SafeOption.CONTINUE)
 
 
 @pytest.mark.parametrize(
@@ -180,13 +181,22 @@ INTENT = CommandIntended(step=1, instance="a", verb="restart")
         ([RollResumed()], "line 1: expected one plan, on the first line"),
         (["plan", "plan"], "line 2: expected one plan, on the first line"),
         (["plan", INTENT], "line 2: step 1 has not begun"),
-        (["plan", StepBegan(step=1, instances=("b",)), INTENT], "step 1 has not begun, or not with a"),
-        (["plan", StepBegan(step=2, instances=("a",)), INTENT], "step 1 has not begun"),
+        (["plan", CONFIRMED, StepBegan(step=1, instances=("b",)), INTENT], "step 1 has not begun, or not with a"),
+        (["plan", CONFIRMED, StepBegan(step=2, instances=("a",)), INTENT], "step 1 has not begun"),
         (
-            ["plan", StepBegan(step=1, instances=("a",)), CommandEnded(step=1, instance="a", verb="restart")],
+            [
+                "plan",
+                CONFIRMED,
+                StepBegan(step=1, instances=("a",)),
+                CommandEnded(step=1, instance="a", verb="restart"),
+            ],
             "restart a ends, and was not intended",
         ),
-        (["plan", *[StepBegan(step=1, instances=("a",))] * 2], "step 1 begins before the last one has passed"),
+        (
+            ["plan", CONFIRMED, *[StepBegan(step=1, instances=("a",))] * 2],
+            "step 1 begins before the last one has passed",
+        ),
+        (["plan", StepBegan(step=1, instances=("a",))], "or before the plan was confirmed"),
         (["plan", StepPassed(step=1)], "step 1 has not begun"),
         (["plan", RoundVerified(round=1)], "round 1 is verified before all of its instances have passed"),
     ],

@@ -74,6 +74,16 @@ class Terminal:
         os.close(self.master)
         self.master = -1
 
+    def end_by(self, number):
+        """Send a signal, again if nothing follows; return the exit status.
+
+        One that comes between a prompt and its ``read`` Python only notes, and reads on.
+        """
+        self.process.send_signal(number)
+        while not select.select([self.master], [], [], SECONDS / 10)[0]:
+            self.process.send_signal(number)
+        return self.end()
+
     def end(self):
         """Read until the end; return the exit status."""
         deadline = time.monotonic() + SECONDS

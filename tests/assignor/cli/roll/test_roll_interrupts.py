@@ -19,6 +19,9 @@ from streams_assignor.upgrade.roll.journal import CommandIntended
 from streams_assignor.upgrade.roll.state import ABOUT_DEVIATION
 from tests.assignor.cli.roll.simulated import SimulatedCluster
 
+OPTIONS = SimpleNamespace(answer=None, as_json=False, yes=False, back=False, accept_no_way_back=False)
+LATE = AskOperator(ABOUT_DEVIATION, "it is late", (SafeOption.WAIT, SafeOption.STOP))
+
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_lets_the_step_end_and_says_so_once(number):
@@ -65,6 +68,17 @@ def test_any_signal_ends_a_question(number):
     assert interrupts.is_asked
 
 
+def test_a_signal_that_comes_before_a_question_waits_ends_it(monkeypatch):
+    """Between its text and its prompt: it waited for an answer, and for a second signal."""
+    monkeypatch.setattr(click, "prompt", lambda *_given, **_more: "wait")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    interrupts = Interrupts()
+    view = RollLines(lambda text: signal.raise_signal(signal.SIGTERM) if text.startswith("options") else None)
+
+    with interrupts.caught():
+        assert RollAnswers(OPTIONS, view, interrupts).ask(LATE, SimpleNamespace(deviation=None)) is None
+
+
 def test_output_that_is_closed_after_an_interrupt_is_no_second_one():
     interrupts = Interrupts()
     with interrupts.caught():
@@ -93,11 +107,9 @@ def test_a_question_that_nobody_can_answer_any_more_has_no_answer(monkeypatch, e
 
     monkeypatch.setattr(click, "prompt", prompt)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
-    options = SimpleNamespace(answer=None, as_json=False, yes=False, back=False, accept_no_way_back=False)
-    question = AskOperator(ABOUT_DEVIATION, "it is late", (SafeOption.WAIT, SafeOption.STOP))
-    answers = RollAnswers(options, RollLines(lambda _text: None), Interrupts())
+    answers = RollAnswers(OPTIONS, RollLines(lambda _text: None), Interrupts())
 
-    assert answers.ask(question, SimpleNamespace(deviation=None)) is None
+    assert answers.ask(LATE, SimpleNamespace(deviation=None)) is None
 
 
 def test_a_roll_whose_reader_has_gone_finishes_its_step_and_ends_as_if_interrupted(tmp_path, monkeypatch):

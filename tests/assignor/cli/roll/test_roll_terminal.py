@@ -67,9 +67,8 @@ def test_it_asks_before_the_first_step(open_terminal, tmp_path, keys, status, sa
 def test_a_signal_ends_the_question(open_terminal, tmp_path):
     with open_terminal() as terminal:
         terminal.until(QUESTION)
-        terminal.process.send_signal(signal.SIGTERM)
 
-        assert 130 == terminal.end(), terminal.text
+        assert 130 == terminal.end_by(signal.SIGTERM), terminal.text
     assert ["plan"] == kinds(tmp_path)
 
 
