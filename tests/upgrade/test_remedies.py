@@ -25,7 +25,7 @@ from streams_assignor.upgrade.plans import Plan
 from streams_assignor.upgrade.releases import NEWEST_OF_LINE, RELEASES
 from streams_assignor.upgrade.roll.plan import group_rounds
 
-BASE = "application.id=a\nbootstrap.servers=k:1\n"
+BASE = "application.id=a\nbootstrap.servers=localhost:1\n"
 
 
 def rows(text, ends):
@@ -55,9 +55,14 @@ UP = "2.3 4.3"
             "windowed.inner.class.serde=org.apache.kafka.common.serialization.Serdes$StringSerde",
         ),
         ("names-removed-in-4.0", UP, "retries=3", "task.timeout.ms=300000"),
-        ("application-server-checked", "4.3 4.4", "application.server=localhost", "application.server=localhost:80"),
+        ("application-server-checked", "4.3 4.4", "application.server=:80", "application.server=localhost:80"),
         ("application-server-without-host", UP, "application.server=user@host:80", "application.server=host:80"),
-        ("bootstrap-servers-with-blanks", UP, "bootstrap.servers=a:1 b:2", "bootstrap.servers=a:1,b:2"),
+        (
+            "bootstrap-servers-with-blanks",
+            UP,
+            "bootstrap.servers=localhost:1 localhost:2",
+            "bootstrap.servers=localhost:1,localhost:2",
+        ),
         ("dns-lookup-default", UP, "client.dns.lookup=default", ""),
         ("dns-lookup-default", UP, "client.dns.lookup=default", "client.dns.lookup=use_all_dns_ips"),
         (
@@ -105,10 +110,10 @@ HAVING = {
     "login-module-refused": f"sasl.jaas.config={JNDI}",
     "ldap-login-module-refused": f"admin.sasl.jaas.config={LDAP}",
     "application-server-without-host": "application.server=user@host:80",
-    "application-server-checked": "application.server=localhost",
-    "bootstrap-servers-with-blanks": "bootstrap.servers=a:1 b:2",
+    "application-server-checked": "application.server=:80",
+    "bootstrap-servers-with-blanks": "bootstrap.servers=localhost:1 localhost:2",
     "in-flight-requests-refused": "max.in.flight.requests.per.connection=6",
-    "list-values-checked": "metric.reporters=a,,b",
+    "list-values-checked": "bootstrap.servers=localhost:1,,localhost:2",
     "kafka-15053": "security.protocol=ssl",
     "max-poll-interval-5-min": "",
     "transaction-timeout-10-s": EXACTLY_ONCE,
@@ -118,7 +123,7 @@ HAVING = {
 DECIDED_ELSEWHERE = {"brokers-before-2.4", "static-members-of-streams-groups", "table-changelogs-of-2.0"}
 CORRECT = {
     "application.server": "host:80",
-    "bootstrap.servers": "a:1,b:2",
+    "bootstrap.servers": "localhost:1,localhost:2",
     "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required;",
     "security.protocol": "SSL",
 }
@@ -151,8 +156,12 @@ def apply(remedy, values):
 
 
 def follow(text, origin, target):
-    """Make the steps of a plan: no hop is unsafe, and none has what it had not with the file of before."""
+    """Make the steps of a plan: no hop is unsafe, and none has what it had not with the file of before.
+
+    Returns the last plan, and the releases and settings with which members are started on the way, FROM first.
+    """
     values = values_of(text)
+    stops = [(origin, {**values})]
     first = planned(values, origin.name, target.name)
     steps = deque(first.advice.steps)
     for hop in first.advice.guidance.hops:
@@ -163,12 +172,13 @@ def follow(text, origin, target):
                 apply(remedy, values)
         for _ in range(1 if hop.plan is Plan.ONE_BOUNCE else 2):
             steps.popleft()
+        stops.append((hop.target, {**values}))
         again = planned(values, *ends)
         assert not again.reasons, (ends, first.reasons, values)
         assert harmful(again) <= had, (ends, values)
     assert not steps
     assert hop.target is target
-    return again
+    return again, stops
 
 
 def pairs_of(name):
@@ -183,14 +193,9 @@ STOPPING = [row.name for row in HAZARDS if row.is_certain and row.name in HAVING
 
 @pytest.mark.parametrize("name", STOPPING)
 def test_a_plan_whose_remedies_are_followed_leads_to_its_release(name):
-    assert name not in harmful(follow(HAVING[name], *pairs_of(name)[-1]))
+    last, _ = follow(HAVING[name], *pairs_of(name)[-1])
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STOPPING)
-def test_every_plan_whose_remedies_are_followed_leads_to_its_release(name):
-    for origin, target in pairs_of(name):
-        assert name not in harmful(follow(HAVING[name], origin, target))
+    assert name not in harmful(last)
 
 
 @pytest.mark.parametrize("name", HAVING)
@@ -221,7 +226,7 @@ def test_exactly_once_of_the_first_version_reaches_4_x_in_three_rounds():
     """The remedy was the switch that is too early before 2.6, and a second bounce that 4.1 cannot make."""
     too_early = "exactly-once-switched-too-early"
     plan = planned(values_of(EXACTLY_ONCE), "2.5", "4.1")
-    last = follow(EXACTLY_ONCE, RELEASES["2.5.1"], RELEASES["4.1.2"])
+    last, _ = follow(EXACTLY_ONCE, RELEASES["2.5.1"], RELEASES["4.1.2"])
 
     assert [
         'bounce every member to 3.9.2 with upgrade.from="2.5", one by one',
@@ -261,9 +266,7 @@ def test_a_bridge_release_that_refuses_a_setting_is_named_and_the_setting_is_cor
     plan = planned(values_of("application.server=localhost"), "2.3", "4.4")
 
     assert "members of 3.9.2, a bridge release, do not start with application.server" in plan.reasons
-    assert "bounce every member with application.server corrected, still as 2.3.1, one by one" == str(
-        plan.advice.steps[0].do
-    )
+    assert "before the next step, for members of 3.9.2: application.server corrected" == str(plan.advice.steps[0].do)
 
 
 def test_the_new_name_of_a_value_needs_no_round_of_its_own():

@@ -42,7 +42,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     STREAMS_PROTOCOL,
     TABLES,
     TLS,
-    is_no_end_point,
+    is_no_end_point_since,
     may_use,
     number_setting,
     setting,
@@ -737,7 +737,11 @@ _SETTINGS: Final = (
         severity=Severity.STOPS,
         **_STRICT_ADDRESSES,
         applies_to="application.server with other text before the host than SCHEME://, such as user@host:80",
-        when=Sets("application.server", fits=is_no_end_point(EndPointFormat.SCHEME), what="to what is not host:port"),
+        when=Sets(
+            "application.server",
+            fits=is_no_end_point_since(EndPointFormat.ANY_PREFIX, EndPointFormat.SCHEME),
+            what="to what is not host:port",
+        ),
         is_certain=True,
         symptom='members do not start: ConfigException "Error parsing host address"; and a leader of the new release '
         "fails on a member of the older one, which accepts the value",

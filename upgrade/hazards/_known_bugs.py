@@ -607,6 +607,21 @@ KNOWN_BUGS: Final = (
         "keeps its old result",
     ),
     KnownBug(
+        issue="KAFKA-17299",
+        affected=ReleaseRange((2, 1), (4, 0), ((3, 7, 2), (3, 9, 1))),
+        applies_to="records that are skipped: a handler of deserialization errors that continues, or a timestamp "
+        "extractor that returns a negative time",
+        when=(
+            setting("default.deserialization.exception.handler")
+            | setting("deserialization.exception.handler")
+            | Uses("deserialization-exception-handler", "DeserializationExceptionHandler")
+            | setting("default.timestamp.extractor")
+            | Uses("timestamp-extractor", "TimestampExtractor")
+        )
+        & Ask("whether records are skipped"),
+        symptom="a partition that was paused at buffered.records.per.partition is never read again",
+    ),
+    KnownBug(
         issue="KAFKA-16699",
         affected=ReleaseRange((0, 11), (3, 8)),
         about=HazardSubject.MEMBERSHIP,

@@ -25,7 +25,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     STREAMS_PROTOCOL,
     SUPPRESS,
     WINDOWED_STORES,
-    is_no_end_point,
+    is_no_end_point_since,
     may_use,
     setting,
 )
@@ -36,6 +36,8 @@ _BEFORE_3_0: Final = ReleaseRange(before=(3, 0))
 _SINCE_3_0: Final = ReleaseRange((3, 0))
 _BEFORE_4_0: Final = ReleaseRange(before=(4, 0))
 _SINCE_4_0: Final = ReleaseRange((4, 0))
+_BEFORE_4_1: Final = ReleaseRange(before=(4, 1))
+_SINCE_4_1: Final = ReleaseRange((4, 1))
 _BEFORE_4_4: Final = ReleaseRange(before=(4, 4))
 _SINCE_4_4: Final = ReleaseRange((4, 4))
 _SHARED_BUILDERS: Final = "processors that return the same StoreBuilder from ConnectedStoreProvider#stores()"
@@ -473,19 +475,35 @@ _REST: Final = (
         seen=("4.4.0", "4.3.1"),
     ),
     Hazard(
+        name="replaced-thread-stays-member",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        origins=_BEFORE_4_1,
+        targets=_SINCE_4_1,
+        applies_to="threads that fail and are replaced (REPLACE_THREAD), but for static members",
+        when=may_use(
+            "new-uncaught-exception-handler", "StreamsUncaughtExceptionHandler", "whether it answers REPLACE_THREAD"
+        )
+        & ~STATIC_MEMBERS,
+        symptom="the thread no longer leaves the group: its tasks wait for the session timeout (45 s by default), "
+        "where it was less than a second",
+        remedy="set session.timeout.ms to the time that tasks may wait",
+        source="KIP-1092",
+    ),
+    Hazard(
         name="application-server-checked",
         about=HazardSubject.CONFIGURATION,
         severity=Severity.STOPS,
         origins=_BEFORE_4_4,
         targets=_SINCE_4_4,
-        applies_to="application.server that is neither empty nor host:port or protocol://host:port",
+        applies_to="application.server without a host, such as :8080",
         when=Sets(
             "application.server",
-            fits=is_no_end_point(EndPointFormat.SCHEME_AND_NAMED_HOST),
-            what="to what is not host:port",
+            fits=is_no_end_point_since(EndPointFormat.SCHEME, EndPointFormat.SCHEME_AND_NAMED_HOST),
+            what="without a host",
         ),
         is_certain=True,
-        symptom="members do not start: ConfigException for application.server, which older configurations accept",
+        symptom="members do not start: ConfigException for application.server",
         remedy="correct the value while the old release runs",
         remedies=(edit_first("application.server", YOURS),),
         source="KIP-1245, upgrade guide of 4.4",

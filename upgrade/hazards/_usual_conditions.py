@@ -49,15 +49,11 @@ def number_setting(key: str, fits: Callable[[float], bool], what: str, prefixes:
     return Sets(key, prefixes=prefixes, fits=is_fit, what=what)
 
 
-def is_no_end_point(accepted: EndPointFormat) -> Callable[[str], bool]:
-    """Return whether a release refuses a value of ``application.server``."""
+def is_no_end_point_since(before: EndPointFormat, now: EndPointFormat) -> Callable[[str], bool]:
+    """Return whether a value of ``application.server`` was accepted and is refused; what never ran is no change."""
 
     def is_refused(value: str) -> bool:
-        try:
-            parse_end_point(value, accepted)
-        except ConfigException:
-            return True
-        return False
+        return _accepts(before, value) and not _accepts(now, value)
 
     return is_refused
 
@@ -65,6 +61,14 @@ def is_no_end_point(accepted: EndPointFormat) -> Callable[[str], bool]:
 def may_use(fact: str, words: str, decided_by: str) -> Condition:
     """Return the condition that the code refers to something that does not decide alone."""
     return Uses(fact, words) & Ask(decided_by)
+
+
+def _accepts(form: EndPointFormat, value: str) -> bool:
+    try:
+        parse_end_point(value, form)
+    except ConfigException:
+        return False
+    return True
 
 
 def _first(nodes: Iterator[str]) -> str:

@@ -519,7 +519,8 @@ def test_most_rows_are_decided_by_files():
         ("dead-thread-ends-member", code(), YES),
         ("dead-thread-ends-member", code(shown={"new-uncaught-exception-handler": ("A",)}), NO),
         ("dead-thread-ends-member", code(has_libraries=False), UNKNOWN),
-        ("application-server-checked", settings(application_server="localhost"), YES),
+        ("application-server-checked", settings(application_server=":80"), YES),
+        ("application-server-checked", settings(application_server="localhost"), NO),  # refused before, too
         ("application-server-checked", settings(application_server="localhost:80"), NO),
         ("application-server-without-host", settings(application_server="user@host:80"), YES),
         ("application-server-without-host", settings(application_server="http://host:80"), NO),

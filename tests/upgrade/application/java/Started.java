@@ -11,12 +11,14 @@ import org.apache.kafka.streams.StreamsBuilder;
 /**
  * Programs that are started on the jars of another release. "implement FILE": each line is a class and an interface
  * that it implements; every method that the interface asks for is called. "settings FILE": each line is a setting; a
- * member is made with it. "member": one member is started and closed.
+ * member is made with it. "files FILE": each line is a file of settings, between tabs; a member is made with it.
+ * "member": one member is started and closed.
  */
 public class Started {
     public static void main(String[] arguments) throws Exception {
         if (arguments[0].equals("implement")) for (String line : lines(arguments[1])) implement(line);
         if (arguments[0].equals("settings")) for (String line : lines(arguments[1])) setting(line);
+        if (arguments[0].equals("files")) for (String line : lines(arguments[1])) file(line);
         if (arguments[0].equals("member")) member();
         System.exit(0);
     }
@@ -85,6 +87,21 @@ public class Started {
                     return;
                 }
             }
+        }
+    }
+
+    private static void file(String line) {
+        Properties properties = properties();
+        for (String each : line.split("\t")) {
+            int end = each.indexOf('=');
+            properties.put(each.substring(0, end), each.substring(end + 1));
+        }
+        try {
+            made(properties); // 1.0 has no close(Duration), and 4.0 no other one: nothing is started
+        } catch (Throwable refused) {
+            Throwable cause = refused;
+            while (cause.getCause() != null) cause = cause.getCause();
+            System.out.println(line + "\t" + String.valueOf(cause).replaceAll("\\s+", " "));
         }
     }
 

@@ -1,0 +1,64 @@
+"""Remedies followed for every pair of release lines; real members are made at each stop with the settings of then."""
+
+import pytest
+
+from streams_assignor.upgrade.hazards import HAZARDS
+from tests.java_oracle import compile_java
+from tests.lab.integration.kafka_jars import Unavailable, java
+from tests.upgrade.application.test_started_java import STARTED, jars_of, started
+from tests.upgrade.test_remedies import HAVING, STOPPING, follow, harmful, pairs_of, values_of
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+FIRST_WITH_STREAMS_BUILDER = (1, 0)
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory):
+    """Compiled against 2.4.1, which has all that it calls."""
+    try:
+        java()
+        jars = jars_of("2.4.1")
+    except Unavailable as missing:
+        pytest.skip(f"no jars: {missing}")
+    folder = tmp_path_factory.mktemp("started")
+    compile_java([STARTED], str(folder), jars)
+    return folder
+
+
+def line_of(values):
+    return "\t".join(f"{key}={value}" for key, value in values.items())
+
+
+def refused(classes, stops, folder):
+    """Return the files that members do not start with, each with its release and the reason.
+
+    Args:
+        stops: Releases and their settings, a line each.
+    """
+    found = {}
+    for release in {release for release, _ in stops}:
+        questions = folder / release.name
+        questions.write_text("\n".join(sorted(line for each, line in stops if each is release)))
+        for answer in started([classes, jars_of(release.name)], "files", questions):
+            line, _, reason = answer.rpartition("\t")
+            found[release, line] = reason
+    return found
+
+
+@pytest.mark.parametrize("name", STOPPING)
+def test_every_plan_whose_remedies_are_followed_leads_to_its_release(name, classes, tmp_path):
+    """Without them members of TO are not made, so the row is true, and with them members of each stop are."""
+    (row,) = (row for row in HAZARDS if row.name == name)
+    unchanged = line_of(values_of(HAVING[name]))
+    stops, without = set(), set()
+    for origin, target in pairs_of(name):
+        last, on_the_way = follow(HAVING[name], origin, target)
+        assert name not in harmful(last)
+        if origin.number >= FIRST_WITH_STREAMS_BUILDER and origin not in row.targets:
+            stops.update((release, line_of(values)) for release, values in on_the_way)
+            without.add((target, unchanged))
+    answers = refused(classes, stops | without, tmp_path)
+
+    assert {} == {stop: reason for stop, reason in answers.items() if stop in stops}
+    assert without == {*answers}
