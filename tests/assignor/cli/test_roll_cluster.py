@@ -284,8 +284,10 @@ def fixture_files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def of_files(folder, *more, soak="0"):
-    made = 'case $ROLL_RELEASE in 4*) touch "$0/$ROLL_INSTANCE" ;; *) rm "$0/$ROLL_INSTANCE" ;; esac'
+RESTARTED = 'case $ROLL_RELEASE in 4*) touch "$0/$ROLL_INSTANCE" ;; *) rm "$0/$ROLL_INSTANCE" ;; esac'
+
+
+def of_files(folder, *more, soak="0", made=RESTARTED):
     template = shlex.join(["sh", "-c", made, str(folder)])
     return run(
         *(
@@ -319,6 +321,31 @@ def test_it_restarts_the_nodes_and_raises_the_levels_when_somebody_has_agreed(fi
     report = (files / "r.md").read_text()
     assert "# brokers: 3.9 to 4.3.1: finished" in report
     assert "controller 1 active" in report
+
+
+@pytest.mark.parametrize(
+    ("does", "answer"), [(RESTARTED, "continue"), ("true", "again")], ids=["with effect", "without"]
+)
+def test_a_restart_that_never_returns_is_ended_after_the_time_and_no_other_node_is_touched(files, does, answer):
+    """Whether it has restarted the node or not: what the cluster shows decides after the answer."""
+    stopped = of_files(files, "--timeout", "1s", made=f"{does}; exec sleep 1000")
+
+    assert 3 == stopped.exit_code, stopped.output
+    assert "observed: restart of 2 ended with status 124: ended after 1 s" in stopped.output
+    assert not {"1", "3"} & {path.name for path in files.iterdir()}
+
+    on = of_files(files, "--answer", answer)
+    assert "round 1: verified: every instance runs 4.3.1" in on.output, on.output
+
+
+def test_a_restart_that_returns_when_the_node_is_back_takes_any_time_and_nobody_saw_it_go(files):
+    """No request tells 4.3.1 from 4.3.0, and no look came between: the gate says so, and waits for the soak time."""
+    for node in "123":
+        (files / node).touch()
+    stopped = of_files(files, "--from", "4.3.0", soak="0.2s", made="sleep 0.1")
+
+    assert "step 3: passed" in stopped.output, stopped.output
+    assert "no look has shown that 1 went" in (files / "j").read_text()
 
 
 def test_a_journal_of_another_cluster_is_refused_also_if_it_is_finished(files):
