@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,35 +65,32 @@ class FilePartition:
         """Yield the records of all segments."""
         for file in self.files:
             is_last = self.is_last and file == self.files[-1]
-            yield from _segment_records(self.partition, file, reader, is_last, reads_commits)
+            yield from _segment_records(self.partition, file, str(file), reader, is_last, reads_commits)
 
 
 @contextmanager
-def _reading(file: Path) -> Iterator[None]:
+def _reading(name: Path | str) -> Iterator[None]:
     """Name the file if it cannot be read."""
     try:
         yield
     except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from None
+        raise SourceError(f"{name} cannot be read: {error.strerror or error}") from None
 
 
-def _size(file: Path) -> int:
-    return _status(file).st_size
-
-
-def _status(file: Path) -> os.stat_result:
-    with _reading(file):
+def _size(file: Path, name: str = "") -> int:
+    with _reading(name or file):
         status = file.stat()
     if not stat.S_ISREG(status.st_mode):  # to open a FIFO would wait for a writer
-        raise SourceError(f"expected a regular file, got {file}")
-    return status
+        raise SourceError(f"expected a regular file, got {name or file}")
+    return status.st_size
 
 
 def _segment_records(
-    partition: int, file: Path, reader: SegmentReader, is_last: bool, reads_commits: bool
+    partition: int, file: Path, name: str, reader: SegmentReader, is_last: bool, reads_commits: bool
 ) -> Iterator[Numbered]:
-    with _reading(file), file.open("rb") as opened:
-        yield from scanned(partition, opened, str(file), reader, is_last, reads_commits)
+    _size(file, name)  # what was listed may have been replaced since
+    with _reading(name), file.open("rb") as opened:
+        yield from scanned(partition, opened, name, reader, is_last, reads_commits)
 
 
 def scanned(
@@ -147,7 +143,7 @@ class ObjectPartition:
         for path in self.paths:
             with local_copy(self.uri, path) as file:
                 is_last = self.is_last and path == self.paths[-1]
-                yield from _segment_records(self.partition, file, reader, is_last, reads_commits)
+                yield from _segment_records(self.partition, file, path, reader, is_last, reads_commits)
 
 
 def segments_source(location: Path | str) -> Source:

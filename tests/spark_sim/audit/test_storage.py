@@ -1,6 +1,7 @@
 """Segments and results at a URI: a file system of PyArrow, and a storage that speaks S3."""
 
 import json
+import os
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
+from streams_assignor.groups.history.log_segment import SegmentReader
 from streams_assignor.groups.history.tables import AUDIT_TABLES
 from streams_assignor.spark_sim.audit import storage as storage_module
 from streams_assignor.spark_sim.audit.job import RESULTS
@@ -307,6 +309,44 @@ def test_a_segment_that_cannot_be_read_is_named(tmp_path):
 
     assert result.exit_code == 2
     assert "00000000000000000000.log cannot be read: No such file or directory" in result.stderr
+
+
+def replaced_by_a_folder(segment):
+    segment.unlink()
+    segment.mkdir()
+
+
+def replaced_by_a_pipe(segment):
+    segment.unlink()
+    os.mkfifo(segment)
+
+
+@pytest.mark.parametrize(
+    ("is_uri", "change"),
+    [
+        (False, Path.unlink),
+        (False, replaced_by_a_folder),
+        (False, replaced_by_a_pipe),
+        (True, Path.unlink),
+        (True, replaced_by_a_folder),
+        (True, lambda segment: os.truncate(segment, 5_000)),
+    ],
+)
+def test_a_segment_that_changes_after_it_was_listed_is_named(tmp_path, is_uri, change):
+    """Of one in a storage the name of the copy on this machine was told, which is gone then."""
+    shutil.copytree(SEGMENTS, tmp_path / "s")
+    source = segments_source((tmp_path / "s").as_uri() if is_uri else tmp_path / "s")
+    segment = tmp_path / "s" / "__consumer_offsets-0" / "00000000000000000000.log"
+    change(segment)
+    reader = SegmentReader()
+
+    try:
+        list(source.partitions[0].records(reader))
+        said = reader.problems
+    except (SourceError, StorageError) as error:
+        said = [str(error)]
+
+    assert [] != [each for each in said if str(segment) in each]
 
 
 @pytest.mark.parametrize("name", ["copy.log", "1.log"])
