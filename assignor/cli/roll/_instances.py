@@ -32,9 +32,10 @@ class InstanceNames:
     shown: Mapping[str, str] = field(hash=False)
 
     def of(self, member: DescribedGroupMember) -> str:
-        """Return the instance of a member, by the longest text that fits; empty if it belongs to none."""
-        fitting = [name for name, shown in self.shown.items() if matches(shown, member)]
-        return max(fitting, key=lambda name: len(self.shown[name]), default="")
+        """Return the instance of a member, by an id before a host, and the longest one; empty if it belongs to none."""
+        host = member.host.removeprefix("/")
+        fitting = [(shown != host, len(shown), name) for name, shown in self.shown.items() if matches(shown, member)]
+        return max(fitting)[-1] if fitting else ""
 
     def instances(self, group: InspectedGroup, away: Mapping[str, RollInstance] = NOBODY) -> tuple[RollInstance, ...]:
         """Return the instances with the number of their members; of those that may be away, the one that is known.

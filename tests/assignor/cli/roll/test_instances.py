@@ -5,10 +5,11 @@ from uuid import UUID
 import pytest
 from attrs import evolve
 
-from streams_assignor.cli.roll._instances import InstanceNames, InstancesError
+from streams_assignor.cli.roll._instances import InstanceNames, InstancesError, seen_instances
 from streams_assignor.groups import inspect_group
 from streams_assignor.upgrade.roll.plan import RollInstance
-from tests.assignor.groups.described_groups import group, member
+from tests.assignor.groups.described_groups import group as described
+from tests.assignor.groups.described_groups import member
 
 NAMES = InstanceNames({"pod-0": "pod-0", "one": "pod-1"})
 
@@ -22,11 +23,19 @@ POD_1 = [thread("c", "pod-1", 2)]
 
 
 def instances(*members):
-    return NAMES.instances(inspect_group(group(*members)))
+    return NAMES.instances(inspect_group(described(*members)))
 
 
 def test_threads_of_one_process_are_one_instance():
     assert (RollInstance("pod-0", 2), RollInstance("one", 1, "pod-1")) == instances(*POD_0, *POD_1)
+
+
+def test_a_host_is_the_name_of_those_that_have_no_other_one():
+    """Beside an instance of the same host that has no client id, pod-1 was no instance: its host is the longer text."""
+    without_id = thread("a", f"app-{UUID(int=9)}-StreamThread-1-consumer", 1)
+    group = inspect_group(described(*(evolve(each, host="/10.0.0.1") for each in (without_id, *POD_1))))
+
+    assert ("pod-1", "10.0.0.1") == tuple(each.name for each in seen_instances(group).instances(group))
 
 
 @pytest.mark.parametrize(
