@@ -20,6 +20,7 @@ SCALA_CODE: Final = "scala.txt.gz"
 TEST_UTILS_CODE: Final = "test-utils.txt.gz"
 ROCKSDB_CODE: Final = "rocksdb.txt.gz"
 CONFIGURATION: Final = "configuration.json.gz"
+BROKERS: Final = "brokers.json.gz"
 DEPENDENCIES: Final = "dependencies.json.gz"
 ENVIRONMENT: Final = "environment.json.gz"
 

@@ -77,7 +77,7 @@ def _configuration(name: str) -> Configuration:
     table, place = stored_configuration(), place_of(name)
     configs = {
         config: {
-            key: _config_key(row) for key, rows in table["configs"][config].items() for row in values_at(rows, place)
+            key: config_key(row) for key, rows in table["configs"][config].items() for row in values_at(rows, place)
         }
         for config in CONFIGS
     }
@@ -89,7 +89,8 @@ def _configuration(name: str) -> Configuration:
     return Configuration(name, {config: keys for config, keys in configs.items() if keys}, overrides)
 
 
-def _config_key(row: Mapping[str, Any]) -> ReleaseConfigKey:
+def config_key(row: Mapping[str, Any]) -> ReleaseConfigKey:
+    """Return a stored row as a key."""
     default = row["default"]
     return ReleaseConfigKey(**{**row, "default": tuple(default) if isinstance(default, list) else default})
 

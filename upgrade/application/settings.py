@@ -51,7 +51,9 @@ class Effect(enum.Enum):
     REMOVED = "removed"
     """FROM has the key, and TO ignores it."""
     NO_EFFECT = "no effect"
-    """Streams sets a value of its own."""
+    """Streams sets a value of its own, or a broker has ignored it before."""
+    MEANING = "meaning changed"
+    """It is set, and a broker of TO does something else with it."""
     DEFAULT = "default changed"
     """It is not set, and the default is another one."""
     DEPRECATED = "deprecated"
@@ -326,9 +328,7 @@ class _Judge:
 
     def _shown(self, key: str) -> str:
         """Return an unknown key if it looks like one: a line that has gone wrong may begin with a password."""
-        if _NAME.fullmatch(key) or (key in self._names and len(key) <= _MAX_NAME):
-            return key
-        return f"key {self._places[key]} of the file"
+        return shown_key(key, self._places[key], is_name=key in self._names)
 
     def _in_config(self, key: str, plain: str, config: str, value: str) -> SettingFinding:
         old, new = (self._keys(release, config).get(plain) for release in (self._origin, self._target))
@@ -353,7 +353,7 @@ class _Judge:
             return finding(Effect.UNDECIDED, "the value is a placeholder")
         if refused := self._refusal(plain, config, new, value, RELEASES[release]):
             also = f"; {self._origin.release} refuses it, too" if self._was_refused(plain, config, old, value) else ""
-            words = "its value is refused" if _is_secret(plain, new) else _shortened(hide_credentials(refused))
+            words = "its value is refused" if is_secret(plain, new) else shortened(hide_credentials(refused))
             return finding(Effect.REFUSED, words + also)
         if need := self._need(plain, config):
             return finding(Effect.NEEDS, need)
@@ -526,9 +526,16 @@ def _homes_of_kafka() -> frozenset[str]:
     return names | {name.rpartition("/")[0] for name in names}
 
 
-def _shortened(text: str) -> str:
+def shown_key(key: str, place: int, *, is_name: bool) -> str:
+    """Return an unknown key, or only its place if it may be a line that has gone wrong."""
+    return key if _NAME.fullmatch(key) or (is_name and len(key) <= _MAX_NAME) else f"key {place} of the file"
+
+
+def shortened(text: str) -> str:
+    """Return a message of Kafka, which has the value, however long that is."""
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN // 2]} ... {text[-_MAX_SHOWN // 2 :]}"
 
 
-def _is_secret(key: str, definition: ReleaseConfigKey) -> bool:
+def is_secret(key: str, definition: ReleaseConfigKey) -> bool:
+    """Whether the value of a key may be a secret."""
     return definition.type == "PASSWORD" or _SECRET.search(key) is not None

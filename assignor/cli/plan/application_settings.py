@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from attrs import frozen
 from streams_assignor.cli.plan.text import DisplayOptions
 from streams_assignor.formats.text import sanitize
 from streams_assignor.upgrade import UpgradeError
+from streams_assignor.upgrade.application.broker_configuration import broker_settings
 from streams_assignor.upgrade.application.setting_files import Settings, combined_settings
 from streams_assignor.upgrade.application.setting_forms import PROPERTIES, form_of
 from streams_assignor.upgrade.application.settings import Effect, SettingsReport
@@ -39,10 +40,10 @@ class ConfigurationResult:
         yield f"configuration {self.file or 'in your classes'}: {counts or nothing}"
         for name, words in self.settings.elsewhere:
             yield view.fact(sanitize(f"- {name or self.file} {words}"))
-        secured = self._protocols() if view.is_short else _SECURED
+        secured = self.protocols() if view.is_short else SECURED
         folded = 0
         for (status, place, key, text), configs in clients_by_row.items():
-            if status is Effect.DEFAULT and key.partition(".")[0].upper() in _SECURED - secured:
+            if status is Effect.DEFAULT and key.partition(".")[0].upper() in SECURED - secured:
                 folded += 1
             elif status is not Effect.FINE:
                 clients = ", ".join(name for name in configs if name not in {"", "streams"})
@@ -54,27 +55,32 @@ class ConfigurationResult:
         if self.settings.left_out:
             yield f"- {self.settings.left_out} further keys of the file are not read"
 
-    def _protocols(self) -> frozenset[str]:
+    def protocols(self) -> frozenset[str]:
         """Return which of TLS and SASL the values of security.protocol ask for; both if one may not be known."""
         if self.settings.elsewhere:
-            return _SECURED
+            return SECURED
         given = (
             value
             for variant in self.settings.variants
             for key, value in {**variant.values, **dict.fromkeys(variant.unread, "")}.items()
             if key.endswith("security.protocol")
         )
-        return frozenset[str]().union(*(_ASKED_FOR.get(value.strip().upper(), _SECURED) for value in given))
+        return frozenset[str]().union(*(_ASKED_FOR.get(value.strip().upper(), SECURED) for value in given))
 
 
-_SECURED: Final = frozenset({"SSL", "SASL"})
+SECURED: Final = frozenset({"SSL", "SASL"})
 """Beginnings of keys that matter only with a security.protocol that asks for them."""
 _ASKED_FOR: Final = {
     "PLAINTEXT": frozenset[str](),
     "SSL": frozenset({"SSL"}),
     "SASL_PLAINTEXT": frozenset({"SASL"}),
-    "SASL_SSL": _SECURED,
+    "SASL_SSL": SECURED,
 }
+
+
+def asked_for(word: str) -> frozenset[str]:
+    """Return what a word asks for if it is the name of a protocol; nothing for another word."""
+    return _ASKED_FOR.get(word, frozenset())
 
 
 def read_settings(*paths: Path) -> Settings:
@@ -83,6 +89,15 @@ def read_settings(*paths: Path) -> Settings:
     Raises:
         UpgradeError: A file cannot be read, or is of another form; a folder has none.
     """
+    return _combined(combined_settings, paths)
+
+
+def read_broker_settings(*paths: Path) -> Settings:
+    """Read files of settings of brokers as ``read_settings`` does."""
+    return _combined(lambda files, of_folder: broker_settings(files), paths)  # noqa: ARG005
+
+
+def _combined(combine: Callable[..., Settings], paths: Sequence[Path]) -> Settings:
     files: list[tuple[str, str]] = []
     try:
         for path in paths:
@@ -91,7 +106,7 @@ def read_settings(*paths: Path) -> Settings:
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or paths[0]}: {error.strerror or error}") from error
     try:
-        return combined_settings(files, of_folder=any(path.is_dir() for path in paths))
+        return combine(files, of_folder=any(path.is_dir() for path in paths))
     except UpgradeError as error:
         raise UpgradeError(f"cannot read {error if len(files) > 1 else f'{paths[0]}: {error}'}") from error
 

@@ -30,9 +30,10 @@ from streams_assignor.cli.plan._markdown import runbook
 from streams_assignor.cli.plan._sarif import sarif
 from streams_assignor.cli.plan.application import application_parts
 from streams_assignor.cli.plan.application_settings import read_settings, source_of
+from streams_assignor.cli.plan.brokers import BrokerPlan, plan_brokers
 from streams_assignor.cli.plan.impact import estimate_impact, impact_lines
 from streams_assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines, group_plan_lines
+from streams_assignor.cli.plan.text import DisplayOptions, group_plan_lines
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Release, UpgradeError
@@ -40,14 +41,6 @@ from streams_assignor.upgrade.application.live_group import LiveGroup, listed
 from streams_assignor.upgrade.application.parameters import PlanParameters, plan_parameters
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application_plan import ApplicationPlan, PlannedApplication, blocked_by, plan_for
-from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
-from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
-    BrokerRelease,
-    MetadataMode,
-    broker_release,
-    version_named,
-)
-from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice
 from streams_assignor.upgrade.hazards import JudgedHazard, TopologyChange
 from streams_assignor.upgrade.patch_levels import is_same_release
 from streams_assignor.upgrade.releases import ResolvedRelease, resolve_release
@@ -173,7 +166,7 @@ def plan(
       streams-assignor plan 4.3 --group billing --bootstrap-servers localhost:9092
       streams-assignor plan 2.3 4.3 --members 12 --tasks 48 --standbys 1 --session-timeout 45
       streams-assignor plan 4.2 4.3 --to-protocol streams --config streams.properties --broker-release 4.3
-      streams-assignor plan --brokers 3.9 4.3 --kraft
+      streams-assignor plan --brokers 3.9 4.3 --config server.properties
     """  # noqa: D301 - click reads the backspace character
     of_a_group = {name: further.pop(name) for name in GROUP_OPTIONS}
     protocol = ProtocolOptions(**further)
@@ -189,8 +182,8 @@ def plan(
         raise click.UsageError("-o sarif is for a Streams group, without --brokers")
     if not brokers and (zookeeper or kraft or level or level_unchanged):
         raise click.UsageError("--zookeeper, --kraft, --level and --level-unchanged need --brokers")
-    if brokers and (without or topology or code or libraries or protocol.settings_files):
-        raise click.UsageError("--without, --topology, --library, --config and --app are for a Streams group")
+    if brokers and (without or topology or code or libraries):
+        raise click.UsageError("--without, --topology, --library and --app are for a Streams group")
     if output != "sarif" and context.meta[_SOURCE_ROOTS]:
         raise click.UsageError("--source-root needs -o sarif")
     if bool(from_app) != bool(to_app) or (from_app and (releases or code or brokers)):
@@ -212,16 +205,16 @@ def plan(
         may_be_found = bool(protocol.group_name) and not protocol.to_protocol
         from_release, to_release = _ends(releases, may_be_found=may_be_found)
         if brokers:
-            ends_of_brokers = _broker_releases(from_release, to_release, assume)
-            mode = MetadataMode.ZOOKEEPER if zookeeper else MetadataMode.KRAFT if kraft else None
-            advice = advise_brokers(
-                *ends_of_brokers,
-                mode,
-                version_named(level) if level else None,
+            cluster = plan_brokers(
+                (from_release, to_release),
+                protocol.settings_files,
+                assume=assume,
+                zookeeper=zookeeper,
+                kraft=kraft,
+                level=level,
                 level_unchanged=level_unchanged,
-                to_kraft=zookeeper and kraft,
             )
-            _print_broker_plan(advice, output=output, verbose=verbose)
+            _print_broker_plan(cluster, output=output, verbose=verbose)
         else:
             target = resolve_release(to_release, assume)
             origin = resolve_release(from_release, assume) if from_release else None
@@ -316,13 +309,13 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
     return read_group(options.group_name, servers, config, assumed)
 
 
-def _print_broker_plan(advice: BrokerAdvice, *, output: str, verbose: bool) -> None:
+def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> None:
     if output == "text":
         view = _view(verbose=verbose)
-        click.echo(view.show(broker_plan_lines(advice, view)))
+        click.echo(view.show(cluster.lines(view)))
     else:
-        click.echo(_rendered(advice.as_json(), output))
-    if not advice.is_possible:
+        click.echo(_rendered(cluster.as_json(), output))
+    if not cluster.is_safe:
         sys.exit(1)
 
 
@@ -469,7 +462,3 @@ def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> Non
         click.echo(_rendered(plain | ({"live_group": group.as_json()} if group else {}), output))
     if verdict is not Verdict.SAFE:
         sys.exit(1 if reasons else CANNOT_BE_TOLD)
-
-
-def _broker_releases(origin: str, target: str, assume: str | None) -> tuple[BrokerRelease, BrokerRelease]:
-    return broker_release(origin, assume), broker_release(target, assume)

@@ -30,7 +30,7 @@ _OPTIONS: Final = (
         type=click.Path(exists=True, path_type=Path),
         multiple=True,
         metavar="FILE",
-        help="The settings of the members; or a folder.",
+        help="The settings of members or brokers; a folder.",
     ),
     click.option("--group", "group_name", metavar="NAME", help="Look at this live group and its brokers."),
     BOOTSTRAP_SERVERS,

@@ -117,8 +117,8 @@ def group_plan_lines(
     yield from after
 
 
-def broker_plan_lines(advice: BrokerAdvice, view: DisplayOptions) -> Iterator[str]:
-    """Write the plan of brokers in the same form."""
+def broker_plan_lines(advice: BrokerAdvice, view: DisplayOptions, configuration: Iterable[str] = ()) -> Iterator[str]:
+    """Write the plan of brokers in the same form, with the lines about their configuration."""
     rolls = count(advice.rolls, "roll") if advice.is_possible else "no way"
     way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
     yield "; ".join((way, *advice.assumed))
@@ -126,6 +126,8 @@ def broker_plan_lines(advice: BrokerAdvice, view: DisplayOptions) -> Iterator[st
     yield from all_step_lines(advice.steps, view)
     if advice.warnings:
         yield from (*(f"note: {note}" for note in advice.warnings), "")
+    if lines := list(configuration):
+        yield from (*lines, "")
     yield str(advice.checked)
 
 

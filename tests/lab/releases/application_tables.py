@@ -18,6 +18,7 @@ from zipfile import ZipFile
 from attrs import evolve
 
 from streams_assignor.upgrade.application._stored import (
+    BROKERS,
     CODE,
     CONFIGURATION,
     DEPENDENCIES,
@@ -26,6 +27,7 @@ from streams_assignor.upgrade.application._stored import (
     SCALA_CODE,
     TEST_UTILS_CODE,
 )
+from streams_assignor.upgrade.application.broker_configuration import BROKER
 from streams_assignor.upgrade.application.class_file import INTERFACE, PRIVATE, THROWS, ClassFile, read_class
 from streams_assignor.upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS
 from streams_assignor.upgrade.application.configuration import CONFIGS
@@ -34,8 +36,9 @@ from streams_assignor.upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFA
 from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
 from streams_assignor.upgrade.application.values import KNOWN_VALIDATORS
 from streams_assignor.upgrade.releases import RELEASES
+from streams_assignor.upgrade.upgrade_from import line_number
 from tests.java_oracle import compile_java
-from tests.lab.integration.kafka_jars import Unavailable, java, jvm, program
+from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm, program
 from tests.lab.releases.artifacts import KAFKA, Artifact, copy_artifacts, tables_folder
 from tests.lab.releases.dependency_tables import (
     ReleaseArtifact,
@@ -53,6 +56,13 @@ FOLDER: Final = Path(__file__).parents[3] / "upgrade/application/tables"
 PUBLISHED: Final = tuple(
     sorted((name for name, each in RELEASES.items() if each.is_released), key=lambda name: RELEASES[name].number)
 )
+_FIRST_OF_BROKERS: Final = (2, 0)
+_FIRST_OF_2_13: Final = (2, 4)
+BROKER_CONFIGS: Final = (BROKER,)
+NEWEST_OF_LINES: Final = tuple(
+    {line_number(name)[:2]: name for name in PUBLISHED if line_number(name)[:2] >= _FIRST_OF_BROKERS}.values()
+)
+"""The releases whose brokers the table has: keys rarely change within a line."""
 _SLF4J: Final = Artifact("org.slf4j", "slf4j-api", "1.7.36")
 _ZSTD: Final = Artifact("com.github.luben", "zstd-jni", "1.5.6-10")
 """Their classes are loaded with the configurations. The limits of zstd's levels are the same in all its releases."""
@@ -103,12 +113,16 @@ def ask_configurations(
         trials: A file of values to try, instead of the tables.
         is_built: Try each value in a whole configuration, not with the checks of its key.
     """
-    java()
     further = [str(folder / each.file_name) for each in (_SLF4J, _ZSTD)]
     jars = {
         name: os.pathsep.join([*(str(folder / f"{each}-{name}.jar") for each in ARTIFACTS), *further])
         for name in releases
     }
+    return _ask(jars, trials, is_built=is_built)
+
+
+def _ask(jars: Mapping[str, str], trials: Path | None = None, *, is_built: bool = False) -> dict[str, Any]:
+    java()
     with tempfile.TemporaryDirectory(prefix="config-tables-") as classes:
         compile_java(_SOURCES, classes)
         command = jvm(classes, "512m", "off")
@@ -125,12 +139,27 @@ def ask_configurations(
     return {answer["release"]: answer for answer in answers}
 
 
+def derive_broker_configurations(releases: Sequence[str]) -> dict[str, tuple[Rows, dict[str, Any]]]:
+    """Return the keys of the broker of each release; one Java for each, as each has a whole class path.
+
+    Raises:
+        Unavailable: There is no Maven, or it does not get the jars.
+    """
+    paths = {name: class_path(f"{KAFKA}:kafka_{_scala_of(name)}:{name}") for name in releases}
+    answers = {name: _ask({name: path})[name] for name, path in paths.items()}
+    return {name: (_configuration(answer, BROKER_CONFIGS)[0], {}) for name, answer in answers.items()}
+
+
+def _scala_of(release: str) -> str:
+    return "2.13" if line_number(release)[:2] >= _FIRST_OF_2_13 else "2.12"
+
+
 def derive_configurations(releases: Sequence[str], folder: Path) -> dict[str, tuple[Rows, dict[str, Any]]]:
     """Return the keys of each release, and what Streams overrides."""
     return {name: _configuration(answer) for name, answer in ask_configurations(releases, folder).items()}
 
 
-def _configuration(answer: Mapping[str, Any]) -> tuple[Rows, dict[str, Any]]:
+def _configuration(answer: Mapping[str, Any], configs: Iterable[str] = CONFIGS) -> tuple[Rows, dict[str, Any]]:
     here, elsewhere = answer["tables"], answer["elsewhere"]
     keys = {
         config: {
@@ -141,7 +170,7 @@ def _configuration(answer: Mapping[str, Any]) -> tuple[Rows, dict[str, Any]]:
             }
             for key, row in here[config].items()
         }
-        for config in CONFIGS
+        for config in configs
         if config in here
     }
     return keys, here["overrides"]
@@ -317,9 +346,11 @@ def code_text(rows: Mapping[tuple[str, ...], Mapping[tuple[str, ...], set[int]]]
     return "\n".join(lines)
 
 
-def configuration_text(found: Mapping[str, tuple[Rows, dict[str, Any]]], releases: Sequence[str]) -> str:
+def configuration_text(
+    found: Mapping[str, tuple[Rows, dict[str, Any]]], releases: Sequence[str], configs_named: Iterable[str] = CONFIGS
+) -> str:
     """Return the stored form: for each key and constant its values, by the releases that have them."""
-    configs: dict[str, dict[str, dict[str, set[int]]]] = {config: {} for config in CONFIGS}
+    configs: dict[str, dict[str, dict[str, set[int]]]] = {config: {} for config in configs_named}
     overrides: dict[str, dict[str, set[int]]] = {}
     for place, name in enumerate(releases):
         keys, constants = found[name]
@@ -336,6 +367,11 @@ def configuration_text(found: Mapping[str, tuple[Rows, dict[str, Any]]], release
     return json.dumps(stored, separators=(",", ":"), sort_keys=True)
 
 
+def brokers_text(releases: Sequence[str] = NEWEST_OF_LINES) -> str:
+    """Return the stored form of the configuration of brokers."""
+    return configuration_text(derive_broker_configurations(releases), releases, BROKER_CONFIGS)
+
+
 def write_tables(releases: Sequence[str] = PUBLISHED) -> dict[str, int]:
     """Derive and write the tables; return the bytes of each file."""
     folder = fetch_jars(releases)
@@ -344,6 +380,7 @@ def write_tables(releases: Sequence[str] = PUBLISHED) -> dict[str, int]:
     jars = scala_jars(((version, name) for version, names in scala.items() for name in names), folder)
     texts = {
         CONFIGURATION: configuration_text(derive_configurations(releases, folder), releases),
+        BROKERS: brokers_text(),
         CODE: code_text(
             code_rows(with_throwing(derive_code(java_jars(releases, folder), with_references=True)), releases)
         ),

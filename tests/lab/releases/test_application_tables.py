@@ -1,10 +1,13 @@
 """The stored tables of ``upgrade.application`` beside the jars, and Kafka's own answers about values."""
 
 import json
+import os
+from zipfile import ZipFile
 
 import pytest
 
-from streams_assignor.upgrade.application._stored import expand, stored_configuration
+from streams_assignor.upgrade.application._stored import BROKERS, expand, stored_configuration, stored_json, values_at
+from streams_assignor.upgrade.application.broker_configuration import BROKER
 from streams_assignor.upgrade.application.class_file import PRIVATE, PUBLIC, ClassFile, ClassMember
 from streams_assignor.upgrade.application.code import CLASS_FLAGS, JAVA, MEMBER_FLAGS, code_of
 from streams_assignor.upgrade.application.configuration import CONFIGS, configuration_of
@@ -14,13 +17,15 @@ from streams_assignor.upgrade.application.rocksdb import ROCKSDB, ROCKSDB_ARTIFA
 from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT
 from streams_assignor.upgrade.application.values import is_judged, refusal, refusal_beside
 from streams_assignor.upgrade.releases import RELEASES
-from tests.lab.integration.kafka_jars import Unavailable
+from tests.lab.integration.kafka_jars import Unavailable, class_path
 from tests.lab.releases.application_tables import (
+    NEWEST_OF_LINES,
     PUBLISHED,
     ask_configurations,
     code_rows,
     code_text,
     configuration_text,
+    derive_broker_configurations,
     derive_code,
     derive_configurations,
     fetch_jars,
@@ -34,6 +39,11 @@ from tests.lab.releases.environment_tables import derive_environment
 
 SOME = ("0.10.0.1", "2.8.2", "4.4.0")
 LEFT_OUT = {"group.instance.id": ("", "  "), "rack.aware.assignment.tags": (",",)}
+BROKERS_OF = ("3.9.2", "4.3.1", "4.4.0")
+AUTHORIZERS = {
+    "kafka/security/auth/SimpleAclAuthorizer": ("2.8.2",),
+    "kafka/security/authorizer/AclAuthorizer": ("2.8.2", "3.0.2", "3.9.2"),
+}
 SCALA = "2.13"
 WITH_SCALA = ("2.8.2", "4.1.0")
 VALUES = (
@@ -62,6 +72,39 @@ def test_a_row_is_stored_once_for_all_releases_that_have_it():
 
     assert {"a": {"0-1": {"default": "1"}}} == stored["configs"]["streams"]
     assert {"X": {"1": ["a"]}} == stored["overrides"]
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_the_configuration_of_brokers_is_that_of_their_jars():
+    try:
+        found = derive_broker_configurations(BROKERS_OF)
+    except Unavailable as missing:
+        pytest.skip(f"no jars: {missing}")
+    stored = stored_json(BROKERS)
+    for name, (keys, _) in found.items():
+        place = stored["releases"].index(name)
+        rows = stored["configs"][BROKER].items()
+        assert keys[BROKER] == {key: row for key, ranges in rows for row in values_at(ranges, place)}
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_brokers_have_the_authorizers_that_the_rules_name():
+    try:
+        paths = {name: class_path(f"{KAFKA}:kafka_2.13:{name}") for name in ("2.8.2", "3.0.2", "3.9.2", "4.4.0")}
+    except Unavailable as missing:
+        pytest.skip(f"no jars: {missing}")
+    for name, path in paths.items():
+        jar = next(each for each in path.split(os.pathsep) if f"/kafka_2.13-{name}.jar" in each)
+        with ZipFile(jar) as opened:
+            entries = set(opened.namelist())
+        for entry, releases in AUTHORIZERS.items():
+            assert (name in releases) == (f"{entry}.class" in entries)
+
+
+def test_the_tables_of_brokers_have_the_newest_release_of_each_line():
+    assert list(NEWEST_OF_LINES) == stored_json(BROKERS)["releases"]
 
 
 @pytest.mark.java

@@ -21,6 +21,10 @@ _CHECKED: Final = ("protocol versions", "feature levels", "ZooKeeper and KRaft",
 _NOT_CHECKED: Final = ("your configuration", "your clients", "your disks and Java", "how long a roll takes")
 
 
+_DYNAMIC: Final = "dynamic settings (kafka-configs --describe --entity-type brokers) and --override"
+"""Instead of the configuration, if its files were read: these win over a file."""
+
+
 class NoUpgradePath(UpgradeError):
     """No sequence of steps leads from one release to the other; the message gives the reason."""
 
@@ -112,12 +116,17 @@ class BrokerAdvice:
     """The assumptions about releases that the table lacks."""
     read: str = ""
     """Which of Kafka's upgrade notes were read, and what they have."""
+    settings_file: str = ""
+    """The files of the nodes' settings; empty if there are none."""
 
     @property
     def checked(self) -> CheckedScope:
         """The checked and the unchecked subjects of the plan."""
         checked = (*_CHECKED, *([self.read] if self.read else []))
-        return CheckedScope(checked, _NOT_CHECKED).assuming(self.assumed)
+        not_checked = _NOT_CHECKED
+        if self.settings_file:
+            checked, not_checked = (*checked, f"the settings of {self.settings_file}"), (_DYNAMIC, *_NOT_CHECKED[1:])
+        return CheckedScope(checked, not_checked).assuming(self.assumed)
 
     @property
     def is_possible(self) -> bool:

@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The configuration of many releases, one JSON object a line: keys of Streams and of the three clients, and what
- * Streams overrides. The arguments are "RELEASE=JAR:JAR:...". Each release has class loaders of its own, one of them on
+ * The configuration of many releases, one JSON object a line: keys of Streams, of the three clients and of the broker
+ * (each as far as the jars have it), and what Streams overrides. The arguments are "RELEASE=JAR:JAR:...". Each release has class loaders of its own, one of them on
  * another machine: a default that differs there depends on the machine. With "-DTRIALS=FILE" the lines of the file
  * ("CONFIG TAB KEY TAB VALUE", the value as JSON) are validated, and the answers are printed in the place of the tables.
  */
@@ -26,7 +26,8 @@ public class ConfigTables {
     static final String STREAMS = "org.apache.kafka.streams.StreamsConfig";
     static final Map<String, String> CONFIGS = new TreeMap<>(Map.of(
         "streams", STREAMS, "consumer", CLIENTS + "consumer.ConsumerConfig",
-        "producer", CLIENTS + "producer.ProducerConfig", "admin", CLIENTS + "admin.AdminClientConfig"));
+        "producer", CLIENTS + "producer.ProducerConfig", "admin", CLIENTS + "admin.AdminClientConfig",
+        "broker", "kafka.server.KafkaConfig"));
     /** What may be a value of a key whose check is code: of resets, optimizations, acquire modes and levels. */
     static final String[] VALUES = {
         "earliest", "latest", "none", "all", "reuse.ktable.source.topics", "merge.repartition.topics",
@@ -114,7 +115,7 @@ public class ConfigTables {
             Class<?> type = type(loader, name);
             if (type != null) overrides.putAll(constants(type));
         }
-        overrides.putAll(clients(loader));
+        if (type(loader, STREAMS) != null) overrides.putAll(clients(loader));
         found.put("overrides", overrides);
         return found;
     }
@@ -182,8 +183,18 @@ public class ConfigTables {
     }
 
     static Map<?, ?> keysOf(Class<?> type) throws Exception {
-        Object definition = get(type, null, "CONFIG");
+        Object definition = definition(type);
         return (Map<?, ?>) get(definition.getClass(), definition, "configKeys");
+    }
+
+    /** The definition of the broker is in an object of Scala, from 3.9 on in a class of Java. */
+    static Object definition(Class<?> type) throws Exception {
+        if (has(type, "CONFIG")) return get(type, null, "CONFIG");
+        Class<?> object = type(type.getClassLoader(), type.getName() + "$");
+        for (Field each : object.getDeclaredFields()) {  // a private one has the name of its class before it
+            if (each.getName().endsWith("configDef")) return get(object, get(object, null, "MODULE$"), each.getName());
+        }
+        return get(type(type.getClassLoader(), "org.apache.kafka.server.config.AbstractKafkaConfig"), null, "CONFIG_DEF");
     }
 
     static Map<String, Object> row(Class<?> config, Object key) throws Exception {
@@ -279,7 +290,7 @@ public class ConfigTables {
                 if (each.getName().equals("parseType") && each.getParameterCount() == 3) parse = each;
             }
             parse.setAccessible(true);
-            Object owner = Modifier.isStatic(parse.getModifiers()) ? null : get(config, null, "CONFIG");
+            Object owner = Modifier.isStatic(parse.getModifiers()) ? null : definition(config);
             Object parsed = parse.invoke(owner, name, value, get(key.getClass(), key, "type"));
             Object validator = get(key.getClass(), key, "validator");
             if (validator == null) return null;

@@ -6,6 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from streams_assignor.cli.main import cli
+from streams_assignor.cli.plan.brokers import plan_brokers
+from streams_assignor.cli.plan.text import DisplayOptions
 
 
 def run(*arguments):
@@ -106,3 +108,75 @@ def test_the_plan_of_a_group_names_its_bridge_release():
     assert run("2.3.1", "4.3.1").output.startswith(
         "2.3.1 to 4.3.1: safe for the metadata: three rolling bounces, through 3.9.2; "
     )
+
+
+NO_OPTIONS = {"assume": None, "zookeeper": False, "kraft": False, "level": None, "level_unchanged": False}
+SERVER = """\
+broker.id=1
+zookeeper.connect=zk:2181
+inter.broker.protocol.version=2.8
+log.segment.bytes=1000
+ssl.keystore.password=s3cr3t
+listeners=SSL://:9093
+"""
+
+
+@pytest.fixture
+def server(tmp_path):
+    path = tmp_path / "server.properties"
+    path.write_text(SERVER)
+    return str(path)
+
+
+def test_settings_that_stop_a_node_are_named_and_no_value_of_a_secret_is(server):
+    result = run("--brokers", "2.8", "4.3", "--config", server)
+
+    assert (1, False) == (result.exit_code, "s3cr3t" in result.output)
+    assert "note: nodes do not start with the settings of --config, see below\n" in result.output
+    assert "- refused: line 4: log.segment.bytes: Invalid value 1000" in result.output
+    assert "zookeeper.connect: brokers of 4.3 do not have it and ignore it" in result.output
+    assert f"the settings of {server}; not checked: dynamic settings (kafka-configs" in result.output
+
+
+def test_the_files_say_the_mode_and_the_protocol(server):
+    found = json.loads(run("--brokers", "3.6", "3.9", "--config", server, "--json").output)
+
+    assert ("zookeeper", "2.8") == (found["mode"], found["steps"][0]["settings"]["inter.broker.protocol.version"])
+    assert (server, 0) == (found["configuration"]["file"], found["configuration"]["left_out"])
+    assert {"log.segment.bytes", "broker.id"} <= {setting["key"] for setting in found["configuration"]["settings"]}
+    assert "log.segment.bytes" in run("--brokers", "3.9", "4.3", "--config", server, "-o", "markdown").output
+
+
+def test_a_mode_and_a_level_that_are_given_win_over_the_files(server):
+    found = json.loads(run("--brokers", "3.6", "3.9", "--kraft", "--level", "3.5", "--config", server, "--json").output)
+
+    assert "kraft" == found["mode"]
+    assert 0 == run("--brokers", "3.9.0", "3.9.2", "--zookeeper", "--config", server).exit_code
+
+
+def test_settings_of_a_release_before_the_table_are_refused(server):
+    result = run("--brokers", "1.0", "2.8", "--config", server)
+
+    assert (2, True) == (result.exit_code, "--config of brokers needs releases from 2.0 on" in result.output)
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_folded"),
+    [("listeners=PLAINTEXT://:9092", True), ("listeners=SASL_SSL://:9092", False), ("num.partitions=1", True)],
+)
+def test_defaults_of_tls_are_folded_where_no_listener_asks_for_it(tmp_path, lines, is_folded):
+    path = tmp_path / "server.properties"
+    path.write_text(f"zookeeper.connect=z\n{lines}\n")
+    found = plan_brokers(("2.2", "2.5"), [path], **NO_OPTIONS).lines(DisplayOptions(columns=120, rows=99))
+
+    assert is_folded == any("of TLS or SASL, which no" in line for line in found)
+
+
+def test_a_file_of_something_else_folds_nothing(tmp_path):
+    path = tmp_path / "values.yaml"
+    path.write_text("replicas: 3\n")
+    lines = list(plan_brokers(("2.2", "2.5"), [path], **NO_OPTIONS).lines(DisplayOptions(columns=120, rows=99)))
+
+    assert 0 == run("--brokers", "2.2", "2.5", "--config", str(path)).exit_code
+    assert any("sets no key of a broker" in line for line in lines)
+    assert not any("of TLS or SASL, which no" in line for line in lines)

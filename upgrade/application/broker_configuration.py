@@ -1,0 +1,176 @@
+"""The configuration of brokers: its keys by release line, from the jars, and the settings in the files of a node.
+
+A file is a ``server.properties``, a resource of Kubernetes, values of a chart, or the variables of a container.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from attrs import evolve
+
+from streams_assignor.upgrade.application._stored import BROKERS, stored_json, values_at
+from streams_assignor.upgrade.application.configuration import ReleaseConfigKey, config_key
+from streams_assignor.upgrade.application.setting_elsewhere import Embedded, decoded, deployed, elsewhere, variable_name
+from streams_assignor.upgrade.application.setting_files import MAX_SETTINGS, Settings, Variant
+from streams_assignor.upgrade.application.setting_forms import PROPERTIES, Entry, form_of
+from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.upgrade_from import line_number
+
+BROKER: Final = "broker"
+OPERATOR: Final = "operator"
+"""In ``Settings.shows``: a chart, an image or an operator makes the file of the node, and may set further keys."""
+LOGGING: Final = "KAFKA_LOG4J_OPTS"
+"""A variable of the start script that an upgrade concerns."""
+_VARIABLE: Final = re.compile(r"KAFKA_(?:CFG_)?([A-Z0-9_]+)")
+_SEPARATORS: Final = {"_": ".", "__": "_", "___": "-"}
+"""In the names of variables. Java: ``KafkaDockerWrapper``, and the images of Confluent."""
+_BELOW: Final = re.compile(
+    r"(?:.*\.)?(?:config|configuration|configurations|extraConfig|overrideConfiguration|configurationOverrides"
+    r"|serverProperties|kafkaConfig|config\[\"?server\"?\])\.(?P<key>[a-z].*)"
+)
+"""Where a manifest or a chart has settings of a broker."""
+_OVERRIDES: Final = re.compile(r".*configOverrides\.(?:server|kafka)")
+_NEXT: Final = re.compile(r",(?=[a-z][\w.-]*=)")
+_TEXT: Final = re.compile(r".*(?:[cC]onfig(?:uration)?|[pP]roperties)")
+_OF_LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|gssapi|scram-sha-\d+|oauthbearer|aws_\w+)\.)?")
+
+
+@cache
+def broker_keys(line: tuple[int, ...]) -> Mapping[str, ReleaseConfigKey]:
+    """Return the keys of a release line; of one that the table lacks, those of the newest line before it.
+
+    >>> broker_keys((4, 0))["process.roles"].required, "zookeeper.connect" in broker_keys((4, 0))
+    (True, False)
+    """
+    table = stored_json(BROKERS)
+    lines = [line_number(name)[:2] for name in table["releases"]]
+    place = max((place for place, each in enumerate(lines) if each <= line[:2]), default=0)
+    rows = table["configs"][BROKER].items()
+    return {key: config_key(row) for key, ranges in rows for row in values_at(ranges, place)}
+
+
+@cache
+def first_line() -> tuple[int, ...]:
+    """Return the oldest line of the table."""
+    return line_number(stored_json(BROKERS)["releases"][0])[:2]
+
+
+@cache
+def keys_of_any_broker() -> frozenset[str]:
+    """Return the keys that the brokers of some release have."""
+    return frozenset(stored_json(BROKERS)["configs"][BROKER])
+
+
+def plain_key(key: str) -> str:
+    """Return a key without the prefix of a listener and its mechanism.
+
+    >>> plain_key("listener.name.external.scram-sha-512.sasl.jaas.config")
+    'sasl.jaas.config'
+    """
+    return _OF_LISTENER.sub("", key)
+
+
+def key_of_variable(name: str) -> str:
+    """Return the key that a variable of a container sets; empty if it sets none.
+
+    >>> key_of_variable("KAFKA_CFG_LOG_RETENTION_HOURS"), key_of_variable("KAFKA_OPTS")
+    ('log.retention.hours', '')
+    """
+    if not (match := _VARIABLE.fullmatch(name)):
+        return ""
+    key = re.sub("_{1,3}", lambda found: _SEPARATORS[found[0]], match[1].lower())
+    return key if plain_key(key) in keys_of_any_broker() else ""
+
+
+def broker_settings(files: Sequence[tuple[str, str]]) -> Settings:
+    """Return the settings of brokers in files; those of nodes that set a key differently are variants.
+
+    Args:
+        files: The name and the text of each.
+
+    Raises:
+        UpgradeError: A text is of another form, or has too much; or one needs PyYAML.
+
+    >>> broker_settings([("server.properties", "node.id=1")]).values
+    {'node.id': '1'}
+    """
+    found, left_out, reasons, is_made = list[Entry](), 0, list[tuple[str, str]](), False
+    for given, text in files:
+        name = given if len(files) > 1 else ""
+        entries = list(_entries(given, text))
+        settings = list(_settings(entries))
+        found += (evolve(entry, file=name) for entry in settings)
+        left_out += len(entries) - len(settings)
+        reasons += ((name, words) for words in elsewhere(entries, [other for other, _ in files]))
+        is_made |= form_of(given, text) is not PROPERTIES or any(entry.is_variable for entry in settings)
+        if not any(plain_key(entry.key) in keys_of_any_broker() for entry in settings):
+            reasons.append((name, "sets no key of a broker"))
+    if len(found) > MAX_SETTINGS:
+        raise UpgradeError(f"expected at most {MAX_SETTINGS:,} settings, got {len(found):,}")
+    shows = frozenset({OPERATOR}) if is_made else frozenset[str]()
+    return Settings(tuple(_variants(found)), left_out=left_out, elsewhere=tuple(dict.fromkeys(reasons)), shows=shows)
+
+
+def _entries(name: str, text: str) -> Iterator[Entry]:
+    for entry in decoded(form_of(name, text).parse(text)):
+        for part in deployed(entry):
+            if isinstance(part, Embedded):
+                for found in _entries(part.name, part.text):
+                    yield evolve(found, line=part.line + found.line, place=part.place)
+            elif "\n" in (part.value or "") and _TEXT.fullmatch(part.key):
+                for found in PROPERTIES.parse(part.value or ""):
+                    yield evolve(found, line=part.line + found.line, place=part.key.rpartition(".")[0])
+            else:
+                yield part
+
+
+def _settings(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the entries that are settings of a broker, by Kafka's names."""
+    for entry in entries:
+        name = variable_name(entry.key)
+        if name:
+            key = key_of_variable(name)
+            if key or name == LOGGING:
+                yield evolve(entry, key=key or name, is_variable=True)
+        elif _OVERRIDES.fullmatch(entry.key):
+            for pair in _NEXT.split(entry.value or ""):
+                key, _, value = pair.partition("=")
+                yield evolve(entry, key=key, value=value)
+        elif match := _BELOW.fullmatch(entry.key):
+            yield evolve(entry, key=match["key"], place=entry.key.removesuffix(match["key"]))
+        elif not entry.is_name or plain_key(entry.key) in keys_of_any_broker():
+            yield entry
+
+
+def _variants(entries: Sequence[Entry]) -> Iterator[Variant]:
+    """Yield the settings of each node: those of its place, and those of its file that are in no place."""
+    places = list(dict.fromkeys((entry.file, entry.place, entry.document) for entry in entries))
+    by_key: dict[str, set[str | None]] = {}
+    for entry in entries:
+        by_key.setdefault(entry.key, set()).add(entry.value)
+    if all(len(values) == 1 for values in by_key.values()) or len(places) == 1:
+        yield _variant(entries)
+        return
+    for file, place, document in places:
+        own = [
+            entry
+            for entry in entries
+            if entry.file == file and entry.document == document and entry.place in {"", place}
+        ]
+        words = " ".join(filter(None, (file, place.rstrip("."), f"document {document + 1}" if document else "")))
+        yield _variant(own, (f"in {words or 'the file'}",))
+
+
+def _variant(entries: Iterable[Entry], conditions: tuple[str, ...] = ()) -> Variant:
+    last = {entry.key: entry for entry in entries}
+    return Variant(
+        conditions,
+        {key: entry.value or "" for key, entry in last.items()},
+        lines={key: entry.line for key, entry in last.items()},
+        files={key: entry.file for key, entry in last.items() if entry.file},
+        names=frozenset(key for key, entry in last.items() if entry.is_name),
+    )
