@@ -1,12 +1,13 @@
-"""Warnings from Kafka's upgrade notes, and known bad releases of brokers: one row per fact."""
+"""Warnings from Kafka's upgrade notes: one row per fact."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from attrs import frozen
 
+from streams_assignor.upgrade.cluster.brokers._known_bugs import READ, broker_bugs
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode
 
 
@@ -49,6 +50,13 @@ UPGRADE_NOTES: Final = (
         _ZOOKEEPER,
     ),
     UpgradeNote(
+        (2, 8),
+        "kafka-topics --zookeeper of an older release takes their ids from topics that it changes: use tools of 2.8 or "
+        "later, or --bootstrap-server",
+        "KAFKA-14190",
+        _ZOOKEEPER,
+    ),
+    UpgradeNote(
         (3, 0),
         "with inter.broker.protocol.version 3.0 or later, log.message.format.version is taken to be 3.0 and the "
         "configured value is ignored; clear it (and message.format.version of topics) at the same time",
@@ -82,60 +90,6 @@ UPGRADE_NOTES: Final = (
 )
 
 
-@frozen
-class BadRelease:
-    """A bug of the brokers from ``since`` to before ``fixed``, which a roll to such a release can meet."""
-
-    since: tuple[int, ...]
-    fixed: tuple[int, ...]
-    text: str
-    source: str
-    modes: tuple[MetadataMode, ...] = (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)
-
-
-BAD_RELEASES: Final = (
-    BadRelease(
-        (3, 5),
-        (3, 5, 2),
-        "while brokers are bounced, a leader can get an empty list of in-sync replicas from the controller, and the "
-        "partition becomes unavailable",
-        "KAFKA-15353, upgrade notes of 3.5",
-    ),
-    BadRelease(
-        (3, 6),
-        (3, 6, 1),
-        "produce requests of transactions can fail with NullPointerException, because verification shares a buffer "
-        "between threads",
-        "KAFKA-15653",
-    ),
-    BadRelease(
-        (3, 7),
-        (3, 7, 1),
-        "while metadata.version is below 3.7-IV2, a reassignment of partitions makes nodes fail with "
-        "UnwritableMetadataException",
-        "KAFKA-16583",
-        (MetadataMode.KRAFT,),
-    ),
-    BadRelease(
-        (4, 2),
-        (4, 2, 1),
-        "a group that changes from the classic to the streams protocol can make its partition of __consumer_offsets "
-        "impossible to load",
-        "KAFKA-20254, upgrade notes of 4.2",
-    ),
-)
-"""A line, and a patch level that is not known, counts as the first release, which is the worst of it."""
-
-
-def bad_releases(rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
-    """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix."""
-    for release in rolls:
-        for bug in BAD_RELEASES:
-            if bug.since <= release.known_number < bug.fixed and mode in bug.modes:
-                fixed = ".".join(map(str, bug.fixed))
-                yield f"{release}: {bug.text}; take {fixed} or later ({bug.source})"
-
-
 def upgrade_notes(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> Iterator[str]:
     """Yield the facts about the upgrade from ``origin`` to ``target``, each with its source."""
     for note in UPGRADE_NOTES:
@@ -148,5 +102,5 @@ def notes_read(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode)
     older, newer = sorted((origin, target), key=lambda release: release.number)
     facts = [note for note in UPGRADE_NOTES if older.number < note.since <= newer.number and mode in note.modes]
     number = f"{len(facts) or 'no'} {'fact' if len(facts) == 1 else 'facts'} for operators"
-    bugs = sum(mode in bug.modes for bug in BAD_RELEASES)
-    return f"Kafka's upgrade notes after {older} up to {newer} ({number}), {bugs} known bugs of brokers"
+    bugs = sum(bug.mode in {"", mode.value} for bug in broker_bugs())
+    return f"Kafka's upgrade notes after {older} up to {newer} ({number}), {bugs} known bugs of brokers ({READ})"

@@ -15,7 +15,8 @@ from typing import Final
 from attrs import evolve
 
 from streams_assignor.upgrade.cluster.brokers import _kraft, _zookeeper
-from streams_assignor.upgrade.cluster.brokers._upgrade_notes import bad_releases, notes_read, upgrade_notes
+from streams_assignor.upgrade.cluster.brokers._known_bugs import bugs_met
+from streams_assignor.upgrade.cluster.brokers._upgrade_notes import notes_read, upgrade_notes
 from streams_assignor.upgrade.cluster.brokers._zookeeper_migration import migration_steps
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
     OLDEST_KRAFT,
@@ -104,7 +105,7 @@ def advise_brokers(
     notes = (
         *dict.fromkeys((*origin.reading, *target.reading)),
         *upgrade_notes(origin, target, mode),
-        *bad_releases(rolls, mode),
+        *bugs_met(rolls, mode),
     )
     return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed, notes_read(origin, target, mode))
 

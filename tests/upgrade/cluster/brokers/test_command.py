@@ -25,7 +25,7 @@ def test_it_prints_the_steps_with_their_way_back_and_their_source():
     assert result.output.splitlines()[-3].startswith("note: ")
     assert result.output.splitlines()[-1].startswith(
         "checked: protocol versions, feature levels, ZooKeeper and KRaft, what each step raises, Kafka's upgrade notes "
-        "after 2.0.1 up to 2.8.2 (3 facts for operators), "
+        "after 2.0.1 up to 2.8.2 (4 facts for operators), "
     )
 
 

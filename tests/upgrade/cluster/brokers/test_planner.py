@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streams_assignor.upgrade.cluster.brokers._upgrade_notes import BAD_RELEASES, UPGRADE_NOTES
+from streams_assignor.upgrade.cluster.brokers._known_bugs import broker_bugs
+from streams_assignor.upgrade.cluster.brokers._upgrade_notes import UPGRADE_NOTES
 from streams_assignor.upgrade.cluster.brokers._zookeeper_migration import MIGRATION
 from streams_assignor.upgrade.cluster.brokers.config import IBP, LMF, BrokerConfig
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
@@ -21,6 +22,7 @@ from streams_assignor.upgrade.cluster.drafts.rolling_cluster import RollingClust
 from streams_assignor.upgrade.cluster.features.catalog import METADATA_VERSION
 from streams_assignor.upgrade.errors import ConfigException, UpgradeError
 from streams_assignor.upgrade.releases import RELEASES
+from tests.each import for_each
 
 EXPORTED = Path(__file__).parents[3] / "vectors/features"
 LINES = [broker_release(line) for line in NEWEST_OF_LINE if version_named("0.8.2") <= version_named(line)]
@@ -182,38 +184,47 @@ def test_a_downgrade_over_both_releases_is_no_way():
 @pytest.mark.parametrize(
     ("origin", "target", "mode", "issues"),
     [
-        ("3.4", "3.5.1", "kraft", ["KAFKA-15353"]),
-        ("3.4", "3.5", "zookeeper", ["KAFKA-15353"]),
-        ("3.4", "3.5.2", "kraft", []),
-        ("3.6", "3.5.1", "kraft", ["KAFKA-15353"]),
-        ("3.5.2", "3.6.0", "kraft", ["KAFKA-15653"]),
-        ("3.6.2", "3.7.0", "kraft", ["KAFKA-16583"]),
-        ("3.6.2", "3.7.0", "zookeeper", []),
-        ("4.1", "4.2.0", None, ["KAFKA-20254"]),
-        ("4.1", "4.2.1", None, []),
+        ("3.4", "3.5.1", "kraft", {"KAFKA-15353", "KAFKA-15375", "KAFKA-15391", "KAFKA-15771"}),
+        ("3.4", "3.5.2", "kraft", set()),
+        ("3.6", "3.5.1", "kraft", {"KAFKA-15353", "KAFKA-15375", "KAFKA-15391", "KAFKA-15771"}),
+        ("3.5.2", "3.6.0", "kraft", {"KAFKA-15653", "KAFKA-15771"}),
+        ("3.6.2", "3.7.0", "zookeeper", {"KAFKA-16209", "KAFKA-16386", "KAFKA-16992"}),
+        ("3.6.2", "3.7.1", "kraft", set()),
+        ("3.9", "4.0", "kraft", {"KAFKA-19163", "KAFKA-19367", "KAFKA-19444"}),
+        ("3.9", "4.0.1", "kraft", set()),
+        ("4.1", "4.2.0", None, {"KAFKA-20254"}),
+        ("4.1", "4.2.1", None, set()),
     ],
 )
 def test_a_roll_to_a_known_bad_release_names_the_bug_and_the_fix(origin, target, mode, issues):
-    level = "3.5" if origin == "3.6" else None
-    found = [
-        bug for bug in BAD_RELEASES if any(bug.source in note for note in advice(origin, target, mode, level).warnings)
-    ]
+    notes = advice(origin, target, mode, "3.5" if origin == "3.6" else None).warnings
+    of_bugs = [note for note in notes if "or later (KAFKA-" in note]
 
-    assert issues == [bug.source.partition(",")[0] for bug in found]
-    for bug in found:
-        fixed = ".".join(map(str, bug.fixed))
-        assert any(
-            note.startswith(f"{target}: ") and f"take {fixed} or later" in note
-            for note in advice(origin, target, mode, level).warnings
-        )
+    assert issues == {note.rpartition("(")[2].rstrip(")") for note in of_bugs}
+    assert all(note.startswith(f"{target}: ") for note in of_bugs)
 
 
-@pytest.mark.parametrize("bug", BAD_RELEASES, ids=lambda bug: bug.source)
-def test_a_bad_release_is_one_of_kafka_with_a_fix_in_its_line(bug):
-    names = {each.number for each in RELEASES.values() if each.is_released}
+@pytest.mark.parametrize(
+    ("release", "fix"),
+    [("2.8.0", "2.8.1"), ("2.8.1", "2.8.2"), ("3.0.0", "3.0.2"), ("3.1.0", "3.1.1"), ("2.7.2", "2.8.2")],
+)
+def test_a_fix_is_the_next_release_that_has_it(release, fix):
+    bugs = [bug for bug in broker_bugs() if bug.issue == ("KAFKA-12835" if fix == "2.8.1" else "KAFKA-13727")]
+    found = broker_release(release)
 
-    assert bug.fixed in names
-    assert bug.since == bug.fixed[:2]
+    assert [fix] == [bug.fix(found) for bug in bugs if bug.affects(found, MetadataMode.ZOOKEEPER)]
+
+
+@for_each(broker_bugs())
+def test_a_bug_has_releases_of_kafka_with_its_fix_in_their_order(bug):
+    names = {each.number[:3] for each in RELEASES.values() if each.is_released}
+
+    assert set(bug.fixed) <= names
+    assert list(bug.fixed) == sorted(bug.fixed)
+    assert bug.since < bug.fixed[-1]
+    assert len({fix[:2] for fix in bug.fixed}) == len(bug.fixed)
+    assert bug.fixed[-1][2] == 0 or bug.fixed[-1][:2] == (2, 8)
+    assert bug.mode in {"", *(mode.value for mode in MetadataMode)}
 
 
 # To KRaft
@@ -431,7 +442,7 @@ def test_every_step_has_its_reason_its_way_back_and_its_source(target):
 def test_notes_apply_to_upgrades_across_their_release_in_their_mode():
     assert any("3.8.3" in note for note in advice("3.7", "3.8", "zookeeper").warnings)
     assert not any("3.8.3" in note for note in advice("3.7", "3.8", "kraft").warnings)
-    assert () == advice("3.8", "3.9", "kraft").warnings == advice("2.8", "2.1", level="2.1").warnings
+    assert () == advice("3.8", "3.9", "kraft").warnings == advice("3.9", "3.8.1", "kraft", "3.8").warnings
     assert all(
         f"({note.source})" in " ".join((*advice("0.8.2", "4.4").warnings, *advice("4.3", "4.4").warnings))
         for note in UPGRADE_NOTES
