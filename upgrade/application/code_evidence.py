@@ -29,6 +29,7 @@ from streams_assignor.upgrade.releases import RELEASES, Release
 _KAFKA_STREAMS: Final = "org/apache/kafka/streams/KafkaStreams"
 _FRAMEWORKS: Final = frozenset({"micronaut-kafka-streams"})
 """Libraries beside the passive ones that make a ``KafkaStreams`` of the settings which the files have."""
+_UNIMPLEMENTED: Final = "AbstractMethodError"
 _SETTER: Final = "org/apache/kafka/streams/state/RocksDBConfigSetter"
 
 
@@ -147,7 +148,8 @@ def _lacking(
         problems = set(_problems(classes, code(origin), code(release), archives)) if waiting else set()
         for problem in [problem for problem in waiting if problem in problems]:
             del waiting[problem]
-            yield from (Lacking(text, release.number) for text in _sentences(problem))
+            is_unimplemented = problem.error == _UNIMPLEMENTED
+            yield from (Lacking(text, release.number, is_unimplemented) for text in _sentences(problem))
 
 
 def _problems(classes: Iterable[ApplicationClass], old: Code, new: Code, archives: Archives) -> tuple[Problem, ...]:

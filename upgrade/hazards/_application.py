@@ -92,6 +92,8 @@ class Lacking:
     """The class that refers to it, and what it refers to."""
     since: Number
     """The first release on the way that lacks it."""
+    is_unimplemented: bool = False
+    """It is a method that an interface has, and that a class of the code has no body for."""
 
 
 @frozen

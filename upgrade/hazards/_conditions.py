@@ -361,6 +361,8 @@ class Lacks(Condition):
     before: Number
     rocksdb: bool = False
     """Only what a ``RocksDBConfigSetter`` is linked with counts."""
+    unimplemented: bool = False
+    """Only methods of interfaces count that a class of the code does not implement."""
 
     def look(self, application: Application) -> Concern:
         """Look for what a release on the way lacks."""
@@ -368,7 +370,8 @@ class Lacks(Condition):
         if code is None:
             return _unknown(_APP)
         lacking = code.rocksdb if self.rocksdb else code.lacking
-        if gone := [reference.text for reference in lacking if self.since <= reference.since < self.before]:
+        kept = (each for each in lacking if each.is_unimplemented or not self.unimplemented)
+        if gone := [reference.text for reference in kept if self.since <= reference.since < self.before]:
             return _yes(gone[0] if len(gone) == 1 else f"{gone[0]}; and {len(gone) - 1} more")
         if not code.has_libraries:
             return _unknown(f"{_APP} with your libraries, which {code.source} does not have")

@@ -207,7 +207,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((2, 0)),
         applies_to="your own window stores or StreamPartitioner",
-        when=Lacks((2, 0), (2, 1)),
+        when=Lacks((2, 0), (2, 1), unimplemented=True),
         is_certain=True,
         symptom="AbstractMethodError or errors of the compiler: their interfaces have further methods or parameters",
         remedy=_COMPILE,

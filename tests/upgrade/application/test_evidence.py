@@ -21,6 +21,7 @@ GROUPER = STREAMS + "processor/PartitionGrouper"
 SETTER = STREAMS + "state/RocksDBConfigSetter"
 TABLE_CONFIG = "org/rocksdb/BlockBasedTableConfig"
 JSON_SERIALIZER = "org/apache/kafka/connect/json/JsonSerializer"
+PARTITIONER = "processor/StreamPartitioner"
 SUPPLIER = STREAMS + "processor/ProcessorSupplier"
 
 
@@ -88,6 +89,17 @@ def test_what_is_gone_has_the_first_release_that_lacks_it(tmp_path):
             (4, 0, 0),
         ),
     ) == found.lacking
+
+
+def test_a_method_that_an_interface_has_got_is_one_that_a_class_does_not_implement(tmp_path):
+    """Who called KafkaStreams(TopologyBuilder, ...) was told of stream partitioners of his own."""
+    builder, partitioner = (f"org/apache/kafka/streams/{name}" for name in ("kstream/KStreamBuilder", PARTITIONER))
+    class_file = ClassBytes("com/Orders", interfaces=[partitioner]).makes(builder).bytes()
+
+    found = facts(tmp_path, {"com/Orders.class": class_file}, "1.1", "2.0")
+    assert {"there is no such class": False, "the class does not implement it": True} == {
+        each.text.rpartition(": ")[2]: each.is_unimplemented for each in found.lacking
+    }
 
 
 @pytest.mark.parametrize(("origin", "target"), [("2.8", "3.9"), ("3.0", "2.8")])

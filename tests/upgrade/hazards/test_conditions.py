@@ -253,6 +253,9 @@ def test_what_is_gone_concerns_the_row_of_the_release_that_removed_it():
     assert Concern(YES, ("A refers to PartitionGrouper",)) == removed_in_3.concern(code(lacking=gone))
     assert ("A refers to PartitionGrouper; and 1 more",) == removed_in_3.concern(code(lacking=gone * 2)).evidence
     assert NO is answer(Lacks((4, 0), (5, 0)), code(lacking=gone))
+    own = Lacks((3, 0), (3, 1), unimplemented=True)
+    added = (Lacking("A does not implement B#c", (3, 0), is_unimplemented=True),)
+    assert (NO, YES) == (answer(own, code(lacking=gone)), answer(own, code(lacking=gone + added)))
     assert UNKNOWN is answer(removed_in_3, code(has_libraries=False))
     assert UNKNOWN is answer(removed_in_3, NOBODY)
     assert YES is answer(removed_in_3, code(lacking=gone, has_libraries=False))
