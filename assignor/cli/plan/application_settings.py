@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from streams_assignor.cli.plan.text import DisplayOptions
 from streams_assignor.formats.text import sanitize
@@ -98,17 +98,20 @@ def read_broker_settings(*paths: Path) -> Settings:
 
 
 def _combined(combine: Callable[..., Settings], paths: Sequence[Path]) -> Settings:
-    files: list[tuple[str, str]] = []
+    files, further = list[tuple[str, str]](), list[Path]()
     try:
         for path in paths:
             given = _files_of(path) if path.is_dir() else [path]
+            further += _further_folders(path, paths) if path.is_dir() else []
             files += ((str(file), _text_of(file)) for file in given)
     except OSError as error:
         raise UpgradeError(f"cannot read {error.filename or paths[0]}: {error.strerror or error}") from error
     try:
-        return combine(files, of_folder=any(path.is_dir() for path in paths))
+        settings = combine(files, of_folder=any(path.is_dir() for path in paths))
     except UpgradeError as error:
         raise UpgradeError(f"cannot read {error if len(files) > 1 else f'{paths[0]}: {error}'}") from error
+    inside = ((str(folder), "has files of settings that were not read (--config)") for folder in further)
+    return evolve(settings, elsewhere=(*settings.elsewhere, *inside))
 
 
 def _files_of(folder: Path) -> list[Path]:
@@ -125,6 +128,18 @@ def _named_files(folder: Path) -> list[Path]:
     files = [file for file in folder.iterdir() if file.is_file() and form_of(file.name).words in _FORMS_OF_FOLDERS]
     named = [file for file in files if form_of(file.name) is not PROPERTIES or file.suffix in {".properties", ".env"}]
     return sorted(named, key=lambda file: (_FORMS_OF_FOLDERS.index(form_of(file.name).words), file.name))
+
+
+def _further_folders(folder: Path, given: Sequence[Path]) -> list[Path]:
+    """Return the folders in a folder that have files of settings, too: overlays of manifests, one for each stage."""
+    inside = (each for each in folder.iterdir() if each.is_dir() and each.name != "config" and each.name[0] != ".")
+    return sorted(each for each in inside if each not in given and _has_settings(each))
+
+
+def _has_settings(folder: Path) -> bool:
+    """Whether a folder has files of settings at any depth; JSON there is data of other kinds."""
+    forms = {form_of(file.name).words for file in _named_files(folder)} - {"JSON"}
+    return bool(forms) or any(map(_has_settings, (each for each in folder.iterdir() if each.is_dir())))
 
 
 _FORMS_OF_FOLDERS: Final = ("JSON", "TOML", "HOCON", "YAML", "a Dockerfile", "properties")

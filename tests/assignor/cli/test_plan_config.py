@@ -295,8 +295,26 @@ def test_a_folder_has_what_spring_boot_reads_beside_it_and_the_dockerfile(tmp_pa
     assert ["unknown", "yes", "yes", "unknown"] == asked
 
 
-def hazard_of_folder(folder):
-    found = CliRunner().invoke(plan, ["2.8", "4.3", "--config", str(folder), "--json"])
+def test_a_folder_in_a_folder_leaves_keys_open_unless_it_is_given(tmp_path):
+    """Overlays of manifests, for one, or a folder for each stage."""
+    (tmp_path / "streams.properties").write_text("acks=all\n")
+    overlay = tmp_path / "overlays" / "prod"
+    for name in (".git", "static"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{'data' if name == 'static' else 'x.yml'}.json").write_text("{}")
+    (tmp_path / ".git" / "x.yml").write_text("a: b")
+    overlay.mkdir(parents=True)
+    assert not any("overlays" in text for text in hazard_of_folder(tmp_path)["contradicted_by"])
+    (overlay / "patch.yml").write_text("PROCESSING_GUARANTEE: exactly_once\n")
+
+    unread = f"{tmp_path}/overlays has files of settings that were not read (--config)"
+    assert unread in hazard_of_folder(tmp_path)["contradicted_by"]
+    (tmp_path / "overlays" / "a.properties").write_text("acks=all\n")
+    assert unread not in hazard_of_folder(tmp_path, "--config", str(tmp_path / "overlays"))["contradicted_by"]
+
+
+def hazard_of_folder(folder, *options):
+    found = CliRunner().invoke(plan, ["2.8", "4.3", "--config", str(folder), *options, "--json"])
     return next(each for each in json.loads(found.stdout)["hazards"] if each["name"] == "exactly-once-removed")
 
 
