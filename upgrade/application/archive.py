@@ -73,6 +73,10 @@ _DESCRIPTIONS: Final = ("META-INF/", "kafka/")
 """Where a jar says what it is."""
 _APPLICATION_FOLDER: Final = "app"
 """Quarkus has the classes of the application there, and its libraries in other folders."""
+_SETTINGS: Final = re.compile(
+    r"(?:.*/)?(?:(?:application|bootstrap)(?:-[^/]*)?\.(?:properties|ya?ml)|META-INF/microprofile-config\.properties)"
+)
+"""Files of settings that Spring Boot, Quarkus and Micronaut read."""
 _MAX_SCRIPT_BYTES: Final = 1 << 16
 
 
@@ -186,6 +190,7 @@ class Archives:
         self.relocated: list[RelocatedCopy] = []
         self.class_path: set[str] = set()
         """Further jars that manifests of the application name and that are not among the files."""
+        self._settings: list[tuple[Jar, str]] = []
         self.damaged: list[str] = []
         """Class files, jars and links that cannot be read."""
         self.seen = 0
@@ -223,6 +228,11 @@ class Archives:
     def names(self) -> frozenset[str]:
         """The names of all classes, without Kafka's own."""
         return frozenset(self._all)
+
+    @property
+    def setting_files(self) -> tuple[str, ...]:
+        """The files of a framework's settings in the application's own jars and folders."""
+        return tuple(path for jar, path in self._settings if jar.is_own)
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -337,6 +347,8 @@ class Archives:
                 self._read_nested(entry, below, stack, inside)
             elif entry.name.endswith((*_UNREAD, "/")):
                 self.damaged.append(below)
+            elif _SETTINGS.fullmatch(entry.name):
+                self._settings.append((jar, below))
             elif not container.is_jar and entry.size <= _MAX_SCRIPT_BYTES and SCRIPT.fullmatch(entry.name):
                 self._ownership.add_command(self._text(entry))
 

@@ -87,6 +87,7 @@ def code_facts(
         makes_streams=any(library.is_own for library in makers),
         streams_of_libraries=tuple(library.name for library in makers if _is_unknown(library)),
         has_own_classes=archives.own_classes > 0,
+        setting_files=archives.setting_files,
         unread=archives.unread,
         settings=settings_in_code(archives.own_contents(), archives.original_name),
     )

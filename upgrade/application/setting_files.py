@@ -266,10 +266,20 @@ def _apart(entries: Sequence[Entry]) -> Iterator[Entry]:
     for entry in entries:
         if (place := _place(entry)) and _may_be_kafkas(entry):
             values.setdefault((entry.conditions, entry.key), {})[place] = entry.value
-    differ = any(len(set(by_place.values())) > 1 for by_place in values.values())
+    mixed = _contradicts_a_plain_file(entries)
+    differ = mixed or any(len(set(by_place.values())) > 1 for by_place in values.values())
     for entry in entries:
-        place = _place(entry) if differ else ""
+        place = (_place(entry) or (f"{_IN_A_PLACE}{entry.file}" if mixed else "")) if differ else ""
         yield evolve(entry, conditions=(place, *entry.conditions)) if place else entry
+
+
+def _contradicts_a_plain_file(entries: Sequence[Entry]) -> bool:
+    """Whether a framework's file and a plain one set a key differently: nothing says which of them a client gets."""
+    files = [entry for entry in entries if not entry.is_variable]
+    of_frameworks = {entry.file for entry in files if _is_read(entry.key)}
+    plain = {entry.key: entry.value for entry in files if entry.file not in of_frameworks}
+    named = _by_kafkas_names({entry.key: entry for entry in files if entry.file in of_frameworks})
+    return any(plain.get(key, entry.value) != entry.value for key, entry in named.items())
 
 
 def _place(entry: Entry) -> str:

@@ -123,6 +123,8 @@ class CodeFacts:
     """Whether an own class calls the constructor of ``KafkaStreams``: its settings go through there."""
     streams_of_libraries: tuple[str, ...] = ()
     """The libraries that do, but for frameworks which take the settings from files."""
+    setting_files: tuple[str, ...] = ()
+    """The files of a framework's settings beside own classes, which it reads if nothing else sets a key."""
     unread: tuple[str, ...] = ()
     """Which parts of the files were not read, with the reason: they may have anything."""
 

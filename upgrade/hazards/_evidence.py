@@ -99,11 +99,25 @@ def _files_that_code_loads(application: Application) -> Iterator[str]:
     made, settings = _settings_in_code(application), application.settings
     given = [_FORM.sub("", read) for read in settings.read] if settings else []
     for loaded in sorted(made.loads, key=lambda loaded: not loaded.name) if made else ():
-        matching = [name for name in given if re.split(r"[/\\:]", name)[-1] == loaded.name or not loaded.name]
+        matching = [name for name in given if _last_part(name) == loaded.name or not loaded.name]
         if matching:
             given.remove(matching[0])
         else:
             yield f"{loaded.where} loads {loaded.name or 'a file'} (--config)"
+
+
+def _files_in_archives(application: Application) -> Iterator[str]:
+    """Yield the files of a framework's settings among the application's own that are not given as such."""
+    code, given = application.code, [_last_part(_FORM.sub("", read)) for read in _settings(application).read]
+    for path in code.setting_files if code and _has_framework(application) else ():
+        if _last_part(path) in given:
+            given.remove(_last_part(path))
+        else:
+            yield f"{path} could set it (--config)"
+
+
+def _last_part(path: str) -> str:
+    return re.split(r"[/\\:]", path)[-1]
 
 
 def _no_settings(application: Application) -> Iterator[str]:
@@ -138,6 +152,7 @@ CONTRADICTIONS: Final = (
     Contradiction("unread-files", Subject.SETTINGS, _files_that_were_not_read),
     Contradiction("code", Subject.SETTINGS, _code_could_set),
     Contradiction("loaded-files", Subject.SETTINGS, _files_that_code_loads),
+    Contradiction("files-in-archives", Subject.SETTINGS, _files_in_archives),
     Contradiction("files", Subject.SETTINGS, _no_settings),
     Contradiction("profiles", Subject.SETTINGS, _profiles),
     Contradiction("environment", Subject.SETTINGS, _environment),

@@ -127,7 +127,6 @@ def test_json_and_spring_boot_are_read(run):
         (("2.8", "4.3"), "[]", "a.json", "expected an object of settings"),
         (("2.8", "2.8"), "", "a.properties", "--config and --app need two releases, got 2.8.2 twice"),
         (("2.8", "streams-assignor"), "", "a.properties", "expected a release that Kafka has published"),
-        (("--brokers", "2.8", "4.3"), "", "a.properties", "--config and --app are for a Streams group"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(run, arguments, text, name, message):

@@ -425,6 +425,18 @@ def test_libraries_alone_say_nothing_about_the_application(tmp_path):
     assert facts(tmp_path / "lib", ["app.jar"]).has_own_classes
 
 
+def test_files_of_settings_beside_own_classes_are_named(tmp_path):
+    """Spring Boot reads those in its jar if nothing else sets a key; with another file the plan denied them."""
+    names = ("application.properties", "config/application-prod.yml", "META-INF/microprofile-config.properties")
+    app = {f"BOOT-INF/classes/{name}": b"a=b" for name in names}
+    app |= {"BOOT-INF/classes/com/example/Orders.class": using("com/example/Orders"), "BOOT-INF/classes/a.yml": b""}
+    library = zipped({"META-INF/MANIFEST.MF": "Bundle-SymbolicName: b\n", "b/B.class": using("b/B"), names[0]: b""})
+    (tmp_path / "app.jar").write_bytes(zipped({**app, "BOOT-INF/lib/b.jar": library}))
+
+    found = facts(tmp_path / "app.jar")
+    assert [f"{tmp_path}/app.jar!/BOOT-INF/classes/{name}" for name in names] == [*found.setting_files]
+
+
 @pytest.mark.parametrize("kind", ["Bundle-SymbolicName", "Automatic-Module-Name"])
 def test_a_module_that_you_name_is_a_library_unless_it_starts_a_class_or_you_say_else(tmp_path, kind):
     for name, manifest in (("app", "A: b"), ("b", f"{kind}: org.b"), ("c", f"{kind}: org.c\nMain-Class: org.c.C")):

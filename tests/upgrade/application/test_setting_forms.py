@@ -221,6 +221,17 @@ def test_files_are_combined_as_a_framework_combines_them():
         combined_settings([("a.properties", ""), ("b.json", "{")])
 
 
+def test_a_plain_file_and_one_of_a_framework_that_differ_are_judged_one_by_one():
+    pair = [("application.yml", f"{SPRING}: {OLD}"), ("streams.properties", f"{KEY}=at_least_once\nacks=all")]
+
+    for files in (pair, pair[::-1]):
+        found = {variant.conditions[0]: variant.values[KEY] for variant in combined_settings(files).variants}
+        assert {"in application.yml": OLD, "in streams.properties": "at_least_once"} == found
+        assert Answer.YES in answers(*files)
+    same = [pair[0], ("streams.properties", f"{KEY}={OLD}\nacks=all")]
+    assert [()] == [variant.conditions for variant in combined_settings(same).variants]
+
+
 def test_what_a_file_imports_is_closed_by_that_file():
     text = "spring.config.import: 'optional:file:/etc/orders/kafka.yml'\nspring.kafka.client-id: a"
     reasons = dict(parse_settings(text, "application.yml").elsewhere)

@@ -106,6 +106,8 @@ def without(application):
     yield "foreign topology", evolve(application, topology=OTHER.topology)
     if application is FRAMEWORK:
         yield "one file", evolve(application, settings=settings(SPRING[0]))
+        packed = ("a.jar!/application.yml", "a.jar!/config/application.yml")
+        yield "files in archives", evolve(application, code=evolve(application.code, setting_files=packed))
         yield "no folder", evolve(application, settings=settings(*SPRING))
         yield "no manifest", evolve(application, settings=settings(SPRING[0], of_folder=True))
         yield "other manifest", evolve(application, settings=settings(SPRING[0], ("b.yml", "a: 1"), of_folder=True))
