@@ -22,12 +22,15 @@ _PAYLOAD_LOGGERS: Final = (
 )
 _LIBRARIES: Final = ("kafka.", "aiokafka")
 _HIDDEN: Final = "[hidden]"
-_IN_ADDRESS: Final = re.compile(
-    r"""(?ix) (?P<name> (?: :// | = (?! [^\s@]* \s ) ) [^\s/?\#@:=]* : ) (?! \d+ (?: [/?\#;,\s'"] | $ ) ) [^@\n]+
-    (?P<end> @ )
-    | (?P<parameter> [?&;] [^\s=&;]* (?: key | secret | token | password | signature ) [^\s=&;]* = ) [^\s&;'"]+"""
+_USER: Final = r"""[^\s/?\#@:=]* : (?! @ | \d+ (?: [/?\#;,\s'"] | $ ) )"""
+_IN_ADDRESS: Final = re.compile(rf"(?x) :// {_USER}")
+_AS_VALUE: Final = re.compile(rf"(?x) = {_USER}")
+"""A user's name before a password, which is no port."""
+_PARAMETER: Final = re.compile(
+    r"""(?ix) [?&;] (?: (?= [^\s=&;]*+ = ) (?= [^=]* (?: key | secret | token | password | signature ) )
+    (?P<name> [^=]* = ) [^\s&;'"]+ | [^\s=&;]*+ )"""
 )
-"""A password behind a user's name, which is no port, and the value of a parameter."""
+"""A parameter, with its value if that is to be hidden. A name of anything else is passed over, and read once."""
 
 
 class _Secret(str):
@@ -99,7 +102,20 @@ def hide_credentials(text: str) -> str:
     >>> hide_credentials("expected NAME=RELEASE: the member B@2.8 is there")  # our own words behind = and :
     'expected NAME=RELEASE: the member B@2.8 is there'
     """
-    return _IN_ADDRESS.sub(lambda match: f"{match['name'] or match['parameter']}{_HIDDEN}{match['end'] or ''}", text)
+    text = "\n".join(map(_without_passwords, text.split("\n")))
+    return _PARAMETER.sub(lambda found: f"{found[0][0]}{name}{_HIDDEN}" if (name := found["name"]) else found[0], text)
+
+
+def _without_passwords(line: str) -> str:
+    """Return a line without the passwords before each ``@``; behind ``=`` no blank follows the user's name."""
+    *befores, rest = line.split("@")
+    shown = []
+    for before in befores:
+        text, word = f"{before}@", len(before) - len(re.split(r"\s", before)[-1])
+        found = [_IN_ADDRESS.search(text), _AS_VALUE.search(text, word)]
+        ends = [each.end() for each in found if each]
+        shown.append(f"{text[: min(ends)]}{_HIDDEN}@" if ends else text)
+    return f"{''.join(shown)}{rest}"
 
 
 def stop_redacting(text: str) -> None:

@@ -19,7 +19,9 @@ _WORD: Final = (
 _SECRET_NAMES: Final = re.compile(rf"(?i){_WORD}|jaas|(?:^|_)pass(?:$|_)")
 """Names of variables of the environment whose values are hidden wherever they are printed. ``PWD`` is a folder."""
 _NO_SECRETS: Final = frozenset({"PWD", "OLDPWD"})
-_VALUE: Final = r"""(?P<value>\\+"(?:(?!\\+").)*\\+"|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:bearer|basic)\s+\S+|\S+)"""
+_VALUE: Final = (
+    r"""(?P<value>\\+"(?:[^\\]|\\++(?!"))*+\\+"|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:bearer|basic)\s+\S+|\S+)"""
+)
 _TOKENS: Final = (
     *(r"(?:AKIA|ASIA)[A-Z0-9]{16}", r"AIza[\w-]{35}", r"ya29\.[\w-]{20,}"),  # AWS, Google
     *(r"gh[pousr]_[A-Za-z0-9]{30,}", r"github_pat_\w{30,}", r"gl[a-z]{1,6}-[\w.-]{20,}"),  # GitHub, GitLab
@@ -37,12 +39,12 @@ _TEXTS: Final = tuple(
         # a name, and a value behind = or :
         rf"""(?P<before>(?:{_WORD}|authorization)[\w.-]{{0,80}}\\*["']?\s*(?:=>|[=:])\s*){_VALUE}""",
         # as in a manifest of Kubernetes: name: DB_PASSWORD, value: ...
-        rf"""(?P<before>{_WORD}[\w.-]{{0,80}}["']?\s*,?\s*["']?value["']?\s*:\s*){_VALUE}""",
+        rf"""(?P<before>{_WORD}[\w.-]{{0,80}}["']?\s{{0,80}},?\s{{0,80}}["']?value["']?\s*:\s*){_VALUE}""",
         # an option, and its value as the next word
-        rf"""(?P<before>(?<!\S)--?[\w-]*{_WORD}[\w-]*[ \t]+)(?!-){_VALUE}""",
+        rf"""(?P<before>(?<!\S)--?[\w-]{{0,80}}{_WORD}[\w-]{{0,80}}[ \t]+)(?!-){_VALUE}""",
         rf"""(?P<before>(?<!\S)(?:-u|--user)[ \t=]*["']?[^\s:"']+:){_VALUE}""",
         rf"""(?P<before>\bsshpass[ \t]+-p[ \t]*){_VALUE}""",
-        rf"""(?P<before><[\w.:-]*{_WORD}[\w.:-]*>)(?P<value>[^<]*)""",
+        rf"""(?P<before><[\w.:-]{{0,80}}{_WORD}[\w.:-]{{0,80}}>)(?P<value>[^<]*)""",
         r"""(?P<before>\bbearer[ \t]+)(?P<value>[\w.~+/=-]{16,})""",
         r"""(?P<before>)(?P<value>\beyJ[\w-]{10,}\.[\w-]+\.[\w-]*)""",  # a JSON web token
         r"""(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)(?P<value>.*?)(?=-----END|\Z)""",

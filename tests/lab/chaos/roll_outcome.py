@@ -44,6 +44,10 @@ _OF_BROKERS: Final = frozenset(
     {DeviationKind.NOT_VISIBLE, DeviationKind.NOT_STABLE, DeviationKind.UNOWNED, DeviationKind.LAG}
 ) | {DeviationKind.NO_COMMITS, DeviationKind.MEMBER_REPLACED, DeviationKind.CRASH_LOOP}
 _OF_A_STOP: Final = frozenset({DeviationKind.NOT_RETURNED, DeviationKind.UNOWNED})
+_OF_A_COPY: Final = frozenset(
+    {DeviationKind.SECOND_PROCESS, DeviationKind.MEMBER_REPLACED, DeviationKind.CRASH_LOOP, DeviationKind.OLD_RELEASE}
+)
+"""One that was started before its instance was restarted runs the old release."""
 CAUSED: Final[Mapping[str, frozenset[DeviationKind]]] = MappingProxyType(
     {
         **dict.fromkeys(FAULT_KINDS, _OF_MEMBERS),
@@ -55,9 +59,7 @@ CAUSED: Final[Mapping[str, frozenset[DeviationKind]]] = MappingProxyType(
         "old-release": frozenset({DeviationKind.OLD_RELEASE}),
         "endless": frozenset({DeviationKind.COMMAND_FAILED}),
         "stranger": frozenset({DeviationKind.FOREIGN_MEMBER}),
-        "second-process": frozenset(
-            {DeviationKind.SECOND_PROCESS, DeviationKind.MEMBER_REPLACED, DeviationKind.CRASH_LOOP}
-        ),
+        "second-process": _OF_A_COPY,
     }
 )
 """What `roll` may report after each kind of fault."""

@@ -105,6 +105,7 @@ def test_a_restart_whose_intent_was_torn_has_none_in_the_journal(torn, problems)
     [
         (DeviationKind.FOREIGN_MEMBER, Fault("stranger", "b", 5.0)),
         (DeviationKind.SECOND_PROCESS, Fault("second-process", "b", 5.0)),
+        (DeviationKind.OLD_RELEASE, Fault("second-process", "b", 5.0)),
         (DeviationKind.COMMAND_FAILED, Fault("endless", "b")),
     ],
 )

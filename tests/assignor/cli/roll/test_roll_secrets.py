@@ -9,6 +9,7 @@ import pytest
 from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.groups.describe.kafka_python import group_lookup
 from tests.assignor.cli.roll.simulated import SimulatedCluster
+from tests.each import for_each
 
 SECRET = "hunter2-Zq8"
 JAAS = f'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="{SECRET}";'
@@ -43,6 +44,19 @@ PRINTED = {
     "the environment": f"the value is {SECRET}",
     "the environment in base64": base64.b64encode(SECRET.encode()).decode(),
 }
+
+
+@for_each(
+    ["://", "?key", "-password", "password ", "<a.password", "password: , ", "--password\t", "token.", "authorization"]
+)
+def test_a_long_output_is_read_once(unit):
+    """A command that printed 64 KB of such texts held roll up for a minute, in which its lock was lost."""
+    assert SECRET not in without_secrets(f"{unit * 10_000}\npassword={SECRET}")
+
+
+@for_each(['password=\\"', 'password="', "<", "password", "--a", "-----BEGIN "])
+def test_so_is_one_text_without_an_end(unit):
+    assert SECRET not in without_secrets(unit + "\\" * 60_000 + f"\npassword={SECRET}")
 
 
 OF_KNOWN_FORMS = [
