@@ -36,6 +36,9 @@ def rows(text, ends):
 
 
 EXACTLY_ONCE = "processing.guarantee=exactly_once"
+SASL = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config="
+JNDI, LDAP = (f"com.sun.security.auth.module.{name}LoginModule required;" for name in ("Jndi", "Ldap"))
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required;"
 UP = "2.3 4.3"
 
 
@@ -84,7 +87,7 @@ UP = "2.3 4.3"
             "task.assignor.class=org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor",
         ),
         ("list-values-checked", UP, "metric.reporters=a,,b", ""),
-        ("login-module-refused", UP, "sasl.jaas.config=com.sun.security.auth.module.JndiLoginModule required;", ""),
+        ("login-module-refused", UP, f"{SASL}{JNDI}", f"{SASL}{PLAIN}"),
         ("max-poll-interval-5-min", "1.1 2.8", "", "max.poll.interval.ms=300000"),
         ("transaction-timeout-10-s", "2.3 2.8", EXACTLY_ONCE, f"{EXACTLY_ONCE}\nproducer.transaction.timeout.ms=60000"),
         ("task-timeout-5-min", "2.3 2.8", "retries=3", "retries=3\ntask.timeout.ms=300000"),
@@ -101,14 +104,13 @@ def test_a_file_that_is_edited_as_the_remedy_says_has_no_such_row(name, ends, be
 # -- the remedies of a plan, followed from FROM to TO ----------------------------------------------------------------
 
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
-JNDI, LDAP = (f"com.sun.security.auth.module.{name}LoginModule required;" for name in ("Jndi", "Ldap"))
 HAVING = {
     "exactly-once-removed": EXACTLY_ONCE,
     "exactly-once-v2-unknown": f"{EXACTLY_ONCE}_v2",
     "exactly-once-beta-unknown": f"{EXACTLY_ONCE}_v2",
     "dns-lookup-default": "main.consumer.client.dns.lookup=default",
-    "login-module-refused": f"sasl.jaas.config={JNDI}",
-    "ldap-login-module-refused": f"admin.sasl.jaas.config={LDAP}",
+    "login-module-refused": f"{SASL}{JNDI}",
+    "ldap-login-module-refused": f"{SASL}{LDAP}",
     "application-server-without-host": "application.server=user@host:80",
     "application-server-checked": "application.server=:80",
     "bootstrap-servers-with-blanks": "bootstrap.servers=localhost:1 localhost:2",
@@ -124,7 +126,7 @@ DECIDED_ELSEWHERE = {"brokers-before-2.4", "static-members-of-streams-groups", "
 CORRECT = {
     "application.server": "host:80",
     "bootstrap.servers": "localhost:1,localhost:2",
-    "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required;",
+    "sasl.jaas.config": PLAIN,
     "security.protocol": "SSL",
 }
 """The values that an operator writes where only he knows the value; any other key is removed."""

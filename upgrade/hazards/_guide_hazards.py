@@ -126,10 +126,10 @@ _LISTS: Final = AnyOf(
 
 
 def _login_module(name: str) -> Condition:
-    """Return the condition that a login module is configured: in the settings, or in a file that only Java knows."""
+    """Return the condition that a login module is used: of the settings, or of a file that only Java knows."""
     in_file = Ask("the login modules in the file that java.security.auth.login.config names")
     named = Sets(_JAAS, prefixes=EVERYWHERE, fits=lambda value: name in value, what=f"with {name}")
-    return named | (SASL & ~setting(_JAAS, prefixes=EVERYWHERE) & in_file)
+    return SASL & (named | (~setting(_JAAS, prefixes=EVERYWHERE) & in_file))
 
 
 _COMPILE: Final = "compile against the new release, without warnings of the old one, before members are bounced"

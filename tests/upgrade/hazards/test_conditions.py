@@ -529,7 +529,12 @@ def test_most_rows_are_decided_by_files():
         ("application-server-without-host", settings(application_server="http://host:80"), NO),
         ("bootstrap-servers-with-blanks", settings(bootstrap_servers="a:1 b:2"), YES),
         ("bootstrap-servers-with-blanks", settings(bootstrap_servers="a:1, b:2"), NO),
-        ("login-module-refused", settings(sasl_jaas_config="com.sun...JndiLoginModule required;"), YES),
+        (
+            "login-module-refused",
+            settings(sasl_jaas_config="com.sun...JndiLoginModule required;", security_protocol="SASL_SSL"),
+            YES,
+        ),
+        ("login-module-refused", settings(sasl_jaas_config="com.sun...JndiLoginModule required;"), NO),
         ("login-module-refused", settings(security_protocol="SASL_SSL"), UNKNOWN),
         ("login-module-refused", settings(security_protocol="SSL"), NO),
         ("in-flight-requests-refused", settings(producer_max_in_flight_requests_per_connection="6"), YES),
