@@ -2,7 +2,6 @@
 
 import pytest
 
-from streams_assignor.upgrade.hazards import HAZARDS
 from tests.java_oracle import compile_java
 from tests.lab.integration.kafka_jars import Unavailable, java
 from tests.upgrade.application.test_started_java import STARTED, jars_of, started
