@@ -71,8 +71,9 @@ UPGRADE_NOTES: Final = (
     ),
     UpgradeNote(
         (4, 0),
-        "clients (also Streams and Connect) must be of 2.1 or later before the brokers are of 4.0, and brokers need "
-        "Java 17",
+        "clients (also Streams and Connect) must be of 2.1 or later before the brokers are of 4.0, clients of other "
+        "makes as docs/how-to/brokers.md lists them (brokers from 3.7 on count requests of the others: "
+        "DeprecatedRequestsPerSec), and brokers need Java 17",
         "upgrade notes of 4.0, KIP-896",
     ),
     UpgradeNote(
