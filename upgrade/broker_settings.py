@@ -13,6 +13,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.application.broker_configuration import (
+    LEVEL,
     LOGGING,
     OPERATOR,
     broker_keys,
@@ -56,7 +57,6 @@ _SUCCESSORS: Final[Mapping[str, str]] = {
     "host.name": "listeners",
     "log.message.timestamp.difference.max.ms": "log.message.timestamp.before.max.ms",
     "port": "listeners",
-    "zookeeper.connect": "controller.quorum.bootstrap.servers",
 }
 """The successors of keys that are gone: upgrade notes of 3.0 and 4.0, KIP-629, KIP-937."""
 _SYNONYMS: Final[Mapping[str, str]] = {"node.id": "broker.id"}
@@ -74,15 +74,18 @@ class SettingRule:
     source: str
     value: re.Pattern[str] = field(default=re.compile("(?s).*"), eq=False)
     """The contents of the value."""
+    unless: str = ""
+    """A key beside it that makes it moot."""
     is_lasting: bool = False
     """Whether it is also said of an upgrade that begins at such a release."""
     in_migration: str = ""
     """The text instead if the plan migrates the node from ZooKeeper."""
 
-    def applies(self, key: str, value: str, older: BrokerRelease, to: BrokerRelease) -> bool:
-        """Whether an upgrade meets it."""
+    def applies(self, key: str, values: Mapping[str, str], older: BrokerRelease, to: BrokerRelease) -> bool:
+        """Whether an upgrade meets it in the settings of a node."""
         passed = self.since <= to.number and (self.is_lasting or older.number < self.since)
-        return passed and key == self.key and bool(self.value.search(value))
+        is_it = plain_key(key) == self.key and bool(self.value.search(values[key]))
+        return passed and is_it and self.unless not in values
 
 
 _MIGRATED: Final = "the migration of the plan replaces it"
@@ -128,10 +131,20 @@ SETTING_RULES: Final = (
         "controller.quorum.voters",
         (3, 9),
         Effect.MEANING,
-        "with these static voters kraft.version stays 0, whatever --release-version says; "
-        "controller.quorum.bootstrap.servers is for a dynamic quorum",
+        "with these static voters kraft.version stays 0, whatever --release-version says; keep them: "
+        "controller.quorum.bootstrap.servers finds no voters before kraft.version is 1",
         "KIP-853; seen on 4.0.1",
         is_lasting=True,
+    ),
+    SettingRule(
+        "controller.quorum.bootstrap.servers",
+        (3, 9),
+        Effect.UNDECIDED,
+        "it is enough for a dynamic quorum (kraft.version 1); a static one needs controller.quorum.voters as before, "
+        "also where a chart no longer writes it: kafka-metadata-quorum describe --status has the voters",
+        "KIP-853; bitnami/charts issue 32637",
+        is_lasting=True,
+        unless="controller.quorum.voters",
     ),
     SettingRule(
         LOGGING,
@@ -179,13 +192,14 @@ def judge_broker_settings(
     )
 
 
-def level_shown(settings: Settings) -> ProtocolVersion | None:
-    """Return the inter.broker.protocol.version that all nodes have; None if they show none.
+def level_shown(settings: Settings, mode: MetadataMode) -> ProtocolVersion | None:
+    """Return the protocol version, or in KRaft mode the metadata.version, that all nodes have; None if they show none.
 
-    >>> str(level_shown(Settings.of({"inter.broker.protocol.version": "2.8"})))
+    >>> str(level_shown(Settings.of({"inter.broker.protocol.version": "2.8"}), MetadataMode.ZOOKEEPER))
     '2.8-IV1'
     """
-    values = {variant.values.get(IBP, "") for variant in settings.variants}
+    key = IBP if mode is MetadataMode.ZOOKEEPER else LEVEL
+    values = {variant.values.get(key, "") for variant in settings.variants}
     try:
         return version_named(values.pop().strip()) if len(values) == 1 else None
     except UpgradeError:
@@ -199,7 +213,7 @@ def mode_shown(settings: Settings) -> MetadataMode | None:
     (<MetadataMode.ZOOKEEPER: 'zookeeper'>, None)
     """
     keys = {key for variant in settings.variants for key in variant.values}
-    if ROLES in keys:
+    if keys & {ROLES, LEVEL}:
         return MetadataMode.KRAFT
     return MetadataMode.ZOOKEEPER if "zookeeper.connect" in keys else None
 
@@ -250,12 +264,12 @@ def _setting(
         return SettingFinding(key, "", status, text)
 
     for rule in SETTING_RULES:
-        if rule.applies(plain, value, older, to):
+        if rule.applies(key, variant.values, older, to):
             if migrates and rule.in_migration:
                 return finding(Effect.REMOVED, rule.in_migration)
             return finding(rule.status, f"{rule.text} ({rule.source})")
-    if _WITHOUT_DEFINITION.fullmatch(plain) or plain == LOGGING:
-        return finding(Effect.FINE, f"a plugin of {to} reads it")
+    if _WITHOUT_DEFINITION.fullmatch(plain) or plain in {LOGGING, LEVEL}:
+        return finding(Effect.FINE, "no definition of a broker has it: a plugin, a script or an operator reads it")
     if plain not in keys_of_any_broker():
         return finding(Effect.UNKNOWN, "no broker of Kafka has it: a plugin or a script may read it")
     if plain not in new:

@@ -1,7 +1,5 @@
 """What the releases of a plan make of the settings of brokers."""
 
-import pytest
-
 from streams_assignor.upgrade.application.broker_configuration import broker_keys, broker_settings
 from streams_assignor.upgrade.application.setting_files import Settings
 from streams_assignor.upgrade.application.settings import Effect
@@ -44,6 +42,7 @@ def judged(values, *releases, mode="kraft", migrates=False, settings=None):
         ("zookeeper.metadata.migration.enable", "false", ("3.9", "4.0"), "removed", "ignore"),
         ("controller.quorum.voters", "1@a:1", ("3.8", "4.0"), "meaning changed", "kraft.version stays 0"),
         ("controller.quorum.voters", "1@a:1", ("4.0", "4.1"), "meaning changed", "kraft.version stays 0"),
+        ("controller.quorum.bootstrap.servers", "a:1", ("3.9", "4.0"), "cannot be told", "a static one needs"),
         ("controller.quorum.voters", "1@a:1", ("3.7", "3.8"), "cannot be told", "code of its own"),
         ("KAFKA_LOG4J_OPTS", "-Dlog4j.configuration=file:a", ("3.9", "4.0"), "meaning changed", "Log4j 2"),
         ("KAFKA_LOG4J_OPTS", "-Dlog4j2.configurationFile=a", ("3.9", "4.0"), "fine", ""),
@@ -56,7 +55,7 @@ def judged(values, *releases, mode="kraft", migrates=False, settings=None):
         ("num.partitions", "${PARTITIONS}", ("3.9", "4.0"), "cannot be told", "placeholder"),
         ("ssl.keystore.password", "s3cret", ("3.9", "4.0"), "fine", "accepts"),
         ("compression.gzip.level", "20", ("3.8", "3.9"), "cannot be told", "code of its own"),
-        ("super.users", "User:a", ("3.9", "4.0"), "fine", "reads it"),
+        ("super.users", "User:a", ("3.9", "4.0"), "fine", "a plugin"),
         ("my.plugin.key", "1", ("3.9", "4.0"), "unknown", "plugin"),
         ("secret value", "1", ("3.9", "4.0"), "unknown", "plugin"),
         ("sasl.oauthbearer.jwks.endpoint.url", "https://a/b", ("3.9.0", "4.0.0"), "needs a system property", "allowed"),
@@ -94,6 +93,15 @@ def test_a_key_that_is_not_set_has_another_default_or_none(case):
     finding = judged(values, *releases).get(key)
 
     assert status == (finding and finding.status.value)
+
+
+def test_the_voters_beside_their_servers_decide():
+    found = judged(
+        {**KRAFT, "controller.quorum.bootstrap.servers": "a:1", "controller.quorum.voters": "1@a:1"}, "3.9", "4.0"
+    )
+
+    assert "a static one" not in found["controller.quorum.bootstrap.servers"].text
+    assert "these static voters" in found["controller.quorum.voters"].text
 
 
 def test_with_zookeeper_its_defaults_count():
@@ -152,18 +160,21 @@ def test_nodes_that_differ_are_judged_apart():
     assert ("in a.properties",) == found["log.segment.bytes"].conditions
 
 
-@pytest.mark.parametrize(
-    ("values", "mode", "level"),
+@for_each(
     [
-        ({"process.roles": "broker"}, MetadataMode.KRAFT, None),
-        ({"zookeeper.connect": "z", "inter.broker.protocol.version": "2.8"}, MetadataMode.ZOOKEEPER, "2.8-IV1"),
+        ({"process.roles": "broker"}, "kraft", None),
+        ({"process.roles": "broker", "metadata.version": "4.0-IV3"}, "kraft", "4.0-IV3"),
+        ({"zookeeper.connect": "z", "inter.broker.protocol.version": "2.8"}, "zookeeper", "2.8-IV1"),
         ({"inter.broker.protocol.version": "x"}, None, None),
-    ],
+    ]
 )
-def test_files_show_the_mode_and_the_protocol(values, mode, level):
-    settings, found = Settings.of(values), level_shown(Settings.of(values))
+def test_files_show_the_mode_and_the_level(case):
+    values, mode, level = case
+    settings = Settings.of(values)
+    shown = mode_shown(settings)
+    found = level_shown(settings, shown or MetadataMode.ZOOKEEPER)
 
-    assert (mode, level) == (mode_shown(settings), found and found.name)
+    assert (mode, level) == (shown and shown.value, found and found.name)
 
 
 def test_each_rule_is_about_a_key_that_brokers_have_had():

@@ -23,6 +23,10 @@ from streams_assignor.upgrade.upgrade_from import line_number
 BROKER: Final = "broker"
 OPERATOR: Final = "operator"
 """In ``Settings.shows``: a chart, an image or an operator makes the file of the node, and may set further keys."""
+STRIMZI: Final = "Strimzi"
+"""In ``Settings.shows``: a resource of Strimzi, whose operator raises metadata.version unless the resource has it."""
+LEVEL: Final = "metadata.version"
+"""What a resource of Strimzi has instead of a setting: ``spec.kafka.metadataVersion``."""
 LOGGING: Final = "KAFKA_LOG4J_OPTS"
 """A variable of the start script that an upgrade concerns."""
 _VARIABLE: Final = re.compile(r"KAFKA_(?:CFG_)?([A-Z0-9_]+)")
@@ -35,6 +39,7 @@ _BELOW: Final = re.compile(
 """Where a manifest or a chart has settings of a broker."""
 _OVERRIDES: Final = re.compile(r".*configOverrides\.(?:server|kafka)")
 _NEXT: Final = re.compile(r",(?=[a-z][\w.-]*=)")
+_LEVEL_OF_STRIMZI: Final = "spec.kafka.metadataVersion"
 _TEXT: Final = re.compile(r".*(?:[cC]onfig(?:uration)?|[pP]roperties)")
 _OF_LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|gssapi|scram-sha-\d+|oauthbearer|aws_\w+)\.)?")
 
@@ -98,7 +103,7 @@ def broker_settings(files: Sequence[tuple[str, str]]) -> Settings:
     >>> broker_settings([("server.properties", "node.id=1")]).values
     {'node.id': '1'}
     """
-    found, left_out, reasons, is_made = list[Entry](), 0, list[tuple[str, str]](), False
+    found, left_out, reasons, shows = list[Entry](), 0, list[tuple[str, str]](), set[str]()
     for given, text in files:
         name = given if len(files) > 1 else ""
         entries = list(_entries(given, text))
@@ -106,13 +111,16 @@ def broker_settings(files: Sequence[tuple[str, str]]) -> Settings:
         found += (evolve(entry, file=name) for entry in settings)
         left_out += len(entries) - len(settings)
         reasons += ((name, words) for words in elsewhere(entries, [other for other, _ in files]))
-        is_made |= form_of(given, text) is not PROPERTIES or any(entry.is_variable for entry in settings)
+        if form_of(given, text) is not PROPERTIES or any(entry.is_variable for entry in settings):
+            shows.add(OPERATOR)
+        if any(entry.key == "apiVersion" and "strimzi.io/" in (entry.value or "") for entry in entries):
+            shows.add(STRIMZI)
         if not any(plain_key(entry.key) in keys_of_any_broker() for entry in settings):
             reasons.append((name, "sets no key of a broker"))
     if len(found) > MAX_SETTINGS:
         raise UpgradeError(f"expected at most {MAX_SETTINGS:,} settings, got {len(found):,}")
-    shows = frozenset({OPERATOR}) if is_made else frozenset[str]()
-    return Settings(tuple(_variants(found)), left_out=left_out, elsewhere=tuple(dict.fromkeys(reasons)), shows=shows)
+    variants, elsewhere_said = tuple(_variants(found)), tuple(dict.fromkeys(reasons))
+    return Settings(variants, left_out=left_out, elsewhere=elsewhere_said, shows=frozenset(shows))
 
 
 def _entries(name: str, text: str) -> Iterator[Entry]:
@@ -140,6 +148,8 @@ def _settings(entries: Iterable[Entry]) -> Iterator[Entry]:
             for pair in _NEXT.split(entry.value or ""):
                 key, _, value = pair.partition("=")
                 yield evolve(entry, key=key, value=value)
+        elif entry.key == _LEVEL_OF_STRIMZI:
+            yield evolve(entry, key=LEVEL)
         elif match := _BELOW.fullmatch(entry.key):
             yield evolve(entry, key=match["key"], place=entry.key.removesuffix(match["key"]))
         elif not entry.is_name or plain_key(entry.key) in keys_of_any_broker():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from attrs import evolve, frozen
 
@@ -16,7 +16,7 @@ from streams_assignor.cli.plan.application_settings import (
     source_of,
 )
 from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines
-from streams_assignor.upgrade.application.broker_configuration import first_line
+from streams_assignor.upgrade.application.broker_configuration import LEVEL, STRIMZI, first_line
 from streams_assignor.upgrade.broker_settings import judge_broker_settings, level_shown, mode_shown
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
@@ -27,6 +27,11 @@ from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
 )
 from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice
 from streams_assignor.upgrade.errors import UpgradeError
+
+_RAISED_BY_STRIMZI: Final = (
+    "set spec.kafka.metadataVersion to the level of now before spec.kafka.version: without it Strimzi raises "
+    "metadata.version as soon as the nodes are rolled, and the way back closes (Strimzi, proc-upgrade-kafka-kraft)"
+)
 
 
 class _BrokerConfiguration(ConfigurationResult):
@@ -41,7 +46,7 @@ class _BrokerConfiguration(ConfigurationResult):
         return frozenset[str]().union(*(asked_for(word) for word in words))
 
 
-_ASKING = frozenset({"listeners", "listener.security.protocol.map", "security.inter.broker.protocol"})
+_ASKING: Final = frozenset({"listeners", "listener.security.protocol.map", "security.inter.broker.protocol"})
 
 
 @frozen
@@ -96,8 +101,7 @@ def plan_brokers(
     if mode is None and shown in origin.modes:
         mode = shown
     protocol = version_named(level) if level else None
-    with_zookeeper = MetadataMode.ZOOKEEPER in (mode, *origin.modes[:1])
-    if settings and with_zookeeper and protocol is None and (found := level_shown(settings)):
+    if settings and protocol is None and (found := level_shown(settings, mode or origin.modes[0])):
         protocol = found if found <= origin.newest else None
     to_kraft = zookeeper and kraft
     advice = advise_brokers(origin, target, mode, protocol, level_unchanged=level_unchanged, to_kraft=to_kraft)
@@ -111,6 +115,8 @@ def plan_brokers(
     report = judge_broker_settings(settings, origin, releases, advice.mode, migrates=migrates)
     source = source_of(files)
     warnings = advice.warnings
+    if STRIMZI in settings.shows and not any(LEVEL in variant.values for variant in settings.variants):
+        warnings = (_RAISED_BY_STRIMZI, *warnings)
     if report.stopping:
         warnings = ("nodes do not start with the settings of --config, see below", *warnings)
     return BrokerPlan(

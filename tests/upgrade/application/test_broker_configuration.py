@@ -4,6 +4,7 @@ import pytest
 
 from streams_assignor.upgrade.application.broker_configuration import (
     OPERATOR,
+    STRIMZI,
     broker_keys,
     broker_settings,
     key_of_variable,
@@ -12,7 +13,7 @@ from streams_assignor.upgrade.application.broker_configuration import (
 from streams_assignor.upgrade.errors import UpgradeError
 from tests.each import for_each
 
-STRIMZI = """\
+STRIMZI_RESOURCE = """\
 apiVersion: kafka.strimzi.io/v1beta2
 kind: Kafka
 metadata:
@@ -67,7 +68,11 @@ services:
 @for_each(
     [
         ("server.properties", "node.id=1\n# a=b\nlog.dirs=/a", {"node.id": "1", "log.dirs": "/a"}),
-        ("kafka.yaml", STRIMZI, {"offsets.topic.replication.factor": "3", "log.message.format.version": "2.8"}),
+        (
+            "kafka.yaml",
+            STRIMZI_RESOURCE,
+            {"offsets.topic.replication.factor": "3", "log.message.format.version": "2.8"},
+        ),
         ("map.yaml", CONFIG_MAP, {"node.id": "1", "log.dirs": "/a,/b"}),
         ("values.yaml", VALUES, {"auto.create.topics.enable": "false", "num.partitions": "3"}),
         ("values.yaml", OVERRIDE, {"num.partitions": "6", "log.retention.hours": "24"}),
@@ -83,9 +88,15 @@ def test_settings_are_found_by_kafkas_names(case):
 
 
 def test_what_makes_the_file_of_a_node_may_set_more():
-    shows = [broker_settings([pair]).shows for pair in (("s.properties", "node.id=1"), ("k.yaml", STRIMZI))]
+    shows = [broker_settings([pair]).shows for pair in (("s.properties", "node.id=1"), ("k.yaml", STRIMZI_RESOURCE))]
 
-    assert [frozenset(), {OPERATOR}] == shows
+    assert [frozenset(), {OPERATOR, STRIMZI}] == shows
+
+
+def test_a_resource_of_strimzi_has_the_level():
+    text = STRIMZI_RESOURCE.replace("    config:", "    metadataVersion: 3.9-IV0\n    config:")
+
+    assert "3.9-IV0" == broker_settings([("kafka.yaml", text)]).values["metadata.version"]
 
 
 def test_nodes_that_set_a_key_differently_are_apart():

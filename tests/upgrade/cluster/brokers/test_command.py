@@ -180,3 +180,13 @@ def test_a_file_of_something_else_folds_nothing(tmp_path):
     assert 0 == run("--brokers", "2.2", "2.5", "--config", str(path)).exit_code
     assert any("sets no key of a broker" in line for line in lines)
     assert not any("of TLS or SASL, which no" in line for line in lines)
+
+
+@pytest.mark.parametrize(("level", "is_warned"), [("", True), ("    metadataVersion: 3.8-IV0\n", False)])
+def test_strimzi_raises_the_level_by_itself_unless_the_resource_has_it(tmp_path, level, is_warned):
+    path = tmp_path / "kafka.yaml"
+    path.write_text(f"apiVersion: kafka.strimzi.io/v1beta2\nkind: Kafka\nspec:\n  kafka:\n{level}    version: 3.9.0\n")
+    result = run("--brokers", "3.9", "4.3", "--kraft", "--config", str(path))
+
+    assert is_warned == ("note: set spec.kafka.metadataVersion" in result.output)
+    assert is_warned == ("metadata.version stays 3.9-IV0 meanwhile" in result.output)
