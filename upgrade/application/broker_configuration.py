@@ -26,7 +26,7 @@ OPERATOR: Final = "operator"
 STRIMZI: Final = "Strimzi"
 """In ``Settings.shows``: a resource of Strimzi, whose operator raises metadata.version unless the resource has it."""
 LEVEL: Final = "metadata.version"
-"""What a resource of Strimzi has instead of a setting: ``spec.kafka.metadataVersion``."""
+"""The key of ``spec.kafka.metadataVersion``, which a resource of Strimzi has instead of a setting."""
 LOGGING: Final = "KAFKA_LOG4J_OPTS"
 """A variable of the start script that an upgrade concerns."""
 _VARIABLE: Final = re.compile(r"KAFKA_(?:CFG_)?([A-Z0-9_]+)")
