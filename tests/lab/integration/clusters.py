@@ -26,7 +26,7 @@ NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _PROPERTIES = """\
 process.roles={roles}
 node.id={id}
-controller.quorum.voters={voters}
+{quorum}
 controller.listener.names=CONTROLLER
 listeners={listeners}
 log.dirs={folder}/data
@@ -52,7 +52,17 @@ class Cluster:
 
     in_containers: ClassVar[bool] = True
 
-    def __init__(self, folder: Path, metadata: str = "4.0-IV3", controllers: int = 1, others: int = 1) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        metadata: str = "4.0-IV3",
+        controllers: int = 1,
+        others: int = 1,
+        *,
+        is_standalone: bool = False,
+    ) -> None:
+        """``is_standalone``: the quorum is dynamic, with node 1 alone (KIP-853, from 3.9 on)."""
+        self._is_standalone = is_standalone
         self._folder = folder
         self._metadata = metadata
         nodes = range(1, controllers + others + 1)
@@ -118,6 +128,7 @@ class Cluster:
         if not (folder / "data").exists():
             level = metadata or (self._metadata if release == NEWEST else None)
             version = ["--release-version", level] if level else []
+            version += ["--standalone"] if self._is_standalone else []
             format_storage(release, properties, shared, "-t", _ID, *version)
         name = f"node {node} ({release})"
         self._running[node] = start_node(name, release, properties, shared)
@@ -144,10 +155,15 @@ class Cluster:
 
     def _properties(self, node: int, roles: str, folder: Path, settings: Mapping[str, str]) -> str:
         listeners = {_BROKER: f"PLAINTEXT://{self.broker(node)}", _CONTROLLER: f"CONTROLLER://{self.controller(node)}"}
+        voters = ",".join(f"{voter}@{self.controller(voter)}" for voter in self._voters)
+        if self._is_standalone:
+            quorum = f"controller.quorum.bootstrap.servers={self.controllers}"
+        else:
+            quorum = f"controller.quorum.voters={voters}"
         return _PROPERTIES.format(
             roles=roles,
             id=node,
-            voters=",".join(f"{voter}@{self.controller(voter)}" for voter in self._voters),
+            quorum=quorum,
             listeners=",".join(listeners[role] for role in roles.split(",")),
             folder=folder,
             more="\n".join(f"{key}={value}" for key, value in settings.items()),

@@ -53,9 +53,13 @@ def broker_bugs() -> tuple[BrokerBug, ...]:
     return tuple(BrokerBug(*row) for row in table["bugs"])
 
 
-def bugs_met(rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
-    """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix."""
+def bugs_met(origin: BrokerRelease, rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
+    """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix.
+
+    Those that the brokers do not have already come first.
+    """
     for release in rolls:
-        for bug in broker_bugs():
-            if bug.affects(release, mode):
-                yield f"{release}: {bug.effect}; take {bug.fix(release)} or later ({bug.issue})"
+        met = [bug for bug in broker_bugs() if bug.affects(release, mode)]
+        for bug in sorted(met, key=lambda bug: bug.affects(origin, mode)):
+            known = f"; {origin} has it, too" if bug.affects(origin, mode) else ""
+            yield f"{release}: {bug.effect}; take {bug.fix(release)} or later ({bug.issue}{known})"

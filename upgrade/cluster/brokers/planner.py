@@ -105,7 +105,7 @@ def advise_brokers(
     notes = (
         *dict.fromkeys((*origin.reading, *target.reading)),
         *upgrade_notes(origin, target, mode),
-        *bugs_met(rolls, mode),
+        *bugs_met(origin, rolls, mode),
     )
     return BrokerAdvice(origin.name, target.name, mode, steps, notes, assumed, notes_read(origin, target, mode))
 
