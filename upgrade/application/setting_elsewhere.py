@@ -23,6 +23,7 @@ _DOCUMENT: Final = re.compile(r"(?:.*[./])?([\w-]+\.(?:properties|ya?ml|json|tom
 """A key that is the name of a file, as in a ConfigMap."""
 _JSON_OF_SPRING: Final = frozenset({"SPRING_APPLICATION_JSON", "spring.application.json"})
 _OPTION: Final = re.compile(r"""(?:^|[\s,"'\[])(?:-D|--?)([A-Za-z][\w.\[\]-]*)=("[^"]*"|'[^']*'|[^\s"'\]]*)""")
+_QUOTED: Final = re.compile(r"\A([\"'])(.*)\1\Z", re.DOTALL)
 _OF_SHELL: Final = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)")
 _KEPT: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), words)
@@ -40,7 +41,10 @@ _KEPT: Final = tuple(
             "has a store of settings",
         ),
         (r".*\benv_?from\b.*", "takes variables from another object"),
-        (r".*\benv_file(\b.*)?", "takes variables from"),
+        (r".*\benv_file(\b.*)?|environmentfile", "takes variables from"),
+        (r".*\.extends\.file", "imports"),
+        (r"resources|bases|components|patches(strategicmerge)?(\[\d+\]\.path)?", "imports"),
+        (r"(configmap|secret)generator\[\d+\]\.(files|envs?)", "takes variables from"),
         (r"include(optional)?", "imports"),
     )
 )
@@ -113,7 +117,7 @@ def deployed(entry: Entry) -> Iterator[Entry | Embedded]:
         return
     unset = UNKNOWN_VALUE if variable else None  # a variable without a value is that of the machine
     if variable or HAS_OPTIONS.fullmatch(name):
-        value = _OF_SHELL.sub(r"${\1}", value)
+        value = _OF_SHELL.sub(r"${\1}", _QUOTED.sub(r"\2", value))
     yield evolve(entry, key=name, value=unset if entry.value is None else value, place=place if variable else "")
     if HAS_OPTIONS.fullmatch(name):
         for match in _OPTION.finditer(value):
@@ -126,7 +130,7 @@ def _place(path: str, document: int) -> str:
 
 def elsewhere(entries: Iterable[Entry], given: Sequence[str]) -> Iterator[str]:
     """Yield what a file says of settings in places that are not among the given files, as the end of a sentence."""
-    names = {name.replace("\\", "/").rpartition("/")[2] for name in given}
+    names = {part for name in given for part in name.replace("\\", "/").split("/")[-2:]}
     for entry in entries:
         key = entry.key.lower().replace("_", ".") if variable_name(entry.key) else entry.key
         words = next((words for pattern, words in _KEPT if pattern.fullmatch(key)), None)
@@ -137,5 +141,5 @@ def elsewhere(entries: Iterable[Entry], given: Sequence[str]) -> Iterator[str]:
 
 def _are_given(value: str, names: set[str]) -> bool:
     """Whether each file that a value lists is among those with these names."""
-    places = [place.strip().rpartition(":")[2].rpartition("/")[2] for place in re.split(r"[,;]", value)]
+    places = [re.split(r"[:/=]", place.strip())[-1] for place in re.split(r"[,;]", value)]
     return all(place in names for place in places)

@@ -22,7 +22,7 @@ from streams_assignor.upgrade.application.setting_elsewhere import (
     elsewhere,
     variable_name,
 )
-from streams_assignor.upgrade.application.setting_forms import Entry, MissingReader, form_of, parse_nothing
+from streams_assignor.upgrade.application.setting_forms import PROGRAM, Entry, MissingReader, form_of, parse_nothing
 from streams_assignor.upgrade.errors import UpgradeError
 
 _PREFIXES: Final = (
@@ -245,7 +245,7 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
         entries += own
         forms.append((name, form.words))
         reasons += ((name, words) for words in elsewhere(own, [other for other, _ in files]))
-        if form.parse is parse_nothing:
+        if form.parse is parse_nothing or form is PROGRAM:
             reasons.append((name, f"is not read: {form.words}"))
         elif not any(_may_be_kafkas(entry) for entry in own):
             reasons.append((name, "sets no key of Kafka Streams or its clients: is it the application's?"))

@@ -352,6 +352,13 @@ class Form:
 
 
 PROPERTIES: Final = Form("properties", r".*", parse_properties_file, is_utf_8=False)
+PROGRAM: Final = Form(
+    "a script or a program",
+    r".*\.(sh|bash|bat|cmd|ps1|service|tf|tfvars|hcl|groovy|gradle|kts|cue|jsonnet|py|rb|js|ts)|(proc|make|jenkins)file",
+    parse_properties_file,
+    is_utf_8=False,
+)
+"""It may set any key; the ones that it names are found."""
 _XML: Final = Form("XML", r".*\.xml", parse_xml_file)
 _FORMS: Final = (
     Form("JSON", r".*\.json", parse_json_file),
@@ -360,6 +367,7 @@ _FORMS: Final = (
     Form("HOCON", r".*\.(conf|hocon)", parse_nothing),
     _XML,
     Form("a Dockerfile", r"(docker|container)file.*|.*\.(docker|container)file", parse_dockerfile),
+    PROGRAM,
     PROPERTIES,
 )
 

@@ -85,6 +85,7 @@ def answers(*files, code=READ):
         ("Dockerfile", f"FROM x AS a\nARG G='{OLD}'\nFROM a\nENV {VARIABLE}=${{G}}"),
         ("Dockerfile", f"FROM x\nENV A_G={OLD}\nENTRYPOINT exec java -Da=b -D{SPRING}=$A_G -jar a.jar"),
         ("app.env", f"{VARIABLE}={OLD}"),
+        ("app.env", f"{VARIABLE}='{OLD}'"),
         ("app.env", f"KAFKA_STREAMS_PROCESSING_GUARANTEE={OLD}"),
         ("a.yml", f"kafka.streams.default.{KEY}: {OLD}"),
         ("a.yml", f"kafka.streams.counts.{KEY}: {OLD}"),
@@ -133,6 +134,13 @@ def test_a_setting_is_read_where_its_text_is(name, text):
         ("run.sh", f"acks=all\nexec java -D{KEY}={OLD} -jar app.jar"),
         ("run.sh", f"acks=all\nexport APP_PROCESSING_GUARANTEE={OLD}"),
         ("a.properties", "acks=all\ninclude = more.properties"),
+        ("run.sh", "acks=all\n. /etc/default/orders"),
+        ("a.tf", f'SPRING_KAFKA_CLIENT_ID = "x"\nenvironment = {{ {VARIABLE} = "{OLD}" }}'),
+        ("orders.unit", "acks=all\nEnvironmentFile=-/etc/default/orders"),
+        ("a.yml", "acks: all\nservices: {a: {extends: {file: base.yml, service: a}}}"),
+        ("kustomization.yml", "acks: all\nresources: [../base]"),
+        ("kustomization.yml", "acks: all\npatches: [{path: prod.yml}]"),
+        ("kustomization.yml", "acks: all\nconfigMapGenerator: [{name: a, files: [kafka.properties=prod.properties]}]"),
         ("a.toml", f'acks = "all"\n[[streams]]\nkey = "{KEY}"\nvalue = "{OLD}"'),
         ("a.toml", f'acks = "all"\n[prod]\n"{KEY}" = "{OLD}"\n[dev]\n"{KEY}" = "x"'),
         ("a.yml", f"acks: all\nstreams: ['a=b', '{KEY}: {OLD}']"),
@@ -238,6 +246,9 @@ def test_what_a_file_imports_is_closed_by_that_file():
 
     assert {"": "line 1 imports: spring.config.import"} == reasons
     assert () == combined_settings([("application.yml", text), ("x/kafka.yml", "acks: all")]).elsewhere
+    overlay = "acks: all\nresources: [../base]\nconfigMapGenerator: [{name: a, files: [a=b.properties]}]"
+    files = [("k/base/a.yml", "acks: all"), ("k/prod/b.properties", "acks=all"), ("k/prod/c.yml", overlay)]
+    assert () == combined_settings(files).elsewhere
     off = "spring.cloud.consul.enabled: false\nspring.kafka.client-id: a"
     assert () == parse_settings(off, "a.yml").elsewhere
 
