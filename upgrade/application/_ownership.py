@@ -30,8 +30,10 @@ class Jar:
     origin: JarOrigin
     is_own: bool
     """It is the application's: at first as far as its place and its name tell."""
+    is_named: bool = False
+    """The user names it."""
     is_unclear: bool = False
-    """Nothing says whose it is."""
+    """Nothing says whose it is, or the user names it and its manifest says that it is for others."""
     has_classes: bool = False
     has_jars: bool = False
     has_roots: bool = False
@@ -83,7 +85,7 @@ class Ownership:
         for jar in jars:
             if not jar.origin.library.is_agent and (jar.origin.library.group in groups or jar.roots & roots):
                 jar.is_own = True
-            jar.is_unclear = not (jar.is_own or jar.origin.is_described)
+            jar.is_unclear = not jar.is_own and (jar.is_named or not jar.origin.is_described)
 
     def library_of(self, jar: Jar, name: str, *, in_root: bool) -> Library:
         """Return where a class comes from."""

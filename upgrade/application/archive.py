@@ -330,7 +330,13 @@ class Archives:
             return
         has_roots = any(_OWN_ROOTS.match(entry.name) for entry in container.entries)
         is_own = not origin.library.is_agent and (has_roots or parent.owns(name, origin))
-        jar = Jar(file_name, origin, is_own=is_own, has_roots=has_roots)
+        jar = Jar(
+            file_name,
+            origin,
+            is_own=is_own,
+            is_named=parent is _TOP and not origin.library.is_agent,
+            has_roots=has_roots,
+        )
         self._jars.append(jar)
         self._ownership.add_command(container.command)
         copies = find_copies(_class_names(container)) if container.is_jar else []

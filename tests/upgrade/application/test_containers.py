@@ -450,6 +450,8 @@ def test_a_module_that_you_name_is_a_library_unless_it_starts_a_class_or_you_say
 
     assert ["org/app/C", "org/c/C"] == own_names()
     assert ["org/b/C"] == own_names("b.jar")
+    with Archives(paths) as found:
+        assert {"org/app/C", "org/b/C", "org/c/C"} == {*found.own_contents()}, "what it sets is still looked for"
 
 
 def test_a_library_that_makes_a_kafka_streams_of_its_own_is_named(tmp_path):
