@@ -27,6 +27,7 @@ _ENOUGH: Final = 15
 _MOST_PARTS: Final = 20
 """Parts of a package that are looked at."""
 _LEAST: Final = KAFKA.count("/")
+_ORIGINAL: Final = re.compile(rb"org/apache/kafka/[\w/$]+", re.ASCII)
 _TYPE: Final = re.compile(r"L([^;]+);")
 
 
@@ -39,6 +40,15 @@ class Copy:
     """The folder that Kafka gives them."""
     classes: frozenset[str] = field(repr=False)
     """Their original names."""
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether it has classes that no other library has together."""
+        return any(marker <= self.classes for marker in _MARKERS)
+
+    def is_wrapper(self, contents: Iterable[bytes]) -> bool:
+        """Whether classes in its folder refer to Kafka's of the same names: who moves a class moves each reference."""
+        return any(name.decode() in self.classes for content in contents for name in _ORIGINAL.findall(content))
 
     @property
     def artifact(self) -> str:
@@ -128,11 +138,8 @@ def find_copies(names: Iterable[str]) -> list[Copy]:
         for package, (copy, original) in differing.items():
             if len(copy) == nearest:
                 copied[copy, original].add(f"{package}/{simple}")
-    return [
-        Copy(folder, original, frozenset(classes))
-        for (folder, original), classes in copied.items()
-        if folder and (len(classes) >= _ENOUGH or any(marker <= classes for marker in _MARKERS))
-    ]
+    found = (Copy(folder, original, frozenset(classes)) for (folder, original), classes in copied.items() if folder)
+    return [copy for copy in found if len(copy.classes) >= _ENOUGH or copy.has_markers]
 
 
 def _differing(folder: str, package: str) -> tuple[str, str]:

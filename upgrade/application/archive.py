@@ -339,7 +339,7 @@ class Archives:
         )
         self._jars.append(jar)
         self._ownership.add_command(container.command)
-        copies = find_copies(_class_names(container)) if container.is_jar else []
+        copies = _copies(container) if container.is_jar else []
         self._copies += ((copy, jar) for copy in copies)
         copied = Relocation(copies)
         file_names = frozenset(entry.name.rpartition("/")[2] for entry in container.entries)
@@ -547,10 +547,17 @@ class Archives:
         return derived
 
 
-def _class_names(container: Container) -> Iterator[str]:
-    for entry in container.entries:
-        if entry.name.endswith(".class"):
-            yield _CLASS_ROOTS.sub("", entry.name, count=1).removesuffix(".class")
+def _copies(container: Container) -> list[Copy]:
+    """Return the copies of Kafka in a jar, without wrappers of it that have the names of its classes, as Vert.x has."""
+    entries = [entry for entry in container.entries if entry.name.endswith(".class")]
+    names = [_CLASS_ROOTS.sub("", entry.name, count=1).removesuffix(".class") for entry in entries]
+
+    def contents(copy: Copy) -> Iterator[bytes]:
+        return (
+            entry.content() or b"" for name, entry in zip(names, entries, strict=True) if name.startswith(copy.folder)
+        )
+
+    return [copy for copy in find_copies(names) if copy.has_markers or not copy.is_wrapper(contents(copy))]
 
 
 def _read_class(entry: ArchiveEntry, *, with_references: bool = True) -> ClassFile | None:
