@@ -95,6 +95,10 @@ PARTS: Final[Mapping[str, Part]] = {
             (*_COVERAGE, "--fail-under=97", "--include=assignor/clients/*"),
         ),
     ),
+    "libraries": Part(
+        "published libraries on four releases: each reference to Kafka, and a run of the constructors",
+        ((sys.executable, "-m", "tests.lab.linkage"),),
+    ),
     "kafka-tests": Part(
         "unit tests of Kafka and group tests of kafka-python judge this project",
         ((*_PYTEST, "-n0", "-m", "kafka_tests", "tests/lab/kafka_unit_tests", "tests/lab/client_group_tests"),),

@@ -1,4 +1,4 @@
-"""``python -m tests.lab.linkage``: scan published libraries, and ask Java's linker about each reference."""
+"""``python -m tests.lab.linkage``: scan published libraries, and ask Java about each reference and constructor."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def main(only: str, targets: tuple[str, ...], *, write: bool) -> None:
     for each in results:
         click.echo(
             f"{each['artifact']} on {each['target']}: {each['references']} references, {each['reported']} reported, "
+            f"{' '.join(f'{count} {name}' for name, count in each['constructors'].items())} of constructors, "
             f"{len(each['differences'])} differ"
         )
         for text in each["differences"]:

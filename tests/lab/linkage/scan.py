@@ -1,10 +1,11 @@
-"""What ``plan --app`` reports of a published library, and what Java's linker says of the same references."""
+"""What ``plan --app`` reports of a published library, and what Java says: its linker, and a run of the constructors."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from streams_assignor.upgrade.application.code import Code, classes_of_any_relea
 from streams_assignor.upgrade.application.linkage import LinkageReport, check_references
 from streams_assignor.upgrade.releases import RELEASES
 from tests.java_oracle import compile_java
-from tests.lab.integration.kafka_jars import cache_folder, class_path, java, jvm
+from tests.lab.integration.kafka_jars import Unavailable, cache_folder, class_path, java, jvm
 from tests.lab.linkage.probes import Probe, probes_of
 from tests.lab.releases.artifacts import Artifact, copy_artifacts
 
@@ -83,11 +84,16 @@ ARTIFACTS: Final = (
     "software.amazon.msk:aws-msk-iam-auth:2.2.0",
 )
 """Libraries that use Kafka Streams or wrap Kafka's clients, in several versions."""
-_SOURCE: Final = Path(__file__).parent / "java" / "Probes.java"
+_SOURCES: Final = tuple(Path(__file__).parent / "java" / f"{name}.java" for name in ("Probes", "Constructors"))
 _KAFKA: Final = "org/apache/kafka/"
 _SECONDS: Final = 600
 _THROWN: Final = "UnsupportedOperationException"
 _ABSTRACT: Final = "AbstractMethodError"
+_NAME: Final = r"(org\.apache\.kafka\.[\w.$]+?)"
+_OWNER: Final = re.compile(
+    rf"^{_NAME}$|of interface {_NAME}\.?$|'(?:[^ '(]+ )*{_NAME}\.[\w$<>]+\(|(?:interface|class) {_NAME}[, ]"
+)
+"""The class of Kafka's in a message: a class that is missing or of another kind, or the owner of a method."""
 Failure = tuple[str, str]
 """What fails, and with which error."""
 
@@ -115,8 +121,8 @@ def scan(artifacts: Sequence[str], target: str) -> Iterator[dict[str, Any]]:
 
 def judge(libraries: Sequence[Scanned], scratch: Path) -> Iterator[dict[str, Any]]:
     """Ask one Java about all probes, and yield the comparison for each library."""
-    compile_java([_SOURCE], str(scratch / "java"))
-    files = [str(each.questions) for each in libraries]
+    compile_java(_SOURCES, str(scratch / "java"))
+    files = [str(file) for each in libraries for file in (each.questions, each.constructors)]
     # Empty classes in place of unseen libraries do not pass the verifier; the linker does its own checks.
     command = [
         *jvm(str(scratch / "java"), "512m", "off"),
@@ -125,7 +131,7 @@ def judge(libraries: Sequence[Scanned], scratch: Path) -> Iterator[dict[str, Any
         "Probes",
         *files,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, cwd=scratch)
     if done.returncode:
         raise RuntimeError(f"Probes failed: {done.stderr[-2000:]}")
     answers: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -134,7 +140,15 @@ def judge(libraries: Sequence[Scanned], scratch: Path) -> Iterator[dict[str, Any
             file, question, answer = line.split("\t")
             answers[file][question] = answer
     for each in libraries:
-        yield each.compare(answers[str(each.questions)])
+        yield each.compare(answers[str(each.questions)], answers[str(each.constructors)])
+
+
+def _needed(artifact: str) -> str:
+    """Return the class path of what a library needs besides Kafka; empty if Maven does not get all of it."""
+    try:
+        return ":".join(jar for jar in class_path(artifact).split(":") if "/org/apache/kafka/" not in jar)
+    except Unavailable:
+        return ""
 
 
 def _extended(archives: Archives) -> set[str]:
@@ -142,6 +156,18 @@ def _extended(archives: Archives) -> set[str]:
     parents = {found.superclass for name in archives.names if (found := archives.find(name))}
     known = archives.names | classes_of_any_release()
     return {each for each in parents if each not in known and not each.startswith("java/")}
+
+
+def _owner(message: str) -> str:
+    """Return the class of Kafka's that an error of the linker is about; empty if it is about none.
+
+    >>> _owner("'int org.apache.kafka.A.b(org.apache.kafka.C)'"), _owner("org/apache/kafka/A"), _owner("Class a.B")
+    ('org/apache/kafka/A', 'org/apache/kafka/A', '')
+    >>> _owner("Receiver class a.B does not define the method 'abstract void c()' of interface org.apache.kafka.D.")
+    'org/apache/kafka/D'
+    """
+    match = _OWNER.search(message.replace("/", "."))
+    return match[match.lastindex or 0].replace(".", "/") if match else ""
 
 
 class Scanned:
@@ -152,15 +178,15 @@ class Scanned:
         self._code: Code = code_of(RELEASES[target])
         self._probes: list[tuple[str, Probe]] = []
         self._lambdas: dict[str, Reference] = {}
-        self.questions = Path()
+        self.questions = self.constructors = Path()
 
     def write(self, folder: Path, kafka: str) -> None:
         """Write the probes and the questions about a library."""
         folder.mkdir(parents=True)
-        self.questions = folder / "questions"
+        self.questions, self.constructors = folder / "questions", folder / "constructors"
         lines = [f"{self._jar}:{folder}:{kafka}"]
         with Archives([self._jar], java=17) as archives:
-            self._classes = archives.classes
+            self._classes, self._names = archives.classes, archives.names
             lines += (f"extended {each}" for each in sorted(_extended(archives)))
             self.report: LinkageReport = check_references(archives.classes, self._code, self._code, archives.find)
         for number, each in enumerate(self._classes):
@@ -179,15 +205,17 @@ class Scanned:
                 lines.append(f"run {probe.name} {len(probe.references)}")
                 self._probes.append((each.file.name, probe))
         self.questions.write_text("\n".join(lines))
+        made = (f"construct {each.file.name}" for each in self._classes)
+        self.constructors.write_text("\n".join((f"{self._jar}:{kafka}:{_needed(self.artifact)}", *made)))
 
     def _is_judged(self, reference: Reference) -> bool:
         """Whether a reference is to a class of the tables: those of Kafka's other artifacts are not looked up."""
-        owner = reference.owner
-        if not owner.startswith(_KAFKA):
-            return False
+        return reference.owner.startswith(_KAFKA) and self._has(reference.owner)
+
+    def _has(self, owner: str) -> bool:
         return owner in self._code or owner in classes_of_any_release()
 
-    def compare(self, answers: dict[str, str]) -> dict[str, Any]:
+    def compare(self, answers: dict[str, str], constructed: dict[str, str]) -> dict[str, Any]:
         """Return the counts, and each difference between the report and Java."""
         reported: defaultdict[str, set[Failure]] = defaultdict(set)
         for problem in self.report.problems:
@@ -224,6 +252,14 @@ class Scanned:
             differences += (
                 f"{name}: not reported: {what} {error}" for what, error in sorted(seen[name] - reported[name])
             )
+        runs = [
+            (each.file.name, run)
+            for each in self._classes
+            for run in constructed.get(f"construct {each.file.name}", "").split("\1")
+            if run
+        ]
+        failed = [(name, run) for name, run in runs if self._is_about_kafka(run)]
+        differences += (f"{name}: not reported: constructor: {run}" for name, run in failed if not self._is_known(run))
         return {
             "artifact": self.artifact,
             "target": self.target,
@@ -231,8 +267,33 @@ class Scanned:
             "references": asked,
             "reported": sum(map(len, reported.values())),
             "errors": sorted({error for those in reported.values() for _, error in those}),
+            "constructors": {"run": len(runs), "made": Counter(run for _, run in runs)["made"], "failed": len(failed)},
             "differences": differences,
         }
+
+    def _is_about_kafka(self, run: str) -> bool:
+        """Whether the run of a constructor ended with an error of this library's use of Kafka."""
+        error, _, rest = run.partition(" ")
+        at, _, message = rest.partition(" ")
+        if not (run.startswith("!") and (at.replace(".", "/") in self._names or at.startswith("org.apache.kafka."))):
+            return False
+        if error == f"!{_THROWN}":
+            of_kafka = self._code.get(at.replace(".", "/"))
+            members = of_kafka.members.items() if of_kafka else ()
+            return any(flags & THROWS for (name, _), flags in members if name == message)
+        if error == "!NoSuchFieldError":
+            asked = (each.file.references for each in self._classes if each.file.name == at.replace(".", "/"))
+            return any(each.name == message and self._is_judged(each) for references in asked for each in references)
+        return self._has(_owner(message))
+
+    def _is_known(self, run: str) -> bool:
+        """Whether the report has the error with which a constructor ended."""
+        error, at, message = run[1:].split(" ", 2)
+        named = {at.replace(".", "/"), message, _owner(message)}
+        return any(
+            problem.error == error and not named.isdisjoint((problem.owner, problem.member))
+            for problem in self.report.problems
+        )
 
     def _failure(self, reference: Reference, error: str, reported: Iterable[Failure]) -> Failure:
         """Return what failed in the words of the report: a class that is gone is reported once, not for each member."""

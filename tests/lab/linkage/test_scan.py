@@ -55,6 +55,7 @@ def test_a_problem_that_is_not_reported_is_a_difference(monkeypatch, artifact, t
 
     differences = scanned(artifact, target)["differences"]
     assert any(each.split(": ", 1)[1].startswith("not reported") for each in differences)
+    assert (artifact == THROWING) == any("not reported: constructor: !Unsupported" in each for each in differences)
 
 
 @pytest.mark.java

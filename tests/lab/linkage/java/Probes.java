@@ -19,12 +19,14 @@ import java.util.TreeSet;
 
 /**
  * What Java's linker says of libraries on the jars of a release. Each argument is a file: first the class path, then
- * lines of "extended CLASS", "load CLASS", "throws CLASS", "run PROBE METHODS" or "lambda INTERFACE METHOD DESCRIPTOR".
+ * lines of "extended CLASS", "load CLASS", "throws CLASS", "construct CLASS", "run PROBE METHODS" or
+ * "lambda INTERFACE METHOD DESCRIPTOR".
  * The answers are lines with tabs: the file, the line, and the error, the abstract methods of a class, or Kafka's
  * default methods that throw when they are called on an object of it, which was made without a constructor.
  *
  * A probe has one method for each reference, with the instruction of the reference. Classes of libraries that are not
  * there are empty ones; a class below one of those is not judged, as its supertype may have any method.
+ * The constructors of a class are run by Constructors.
  */
 public class Probes {
     private static final class Loader extends URLClassLoader {
@@ -71,6 +73,7 @@ public class Probes {
         String[] words = line.split(" ");
         if (words[0].equals("load")) say(file, line, load(words[1].replace('/', '.'), loader));
         if (words[0].equals("throws")) say(file, line, throwing(words[1].replace('/', '.'), loader));
+        if (words[0].equals("construct")) say(file, line, Constructors.run(words[1].replace('/', '.'), loader));
         if (words[0].equals("lambda")) say(file, line, lambda(words[1].replace('/', '.'), words[2], words[3], loader));
         if (words[0].equals("run")) {
             for (int number = 0; number < Integer.parseInt(words[2]); number++) {
