@@ -24,10 +24,11 @@ _MARKERS: Final = (
 """Classes that no other library has together."""
 _ENOUGH: Final = 15
 """So many classes with the names of Kafka's, in packages of the same names, are a copy without the markers, too."""
+_WHOLE: Final = 500
 _MOST_PARTS: Final = 20
 """Parts of a package that are looked at."""
 _LEAST: Final = KAFKA.count("/")
-_ORIGINAL: Final = re.compile(rb"org/apache/kafka/[\w/$]+", re.ASCII)
+_ORIGINAL: Final = re.compile(rb"(?<!/)org/apache/kafka/[\w/$]+", re.ASCII)
 _TYPE: Final = re.compile(r"L([^;]+);")
 
 
@@ -42,9 +43,9 @@ class Copy:
     """Their original names."""
 
     @property
-    def has_markers(self) -> bool:
-        """Whether it has classes that no other library has together."""
-        return any(marker <= self.classes for marker in _MARKERS)
+    def is_whole(self) -> bool:
+        """Whether it has more classes than any library that only has the names of Kafka's."""
+        return len(self.classes) >= _WHOLE
 
     def is_wrapper(self, contents: Iterable[bytes]) -> bool:
         """Whether classes in its folder refer to Kafka's of the same names: who moves a class moves each reference."""
@@ -139,7 +140,9 @@ def find_copies(names: Iterable[str]) -> list[Copy]:
             if len(copy) == nearest:
                 copied[copy, original].add(f"{package}/{simple}")
     found = (Copy(folder, original, frozenset(classes)) for (folder, original), classes in copied.items() if folder)
-    return [copy for copy in found if len(copy.classes) >= _ENOUGH or copy.has_markers]
+    return [
+        copy for copy in found if len(copy.classes) >= _ENOUGH or any(marker <= copy.classes for marker in _MARKERS)
+    ]
 
 
 def _differing(folder: str, package: str) -> tuple[str, str]:

@@ -557,7 +557,7 @@ def _copies(container: Container) -> list[Copy]:
             entry.content() or b"" for name, entry in zip(names, entries, strict=True) if name.startswith(copy.folder)
         )
 
-    return [copy for copy in find_copies(names) if copy.has_markers or not copy.is_wrapper(contents(copy))]
+    return [copy for copy in find_copies(names) if copy.is_whole or not copy.is_wrapper(contents(copy))]
 
 
 def _read_class(entry: ArchiveEntry, *, with_references: bool = True) -> ClassFile | None:

@@ -143,24 +143,25 @@ def test_some_classes_with_names_of_kafkas_are_no_copy(tmp_path):
         assert ([], 4) == (found.relocated, found.seen)
 
 
-def test_a_wrapper_with_the_names_of_kafkas_classes_is_no_copy(tmp_path):
+ADMIN = tuple(name for name in code_of(RELEASES["2.8.2"]) if name.startswith(f"{KAFKA}clients/admin/"))[:15]
+
+
+@pytest.mark.parametrize("folder", ["com/acme/", "com/acme/org/apache/kafka/"])
+@pytest.mark.parametrize("names", [ADMIN, (f"{KAFKA}streams/StreamsBuilder", f"{KAFKA}streams/Topology")])
+def test_a_wrapper_with_the_names_of_kafkas_classes_is_no_copy(tmp_path, names, folder):
     """Vert.x has 15 of them, which were not read."""
-    names = [name for name in code_of(RELEASES["2.8.2"]) if name.startswith(f"{KAFKA}clients/admin/")][:15]
-    wrappers = {
-        name.replace(f"{KAFKA}clients", "com/acme"): ClassBytes(name.replace(f"{KAFKA}clients", "com/acme"))
-        for name in names
-    }
-    last = next(reversed(wrappers))
+    moved = {name: ClassBytes(name.replace(KAFKA, folder)) for name in names}
+    moved[names[0]].calls(names[-1].replace(KAFKA, folder), "close")
 
     def read():
-        files = {f"{name}.class": wrapper.bytes() for name, wrapper in wrappers.items()}
+        files = {f"{name.replace(KAFKA, folder)}.class": each.bytes() for name, each in moved.items()}
         (tmp_path / "a.jar").write_bytes(zipped(files))
         with Archives([tmp_path / "a.jar"]) as found:
             return len(found.relocated), found.seen
 
     assert (1, 0) == read()
-    wrappers[last].calls(names[0], "close")
-    assert (0, 15) == read()
+    moved[names[-1]].calls(names[0], "close")
+    assert (0, len(names)) == read()
 
 
 def test_the_release_of_classes_is_the_one_that_has_them_and_no_others():
