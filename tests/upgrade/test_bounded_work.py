@@ -3,9 +3,15 @@
 import io
 
 import pytest
+from click.testing import CliRunner
 
+from streams_assignor.cli.main import cli
 from streams_assignor.codec import decode_assignment, decode_subscription
 from streams_assignor.groups.history.log_segment import SegmentReader
+from streams_assignor.upgrade.application.api_diff import member_text
+from streams_assignor.upgrade.application.bytecode import callers_lines
+from streams_assignor.upgrade.application.setting_forms import parse_dockerfile
+from streams_assignor.upgrade.application.value_flow import signature
 from tests.assignor.groups.history.segments import GZIP, NONE, Pair, batch
 from tests.lab.fuzz.files import READERS
 from tests.work import growth
@@ -99,3 +105,33 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_the_work_grows_with_the_bytes(case):
     assert growth(*CASES[case]) < LINEAR
+
+
+def of_settings(text):
+    def read(folder):
+        (folder / "c.properties").write_text(text)
+        return CliRunner().invoke(cli, ["plan", "3.9", "4.3", "--config", str(folder / "c.properties")]).exit_code < 2
+
+    return read
+
+
+LONG = 100_000
+OF_PATTERNS = {
+    "digits of a number": of_settings(f"producer.sasl.login.refresh.window.factor={'1' * LONG}x\n"),
+    "blanks in a list": of_settings(f"bootstrap.servers=a{' ' * LONG}b\n"),
+    "an address": of_settings(f"processing.guarantee={'://' * LONG}\n"),
+    "a placeholder without an end": lambda _: PROPERTIES(b"kafka-streams.acks=${" + b"a" * LONG),
+    "a variable without a value": lambda _: [*parse_dockerfile(f"FROM x\nENV {'a' * LONG}")],
+    "continued lines of an image": lambda _: [*parse_dockerfile("FROM x\n" + "ENV a=\\\n" * LONG)],
+    "lines of Kotlin": lambda _: [] == callers_lines(f"*S KotlinDebug\n*F\n*L\n{'1' * LONG}\n*E"),
+    "parts of Kotlin": lambda _: [] == callers_lines("*S KotlinDebug\n*F\n" * LONG),
+    "brackets of a type": lambda _: "f()" == member_text("f", f"({'[' * LONG})V"),
+    "names of types": lambda _: "f(" == member_text("f", f"({'L' * LONG})V")[:2],
+    "brackets of a signature": lambda _: () == signature(f"({'[' * LONG})V").parameters,
+}
+
+
+@pytest.mark.parametrize("case", OF_PATTERNS)
+def test_a_pattern_reads_a_long_text_once(case, tmp_path):
+    """No counter sees the work of patterns: each took minutes, or hours, when it began anew at each character."""
+    assert OF_PATTERNS[case](tmp_path)

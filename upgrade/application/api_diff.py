@@ -37,7 +37,7 @@ _PRIMITIVES: Final = {
 _NESTED: Final = re.compile(r"\$(?=[^$])")
 """The prefix of the name of a nested class; a last ``$`` is that of an object of Scala."""
 _ANONYMOUS: Final = re.compile(r"\$anon|\$\d")
-_TYPE: Final = re.compile(r"(\[*)(?:L([^;]+);|([BCDFIJSVZ]))")
+_TYPE: Final = re.compile(r"(?<!\[)(\[*+)(?:L([^;]+)(?:;|\Z)|([BCDFIJSVZ]))")
 
 
 @frozen

@@ -34,8 +34,7 @@ _UTF8, _CLASS, _STRING = 1, 7, 8
 _MEMBERS: Final = (9, 10, 11)
 _METHOD_HANDLE, _DYNAMIC, _INVOKE_DYNAMIC = 15, 17, 18
 _KOTLIN: Final = re.compile(r"^\*S Kotlin\n\*F\n(?P<files>.*?)^\*L\n(?P<lines>.*?)^\*(?:E|S)", re.DOTALL | re.MULTILINE)
-_SMAP_LINE: Final = re.compile(r"(\d+)(?:#\d+)?(?:,(\d+))?:(\d+)(?:,(\d+))?")
-_DEBUG: Final = re.compile(r"^\*S KotlinDebug\n\*F\n.*?^\*L\n(?P<lines>.*?)^\*E", re.DOTALL | re.MULTILINE)
+_SMAP_LINE: Final = re.compile(r"(?<!\d)(\d{1,9})(?:#\d{1,9})?(?:,(\d{1,9}))?:(\d{1,9})(?:,(\d{1,9}))?(?!\d)")
 
 
 @frozen
@@ -355,10 +354,10 @@ def callers_lines(smap: str) -> list[tuple[int, int, int]]:
 
     A class file numbers these lines behind the end of its source. KotlinDebug (JSR 45) has the lines of the calls.
     """
-    if not (debug := _DEBUG.search(smap)):
-        return []
+    debug = f"\n{smap}".partition("\n*S KotlinDebug\n*F")[2].partition("\n*L")[2]
+    lines, is_whole, _ = debug.partition("\n*E")
     ranges = list[tuple[int, int, int]]()
-    for call, _, first, size in _SMAP_LINE.findall(debug["lines"]):
+    for call, _, first, size in _SMAP_LINE.findall(lines) if is_whole else ():
         ranges.append((int(first), int(first) + max(1, int(size or 1)) - 1, int(call)))
     return ranges
 

@@ -113,7 +113,7 @@ _PLACEHOLDER: Final = re.compile(r"[$#%]\{|\{\{|\$\(|<%|@[\w.-]+@|ENC\(")
 MAX_SETTINGS: Final = 10_000
 MAX_CONDITIONS: Final = 50
 """Each is judged with all settings that hold with it."""
-_REFERENCE: Final = re.compile(r"\$\{([^:{}]+)(?:[^{}]*)\}")
+_REFERENCE: Final = re.compile(r"\$\{([^:{}]++)[^{}]*+\}")
 _DEFAULT: Final = re.compile(r"\$\{[^:{}]+:-?([^{}]*)\}")
 _MAX_REFERENCES: Final = 5
 """A value may refer to one that refers to another."""

@@ -37,7 +37,7 @@ _INSTRUCTION: Final = re.compile(r"\s*(FROM|ARG|ENV|CMD|ENTRYPOINT)\s+(.*)", re.
 _STAGE: Final = re.compile(r"(?<!\S)(?!--|(?i:as)\s)\S+")
 _ARGUMENTS: Final = re.compile(r"""([A-Za-z_]\w*)(?:=("[^"]*"|'[^']*'|\S*))?""")
 _ARGUMENT_USED: Final = re.compile(r"(?<!\\)\$(?:(\w+)|\{(\w+)\})")
-_VARIABLES: Final = re.compile(r"""([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
+_VARIABLES: Final = re.compile(r"""(?<!\w)([A-Za-z_]\w*)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
 
 
 class MissingReader(UpgradeError):
@@ -318,10 +318,10 @@ def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield the line, the name and the rest of those that decide about variables and commands."""
     listed = ((number, line) for number, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("#"))
     for number, line in listed:
-        whole = line
-        while whole.rstrip().endswith("\\") and (following := next(listed, None)):
-            whole = f"{whole.rstrip()[:-1]} {following[1]}"
-        if match := _INSTRUCTION.fullmatch(whole):
+        parts = [line]
+        while parts[-1].rstrip().endswith("\\") and (following := next(listed, None)):
+            parts[-1:] = [parts[-1].rstrip()[:-1], following[1]]
+        if match := _INSTRUCTION.fullmatch(" ".join(parts)):
             yield number, match[1].upper(), match[2].strip()
 
 

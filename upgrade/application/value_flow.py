@@ -92,7 +92,7 @@ class Signature:
     result: str
 
 
-_TYPE: Final = re.compile(r"\[*(?:[BCDFIJSZ]|L[^;]+;)")
+_TYPE: Final = re.compile(r"(?<!\[)\[*+(?:[BCDFIJSZ]|L[^;]+(?:;|\Z))")
 
 
 @cache

@@ -16,8 +16,8 @@ from streams_assignor.upgrade.config_types import invalid_value, trim
 from streams_assignor.upgrade.errors import ConfigException
 
 _INTEGER: Final = re.compile(r"[+-]?\d+")
-_DOUBLE: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)")
-_COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
+_DOUBLE: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)")
+_COMMA: Final = re.compile(r"(?:(?<![ \t\n\x0b\f\r])[ \t\n\x0b\f\r]++)?,[ \t\n\x0b\f\r]*")
 _LIMITS: Final[Mapping[str, int]] = {"SHORT": 1 << 15, "INT": 1 << 31, "LONG": 1 << 63}
 _CODE: Final = "code"
 _NOT_IN_AN_ID: Final = re.compile(r"[^a-zA-Z0-9._-]")
