@@ -241,7 +241,11 @@ def test_members_are_named_like_columns():
 
 
 @pytest.mark.parametrize(
-    ("target", "verdict", "words"), [("2.2.2", "safe-if", "safe-if"), ("2.1.1", "safe", "safe for the metadata")]
+    ("target", "verdict", "words"),
+    [
+        pytest.param("2.2.2", "safe-if", "safe-if", marks=pytest.mark.slow),
+        ("2.1.1", "safe", "safe for the metadata"),
+    ],
 )
 def test_plan_says_with_its_status_that_exploration_agrees(target, verdict, words):
     """The way to 2.1.1 was a single bounce, which KAFKA-8649 makes unsafe; the guide of a sweep had another one."""

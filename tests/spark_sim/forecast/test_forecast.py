@@ -138,6 +138,7 @@ def test_instances_that_stop_at_a_time_leave_their_tasks_to_the_others():
     assert {4} == {len(outcome.moved) for outcome in found.outcomes}
 
 
+@pytest.mark.slow
 def test_a_new_process_id_is_that_of_no_other_process():
     """Leaders would take the two processes for one, and its tasks would go to and fro between them."""
     alive = run("3.9.2", "partitions=8 lag standbys=1")
@@ -155,6 +156,7 @@ def warmed_up(partitions):
     return seen(Simulation(Scenario.parse(line)).run())
 
 
+@pytest.mark.slow
 def test_many_tasks_that_warm_up_are_no_danger():
     found = look_ahead(warmed_up(48), "restart A", ephemeral=True)
 
@@ -296,6 +298,7 @@ def test_an_upgrade_without_upgrade_from_fails_where_the_plan_says_so():
     assert look_ahead(group, "upgrade B 2.0.1 upgrade.from=1.1").is_safe
 
 
+@pytest.mark.slow
 def test_without_its_state_an_instance_restores():
     group = seen(run("3.9.2", "lag standbys=1"))
     kept = look_ahead(group, "restart B")

@@ -20,7 +20,6 @@ from streams_assignor.upgrade.roll.state import (
     ABOUT_DEVIATION,
     ABOUT_FORECAST,
     ABOUT_NEEDS,
-    ABOUT_PLAN,
     ABOUT_WAY_BACK,
     RollState,
 )
@@ -188,7 +187,6 @@ MUTATIONS = {
     "without probing": Mutation(without_gate("probing"), READY, WARM_UP, faults=1, answers=1),
     "without lag": Mutation(without_gate("lag"), READY, INPUT, troubles=1),
     "without commits": Mutation(without_gate("commits"), READY, INPUT, troubles=1),
-    "the plan is not asked about": Mutation(skips(ABOUT_PLAN), READY, ONE),
     "a way back that there is not is not asked about": Mutation(
         skips(ABOUT_WAY_BACK), READY, "leader last, 2 members, leader seen"
     ),
@@ -223,8 +221,12 @@ MUTATIONS = {
 SEARCHES = {search.name: search for search in roll_searches()}
 
 
-LARGE = {"on the way back those that are gone have no turn of their own", "without probing"}
-"""Searches of half a minute."""
+LARGE = {
+    "on the way back it wants nobody",
+    "on the way back those that are gone have no turn of their own",
+    "without probing",
+}
+"""Searches of ten seconds and more."""
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,16 @@ SUITE = pair_suite(
 )
 
 
+LARGE = {"kinds", "counterexamples", "deviations"}
+"""Tables that are computed for ten seconds."""
+
+
 def ordered(rows):
     return sorted(repr(sorted(row.items())) for row in rows)
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "kinds" else []) for name in TABLES]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in TABLES]
 )
 def test_slices_have_the_rows_of_a_sweep(swept, name):
     slices = pickle.loads(pickle.dumps(TableRequest(TABLES[name], lambda: SUITE).slices()))
@@ -78,7 +82,7 @@ def test_slices_of_brokers_have_the_rows_of_a_sweep(tmp_path, name):
     assert ordered(LocalTables(tmp_path).read(name)) == ordered(found)
 
 
-@pytest.mark.parametrize("name", ["kinds", "runs", "counterexamples", "deviations"])
+@pytest.mark.parametrize("name", ["runs", *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(LARGE))])
 def test_only_what_a_wanted_kind_needs_is_computed(swept, name):
     request = TableRequest(TABLES[name], lambda: SUITE)
     kinds = sorted({row["kind_id"] for row in swept.read("upgrades")})
