@@ -59,16 +59,24 @@ class BrokerPlan:
     @property
     def is_safe(self) -> bool:
         """Whether there is a way, and no setting stops a node."""
-        return self.advice.is_possible and not (self.configuration and self.configuration.report.stopping)
+        return self.advice.is_possible and not self.reasons
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is unsafe; JSON has them too."""
+        is_stopped = self.configuration is not None and self.configuration.report.stopping
+        return ("nodes do not start with the settings of --config, see below",) if is_stopped else ()
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan."""
-        return broker_plan_lines(self.advice, view, self.configuration.lines(view) if self.configuration else ())
+        lines = self.configuration.lines(view) if self.configuration else ()
+        return broker_plan_lines(self.advice, view, lines, self.reasons)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         plain = self.advice.as_json()
         if self.configuration:
+            plain["reasons"] = list(self.reasons)
             plain["configuration"] = {
                 "file": self.configuration.file,
                 "left_out": self.configuration.settings.left_out,
@@ -117,8 +125,6 @@ def plan_brokers(
     warnings = advice.warnings
     if STRIMZI in settings.shows and not any(LEVEL in variant.values for variant in settings.variants):
         warnings = (_RAISED_BY_STRIMZI, *warnings)
-    if report.stopping:
-        warnings = ("nodes do not start with the settings of --config, see below", *warnings)
     return BrokerPlan(
         evolve(advice, warnings=warnings, settings_file=source), _BrokerConfiguration(source, settings, report)
     )

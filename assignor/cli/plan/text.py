@@ -117,9 +117,12 @@ def group_plan_lines(
     yield from after
 
 
-def broker_plan_lines(advice: BrokerAdvice, view: DisplayOptions, configuration: Iterable[str] = ()) -> Iterator[str]:
-    """Write the plan of brokers in the same form, with the lines about their configuration."""
-    rolls = count(advice.rolls, "roll") if advice.is_possible else "no way"
+def broker_plan_lines(
+    advice: BrokerAdvice, view: DisplayOptions, configuration: Iterable[str] = (), reasons: Iterable[str] = ()
+) -> Iterator[str]:
+    """Write the plan of brokers in the same form, with the lines about their configuration and why it is unsafe."""
+    rolls = "; ".join(f"unsafe: {reason}" for reason in reasons)
+    rolls = rolls or (count(advice.rolls, "roll") if advice.is_possible else "no way")
     way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
     yield "; ".join((way, *advice.assumed))
     yield ""
