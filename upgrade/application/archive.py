@@ -549,15 +549,20 @@ class Archives:
 
 def _copies(container: Container) -> list[Copy]:
     """Return the copies of Kafka in a jar, without wrappers of it that have the names of its classes, as Vert.x has."""
-    entries = [entry for entry in container.entries if entry.name.endswith(".class")]
-    names = [_CLASS_ROOTS.sub("", entry.name, count=1).removesuffix(".class") for entry in entries]
+    entries = {
+        _CLASS_ROOTS.sub("", entry.name, count=1).removesuffix(".class"): entry
+        for entry in container.entries
+        if entry.name.endswith(".class")
+    }
+    found = find_copies(entries)
+    relocation, within = Relocation(found), defaultdict[str, list[ArchiveEntry]](list)
+    for name in entries if found else ():
+        within[relocation.folder_of(name)].append(entries[name])
+    return [copy for copy in found if copy.is_whole or not copy.is_wrapper(_contents(within[copy.folder]))]
 
-    def contents(copy: Copy) -> Iterator[bytes]:
-        return (
-            entry.content() or b"" for name, entry in zip(names, entries, strict=True) if name.startswith(copy.folder)
-        )
 
-    return [copy for copy in find_copies(names) if copy.is_whole or not copy.is_wrapper(contents(copy))]
+def _contents(entries: Iterable[ArchiveEntry]) -> Iterator[bytes]:
+    return (entry.content() or b"" for entry in entries if entry.size <= MAX_FILE_BYTES)
 
 
 def _read_class(entry: ArchiveEntry, *, with_references: bool = True) -> ClassFile | None:
