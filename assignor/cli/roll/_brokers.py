@@ -39,10 +39,10 @@ from streams_assignor.upgrade.cluster.features.levels_of_releases import NEWEST_
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.roll.cluster import CLUSTER_RULES, ClusterObservation, NodeSeen, cluster_rounds
 from streams_assignor.upgrade.roll.expectation import Expectation
-from streams_assignor.upgrade.roll.plan import BROKERS, RollInstance, RollPlan, check_plan
+from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, BROKERS, RollInstance, RollPlan, check_plan
 from streams_assignor.upgrade.roll.state import RollState
 
-_TRAILING_NUMBER: Final = re.compile(r"(\d+)$")
+_TRAILING_NUMBER: Final = re.compile(r"(?<!\d)(\d+)$")
 LOOK_SECONDS: Final = 10.0
 """How long a look at the cluster may take."""
 NO_FORECAST_OF_NODES: Final = "partitions follow their replicas"
@@ -234,6 +234,8 @@ def node_ids(health: ClusterHealth, instances: Path | None) -> Mapping[str, int]
     for name, shown in read_instances(instances).shown.items():
         if not (number := _TRAILING_NUMBER.search(shown)):
             raise InstancesError(f"{instances}: expected a name that ends with the node id, or NAME ID, got {name!r}")
+        if name == ALL_INSTANCES:
+            raise InstancesError(f"{instances}: expected the name of one node, got {name!r}, which is all of them")
         ids[name] = int(number[1])
     if {*ids.values()} != there or len({*ids.values()}) < len(ids):
         given, nodes = (", ".join(map(str, sorted(some))) for some in (ids.values(), there))

@@ -105,6 +105,7 @@ def test_instances_are_named_by_a_file(tmp_path, lines):
     ("lines", "why"),
     [
         ("a\n2\n3\n", "expected a name that ends with the node id, or NAME ID, got 'a'"),
+        ("1\n2\ncluster 3\n", "expected the name of one node, got 'cluster', which is all of them"),
         ("1\n2\n", "expected each node of the cluster once, 1, 2, 3, got 1, 2"),
         ("1\n2\na-1\n3\n", "expected each node of the cluster once, 1, 2, 3, got 1, 1, 2, 3"),
     ],
