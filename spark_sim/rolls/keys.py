@@ -44,6 +44,7 @@ LEFT_OUT: Final[Mapping[type, Mapping[str, str]]] = {
         "answers": "memory of another number of answers is none",
         "committed": _NO_OWNER,
         "committed_at": _NO_OWNER,
+        "coordinator": "a simulated group has one",
     },
 }
 """The fields that no key has, and why."""

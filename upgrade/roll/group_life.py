@@ -44,7 +44,9 @@ class GroupLife:
     in_step: bool = False
     """Whether a step was under way."""
     stable_since: float | None = None
-    """The first look that showed the group stable, with the members of now; None: it is not stable."""
+    """The first look that showed the group stable, with coordinator and members of now; None: it is not stable."""
+    coordinator: str = ""
+    """The broker that counted the sessions; another one, or one that has restarted, counts them from the beginning."""
     lives: Mapping[str, MemberLife] = field(factory=dict, hash=False)
     """By member id, of those that are counted."""
     committed: Mapping[str, tuple[str, int]] = field(factory=dict, hash=False)
@@ -105,7 +107,7 @@ def _with_lives(state: RollState, life: GroupLife, seen: GroupObservation) -> Gr
     if not seen.is_stable:
         return evolve(life, stable_since=None)
     ids = {member.member_id for member in seen.members}
-    is_same = life.stable_since is not None and ids == life.lives.keys()
+    is_same = life.stable_since is not None and ids == life.lives.keys() and seen.coordinator == life.coordinator
     stable_since = life.stable_since if is_same and life.stable_since is not None else seen.seconds
     # Counted since then, it has sent a heartbeat within the last session.
     counted = max(stable_since, seen.seconds - state.plan.limits.session_timeout_s)
@@ -116,7 +118,7 @@ def _with_lives(state: RollState, life: GroupLife, seen: GroupObservation) -> Gr
         is_ready = (seen.ready or {}).get(member.instance) == ""
         proofs = (before.until, committing.get(member.member_id, 0.0), seen.seconds if is_ready else 0.0)
         lives[member.member_id] = evolve(before, until=max(*proofs, counted if counted > stable_since else 0.0))
-    life = evolve(life, stable_since=stable_since, lives=lives)
+    life = evolve(life, stable_since=stable_since, coordinator=seen.coordinator, lives=lives)
     if seen.offsets is None:
         return life
     committed = {name: (each.owner, each.committed or 0) for name, each in seen.offsets.items()}

@@ -119,6 +119,8 @@ class GroupObservation:
     """By active task with state, as far as it is known which have any."""
     leader: str | None = None
     """The instance of the leader, if it is seen."""
+    coordinator: str = ""
+    """The broker that counts the sessions of members."""
     ready: Mapping[str, str] | None = field(default=None, hash=False)
     """Why each instance of the step is not ready, says the probe of the operator; empty: it is. None: no probe."""
 

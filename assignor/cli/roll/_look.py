@@ -69,6 +69,7 @@ def look_at(
         state_lags=state_lags,
         offsets_problem=offsets_problem,
         leader=leaders.pop() if len(leaders) == 1 else None,
+        coordinator=raw.coordinator,
     )
     return LiveLook(observation, group)
 

@@ -67,6 +67,7 @@ class Operator:
         first = self.state.configs
         self.members = {name: member(name, config) for name, config in first.items()}
         self.group = "Stable"
+        self.coordinator = "b1:9092"
         self.offsets = ENDS
         self.state_lags = {}
         self.offsets_problem = ""
@@ -87,6 +88,7 @@ class Operator:
             seconds=self.seconds,
             state=self.group if there or self.group != "Stable" else "Empty",
             members=(*there, *self.more),
+            coordinator=self.coordinator,
             offsets=self.offsets,
             state_lags=self.state_lags,
             offsets_problem=self.offsets_problem,

@@ -250,6 +250,29 @@ def test_a_group_that_rebalances_shows_no_life_until_a_session_later():
     assert 30 + 46 == roll.passed_at()
 
 
+def test_another_coordinator_counts_the_sessions_from_the_beginning():
+    """Members of before were "live" 4 s after their restart: their session of 3 s had begun anew."""
+
+    def moves():
+        roll.coordinator = "b2:9092"
+
+    roll = Clock()
+    roll.at = {30: [moves]}
+
+    assert 30 + 46 == roll.passed_at()
+
+
+def test_a_member_of_before_does_not_live_because_another_coordinator_counts_it():
+    def moves():
+        roll.coordinator = "b2:9092"
+
+    roll = Clock(limits=evolve(LIMITS, soak_s=0.0))
+    roll.run = lambda *_command: None  # the member of before is counted meanwhile
+    roll.at = {30: [moves], 50: [lambda: roll.joins("a")]}
+
+    assert 50 == roll.passed_at()
+
+
 def test_waiting_for_life_does_not_run_into_the_time_limit():
     roll = Clock(limits=evolve(LIMITS, timeout_s=10))
 

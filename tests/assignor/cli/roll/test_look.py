@@ -28,7 +28,7 @@ class Cluster:
         self._offsets = offsets
 
     def group(self, _name):
-        return group(*MEMBERS)
+        return evolve(group(*MEMBERS), coordinator="b1:9092")
 
     def offsets(self, requests, _report):
         self.asked += requests
@@ -49,6 +49,7 @@ def test_partitions_have_their_tasks_and_owners_and_tasks_what_their_owners_lack
         "orders-1": PartitionOffsets(end=6, task="0_1", owner=ID["b"]),
     } == found.offsets
     assert {"0_0": StateBehind(ID["a"], 0), "0_1": StateBehind(ID["b"], 70)} == found.state_lags
+    assert "b1:9092" == found.coordinator
 
 
 @pytest.mark.parametrize(
