@@ -46,7 +46,7 @@ from streams_assignor.upgrade.roll.group_observation import (
     PartitionOffsets,
 )
 from streams_assignor.upgrade.roll.group_progress import commits, lag, unowned
-from streams_assignor.upgrade.roll.plan import BY_HAND, STOP, InstanceConfig
+from streams_assignor.upgrade.roll.plan import BY_HAND, START, STOP, InstanceConfig
 from streams_assignor.upgrade.roll.state import RollState
 from streams_assignor.upgrade.roll.static_members import static_gate
 from streams_assignor.upgrade.upgrade_from import PINNED_VERSIONS, implies_eager
@@ -233,16 +233,21 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig, ran
         yield "its metadata does not show that upgrade.from is gone"
 
 
-def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult:
-    """Whether the instances that are not touched are there as they were."""
+def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
+    """Whether the instances that are not touched are there as they were; before a command, whether they are there."""
+    if state.next_command and not _takes_away(state, seen, *state.next_command):
+        return None
     if not seen.state:
-        return waiting("others", None, AT_REST)
+        kind = DeviationKind.NOT_VISIBLE if state.next_command else None
+        return waiting("others", kind, seen.problem if kind else AT_REST)
     touched = {*(state.step.instances if state.step else ())}
     wanted = [name for name in _running(state) if name not in touched and not _is_stopping(state)]
     if gone := [name for name in absent(state, seen) if name in wanted and name not in _given_up(state)]:
         counts = ((name, len(seen.of(name)), state.plan.members_of(name)) for name in gone)
         text = "; ".join(f"{name} has {there} of {_members(expected)}" for name, there, expected in counts)
         return waiting("others", DeviationKind.MEMBER_GONE, text, f"{shortened(gone)} there", instances=(*gone,))
+    if state.next_command:
+        return None
     if seen.is_stable:
         # What is still to be brought back may be the reason to go back: it is not what it was to be.
         for name in (name for name in wanted if not (state.is_going_back and name in state.remaining)):
@@ -259,6 +264,13 @@ def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
         return second
     text = "one other instance is there" if len(wanted) == 1 else f"{len(wanted)} other instances are there"
     return passed("others", text)
+
+
+def _takes_away(state: RollState, seen: GroupObservation, instance: str, verb: str) -> bool:
+    """Whether the next command takes away an instance that is there, and that disturbs nobody."""
+    assert state.step
+    is_away = instance in {*state.step.touched, *state.suspects, *absent(state, seen)}
+    return verb != START and not is_away
 
 
 def _given_up(state: RollState) -> frozenset[str]:
@@ -386,9 +398,10 @@ GROUP_GATES: Final = (
     RollGate(
         "others",
         "the other instances, with what they were, and with one process each",
-        "a leader that failed, an instance that somebody else has changed, a second copy, a stranger",
+        "a leader that failed, an instance that somebody else has changed, a second copy, a stranger; before each "
+        "command of a batch, that none is gone meanwhile",
         "--timeout",
-        EVERY_PHASE,
+        frozenset(GatePhase),
         _others,
     ),
     RollGate(

@@ -86,7 +86,7 @@ class RollOptions:
     def probe(self) -> CommandTemplate | None:
         """Return the template of ``--ready``; wrong usage if it is none."""
         try:
-            return CommandTemplate.parse(self.ready) if self.ready else None
+            return None if self.ready is None else CommandTemplate.parse(self.ready)
         except UpgradeError as error:
             raise click.UsageError(str(error)) from error
 

@@ -62,6 +62,46 @@ def test_a_batch_is_one_step():
     assert [("c",), ("a", "b")] * 2 == steps
 
 
+@pytest.mark.parametrize("verbs", [("restart",), ("stop", "start"), ("by-hand",)])
+@pytest.mark.parametrize("crashes", [False, True])
+def test_the_rest_of_a_batch_waits_for_an_instance_beside_it_that_has_gone(verbs, crashes):
+    """It was restarted as well, also by a call on the next day."""
+    operator = Operator(batch=2, verbs=verbs)
+    for _ in verbs:
+        operator.until(RunCommand)
+        operator.act(operator.decide())
+    lost = operator.members.pop("c")
+    if crashes:
+        operator.crash()
+
+    waiting = operator.go()
+    assert [DeviationKind.MEMBER_GONE] == [each.kind for each in waiting.results]
+    assert len(verbs) == len(operator.commands)
+    operator.members["c"] = lost
+    assert isinstance(operator.decide(), RunCommand)
+
+
+def test_the_rest_of_a_batch_waits_until_the_group_is_described():
+    operator = Operator(batch=2)
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    operator.group = ""
+
+    assert [DeviationKind.NOT_VISIBLE] == [each.kind for each in operator.go().results]
+    assert 1 == len(operator.commands)
+
+
+@pytest.mark.parametrize("gone", [["a"], ["c"]])
+def test_what_is_gone_itself_or_stopped_is_started_whoever_else_has_gone(gone):
+    operator = Operator(verbs=("stop", "start"))
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    for name in gone:
+        operator.members.pop(name, None)
+
+    assert ("a", "start") == ((command := operator.decide()).instance, command.verb)
+
+
 def test_stop_and_start_are_two_commands_of_one_step():
     operator = Operator(verbs=("stop", "start"))
     operator.go()

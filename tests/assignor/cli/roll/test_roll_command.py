@@ -542,6 +542,7 @@ def test_a_line_that_was_not_written_completely_is_dropped_and_said(cluster):
         (["--restart", "x ${instance}"], "unknown placeholder ${instance}"),
         (["--restart", "x 'y"], "expected a command, got"),
         (["--restart", " "], "expected a command, got nothing"),
+        (["--restart", "x", "--ready", ""], "expected a command, got nothing"),
         (["--restart", "x", "--ready", "x {host}"], "unknown placeholder {host}"),
         (["--restart", "x", "--from", "99"], "unknown release '99'"),
         (["--dry-run", "--back"], "--dry-run shows the plan of a new roll, so it fits neither --back nor --answer"),
