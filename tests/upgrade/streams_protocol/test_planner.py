@@ -357,7 +357,7 @@ def test_a_hazard_of_the_release_knows_the_protocol_of_later():
 
 
 def test_a_hazard_that_stops_members_for_certain_blocks():
-    application = PlannedApplication(settings=Settings.of({"application.server": "no-port"}), settings_source="m")
+    application = PlannedApplication(settings=Settings.of({"application.server": ":80"}), settings_source="m")
     facts = Facts(applications=application.facts())
     found = planned(resolve_release("4.3.1"), NEWEST, facts=facts, application=application)
     only_hazard = evolve(found, between=None)
