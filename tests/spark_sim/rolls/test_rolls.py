@@ -45,7 +45,7 @@ def test_without_faults_there_is_one_schedule_for_each_rule_of_election():
         ({"faults": 1, "answers": 1, "backs": 0}, {"finished", "rolled back", "stopped"}),
         ({"faults": 0, "answers": 1, "backs": 1}, {"finished", "rolled back"}),
     ],
-    ids=str,
+    ids=["a fault", "a way back"],
 )
 def test_a_roll_does_nothing_that_it_must_not(budget, ends):
     found = search_of("one bounce", **budget).explore()
