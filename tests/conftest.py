@@ -53,9 +53,12 @@ settings.load_profile("quick")
 # Tests start hundreds of processes: the first compiles the packages for all of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A shell that runs the tests in the background makes them deaf to Ctrl-C, and with them all that they start.
+# A shell that runs the tests in the background makes them deaf to Ctrl-C, and nohup to SIGHUP, and with them all that
+# they start: a test that closed a terminal waited for ever.
 with suppress(ValueError):  # not the main thread
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_signal: None)
 
 
 @pytest.fixture(autouse=True, scope="session")
