@@ -87,8 +87,9 @@ class RestartTracker:
         A rebalance that is under way at the first look shows nothing: a member may have failed after it has joined. A
         coordinator that has restarted, or another one, counts the sessions from the beginning.
         """
-        if group is None:
+        if group is None or group.described.coordinator_was_away:
             self._coordinator = None
+        if group is None:
             return Restart()
         if group.described.state in REBALANCING:
             self._rebalanced = self._first is not None

@@ -105,6 +105,9 @@ class DescribedGroup:
     coordinator: str = ""
     """Address of the broker that described the group; empty if unknown."""
 
+    coordinator_was_away: bool = False
+    """Whether it did not answer at first: it may have restarted, and counts sessions from the beginning."""
+
     broker: BrokerGroup | None = None
     """None in a classic group."""
 

@@ -277,7 +277,7 @@ def _returned(state: RollState, watch: RollWatch, seen: ClusterObservation) -> G
                 f"{name} was not seen to go, and nothing else shows that it was restarted",
                 DeviationKind.CONDITION,
             )
-            is_patient = not state.step.seconds_before
+            is_patient = state.step.seconds_before == 0
             return waiting("returned", kind, text, f"{name} goes and returns", instances=(name,), is_patient=is_patient)
     return passed("returned", f"{shortened(state.step.instances)} registered")
 

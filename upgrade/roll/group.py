@@ -495,14 +495,14 @@ def observed(state: RollState, watch: RollWatch, seen: GroupObservation) -> Mapp
     moved = {task: now.get(task, "") for task, owner in sorted(before.items()) if now.get(task, "") != owner}
     outcomes = state.step.expectation.outcomes
     times, ended_at = watch.memory.times, watch.memory.ended_at
-    longest = times.longest_s(seen.seconds)
+    longest, is_unknown = times.longest_s(seen.seconds), state.step.seconds_before is None
     # An owner stops after the look at which the time begins, and another one has the task before that of its end.
     at_least = max(0.0, longest - 2 * times.longest_gap_s)
     return {
         "versions": sorted({member.used_version for member in seen.members if member.used_version is not None}),
         "moved": moved,
-        # When an operator stops an instance by hand no look shows.
-        "unowned_seconds": None if state.plan.verbs == (BY_HAND,) else round(longest, 1),
+        # When an operator stops an instance by hand no look shows, nor a clock that has jumped.
+        "unowned_seconds": None if BY_HAND in state.plan.verbs or is_unknown else round(longest, 1),
         "unowned_seconds_at_least": round(at_least, 1),
         "unowned_seconds_forecast": sorted({outcome.unowned_s for outcome in outcomes}),
         "seconds": 0.0 if ended_at is None else round(seen.seconds - ended_at, 1),

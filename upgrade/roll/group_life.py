@@ -107,7 +107,7 @@ def _with_lives(state: RollState, life: GroupLife, seen: GroupObservation) -> Gr
     if not seen.is_stable:
         return evolve(life, stable_since=None)
     ids = {member.member_id for member in seen.members}
-    is_same = life.stable_since is not None and ids == life.lives.keys() and seen.coordinator == life.coordinator
+    is_same = ids == life.lives.keys() and seen.coordinator == life.coordinator and not seen.coordinator_was_away
     stable_since = life.stable_since if is_same and life.stable_since is not None else seen.seconds
     # Counted since then, it has sent a heartbeat within the last session.
     counted = max(stable_since, seen.seconds - state.plan.limits.session_timeout_s)

@@ -34,7 +34,7 @@ def remember(state: RollState, memory: GroupMemory | None, seen: GroupObservatio
     memory = memory or GroupMemory(times=times)
     offsets, state_lags, ended_at = memory.offsets, memory.state_lags, memory.ended_at
     if ended_at is None and state.step and state.commands_ended:
-        ended_at = seen.seconds - state.step.seconds_before
+        ended_at = seen.seconds - (state.step.seconds_before or 0.0)
     if (state.step is None or state.commands_ended) and seen.offsets is not None:
         offsets = _first_of_owner(offsets or {}, seen.offsets)
         shown = {task: first for task, first in state_lags.items() if first.offsets is not None}

@@ -121,6 +121,8 @@ class GroupObservation:
     """The instance of the leader, if it is seen."""
     coordinator: str = ""
     """The broker that counts the sessions of members."""
+    coordinator_was_away: bool = False
+    """Whether it did not answer at first, so that it may have restarted."""
     ready: Mapping[str, str] | None = field(default=None, hash=False)
     """Why each instance of the step is not ready, says the probe of the operator; empty: it is. None: no probe."""
 

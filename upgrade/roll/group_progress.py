@@ -21,6 +21,8 @@ def unowned(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     limit, times = state.plan.limits.max_unowned_s, watch.memory.times
     unseen = state.step.seconds_before if state.step else 0.0  # by a clock that may have jumped: it decides nothing
     not_seen = f", {unseen:.0f} s of it before roll was called again" if unseen else ""
+    if unseen is None:
+        unseen, not_seen = 0.0, ", and before roll was called again, for how long is not known: the clock has jumped"
     unheld = {task: since for task, since in times.since.items() if task not in times.held}
     # A member that lives has its tasks, whatever a command was to do.
     missing = unheld or {

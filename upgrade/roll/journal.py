@@ -27,6 +27,8 @@ FORMAT: Final = 2
 """Of the journal; a later one is refused."""
 _WITHOUT_CHECKSUMS: Final = 1
 """A format that is continued: its lines are taken as they are."""
+_LONGEST_S: Final = 30 * 86_400
+"""A step that was left for longer was not: the clock was not set when it began."""
 _BEGINNING: Final = b'{"record":"plan"'
 _CHECKED: Final = re.compile(rb'(?P<record>\{.*),"crc32":"(?P<crc32>[0-9a-f]{8})"\}', re.DOTALL)
 RAN, FOUND, BY_OPERATOR = "ran", "found", "by-hand"
@@ -50,8 +52,9 @@ class RollResumed:
 
     torn: bool = False
     """Whether the last line was incomplete, and is dropped: it may have been the intent of the next command."""
-    seconds: float = 0.0
-    """How long ago the first command of the step under way was intended, by the clock of the host; 0: there is none."""
+    seconds: float | None = 0.0
+    """How long ago the first command of the step under way was intended, by the clock of the host; 0: there is none;
+    None: the clock has jumped."""
 
 
 @frozen(kw_only=True)
@@ -248,22 +251,26 @@ class ReadJournal:
     """Whether the last line counts, and lacks its end."""
 
 
-def seconds_in_step(lines: Iterable[JournalLine], now: str) -> float:
+def seconds_in_step(lines: Iterable[JournalLine], now: str) -> float | None:
     """Return how long ago the first command of the step under way was intended; 0 if there is none.
+
+    None: the clock has gone back meanwhile, or by so much that it was not set before.
 
     Raises:
         JournalError: A line has no time.
     """
-    began = ""
+    since: list[str] = []
     for line in lines:
         if isinstance(line.record, (StepBegan, StepPassed, BackPlanned)):
-            began = ""
-        elif isinstance(line.record, CommandIntended):
-            began = began or line.at
+            since = []
+        elif since or isinstance(line.record, CommandIntended):
+            since.append(line.at)
     try:
-        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(began or now)).total_seconds())
+        times = [datetime.fromisoformat(at) for at in (*since, now)]
+        seconds = (times[-1] - times[0]).total_seconds()
+        return seconds if times == sorted(times) and seconds < _LONGEST_S else None
     except (ValueError, TypeError) as error:
-        raise JournalError(f"expected the time of the intent of a command, got {began!r}") from error
+        raise JournalError(f"expected the time of the intent of a command, got {since[0]!r}") from error
 
 
 def read_journal(content: bytes, source: str = "the journal") -> ReadJournal:

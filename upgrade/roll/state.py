@@ -69,8 +69,8 @@ class StepInProgress:
     """Whether an operator goes on though the forecast is unsafe."""
     touched: frozenset[str] = frozenset()
     """The instances for which a command was intended, also those whose commands are run again."""
-    seconds_before: float = 0.0
-    """How long before roll was called again its first command was intended."""
+    seconds_before: float | None = 0.0
+    """How long before roll was called again its first command was intended; None: not known."""
 
     def counted(self, member_ids: Iterable[str]) -> frozenset[str]:
         """Return which of these members are of before."""

@@ -52,7 +52,7 @@ class UnownedTimes:
 def track(state: RollState, times: UnownedTimes | None, seen: GroupObservation) -> UnownedTimes:
     """Return the times after a look."""
     now, touched = seen.seconds, _touched(state)
-    times = times or UnownedTimes(last=now - (state.step.seconds_before if state.step else 0.0))
+    times = times or UnownedTimes(last=now - ((state.step and state.step.seconds_before) or 0.0))
     since = dict.fromkeys(times.eager, now) if seen.state in REBALANCING else {}
     since |= dict.fromkeys(_newly_touched(state, times, touched), times.last)
     since |= times.since

@@ -140,9 +140,10 @@ def wait_for(
             does not show whether it is.
     """
     tracker = RestartTracker(expected)
-    started, reported = time.monotonic(), ""
+    started, reported, was_there = time.monotonic(), "", False
     for current in looks(look, interval):
-        step = _judge(condition, expected, tracker, current)
+        was_there = was_there or bool(current.groups)
+        step = _judge(condition, expected, tracker, current, was_there=was_there)
         if step.is_met and not step.restart.refusal:
             result = _result(condition, step)
             about = "may be" if result.status else "is"
@@ -163,14 +164,17 @@ def wait_for(
     raise AssertionError("looks do not end")
 
 
-def _judge(condition: WaitCondition, expected: ExpectedMembers, tracker: RestartTracker, look: Look) -> _Step:
+def _judge(
+    condition: WaitCondition, expected: ExpectedMembers, tracker: RestartTracker, look: Look, *, was_there: bool
+) -> _Step:
     group = _described(look)
     restart = tracker.update(group, time.monotonic()) if condition.needs_members else Restart()
     if group and expected.is_unknown and _others(condition, group):
         restart = Restart()  # no member that is still to come would show the release
     if look.error:
-        met = condition is EMPTY_CONDITION and group is not None
-        return _Step(look, restart, met, error_text(look.error))
+        met, text = condition is EMPTY_CONDITION and group is not None, error_text(look.error)
+        unseen = Restart(refusal=f"{text}; it may have been deleted, or have another name")
+        return _Step(look, restart if was_there else unseen, met, text)
     met = group is not None and condition.is_met(group) and not restart.missing
     now_ms = int(1000 * time.time())
     states = [progress_text(condition.progress(group), now_ms) for group in look.groups]

@@ -83,7 +83,7 @@ def read_instances(path: Path) -> InstanceNames:
     """Read a file: a line for each instance, its name and, if the group shows it by another one, that."""
     shown: dict[str, str] = {}
     try:
-        lines = read_text(path).splitlines()
+        lines = read_text(path, "utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError, InvalidInput) as error:
         raise InstancesError(f"cannot read {path}: {error}") from error
     for number, line in enumerate(lines, 1):

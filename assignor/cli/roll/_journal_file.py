@@ -48,8 +48,8 @@ class JournalFile:
         return [line.record for line in self.lines]
 
     @property
-    def seconds_in_step(self) -> float:
-        """How long ago the first command of the step under way was intended."""
+    def seconds_in_step(self) -> float | None:
+        """How long ago the first command of the step under way was intended; None: the clock has jumped."""
         return seconds_in_step(self.lines, self._now())
 
     def append(self, record: RollRecord) -> JournalLine:
@@ -114,12 +114,22 @@ def open_journal(path: Path) -> Iterator[JournalFile]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise JournalError(f"{path}: another process continues this roll") from None
+        except OSError as error:
+            raise _no_place(path, "flock", error) from error
         _check_file(path, os.fstat(descriptor))
         if is_new:
-            _sync_folder(path.parent)
+            try:
+                _sync_folder(path.parent)
+            except OSError as error:
+                raise _no_place(path, "fsync of a folder", error) from error
         yield JournalFile(path, descriptor)
     finally:
         os.close(descriptor)
+
+
+def _no_place(path: Path, lacks: str, error: OSError) -> JournalError:
+    """Return the refusal of a filesystem that keeps no second process out, or no name of a file."""
+    return JournalError(f"{path}: expected a filesystem with {lacks}: {error.strerror}; --journal names another file")
 
 
 def _check_file(path: Path, status: os.stat_result) -> None:

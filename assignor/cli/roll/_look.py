@@ -37,16 +37,19 @@ def look_at(
     assume: Release | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> LiveLook:
-    """Describe a group, with its offsets while it is stable. A failure is part of the look."""
+    """Describe a group, with its offsets while it is stable. A failure is part of the look.
+
+    Its time is that of the description: who is counted then has lived within the session before it.
+    """
     try:
         group = inspect_group(lookup.group(name), assume=assume)
     except NoSuchGroup:
         return LiveLook(GroupObservation(seconds=clock(), state=DEAD))
     except ClusterError as error:
         return LiveLook(GroupObservation(seconds=clock(), state="", problem=without_secrets(error_text(error))))
-    raw = group.described
+    raw, seconds = group.described, clock()
     if raw.hides_members:
-        return LiveLook(GroupObservation(seconds=clock(), state="", problem=without_secrets(raw.error)))
+        return LiveLook(GroupObservation(seconds=seconds, state="", problem=without_secrets(raw.error)))
     offsets: Mapping[str, PartitionOffsets] | None = None
     state_lags: Mapping[str, StateBehind] = {}
     offsets_problem = ""
@@ -59,7 +62,7 @@ def look_at(
     leading = group.leading_process
     leaders = {names.of(member.described) for member in group.members if str(member.subscription.process_id) == leading}
     observation = GroupObservation(
-        seconds=clock(),
+        seconds=seconds,
         state=raw.state,
         members=tuple(
             member_seen(member, names.of(member.described))
@@ -70,6 +73,7 @@ def look_at(
         offsets_problem=offsets_problem,
         leader=leaders.pop() if len(leaders) == 1 else None,
         coordinator=raw.coordinator,
+        coordinator_was_away=raw.coordinator_was_away,
     )
     return LiveLook(observation, group)
 

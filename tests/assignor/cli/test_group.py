@@ -176,6 +176,9 @@ def test_a_group_that_does_not_exist_names_the_nearest(run, lookup, known, hint)
     assert (1, f"Error: no group 'app' at a:1{hint}\n") == ((done := run("app", *BROKER)).exit_code, done.stderr)
     waited = run("app", *BROKER, "--wait", "stable", "--members", "1", "--timeout", "0.1", "--interval", "0.1")
     assert (124, f"no group 'app' at a:1{hint}") == (waited.exit_code, waited.stderr.strip().rpartition(" s: ")[2])
+    waited = run("app", *BROKER, "--wait", "empty")
+    why = f"no group 'app' at a:1{hint}; it may have been deleted, or have another name"
+    assert (1, f"Error: cannot tell whether app is empty: {why}\n") == (waited.exit_code, waited.stderr)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,8 @@ NOTHING = ExpectedMembers()
         (THREE, [stable(A, B, C), 40.0, None, stable(A, B, C), 40.0, stable(A, B, C)], False),
         (THREE, [stable(A, B, C), None, stable(A, B, C), SESSION, stable(A, B, C)], True),
         (THREE, [stable(A, B, C, coordinator="a:1"), SESSION, stable(A, B, C, coordinator="b:2")], False),
+        (THREE, [stable(A, B, C), SESSION, stable(A, B, C, coordinator_was_away=True)], False),
+        (THREE, [stable(A, B, C), stable(A, B, C, coordinator_was_away=True), SESSION, stable(A, B, C)], True),
         (THREE, [None, stable(A, B, C)], False),
         # Nothing is known.
         (NOTHING, [stable(A, B, C), rebalancing(A, B, C, C2), stable(A, B, C2)], True),

@@ -67,7 +67,7 @@ class Operator:
         first = self.state.configs
         self.members = {name: member(name, config) for name, config in first.items()}
         self.group = "Stable"
-        self.coordinator = "b1:9092"
+        self.coordinator, self.was_away = "b1:9092", False
         self.offsets = ENDS
         self.state_lags = {}
         self.offsets_problem = ""
@@ -89,6 +89,7 @@ class Operator:
             state=self.group if there or self.group != "Stable" else "Empty",
             members=(*there, *self.more),
             coordinator=self.coordinator,
+            coordinator_was_away=self.was_away,
             offsets=self.offsets,
             state_lags=self.state_lags,
             offsets_problem=self.offsets_problem,

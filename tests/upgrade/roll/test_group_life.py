@@ -250,14 +250,19 @@ def test_a_group_that_rebalances_shows_no_life_until_a_session_later():
     assert 30 + 46 == roll.passed_at()
 
 
-def test_another_coordinator_counts_the_sessions_from_the_beginning():
+@pytest.mark.parametrize(
+    ("at_first", "then"),
+    [(("b2:9092", False), ("b2:9092", False)), (("b1:9092", True), ("b1:9092", False))],
+    ids=["another", "the same, which was away"],
+)
+def test_a_coordinator_that_has_begun_anew_counts_the_sessions_from_the_beginning(at_first, then):
     """Members of before were "live" 4 s after their restart: their session of 3 s had begun anew."""
 
-    def moves():
-        roll.coordinator = "b2:9092"
+    def becomes(coordinator):
+        roll.coordinator, roll.was_away = coordinator
 
     roll = Clock()
-    roll.at = {30: [moves]}
+    roll.at = {30: [lambda: becomes(at_first)], 31: [lambda: becomes(then)]}
 
     assert 30 + 46 == roll.passed_at()
 

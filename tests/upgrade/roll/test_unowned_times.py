@@ -6,7 +6,7 @@ from attrs import evolve
 from streams_assignor.upgrade.roll.deviations import SafeOption
 from streams_assignor.upgrade.roll.engine import AskOperator, RunCommand
 from streams_assignor.upgrade.roll.gates import RollWatch
-from streams_assignor.upgrade.roll.group import observed
+from streams_assignor.upgrade.roll.group import GROUP_GATES, observed
 from streams_assignor.upgrade.roll.journal import (
     CommandEnded,
     CommandIntended,
@@ -81,6 +81,21 @@ def test_a_time_goes_on_when_roll_is_called_again(seconds, most):
     assert (0, most) == times(operator)
 
 
+def test_a_time_is_not_known_after_a_clock_that_has_jumped():
+    operator = begun()
+    operator.write(RollResumed(seconds=None))
+    operator.watch = RollWatch()
+    times(operator)
+    (gate,) = (each for each in GROUP_GATES if each.name == "unowned")
+    text = gate.check(operator.state, operator.watch, operator.look()).text
+    taken_over(operator)
+    times(operator)
+    found = observed(operator.state, operator.watch, operator.look())
+
+    assert "0_0 without owner for up to 0 s, and before roll was called again, for how long is not known" in text
+    assert (None, 0.0) == (found["unowned_seconds"], found["unowned_seconds_at_least"])
+
+
 @pytest.mark.parametrize(("option", "seconds"), [(SafeOption.WAIT, 30.0), (SafeOption.AGAIN, 90.0)])
 def test_the_time_until_a_step_passes_begins_at_its_first_attempt(option, seconds):
     """After an answer it was said to have passed after the seconds since then."""
@@ -140,6 +155,7 @@ def test_a_member_of_before_that_is_counted_long_after_its_session_was_never_sto
 
 def test_a_time_is_that_of_the_clock_of_the_host():
     records = [
+        ("11:00:00", RollResumed()),
         ("12:00:00", StepBegan(step=1, instances=("a",))),
         ("12:00:10", CommandIntended(step=1, instance="a", verb="stop")),
         ("12:00:20", CommandIntended(step=1, instance="a", verb="start")),
@@ -150,7 +166,8 @@ def test_a_time_is_that_of_the_clock_of_the_host():
     lines = [JournalLine(f"2026-11-29T{at}+00:00", record) for at, record in records]
     now = "2026-11-29T12:01:00+00:00"
 
-    assert [0, 0, 50, 50, 50, 0, 0] == [seconds_in_step(lines[:number], now) for number in range(7)]
-    assert 0 == seconds_in_step(lines[:2], "2026-11-29T11:00:00+00:00")
+    assert [0, 0, 0, 50, 50, 50, 0, 0] == [seconds_in_step(lines[:number], now) for number in range(8)]
+    for jumped in ("2026-11-29T11:00:00+00:00", "2026-11-29T12:00:15+00:00", "2083-01-01T00:00:00+00:00"):
+        assert seconds_in_step(lines[:4], jumped) is None, "without owner for 1.79e9 s"
     with pytest.raises(JournalError, match="expected the time of the intent of a command, got 'noon'"):
-        seconds_in_step([JournalLine("noon", records[1][1])], now)
+        seconds_in_step([JournalLine("noon", records[2][1])], now)

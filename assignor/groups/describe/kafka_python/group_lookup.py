@@ -153,13 +153,15 @@ class GroupLookup:
         return tuple(names)
 
     def _describe_at_coordinator(self, node: BrokerConnection, name: str, deadline: Deadline) -> DescribedGroup:
+        was_away = False
         while True:
             try:
                 with self._connect(find_coordinator(node, name, deadline), deadline) as coordinator:
-                    return _describe(coordinator, name, deadline)
+                    return evolve(_describe(coordinator, name, deadline), coordinator_was_away=was_away)
             except (ApiError, Unreachable) as failure:
                 if not _may_succeed(failure) or deadline.remaining <= _RETRY_SECONDS:
                     raise
+                was_away = True
                 time.sleep(_RETRY_SECONDS)
 
     def _groups_of_brokers(self, brokers: Mapping[int, str], deadline: Deadline) -> Mapping[int, _BrokerGroups]:

@@ -1,5 +1,6 @@
 """A roll that is killed at each of its places: before and after each record and command. It continues as one roll."""
 
+import errno
 import os
 import shutil
 
@@ -185,6 +186,18 @@ def test_a_journal_that_another_process_has_open_is_not_continued(tmp_path):
         other = open_journal(tmp_path / "j")
         with pytest.raises(JournalError, match="another process continues this roll"):
             other.__enter__()
+
+
+@pytest.mark.parametrize(("call", "lacks"), [("fcntl.flock", "flock"), ("os.fsync", "fsync of a folder")])
+def test_a_filesystem_that_cannot_keep_a_journal_is_named_with_a_remedy(tmp_path, monkeypatch, call, lacks):
+    """It was "[Errno 95] Operation not supported"."""
+
+    def unsupported(*_):
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(call, unsupported)
+    with pytest.raises(JournalError, match=rf"j: expected a filesystem with {lacks}: Operation .*; --journal names"):
+        open_journal(tmp_path / "j").__enter__()
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,17 @@ def test_partitions_have_their_tasks_and_owners_and_tasks_what_their_owners_lack
     assert "b1:9092" == found.coordinator
 
 
+def test_a_look_has_the_time_of_the_description_and_not_that_of_the_offsets():
+    """With slow brokers, members were taken for alive within the session before the answer that came last."""
+    now = [7.0]
+    cluster = Cluster(GroupOffsets())
+    cluster.offsets = lambda requests, _report: now.append(15.0) or {requests[0].group: GroupOffsets()}
+    cluster.group = lambda _name: evolve(group(*MEMBERS), coordinator_was_away=True)
+    found = look_at(cluster, "app", InstanceNames({}), clock=lambda: now[-1]).seen
+
+    assert ([7.0, 15.0], 7.0, True) == (now, found.seconds, found.coordinator_was_away)
+
+
 @pytest.mark.parametrize(
     ("offsets", "known"),
     [

@@ -876,9 +876,10 @@ def test_instances_that_are_not_those_of_the_group_are_refused(cluster, text, me
     assert message in done.output
 
 
-def test_instances_are_named_by_a_file_in_its_order(cluster):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_instances_are_named_by_a_file_in_its_order(cluster, encoding):
     names = cluster.folder / "instances"
-    names.write_text("A # the first\nC C.local\nB B.local\n")
+    names.write_text("A # the first\nC C.local\nB B.local\n", encoding)
     done = cluster.roll("--yes", "--instances", names)
 
     assert 0 == done.exit_code, done.output
