@@ -13,9 +13,14 @@ from typing import Final
 from attrs import evolve
 
 from streams_assignor.upgrade.application._stored import BROKERS, stored_json, values_at
-from streams_assignor.upgrade.application.configuration import ReleaseConfigKey, config_key
-from streams_assignor.upgrade.application.setting_elsewhere import Embedded, decoded, deployed, elsewhere, variable_name
-from streams_assignor.upgrade.application.setting_files import MAX_SETTINGS, Settings, Variant
+from streams_assignor.upgrade.application.configuration import (
+    CONFIGS,
+    ReleaseConfigKey,
+    config_key,
+    keys_of_any_release,
+)
+from streams_assignor.upgrade.application.setting_elsewhere import Embedded, decoded, deployed, variable_name
+from streams_assignor.upgrade.application.setting_files import MAX_SETTINGS, Settings, Variant, read_files
 from streams_assignor.upgrade.application.setting_forms import PROPERTIES, Entry, form_of
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.upgrade_from import line_number
@@ -41,6 +46,11 @@ _OVERRIDES: Final = re.compile(r".*configOverrides\.(?:server|kafka)")
 _NEXT: Final = re.compile(r",(?=[a-z][\w.-]*=)")
 _LEVEL_OF_STRIMZI: Final = "spec.kafka.metadataVersion"
 _TEXT: Final = re.compile(r".*(?:[cC]onfig(?:uration)?|[pP]roperties)")
+_KINDS: Final = frozenset({"Kafka", "KRaftController"})
+"""The kinds of resources that have settings of brokers; those of topics have keys with the same names."""
+_OPERATORS: Final = ("kafka.strimzi.io/", "platform.confluent.io/")
+_LISTENERS: Final = "listeners"
+"""Connect, REST Proxy and Schema Registry have this key, too."""
 _OF_LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|gssapi|scram-sha-\d+|oauthbearer|aws_\w+)\.)?")
 
 
@@ -70,6 +80,11 @@ def keys_of_any_broker() -> frozenset[str]:
     return frozenset(stored_json(BROKERS)["configs"][BROKER])
 
 
+@cache
+def _keys_of_clients() -> frozenset[str]:
+    return frozenset[str]().union(*map(keys_of_any_release, CONFIGS))
+
+
 def plain_key(key: str) -> str:
     """Return a key without the prefix of a listener and its mechanism.
 
@@ -85,17 +100,23 @@ def key_of_variable(name: str) -> str:
     >>> key_of_variable("KAFKA_CFG_LOG_RETENTION_HOURS"), key_of_variable("KAFKA_OPTS")
     ('log.retention.hours', '')
     """
-    if not (match := _VARIABLE.fullmatch(name)):
-        return ""
-    key = re.sub("_{1,3}", lambda found: _SEPARATORS[found[0]], match[1].lower())
+    key = _named_by(name)
     return key if plain_key(key) in keys_of_any_broker() else ""
 
 
-def broker_settings(files: Sequence[tuple[str, str]]) -> Settings:
+def _named_by(variable: str) -> str:
+    match = _VARIABLE.fullmatch(variable)
+    return re.sub("_{1,3}", lambda found: _SEPARATORS[found[0]], match[1].lower()) if match else ""
+
+
+def broker_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = False) -> Settings:
     """Return the settings of brokers in files; those of nodes that set a key differently are variants.
+
+    There are no variants if no file shows a setting of a broker.
 
     Args:
         files: The name and the text of each.
+        of_folder: They are all that a folder has: those of other programs among them are left out.
 
     Raises:
         UpgradeError: A text is of another form, or has too much; or one needs PyYAML.
@@ -103,24 +124,35 @@ def broker_settings(files: Sequence[tuple[str, str]]) -> Settings:
     >>> broker_settings([("server.properties", "node.id=1")]).values
     {'node.id': '1'}
     """
-    found, left_out, reasons, shows = list[Entry](), 0, list[tuple[str, str]](), set[str]()
-    for given, text in files:
-        name = given if len(files) > 1 else ""
-        entries = list(_entries(given, text))
-        settings = list(_settings(entries))
-        found += (evolve(entry, file=name) for entry in settings)
-        left_out += len(entries) - len(settings)
-        reasons += ((name, words) for words in elsewhere(entries, [other for other, _ in files]))
-        if form_of(given, text) is not PROPERTIES or any(entry.is_variable for entry in settings):
-            shows.add(OPERATOR)
-        if any(entry.key == "apiVersion" and "strimzi.io/" in (entry.value or "") for entry in entries):
+    found, foreign, shows = list[Entry](), list[str](), set[str]()
+    read, reasons = read_files(files, _entries, of_folder=of_folder)
+    for file in read:
+        settings = list(_settings(file.entries))
+        if any(entry.key == "apiVersion" and _OPERATORS[0] in (entry.value or "") for entry in file.entries):
             shows.add(STRIMZI)
-        if not any(plain_key(entry.key) in keys_of_any_broker() for entry in settings):
-            reasons.append((name, "sets no key of a broker"))
+        if not _is_of_a_broker(file.entries, settings):
+            foreign.append(file.name)
+            continue
+        found += settings
+        if file.form is not PROPERTIES or any(entry.is_variable for entry in settings):
+            shows.add(OPERATOR)
+    if not (of_folder and found):
+        reasons += ((name, "shows no setting of a broker") for name in foreign)
     if len(found) > MAX_SETTINGS:
         raise UpgradeError(f"expected at most {MAX_SETTINGS:,} settings, got {len(found):,}")
-    variants, elsewhere_said = tuple(_variants(found)), tuple(dict.fromkeys(reasons))
-    return Settings(variants, left_out=left_out, elsewhere=elsewhere_said, shows=frozenset(shows))
+    left_out = sum(len(file.entries) for file in read) - len(found)
+    variants = tuple(_variants(found)) if found else ()
+    return Settings(variants, left_out=left_out, elsewhere=tuple(dict.fromkeys(reasons)), shows=frozenset(shows))
+
+
+def _is_of_a_broker(entries: Iterable[Entry], settings: Iterable[Entry]) -> bool:
+    """Whether a file shows a setting of a broker; in variables or beside a client's, one that no client has."""
+    shown = [entry for entry in settings if plain_key(entry.key) in keys_of_any_broker() | {LEVEL}]
+    keys = {_named_by(variable_name(entry.key)) or entry.key for entry in entries}
+    of_clients = _keys_of_clients() - keys_of_any_broker()
+    if any(key in of_clients or key.endswith("bootstrap.servers") for key in keys):
+        return any(plain_key(entry.key) not in _keys_of_clients() | {_LISTENERS} for entry in shown)
+    return any(not entry.is_variable or plain_key(entry.key) not in _keys_of_clients() for entry in shown)
 
 
 def _entries(name: str, text: str) -> Iterator[Entry]:
@@ -136,10 +168,13 @@ def _entries(name: str, text: str) -> Iterator[Entry]:
                 yield part
 
 
-def _settings(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _settings(entries: Sequence[Entry]) -> Iterator[Entry]:
     """Yield the entries that are settings of a broker, by Kafka's names."""
+    others = set(_documents_of_others(entries))
     for entry in entries:
         name = variable_name(entry.key)
+        if entry.document in others:
+            continue
         if name:
             key = key_of_variable(name)
             if key or name == LOGGING:
@@ -154,6 +189,14 @@ def _settings(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield evolve(entry, key=match["key"], place=entry.key.removesuffix(match["key"]))
         elif not entry.is_name or plain_key(entry.key) in keys_of_any_broker():
             yield entry
+
+
+def _documents_of_others(entries: Iterable[Entry]) -> Iterator[int]:
+    """Yield the documents of resources of an operator that are no cluster: topics, users, Connect."""
+    top = {(entry.document, entry.key): entry.value or "" for entry in entries}
+    for (document, key), value in top.items():
+        if key == "apiVersion" and value.startswith(_OPERATORS) and top.get((document, "kind")) not in _KINDS:
+            yield document
 
 
 def _variants(entries: Sequence[Entry]) -> Iterator[Variant]:

@@ -6,7 +6,7 @@ No error has a value: it may be a secret.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from attrs import evolve, field, frozen
@@ -22,7 +22,7 @@ from streams_assignor.upgrade.application.setting_elsewhere import (
     elsewhere,
     variable_name,
 )
-from streams_assignor.upgrade.application.setting_forms import PROGRAM, Entry, MissingReader, form_of, parse_nothing
+from streams_assignor.upgrade.application.setting_forms import Entry, Form, MissingReader, form_of
 from streams_assignor.upgrade.errors import UpgradeError
 
 _PREFIXES: Final = (
@@ -230,25 +230,15 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
     >>> [variant.values for variant in combined_settings(pair).variants]
     [{'acks': 'all'}, {'acks': '1'}]
     """
-    entries, forms, reasons = list[Entry](), list[tuple[str, str]](), list[tuple[str, str]]()
-    for given, text in files:
-        form, name = form_of(given, text), given if len(files) > 1 else ""
-        try:
-            own = [evolve(entry, file=name) for entry in _entries(given, text)]
-        except UpgradeError as error:
-            if of_folder and name and not isinstance(error, MissingReader):
-                reasons.append((name, f"was not read: {error}"))
-                continue
-            raise UpgradeError(f"{name}: {error}" if name else str(error)) from error
-        if profile := _PROFILE_FILE.fullmatch(name):
+    entries = list[Entry]()
+    read, reasons = read_files(files, _entries, of_folder=of_folder)
+    for file in read:
+        own: Sequence[Entry] = file.entries
+        if profile := _PROFILE_FILE.fullmatch(file.name):
             own = [evolve(entry, conditions=(*entry.conditions, f"profile {profile[1]}")) for entry in own]
         entries += own
-        forms.append((name, form.words))
-        reasons += ((name, words) for words in elsewhere(own, [other for other, _ in files]))
-        if form.parse is parse_nothing or form is PROGRAM:
-            reasons.append((name, f"is not read: {form.words}"))
-        elif not any(_may_be_kafkas(entry) for entry in own):
-            reasons.append((name, "sets no key of Kafka Streams or its clients: is it the application's?"))
+        if file.form.is_read and not any(_may_be_kafkas(entry) for entry in own):
+            reasons.append((file.name, "sets no key of Kafka Streams or its clients: is it the application's?"))
     entries = list(_apart(entries))
     settings = kafka_settings(
         sorted(entries, key=lambda entry: (entry.is_variable, bool(_PROFILE_FILE.fullmatch(entry.file))))
@@ -257,7 +247,39 @@ def combined_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = Fal
     shows = {FOLDER} if of_folder else set[str]()
     shows |= {ENVIRONMENT for entry in entries if entry.is_variable}
     shows |= {COMMAND_LINE for entry in entries if entry.key.rpartition(".")[2] in commands}
-    return evolve(settings, forms=tuple(forms), elsewhere=tuple(dict.fromkeys(reasons)), shows=frozenset(shows))
+    forms = tuple((file.name, file.form.words) for file in read)
+    return evolve(settings, forms=forms, elsewhere=tuple(dict.fromkeys(reasons)), shows=frozenset(shows))
+
+
+@frozen
+class ReadFile:
+    """A file that was read."""
+
+    name: str
+    """Empty: the only one."""
+    form: Form
+    entries: tuple[Entry, ...]
+
+
+def read_files(
+    files: Sequence[tuple[str, str]], parse: Callable[[str, str], Iterable[Entry]], *, of_folder: bool
+) -> tuple[list[ReadFile], list[tuple[str, str]]]:
+    """Return the files that can be read, and why any other key may be set, too; ``combined_settings`` has the rest."""
+    read, reasons = list[ReadFile](), list[tuple[str, str]]()
+    for given, text in files:
+        form, name = form_of(given, text), given if len(files) > 1 else ""
+        try:
+            own = tuple(evolve(entry, file=name) for entry in parse(given, text))
+        except UpgradeError as error:
+            if of_folder and name and not isinstance(error, MissingReader):
+                reasons.append((name, f"was not read: {error}"))
+                continue
+            raise UpgradeError(f"{name}: {error}" if name else str(error)) from error
+        read.append(ReadFile(name, form, own))
+        reasons += ((name, words) for words in elsewhere(own, [other for other, _ in files]))
+        if not form.is_read:
+            reasons.append((name, f"is not read: {form.words}"))
+    return read, reasons
 
 
 def _apart(entries: Sequence[Entry]) -> Iterator[Entry]:

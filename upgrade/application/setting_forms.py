@@ -335,11 +335,6 @@ def _with_defaults(value: str, arguments: Mapping[str, str]) -> str:
     return _ARGUMENT_USED.sub(placeholder, value)
 
 
-def parse_nothing(_text: str) -> Iterator[Entry]:
-    """Yield no entry: the form is not read, so that any key may be set in it."""
-    return iter(())
-
-
 @frozen
 class Form:
     """A form of files."""
@@ -349,6 +344,8 @@ class Form:
     """The pattern of its name in lower case, or of its suffix."""
     parse: Callable[[str], Iterator[Entry]]
     is_utf_8: bool = True
+    is_read: bool = True
+    """Otherwise any key may be set in it."""
 
 
 PROPERTIES: Final = Form("properties", r".*", parse_properties_file, is_utf_8=False)
@@ -357,14 +354,15 @@ PROGRAM: Final = Form(
     r".*\.(sh|bash|bat|cmd|ps1|service|tf|tfvars|hcl|groovy|gradle|kts|cue|jsonnet|py|rb|js|ts)|(proc|make|jenkins)file",
     parse_properties_file,
     is_utf_8=False,
+    is_read=False,
 )
-"""It may set any key; the ones that it names are found."""
+"""The keys that it names are found."""
 _XML: Final = Form("XML", r".*\.xml", parse_xml_file)
 _FORMS: Final = (
     Form("JSON", r".*\.json", parse_json_file),
     Form("YAML", r".*\.ya?ml", parse_yaml_file),
     Form("TOML", r".*\.toml", parse_toml_file),
-    Form("HOCON", r".*\.(conf|hocon)", parse_nothing),
+    Form("HOCON", r".*\.(conf|hocon)", lambda _text: iter(()), is_read=False),
     _XML,
     Form("a Dockerfile", r"(docker|container)file.*|.*\.(docker|container)file", parse_dockerfile),
     PROGRAM,

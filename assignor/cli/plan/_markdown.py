@@ -41,7 +41,8 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         yield f"Verdict: **{plain['verdict']}**{scope}{_conditions(plain)}{rest and f'; {rest}'}"
         yield ""
     yield from _list(
-        "Settle before the first step", (sanitize(f"- [ ] {reason}") for reason in plain.get("blocked", ()))
+        "Settle before the first step",
+        (sanitize(f"- [ ] {reason}") for key in ("blocked", "reasons") for reason in plain.get(key, ())),
     )
     yield from _before(plain)
     yield from _list("Libraries to raise", map(_raised, plain.get("application", {}).get("raised", ())))

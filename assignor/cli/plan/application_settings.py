@@ -94,7 +94,7 @@ def read_settings(*paths: Path) -> Settings:
 
 def read_broker_settings(*paths: Path) -> Settings:
     """Read files of settings of brokers as ``read_settings`` does."""
-    return _combined(lambda files, of_folder: broker_settings(files), paths)  # noqa: ARG005
+    return _combined(broker_settings, paths)
 
 
 def _combined(combine: Callable[..., Settings], paths: Sequence[Path]) -> Settings:

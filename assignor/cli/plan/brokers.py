@@ -27,6 +27,7 @@ from streams_assignor.upgrade.cluster.brokers.protocol_versions import (
 )
 from streams_assignor.upgrade.cluster.brokers.steps import BrokerAdvice
 from streams_assignor.upgrade.errors import UpgradeError
+from streams_assignor.upgrade.verdict import Verdict
 
 _RAISED_BY_STRIMZI: Final = (
     "set spec.kafka.metadataVersion to the level of now before spec.kafka.version: without it Strimzi raises "
@@ -57,26 +58,33 @@ class BrokerPlan:
     configuration: ConfigurationResult | None
 
     @property
-    def is_safe(self) -> bool:
-        """Whether there is a way, and no setting stops a node."""
-        return self.advice.is_possible and not self.reasons
+    def verdict(self) -> Verdict:
+        """Unsafe if there is no way or a setting stops a node; unknown if settings that were not read may."""
+        if not self.advice.is_possible or (self.configuration and self.configuration.report.stopping):
+            return Verdict.UNSAFE
+        return Verdict.UNKNOWN if self.reasons else Verdict.SAFE
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is unsafe; JSON has them too."""
-        is_stopped = self.configuration is not None and self.configuration.report.stopping
-        return ("nodes do not start with the settings of --config, see below",) if is_stopped else ()
+        """Why the settings make it unsafe or unknown."""
+        if self.configuration is None:
+            return ()
+        if self.configuration.report.stopping:
+            return ("nodes do not start with the settings of --config, see below",)
+        return tuple(
+            f"{name or self.configuration.file} {words}" for name, words in self.configuration.settings.elsewhere
+        )
 
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan."""
         lines = self.configuration.lines(view) if self.configuration else ()
-        return broker_plan_lines(self.advice, view, lines, self.reasons)
+        return broker_plan_lines(self.advice, view, lines, self.verdict, self.reasons)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         plain = self.advice.as_json()
         if self.configuration:
-            plain["reasons"] = list(self.reasons)
+            plain["verdict"], plain["reasons"] = self.verdict.value, list(self.reasons)
             plain["configuration"] = {
                 "file": self.configuration.file,
                 "left_out": self.configuration.settings.left_out,
@@ -126,7 +134,8 @@ def plan_brokers(
     if STRIMZI in settings.shows and not any(LEVEL in variant.values for variant in settings.variants):
         warnings = (_RAISED_BY_STRIMZI, *warnings)
     return BrokerPlan(
-        evolve(advice, warnings=warnings, settings_file=source), _BrokerConfiguration(source, settings, report)
+        evolve(advice, warnings=warnings, settings_file=source if settings.variants else ""),
+        _BrokerConfiguration(source, settings, report),
     )
 
 

@@ -315,8 +315,8 @@ def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> No
         click.echo(view.show(cluster.lines(view)))
     else:
         click.echo(_rendered(cluster.as_json(), output))
-    if not cluster.is_safe:
-        sys.exit(1)
+    if cluster.verdict is not Verdict.SAFE:
+        sys.exit(CANNOT_BE_TOLD if cluster.verdict is Verdict.UNKNOWN else 1)
 
 
 def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: bool) -> None:

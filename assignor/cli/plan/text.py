@@ -118,12 +118,19 @@ def group_plan_lines(
 
 
 def broker_plan_lines(
-    advice: BrokerAdvice, view: DisplayOptions, configuration: Iterable[str] = (), reasons: Iterable[str] = ()
+    advice: BrokerAdvice,
+    view: DisplayOptions,
+    configuration: Iterable[str] = (),
+    verdict: Verdict = Verdict.SAFE,
+    reasons: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Write the plan of brokers in the same form, with the lines about their configuration and why it is unsafe."""
-    rolls = "; ".join(f"unsafe: {reason}" for reason in reasons)
-    rolls = rolls or (count(advice.rolls, "roll") if advice.is_possible else "no way")
-    way = f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}"
+    """Write the plan of brokers in the same form, with the lines about their configuration and why it is not safe."""
+    rolls = count(advice.rolls, "roll") if advice.is_possible else "no way"
+    if verdict is Verdict.UNKNOWN:
+        rolls = f"cannot be told: {'; '.join(reasons)}"
+    elif reasons and advice.is_possible:
+        rolls = f"unsafe: {'; '.join(reasons)}"
+    way = sanitize(f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}")
     yield "; ".join((way, *advice.assumed))
     yield ""
     yield from all_step_lines(advice.steps, view)

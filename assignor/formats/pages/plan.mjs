@@ -127,7 +127,7 @@ export function planParts(answer, args) {
   const verdict = answer.runbook.split("\n").find((line) => line.startsWith("Verdict: ")) ?? plan.verdict ?? `${steps.length} steps`;
   const concern = (plan.configuration?.settings ?? []).filter((each) => each.status !== "fine");
   return [
-    banner(plan.verdict ?? "unknown", el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}${plan.blocked?.length ? `; ${plan.blocked.join("; ")}` : ""}`),
+    banner(plan.verdict ?? "unknown", el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}${[...(plan.blocked ?? []), ...(plan.reasons ?? [])].map((reason) => `; ${reason}`).join("")}`),
     said(answer),
     part("What must hold", list((plan.requirements ?? []).map(requirement), "ul", { class: "plain" })),
     part("The live group", list((plan.preflight ?? []).map((check) => `${check.level}: ${check.text}`)), liveGroup(plan.live_group)),

@@ -1,6 +1,8 @@
 """``streams-assignor plan --brokers``."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
@@ -8,6 +10,7 @@ from click.testing import CliRunner
 from streams_assignor.cli.main import cli
 from streams_assignor.cli.plan.brokers import plan_brokers
 from streams_assignor.cli.plan.text import DisplayOptions
+from tests.each import for_each
 
 
 def run(*arguments):
@@ -173,14 +176,70 @@ def test_defaults_of_tls_are_folded_where_no_listener_asks_for_it(tmp_path, line
     assert is_folded == any("of TLS or SASL, which no" in line for line in found)
 
 
-def test_a_file_of_something_else_folds_nothing(tmp_path):
+NODE = "node.id=1\nprocess.roles=broker\ncontroller.listener.names=C\n"
+CLIENT = "bootstrap.servers=a:1\nssl.keystore.location=/x\nzookeeper.connect=z\nlisteners=http://:8083\n"
+STRIMZI = "apiVersion: kafka.strimzi.io/v1beta2\nkind: {}\nspec:\n  {}"
+COMPOSE = "services:\n  kafka:\n    image: kafka\n    {}\n"
+NOTHING = "cannot be told: {} shows no setting of a broker"
+
+
+@for_each(
+    [
+        # the files (the last folder of a path is given instead of its files), the end of the first line, the status
+        ({"server.properties": NODE}, "1 roll", 0),
+        ({"empty.properties": ""}, NOTHING, 3),
+        ({"a.yaml": "a: 1"}, NOTHING, 3),
+        ({"Dockerfile": "FROM kafka\nENV KAFKA_LOG4J_OPTS=-Da=b"}, NOTHING, 3),
+        ({"a.toml": "a = 1"}, NOTHING, 3),
+        ({"client.properties": CLIENT}, NOTHING, 3),
+        ({"server.properties": NODE + CLIENT}, "1 roll", 0),
+        ({"app.env": "KAFKA_BOOTSTRAP_SERVERS=a:1\nKAFKA_SSL_KEYSTORE_LOCATION=/x"}, NOTHING, 3),
+        ({"app.env": "KAFKA_SSL_KEYSTORE_LOCATION=/x"}, NOTHING, 3),
+        ({"kafka.yaml": STRIMZI.format("Kafka", "kafka: {version: 3.9.0}")}, NOTHING, 3),
+        ({"kafka.yaml": STRIMZI.format("Kafka", "kafka: {config: {num.partitions: 3}}")}, "1 roll", 0),
+        ({"topic.yaml": STRIMZI.format("KafkaTopic", "config: {min.insync.replicas: 2}")}, NOTHING, 3),
+        ({"compose.yaml": COMPOSE.format("restart: always")}, NOTHING, 3),
+        ({"compose.yaml": COMPOSE.format("environment: {KAFKA_NODE_ID: 1}")}, "1 roll", 0),
+        (
+            {"compose.yaml": COMPOSE.format("environment: {KAFKA_NODE_ID: 1}\n    env_file: node.env")},
+            "cannot be told: {} line 5 takes variables from: services.kafka.env_file",
+            3,
+        ),
+        ({"node.conf": NODE}, "cannot be told: {0} is not read: HOCON; {0} shows no setting of a broker", 3),
+        ({"start.sh": NODE}, "cannot be told: {} is not read: a script or a program", 3),
+        ({"server.properties": NODE, "a.yaml": "a: 1"}, NOTHING, 3),
+        ({"config/server.properties": NODE, "config/connect.properties": CLIENT}, "1 roll", 0),
+        ({"config/a.properties": "", "config/b.properties": CLIENT}, NOTHING.format("{0}/a.properties") + "; ", 3),
+        ({"server.properties": "log.segment.bytes=1", "a.yaml": ""}, "nodes do not start", 1),
+    ]
+)
+def test_without_a_setting_of_a_broker_it_cannot_be_told(case):
+    texts, end, status = case
+    with TemporaryDirectory() as folder:
+        for name, text in texts.items():
+            path = Path(folder, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        given = [str(path) for path in dict.fromkeys(Path(folder, name.partition("/")[0]) for name in texts)]
+        asked = ("--brokers", "3.9", "4.3", "--kraft", *(word for path in given for word in ("--config", path)))
+        as_text, as_json, as_runbook = (run(*asked, "-o", form) for form in ("text", "json", "markdown"))
+
+    first, found = as_text.output.splitlines()[0], json.loads(as_json.output)
+    verdict = {0: "safe", 1: "unsafe", 3: "unknown"}[status]
+    assert end.format(given[-1]) in first
+    assert [status] * 3 == [result.exit_code for result in (as_text, as_json, as_runbook)]
+    assert (verdict, bool(status)) == (found["verdict"], bool(found["reasons"]))
+    assert f"Verdict: **{verdict}**" in as_runbook.output
+    assert bool(status) == ("Settle before the first step" in as_runbook.output)
+
+
+def test_what_is_not_set_in_a_file_of_something_else_has_no_defaults(tmp_path):
     path = tmp_path / "values.yaml"
     path.write_text("replicas: 3\n")
-    lines = list(plan_brokers(("2.2", "2.5"), [path], **NO_OPTIONS).lines(DisplayOptions(columns=120, rows=99)))
+    found = json.loads(run("--brokers", "2.2", "2.5", "--config", str(path), "--json").output)
 
-    assert 0 == run("--brokers", "2.2", "2.5", "--config", str(path)).exit_code
-    assert any("sets no key of a broker" in line for line in lines)
-    assert not any("of TLS or SASL, which no" in line for line in lines)
+    assert [] == found["configuration"]["settings"]
+    assert "your configuration" in found["not_checked"]
 
 
 @pytest.mark.parametrize(("level", "is_warned"), [("", True), ("    metadataVersion: 3.8-IV0\n", False)])
