@@ -158,14 +158,13 @@ def _is_of_a_broker(entries: Iterable[Entry], settings: Iterable[Entry]) -> bool
 def _entries(name: str, text: str) -> Iterator[Entry]:
     for entry in decoded(form_of(name, text).parse(text)):
         for part in deployed(entry):
-            if isinstance(part, Embedded):
-                for found in _entries(part.name, part.text):
-                    yield evolve(found, line=part.line + found.line, place=part.place)
-            elif "\n" in (part.value or "") and _TEXT.fullmatch(part.key):
-                for found in PROPERTIES.parse(part.value or ""):
-                    yield evolve(found, line=part.line + found.line, place=part.key.rpartition(".")[0])
-            else:
+            if isinstance(part, Entry) and "\n" in (part.value or "") and _TEXT.fullmatch(part.key):
+                part = Embedded(".properties", part.value or "", part.line, place=part.key.rpartition(".")[0])
+            if isinstance(part, Entry):
                 yield part
+                continue
+            for found in _entries(part.name, part.text):
+                yield evolve(found, line=part.line + found.line, place=part.place)
 
 
 def _settings(entries: Sequence[Entry]) -> Iterator[Entry]:

@@ -214,17 +214,9 @@ def _losses(features: Mapping[str, int]) -> str:
 
 
 def _lower_features_step(origin: BrokerRelease, target: BrokerRelease, features: Mapping[str, int]) -> BrokerStep:
-    return BrokerStep(
-        do=f"lower what is finalized of {_joined(features)} (kafka-features describe): kafka-features downgrade "
-        f"{_feature_flags(features)}",
-        why=f"{target} supports no higher level, and metadata.version may have been lowered alone; {_losses(features)}",
-        if_skipped=f"the controller does not register a broker of {target} (UNSUPPORTED_VERSION)",
-        release=origin.name,
-        levels=features,
-        rolls=0,
-        way_back=DowngradePath(DowngradeVerdict.OPEN, "raise it again"),
-        source="KIP-584, KIP-778",
-    )
+    do = f"what is finalized of {_joined(features)} (kafka-features describe)"
+    why = f"{target} supports no higher level, and metadata.version may have been lowered alone; {_losses(features)}"
+    return _lower_step(origin, target, features, do, _feature_flags(features), why, "KIP-584, KIP-778")
 
 
 def _lower_level_step(
@@ -238,15 +230,22 @@ def _lower_level_step(
     why += f"; {_losses(features)}" if features else ", so nothing is lost"
     if KRAFT_VERSION not in catalog_of(target.line).features and KRAFT_VERSION in catalog_of(origin.line).features:
         why += f"; {target} has no {KRAFT_VERSION}, so a cluster with {KRAFT_VERSION} 1 cannot go back"
+    do, source = f"metadata.version from {level} to {target.newest}", "KIP-778, MetadataVersion.checkIfMetadataChanged"
+    return _lower_step(origin, target, levels, do, flag, why, source)
+
+
+def _lower_step(
+    origin: BrokerRelease, target: BrokerRelease, levels: Mapping[str, int], do: str, flag: str, why: str, source: str
+) -> BrokerStep:
     return BrokerStep(
-        do=f"lower metadata.version from {level} to {target.newest}: kafka-features downgrade {flag}",
+        do=f"lower {do}: kafka-features downgrade {flag}",
         why=why,
         if_skipped=f"the controller does not register a broker of {target} (UNSUPPORTED_VERSION)",
         release=origin.name,
         levels=levels,
         rolls=0,
         way_back=DowngradePath(DowngradeVerdict.OPEN, "raise it again"),
-        source="KIP-778, MetadataVersion.checkIfMetadataChanged",
+        source=source,
     )
 
 
