@@ -2,9 +2,7 @@
 
 import pytest
 
-from tests.java_oracle import compile_java
-from tests.lab.integration.kafka_jars import Unavailable, java
-from tests.upgrade.application.test_started_java import STARTED, jars_of, started
+from tests.upgrade.java_program import STARTED, jars_of, lines_of
 from tests.upgrade.test_remedies import HAVING, STOPPING, follow, harmful, pairs_of, values_of
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
@@ -12,19 +10,6 @@ pytestmark = [pytest.mark.java, pytest.mark.slow]
 FIRST_WITH_STREAMS_BUILDER = (1, 0)
 LOGS_IN = dict.fromkeys(("login-module-refused", "ldap-login-module-refused"), "is not allowed")
 """Rows of modules that log in while a member is made, which fails here, and how a release says that it refuses them."""
-
-
-@pytest.fixture(scope="module")
-def classes(tmp_path_factory):
-    """Compiled against 2.4.1, which has all that it calls."""
-    try:
-        java()
-        jars = jars_of("2.4.1")
-    except Unavailable as missing:
-        pytest.skip(f"no jars: {missing}")
-    folder = tmp_path_factory.mktemp("started")
-    compile_java([STARTED], str(folder), jars)
-    return folder
 
 
 def is_driven(release):
@@ -35,7 +20,7 @@ def line_of(values):
     return "\t".join(f"{key}={value}" for key, value in values.items())
 
 
-def refused(classes, stops, folder):
+def refused(stops, folder):
     """Return the files that members do not start with, each with its release and the reason.
 
     Args:
@@ -45,18 +30,18 @@ def refused(classes, stops, folder):
     for release in {release for release, _ in stops}:
         questions = folder / release.name
         questions.write_text("\n".join(sorted(line for each, line in stops if each is release)))
-        for answer in started([classes, jars_of(release.name)], "files", questions):
+        for answer in lines_of(STARTED, jars_of(release.name), "files", questions):
             line, _, reason = answer.rpartition("\t")
             found[release, line] = reason
     return found
 
 
 @pytest.mark.parametrize("name", STOPPING)
-def test_every_plan_whose_remedies_are_followed_leads_to_its_release(name, classes, tmp_path):
+def test_every_plan_whose_remedies_are_followed_leads_to_its_release(name, tmp_path):
     """Without them members of TO are not made, so the row is true, and with them members of each stop are."""
     unchanged = line_of(values_of(HAVING[name]))
     pairs = pairs_of(name)
-    not_there = refused(classes, {(origin, unchanged) for origin, _ in pairs if is_driven(origin)}, tmp_path)
+    not_there = refused({(origin, unchanged) for origin, _ in pairs if is_driven(origin)}, tmp_path)
     if name in LOGS_IN:
         not_there = {stop: reason for stop, reason in not_there.items() if LOGS_IN[name] in reason}
     stops, without = set(), set()
@@ -67,7 +52,7 @@ def test_every_plan_whose_remedies_are_followed_leads_to_its_release(name, class
             stops.update((release, line_of(values)) for release, values in on_the_way if is_driven(release))
             without.update({(target, unchanged)} if is_driven(target) else ())
     stops -= {stop for stop in stops if name in LOGS_IN and stop[1] == unchanged}
-    answers = refused(classes, stops | without, tmp_path)
+    answers = refused(stops | without, tmp_path)
 
     assert {} == {stop: reason for stop, reason in answers.items() if stop in stops}
     assert without == {stop for stop, reason in answers.items() if LOGS_IN.get(name, "") in reason}

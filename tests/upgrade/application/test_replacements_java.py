@@ -1,13 +1,11 @@
 """What becomes of the numbers of unnamed stores and internal topics, with the release that has both forms."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from streams_assignor.upgrade.application.replacements import NUMBERS_KEPT, replacement
-from tests.java_oracle import compile_java
-from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
+from tests.upgrade.java_program import jars_of, lines_of
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -25,19 +23,9 @@ PAIRS = {
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory):
-    try:
-        java()
-        jars = class_path("org.apache.kafka:kafka-streams:3.9.2")
-    except Unavailable as missing:
-        pytest.skip(f"no jars: {missing}")
-    folder = tmp_path_factory.mktemp("numbers")
-    compile_java([SOURCE], str(folder), jars)
-    done = subprocess.run(
-        [*jvm(f"{folder}:{jars}", "256m", "off"), "Numbers"], capture_output=True, text=True, timeout=300
-    )
-    assert 0 == done.returncode, done.stderr
-    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+def names():
+    lines = lines_of(SOURCE, jars_of("3.9.2"), compiled_with="3.9.2")
+    return dict(line.split("=", 1) for line in lines)
 
 
 @pytest.mark.parametrize("member", PAIRS)

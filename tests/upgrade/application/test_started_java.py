@@ -1,7 +1,6 @@
 """Programs for one release that are started on the jars of another: what fails is what was predicted."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,13 @@ from streams_assignor.upgrade.application.setting_files import kafka_settings
 from streams_assignor.upgrade.application.setting_forms import Entry
 from streams_assignor.upgrade.application.settings import Effect, judge_settings
 from streams_assignor.upgrade.releases import RELEASES
-from tests.java_oracle import compile_java
-from tests.lab.integration.kafka_jars import Unavailable, class_path, java, jvm
 from tests.matrix import with_matrix
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_linkage_java import PAIRS
+from tests.upgrade.java_program import STARTED, jars_of, lines_of
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
-STARTED = Path(__file__).parent / "java" / "Started.java"
 FAIL = b"\x01\xbf"  # aconst_null, athrow
 SETTINGS = {
     "processing.guarantee": ("exactly_once", "exactly_once_beta", "exactly_once_v2", "at_least_once", "sometimes"),
@@ -42,30 +39,6 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module")
-def classes(tmp_path_factory):
-    """Compiled against 2.4.1, which has all that it calls."""
-    try:
-        java()
-        jars = class_path("org.apache.kafka:kafka-streams:2.4.1")
-    except Unavailable as missing:
-        pytest.skip(f"no jars: {missing}")
-    folder = tmp_path_factory.mktemp("started")
-    compile_java([STARTED], str(folder), jars)
-    return folder
-
-
-def started(paths, *arguments):
-    command = [*jvm(os.pathsep.join(map(str, paths)), "256m", "off"), "Started", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert 0 == done.returncode, done.stderr
-    return done.stdout.splitlines()
-
-
-def jars_of(release):
-    return class_path(f"org.apache.kafka:kafka-streams:{release}")
-
-
 def abstract_methods(code, name):
     """All methods that an interface asks for, of its supertypes too."""
     known = code[name]
@@ -74,7 +47,7 @@ def abstract_methods(code, name):
 
 
 @pytest.mark.parametrize(("origin", "target"), with_matrix(PAIRS, PAIRS[:2], "a further pair of releases"))
-def test_an_implementation_of_each_public_interface_misses_what_was_predicted(classes, origin, target, tmp_path):
+def test_an_implementation_of_each_public_interface_misses_what_was_predicted(origin, target, tmp_path):
     """A wrapping consumer of a tracing library is one of them: AbstractMethodError, and of which method."""
     old, new = (code_of(RELEASES[name]) for name in (origin, target))
     lines = []
@@ -103,11 +76,11 @@ def test_an_implementation_of_each_public_interface_misses_what_was_predicted(cl
     }
 
     assert len(lines) > 50
-    assert predicted == {*started([classes, tmp_path, jars_of(target)], "implement", questions)}
+    assert predicted == {*lines_of(STARTED, jars_of(target), "implement", questions, beside=[tmp_path])}
 
 
 @pytest.mark.parametrize(("origin", "target"), with_matrix(PAIRS, PAIRS[:2], "a further pair of releases"))
-def test_a_member_refuses_the_settings_that_were_predicted(classes, origin, target, tmp_path):
+def test_a_member_refuses_the_settings_that_were_predicted(origin, target, tmp_path):
     lines = [f"{key}={value}" for key, values in SETTINGS.items() for value in values]
     questions = tmp_path / "settings"
     questions.write_text("\n".join(lines))
@@ -122,7 +95,7 @@ def test_a_member_refuses_the_settings_that_were_predicted(classes, origin, targ
                 predicted.add(f"{key}={each.text.partition('; ')[0]}")
             elif each.status is Effect.UNDECIDED:
                 undecided.add(key)  # Kafka checks topology.optimization with code of its own
-    refused = {*started([classes, jars_of(target)], "settings", questions)}
+    refused = {*lines_of(STARTED, jars_of(target), "settings", questions)}
 
     assert predicted == {each for each in refused if each.partition("=")[0] not in undecided}
     assert undecided <= {"topology.optimization", "main.consumer.auto.offset.reset"}
@@ -134,14 +107,14 @@ MIXED += [("3.9.2", "4.0.1"), ("4.4.0", "4.3.1")]
 
 
 @pytest.mark.parametrize(("streams", "clients"), with_matrix(MIXED, MIXED[:2], "a further pair of releases"))
-def test_a_member_with_a_pinned_kafka_clients_misses_what_was_predicted(classes, streams, clients):
+def test_a_member_with_a_pinned_kafka_clients_misses_what_was_predicted(streams, clients):
     """It starts and is closed: the first reference that fails ends it."""
     jars = {
         name: next(each for each in jars_of(release).split(os.pathsep) if f"/{name}-" in each)
         for name, release in (("kafka-streams", streams), ("kafka-clients", clients))
     }
     others = [each for each in jars_of(streams).split(os.pathsep) if "/kafka-" not in each]
-    lines = started([classes, *jars.values(), *others], "member")
+    lines = lines_of(STARTED, os.pathsep.join((*jars.values(), *others)), "member")
     with Archives([*map(Path, jars.values())]) as archives:
         predicted = mixed_artifacts(archives).problems
     for line in lines:
@@ -158,7 +131,7 @@ def _is_about(problem, error, message):
     return error == problem.error and problem.owner.replace("/", ".") in message and problem.member in message
 
 
-def test_a_class_that_was_extended_and_is_final_now_cannot_be_loaded(classes, tmp_path):
+def test_a_class_that_was_extended_and_is_final_now_cannot_be_loaded(tmp_path):
     old, new = (code_of(RELEASES[name]) for name in ("2.8.2", "4.4.0"))
     name = "org/apache/kafka/common/metrics/Metrics"
     (tmp_path / "Mine.class").write_bytes(ClassBytes("Mine", name).bytes())
@@ -169,6 +142,5 @@ def test_a_class_that_was_extended_and_is_final_now_cannot_be_loaded(classes, tm
     assert new[name].flags & FINAL
     questions = tmp_path / "interfaces"
     questions.write_text("Mine java.lang.Runnable")
-    command = [*jvm(os.pathsep.join((str(classes), str(tmp_path), jars_of("4.4.0"))), "256m", "off"), "Started"]
-    done = subprocess.run([*command, "implement", str(questions)], capture_output=True, text=True, timeout=300)
-    assert "java.lang.IncompatibleClassChangeError: class Mine cannot inherit from final class" in done.stderr
+    with pytest.raises(AssertionError, match="class Mine cannot inherit from final class"):
+        lines_of(STARTED, jars_of("4.4.0"), "implement", questions, beside=[tmp_path])
