@@ -84,6 +84,7 @@ def plan_modules(tmp_path, program=f'exec "{sys.executable}" -m streams_assignor
 def test_each_module_that_changes_kafka_has_a_plan_of_its_own(module, tmp_path):
     module("orders", ["2.8.2"], ["4.3.1"])
     module("billing app", ["2.8.2"], ["3.9.2"], build="build", classes="classes/java/main")
+    module("scala", ["2.8.2"], ["3.9.1"], classes="scala-2.13/classes")  # of sbt
     module("same", ["4.3.1"], ["4.3.1"])
     module("other", [], [])
     Path(".base/target/libraries").mkdir(parents=True)  # a parent that has its modules' libraries, and no class
@@ -96,11 +97,11 @@ def test_each_module_that_changes_kafka_has_a_plan_of_its_own(module, tmp_path):
     }
 
     assert 1 == status
-    assert {"orders": ("2.8.2", "4.3.1"), "billing app": ("2.8.2", "3.9.2")} == ends
+    assert {"orders": ("2.8.2", "4.3.1"), "billing app": ("2.8.2", "3.9.2"), "scala": ("2.8.2", "3.9.1")} == ends
     assert "streams-assignor/plan/orders/" == runs["orders"]["automationDetails"]["id"]
     assert "orders/src/main/resources/application.yml" == uris["setting-refused"]
     assert "code-NoClassDefFoundError" in uris
-    assert 2 == Path("plans/summary.md").read_text().count("# Upgrade from 2.8.2 to ")
+    assert 3 == Path("plans/summary.md").read_text().count("# Upgrade from 2.8.2 to ")
 
 
 @pytest.mark.parametrize(

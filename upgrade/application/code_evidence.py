@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -27,6 +28,10 @@ from streams_assignor.upgrade.hazards import (
 from streams_assignor.upgrade.releases import RELEASES, Release
 
 _KAFKA_STREAMS: Final = "org/apache/kafka/streams/KafkaStreams"
+_OF_TOPOLOGIES: Final = re.compile(
+    r"org/apache/kafka/streams/((scala/)?(StreamsBuilder|kstream/\w+)|Topology|processor/TopologyBuilder)"
+)
+"""The types that a class refers to which builds a topology, or a part of it."""
 _FRAMEWORKS: Final = frozenset({"micronaut-kafka-streams"})
 """Libraries beside the passive ones that make a ``KafkaStreams`` of the settings which the files have."""
 _UNIMPLEMENTED: Final = "AbstractMethodError"
@@ -85,6 +90,12 @@ def code_facts(
         java=max((java for library, java in archives.java.items() if library.is_own), default=0),
         libraries=libraries | artifacts,
         makes_streams=any(library.is_own for library in makers),
+        builds_topology=any(
+            _OF_TOPOLOGIES.fullmatch(reference.owner)
+            for application_class in archives.classes
+            if application_class.library.is_own
+            for reference in application_class.file.references
+        ),
         streams_of_libraries=tuple(library.name for library in makers if _is_unknown(library)),
         has_own_classes=archives.own_classes > 0,
         setting_files=archives.setting_files,

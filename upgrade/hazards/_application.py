@@ -121,6 +121,8 @@ class CodeFacts:
     """Whether a class of the application itself was read; without one the files say nothing about it."""
     makes_streams: bool = False
     """Whether an own class calls the constructor of ``KafkaStreams``: its settings go through there."""
+    builds_topology: bool = False
+    """Whether an own class refers to the DSL or to ``Topology``: else what it uses is in classes that are not here."""
     streams_of_libraries: tuple[str, ...] = ()
     """The libraries that do, but for frameworks which take the settings from files."""
     setting_files: tuple[str, ...] = ()

@@ -143,6 +143,12 @@ def _no_code(application: Application) -> Iterator[str]:
         yield f"--app with your classes, which {code.source} does not have"
 
 
+def _topology_of_other_classes(application: Application) -> Iterator[str]:
+    code = application.code
+    if code and code.has_own_classes and not code.builds_topology:
+        yield f"--app with the classes that build the topology: no class of yours in {code.source} does"
+
+
 def _parts_that_were_not_read(application: Application) -> Iterator[str]:
     for part in application.code.unread if application.code else ():
         yield f"{part} was not read"
@@ -157,6 +163,7 @@ CONTRADICTIONS: Final = (
     Contradiction("profiles", Subject.SETTINGS, _profiles),
     Contradiction("environment", Subject.SETTINGS, _environment),
     Contradiction("own-classes", Subject.CODE, _no_code),
+    Contradiction("topology", Subject.CODE, _topology_of_other_classes),
     Contradiction("unread-parts", Subject.CODE, _parts_that_were_not_read),
 )
 """Everything that could: one table for all hazards."""

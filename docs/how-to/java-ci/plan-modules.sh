@@ -1,8 +1,9 @@
 #!/bin/sh
 # plan-modules.sh BASE HEAD OUT: a plan for each module whose Kafka Streams differs between two checkouts of a project.
 #
-# Each module has its libraries of run time in BUILD/libraries, where BUILD is target or build, and with Gradle the jars of
-# other modules in BUILD/siblings. The classes are those of BASE, the libraries those of HEAD. OUT gets NAME.sarif for each plan, and the runbooks together in summary.md.
+# Each module has its libraries of run time in BUILD/libraries, where BUILD is target or build, and with Gradle and sbt the
+# jars of other modules in BUILD/siblings. The classes are those of BASE, the libraries those of HEAD. OUT gets NAME.sarif
+# for each plan, and the runbooks together in summary.md.
 # Exit status: 0 all plans have 0, 1 a plan has 1, 2 something could not be planned, 3 a plan has 3 and none has 1 or 2.
 set -eu
 if [ "$#" -ne 3 ]; then
@@ -28,6 +29,13 @@ release() { # the version of the one kafka-streams in a folder of libraries
     sed 's|.*/kafka-streams-||; s|\.jar$||' | sort
 }
 
+is_module() { # whether what a build makes, or the sources, have code
+  for folder in "$1"/classes "$1"/scala-*/classes "${1%/*}/src/main"; do
+    [ ! -d "$folder" ] || return 0
+  done
+  return 1
+}
+
 IFS='
 '
 for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o -path '*/build/*' \) | sort); do
@@ -35,7 +43,7 @@ for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o
   [ -n "$old" ] || continue
   build=${libraries%/libraries}
   module=${build%/*}
-  [ -d "$build/classes" ] || [ -d "$module/src/main" ] || continue # a parent of modules
+  is_module "$build" || continue # a parent of modules
   modules=$((modules + 1))
   module=${module#"$base"}
   module=${module#/}
@@ -49,9 +57,13 @@ for libraries in $(find "$base" -type d -name libraries \( -path '*/target/*' -o
   [ "$old" != "$new" ] || continue
 
   case $build in
-    *target) set -- --app "$build/classes" ;;
-    *) set -- && for classes in "$build"/classes/*/main; do set -- "$@" --app "$classes"; done ;;
+    *target) set -- "$build/classes" "$build"/scala-*/classes ;; # Maven, sbt
+    *) set -- "$build"/classes/*/main ;;
   esac
+  for classes; do
+    shift
+    [ ! -d "$classes" ] || set -- "$@" --app "$classes"
+  done
   [ ! -d "$build/siblings" ] || set -- "$@" --app "$build/siblings"
   set -- "$@" --app "$here/${build##*/}/libraries"
   for settings in "$here"/src/main/resources/application*.yml "$here"/src/main/resources/application*.yaml \

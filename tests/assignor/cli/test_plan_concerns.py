@@ -214,7 +214,14 @@ def test_a_fat_jar_of_spring_kafka_shows_that_it_deletes_stores(run):
 def judged(origin, target, **settings):
     advice = advise_between(resolve_release(origin), resolve_release(target))
     facts = SettingFacts("streams.properties", {key: Setting(value, "line 1") for key, value in settings.items()})
-    code = CodeFacts("app.jar", has_libraries=True, has_own_classes=True, makes_streams=True, settings=CodeSettings())
+    code = CodeFacts(
+        "app.jar",
+        has_libraries=True,
+        has_own_classes=True,
+        makes_streams=True,
+        builds_topology=True,
+        settings=CodeSettings(),
+    )
     return advice, judge_hazards(advice.hazards, [Application(settings=facts, code=code)])
 
 

@@ -10,7 +10,7 @@ from streams_assignor.upgrade.application.linkage import check_references
 from streams_assignor.upgrade.application.setting_files import Settings, parse_settings
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import BORROWED_LIBRARY, HAZARDS, MISSING_LIBRARY, Answer, Application, Lacking
-from streams_assignor.upgrade.hazards._conditions import Sets
+from streams_assignor.upgrade.hazards._conditions import Sets, Uses
 from streams_assignor.upgrade.releases import release_named
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
@@ -23,6 +23,7 @@ TABLE_CONFIG = "org/rocksdb/BlockBasedTableConfig"
 JSON_SERIALIZER = "org/apache/kafka/connect/json/JsonSerializer"
 PARTITIONER = "processor/StreamPartitioner"
 SUPPLIER = STREAMS + "processor/ProcessorSupplier"
+TOPOLOGY = {"com/Topologies.class": ClassBytes("com/Topologies").makes(STREAMS + "Topology").bytes()}
 
 
 def facts(tmp_path, entries, origin="2.8", target="4.3"):
@@ -109,6 +110,31 @@ def test_what_is_still_there_is_not_gone(tmp_path, origin, target):
     assert () == facts(tmp_path, entries, origin, target).lacking
 
 
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        (f"{STREAMS}Topology", Answer.NO),
+        (f"{STREAMS}StreamsBuilder", Answer.NO),
+        (f"{STREAMS}scala/StreamsBuilder", Answer.NO),
+        (f"{STREAMS}scala/kstream/KStream", Answer.NO),
+        (KTABLE, Answer.NO),  # a function of Spring Cloud Stream has no builder
+        (f"{STREAMS}kstream/KStreamBuilder", Answer.NO),
+        (f"{STREAMS}processor/TopologyBuilder", Answer.NO),
+        (f"{STREAMS}KafkaStreams", Answer.UNKNOWN),  # of a topology that it is given
+        ("com/acme/Orders", Answer.UNKNOWN),
+    ],
+)
+def test_classes_that_build_no_topology_deny_nothing_about_its_code(tmp_path, owner, expected):
+    """The module that builds it is not among the files: a test harness, or a module of records."""
+    library = jar({"l/L.class": ClassBytes("l/L").bytes()})
+    built = ClassBytes("com/A").makes(owner).bytes()
+    found = facts(tmp_path, {"com/A.class": built, "lib/l-1.jar": library})
+    concern = Uses("suppress", "KTable#suppress").concern(Application(code=found))
+
+    assert expected is concern.answer
+    assert (expected is Answer.UNKNOWN) is any("build the topology" in each for each in concern.decided_by)
+
+
 def test_the_java_of_the_newest_class_counts(tmp_path):
     assert 0 == facts(tmp_path, {"a.txt": b""}).java
     assert facts(tmp_path, {"A.class": ClassBytes("A").makes(KTABLE).bytes()}).java > 0
@@ -144,7 +170,7 @@ def test_a_setter_is_concerned_if_it_is_linked_with_what_rocksdb_lacks(tmp_path,
     library = jar({"l/L.class": ClassBytes("l/L").bytes()})
     rocksdb = jar({f"{TABLE_CONFIG}.class": ClassBytes(TABLE_CONFIG).calls("org/rocksdb/AccessHint", "a").bytes()})
     entries = {"com/Setter.class": written.bytes(), "lib/a-1.jar": library, "lib/rocksdbjni-5.18.4.jar": rocksdb}
-    found = facts(tmp_path, entries)
+    found = facts(tmp_path, entries | TOPOLOGY)
 
     assert [of_3_0, of_4_0] == [answer(f"rocksdb-config-setter-of-{line}", found) for line in ("3.0", "4.0")]
 
@@ -158,7 +184,7 @@ def test_what_rocksdb_lacks_has_the_release_whose_rocksdb_lacks_it(tmp_path):
 
 def test_a_library_that_kafka_streams_leaves_out_concerns_who_uses_it(tmp_path):
     """KAFKA-5146: kafka-streams of 3.0 does not bring connect-json."""
-    used = {"com/A.class": ClassBytes("com/A").makes(JSON_SERIALIZER).bytes()}
+    used = TOPOLOGY | {"com/A.class": ClassBytes("com/A").makes(JSON_SERIALIZER).bytes()}
     old, new = (
         {f"lib/kafka-streams-{name}.jar": jar({STREAMS + "KafkaStreams.class": b""})} for name in ("2.8.2", "4.3.1")
     )

@@ -19,7 +19,14 @@ from streams_assignor.upgrade.releases import RELEASES
 KEY, OLD = "processing.guarantee", "exactly_once"
 SPRING = f"spring.kafka.streams.properties.{KEY}"
 VARIABLE = "SPRING_KAFKA_STREAMS_PROPERTIES_PROCESSING_GUARANTEE"
-READ = CodeFacts("app.jar", has_libraries=True, has_own_classes=True, makes_streams=True, settings=CodeSettings())
+READ = CodeFacts(
+    "app.jar",
+    has_libraries=True,
+    has_own_classes=True,
+    makes_streams=True,
+    builds_topology=True,
+    settings=CodeSettings(),
+)
 PLAIN = f"a=b\n{KEY}={OLD}"
 CONFIG_MAP = f"""\
 kind: ConfigMap

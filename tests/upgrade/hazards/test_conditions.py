@@ -77,7 +77,13 @@ def settings(**values):
 
 
 def code(**facts):
-    known = {"has_libraries": True, "has_own_classes": True, "makes_streams": True, "settings": CodeSettings()}
+    known = {
+        "has_libraries": True,
+        "has_own_classes": True,
+        "makes_streams": True,
+        "builds_topology": True,
+        "settings": CodeSettings(),
+    }
     return Application(code=CodeFacts("app.jar", **known | facts))
 
 

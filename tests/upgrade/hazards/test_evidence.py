@@ -53,6 +53,7 @@ CODE = CodeFacts(
     has_libraries=True,
     has_own_classes=True,
     makes_streams=True,
+    builds_topology=True,
     settings=CodeSettings(),
     java=17,
 )
@@ -95,6 +96,7 @@ def without(application):
         yield f"foreign xml {text!r}", evolve(application, settings=settings(("a.xml", f"<a><![CDATA[{text}]]></a>")))
     yield "no own classes", evolve(application, code=evolve(application.code, has_own_classes=False))
     yield "no KafkaStreams", evolve(application, code=evolve(application.code, makes_streams=False))
+    yield "no class that builds a topology", evolve(application, code=evolve(application.code, builds_topology=False))
     yield "another KafkaStreams", evolve(application, code=evolve(application.code, streams_of_libraries=("lib",)))
     yield "no reader", evolve(application, code=evolve(application.code, settings=None))
     yield "partly read", evolve(application, code=evolve(application.code, unread=("x.jar",)))

@@ -34,7 +34,14 @@ NEW = resolve_release("4.3.1")
 NEWEST = resolve_release("4.4.0")
 OLD = resolve_release("2.8.2")
 AT = Target("billing", "localhost:9092")
-READ = CodeFacts("app.jar", has_libraries=True, has_own_classes=True, makes_streams=True, settings=CodeSettings())
+READ = CodeFacts(
+    "app.jar",
+    has_libraries=True,
+    has_own_classes=True,
+    makes_streams=True,
+    builds_topology=True,
+    settings=CodeSettings(),
+)
 TOPOLOGY = "Sub-topology: 0\n    Source: a (topics: {topics})\n      --> b\n    Processor: b (stores: [{stores}])\n"
 
 
