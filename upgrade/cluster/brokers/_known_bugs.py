@@ -12,15 +12,19 @@ from attrs import field, frozen
 
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRelease, MetadataMode
 
-READ: Final = "critical fixes in the patch releases 2.0.1 to 3.7.1 read for all components, later ones in part"
-
-
-def _release(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
+READ: Final = (
+    "fixes in the patch releases 2.0.1 to 4.3.1 read for core, controller, group-coordinator, kraft, storage and "
+    "transactions, those in 3.8.0 to 4.4.0 by their titles"
+)
 
 
 def _releases(text: str) -> tuple[tuple[int, ...], ...]:
-    return tuple(map(_release, text.split()))
+    return tuple(tuple(map(int, release.rstrip("?").split("."))) for release in text.split())
+
+
+def _of_line(releases: tuple[tuple[int, ...], ...], number: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the one of its line; the last one decides for other lines."""
+    return next((release for release in releases if release[:2] == number[:2]), releases[-1])
 
 
 @frozen
@@ -28,7 +32,8 @@ class BrokerBug:
     """One bug, and the releases that have it."""
 
     issue: str
-    since: tuple[int, ...] = field(converter=_release)
+    since: tuple[tuple[int, ...], ...] = field(converter=_releases)
+    """The first release of each line with the bug; lines after the last one have it from the start."""
     fixed: tuple[tuple[int, ...], ...] = field(converter=_releases)
     """The first release of each line with the fix; lines after the last one have it from the start."""
     mode: str
@@ -38,8 +43,8 @@ class BrokerBug:
     def affects(self, release: BrokerRelease, mode: MetadataMode) -> bool:
         """Whether a release has the bug; a line, and a patch level that is not known, counts as its first release."""
         number = release.known_number[:3]
-        of_line = [fix for fix in self.fixed if fix[:2] == number[:2]]
-        return self.mode in {"", mode.value} and self.since <= number < (*of_line, self.fixed[-1])[0]
+        is_in = _of_line(self.since, number) <= number < _of_line(self.fixed, number)
+        return is_in and self.mode in {"", mode.value}
 
     def fix(self, release: BrokerRelease) -> str:
         """Return the first release after an affected one that has the fix."""
@@ -56,10 +61,13 @@ def broker_bugs() -> tuple[BrokerBug, ...]:
 def bugs_met(origin: BrokerRelease, rolls: Iterable[BrokerRelease], mode: MetadataMode) -> Iterator[str]:
     """Yield the known bugs of the releases to which brokers are bounced, each with the release that has the fix.
 
-    Those that the brokers do not have already come first.
+    Those that the brokers have already are one line.
     """
     for release in rolls:
         met = [bug for bug in broker_bugs() if bug.affects(release, mode)]
-        for bug in sorted(met, key=lambda bug: bug.affects(origin, mode)):
-            known = f"; {origin} has it, too" if bug.affects(origin, mode) else ""
-            yield f"{release}: {bug.effect}; take {bug.fix(release)} or later ({bug.issue}{known})"
+        kept = [f"{bug.issue} (until {bug.fix(release)})" for bug in met if bug.affects(origin, mode)]
+        for bug in met:
+            if not bug.affects(origin, mode):
+                yield f"{release}: {bug.effect}; take {bug.fix(release)} or later ({bug.issue})"
+        if kept:
+            yield f"{release} has known bugs of {origin}, too: {', '.join(kept)}"
