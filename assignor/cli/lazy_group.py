@@ -8,7 +8,9 @@ Exit status: 0 success; 1 failure (a property violated, an upgrade unfinished, a
 
 from __future__ import annotations
 
+import codecs
 import io
+import json
 import os
 import signal
 import sys
@@ -131,13 +133,20 @@ def _help(context: click.Context, names: Sequence[str]) -> None:
     click.echo(shown.get_help())
 
 
+def _as_json(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for characters that a terminal lacks: what JSON has, too, as they may be in a string of it."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
 def run_script(cli: click.Command) -> None:
     """Run the console script and exit; a usage error is one line on standard error."""
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, interrupt)
     _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # some terminals lack some characters
+        codecs.register_error("as-json", _as_json)
+        sys.stdout.reconfigure(errors="as-json")  # some terminals lack some characters
     if COMPLETION_VARIABLE not in os.environ:  # click writes completions as bytes
         sys.stdout, sys.stderr = (SafeStream(stream) if stream else stream for stream in (sys.stdout, sys.stderr))
     try:

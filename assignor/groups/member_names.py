@@ -51,7 +51,7 @@ def matches(name: str, member: DescribedGroupMember) -> bool:
     >>> matches("pod-1", DescribedGroupMember(member_id="x", client_id="pod-1-canary-StreamThread-1-consumer"))
     False
     """
-    return bool(name) and name in _names(member)
+    return bool(name) and name in process_names(member)
 
 
 def kept_name(member: DescribedGroupMember) -> str:
@@ -68,7 +68,8 @@ def kept_name(member: DescribedGroupMember) -> str:
     return member.host.removeprefix("/") if UUID_TEXT.search(client) or not client else client
 
 
-def _names(member: DescribedGroupMember) -> frozenset[str]:
+def process_names(member: DescribedGroupMember) -> frozenset[str]:
+    """Return the names that ``matches`` takes for a member's process."""
     client, instance = member.client_id, member.group_instance_id or ""
     of_threads = _THREAD.sub("", client), _without_thread(instance, client), client.removesuffix("-consumer")
     return frozenset({member.host.removeprefix("/"), client, instance, *of_threads})

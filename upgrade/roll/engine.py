@@ -377,7 +377,8 @@ def _deviation(
 ) -> RollDecision:
     meaning = DEVIATIONS[kind]
     options = _options(state, meaning.options)
-    if kind is DeviationKind.MEMBER_GONE and state.is_going_back and {*instances}.issubset(state.remaining):
+    may_go_on = kind in (DeviationKind.MEMBER_GONE, DeviationKind.OTHER_RELEASE) and state.is_going_back
+    if may_go_on and {*instances}.issubset(state.remaining):
         options = (SafeOption.CONTINUE, *options)  # their turn comes next
     if not ((state.step or instances) and _restartable(state).issuperset(instances)):
         options = tuple(option for option in options if option is not SafeOption.AGAIN)

@@ -249,13 +249,12 @@ def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
     if state.next_command:
         return None
     if seen.is_stable:
-        # What is still to be brought back may be the reason to go back: it is not what it was to be.
-        for name in (name for name in wanted if not (state.is_going_back and name in state.remaining)):
-            config = state.configs[name]
-            for member in seen.of(name):
-                if not member.can_be(_release(config.release)):
-                    text = f"{name} runs {member.releases}"
-                    return failed("others", DeviationKind.OTHER_RELEASE, text, f"{name} runs {config}", name)
+        there = _running(state) if state.is_going_back else wanted
+        members = ((name, member) for name in there if name not in touched for member in seen.of(name))
+        if wrong := {name: member.releases for name, member in members if not _is_as_planned(state, name, member)}:
+            text = shortened([f"{name} runs {shown}" for name, shown in wrong.items()])
+            expected = shortened([f"{name} runs {state.configs[name]}" for name in wrong])
+            return failed("others", DeviationKind.OTHER_RELEASE, text, expected, *wrong)
     if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
         text = f"{shortened(strangers)} is no instance of the plan"
         return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
@@ -264,6 +263,19 @@ def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
         return second
     text = "one other instance is there" if len(wanted) == 1 else f"{len(wanted)} other instances are there"
     return passed("others", text)
+
+
+def _is_as_planned(state: RollState, name: str, member: MemberSeen) -> bool:
+    """Whether a member beside a step can be what its instance was made.
+
+    An instance that is still to be brought back may be the reason to go back. So it may be anything of the plan, and
+    nothing else unless it was touched last: a group that has moved on since is not taken back unasked.
+    """
+    configs = {state.configs[name]}
+    if state.is_going_back and name in state.remaining:
+        configs |= {config for each in state.plan.rounds for config in (each.before, each.config)}
+    is_suspect = state.is_going_back and name in state.suspects
+    return is_suspect or any(member.can_be(_release(config.release)) for config in configs)
 
 
 def _takes_away(state: RollState, seen: GroupObservation, instance: str, verb: str) -> bool:

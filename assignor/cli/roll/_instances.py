@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -11,8 +11,8 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.formats.text import join_names
-from streams_assignor.groups import DescribedGroupMember, InspectedGroup, InspectedMember, matches, member_label
-from streams_assignor.groups.member_names import kept_name
+from streams_assignor.groups import DescribedGroupMember, InspectedGroup, InspectedMember, member_label
+from streams_assignor.groups.member_names import kept_name, process_names
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.input_values import InvalidInput, read_text
 from streams_assignor.upgrade.roll.plan import RollInstance, RollPlan
@@ -30,11 +30,18 @@ class InstanceNames:
     """The instances by name, and how the group shows each: as ``group --restarted`` takes it."""
 
     shown: Mapping[str, str] = field(hash=False)
+    _names: Mapping[str, str] = field(init=False, eq=False)
+    """By what the group shows: a group of thousands is looked at again and again."""
+
+    @_names.default
+    def _by_shown(self) -> Mapping[str, str]:
+        return {shown: name for name, shown in sorted(self.shown.items()) if shown}
 
     def of(self, member: DescribedGroupMember) -> str:
         """Return the instance of a member, by an id before a host, and the longest one; empty if it belongs to none."""
         host = member.host.removeprefix("/")
-        fitting = [(shown != host, len(shown), name) for name, shown in self.shown.items() if matches(shown, member)]
+        shown = self._names.keys() & process_names(member)
+        fitting = [(word != host, len(word), self._names[word]) for word in shown]
         return max(fitting)[-1] if fitting else ""
 
     def instances(self, group: InspectedGroup, away: Mapping[str, RollInstance] = NOBODY) -> tuple[RollInstance, ...]:
@@ -43,22 +50,24 @@ class InstanceNames:
         Raises:
             InstancesError: A member belongs to no instance, or an instance has none.
         """
-        counted = Counter(self.of(member.described) for member in group.members)
-        if strangers := [member_label(member.described) for member in group.members if not self.of(member.described)]:
+        members: dict[str, list[InspectedMember]] = defaultdict(list)
+        for member in group.members:
+            members[self.of(member.described)].append(member)
+        if strangers := [member_label(member.described) for member in members[""]]:
             raise InstancesError(
                 f"expected members of {join_names(self.shown)} in the group, got {join_names(strangers)}"
             )
-        if absent := [name for name in self.shown if not counted[name] and name not in away]:
+        if absent := [name for name in self.shown if not members[name] and name not in away]:
             raise InstancesError(f"no member of the group is {join_names(absent)}: expected all instances to run")
         for name in self.shown:
-            if name not in away and len(processes := processes_of(group.members, self, name)) > 1:
+            if name not in away and len(processes := processes_of(members[name], self, name)) > 1:
                 raise InstancesError(
                     f"{name} is {len(processes)} processes of the group, expected one: one that has failed is counted "
                     "until its session times out, so look again later, or give --instances FILE"
                 )
+        sizes = {name: len(members[name]) for name in self.shown} | {name: each.members for name, each in away.items()}
         return tuple(
-            RollInstance(name, away[name].members if name in away else counted[name], "" if shown == name else shown)
-            for name, shown in self.shown.items()
+            RollInstance(name, sizes[name], "" if shown == name else shown) for name, shown in self.shown.items()
         )
 
 

@@ -312,6 +312,18 @@ def test_a_character_that_the_terminal_lacks_is_escaped():
     assert "topics[0]     \\u2013" in done.stdout
 
 
+def test_a_string_of_json_stays_one_where_the_terminal_lacks_its_characters():
+    """It was ``\\xe9``."""
+    line = json.dumps({"kind": "subscription", "hex": "\xe9\U0001f600"})
+    of = {
+        name: shell("$SCRIPT userdata decode --jsonl", stdin=line, PYTHONIOENCODING=name) for name in ("ascii", "utf-8")
+    }
+
+    shown = {name: json.loads(done.stdout.encode("latin-1")) for name, done in of.items()}
+    assert shown["ascii"] == shown["utf-8"]
+    assert "\xe9" in str(shown)
+
+
 @pytest.mark.parametrize(
     "servers", ["b", ":1", "b:", "b:x", "b:0", "b:65536", "b:99999999999", "http://b:1", "a:1 b:2", "::1:1", ",", " "]
 )

@@ -3,9 +3,10 @@
 import pytest
 
 from streams_assignor.upgrade.roll import engine
-from streams_assignor.upgrade.roll.deviations import SafeOption
+from streams_assignor.upgrade.roll.deviations import DeviationKind, SafeOption
 from streams_assignor.upgrade.roll.journal import BackPlanned, CommandIntended, QuestionAnswered, RollResumed
-from tests.upgrade.roll.fake_group import Operator
+from streams_assignor.upgrade.roll.plan import InstanceConfig
+from tests.upgrade.roll.fake_group import Operator, member
 
 BACK = QuestionAnswered(about="back", option=SafeOption.BACK)
 
@@ -61,3 +62,34 @@ def test_an_instance_that_was_stopped_to_be_restarted_is_rolled_back():
     operator.write(RollResumed())
 
     assert ["stop a 2.4.1", "start a 2.4.1"] == rolled_back(operator)
+
+
+@pytest.mark.parametrize(("verbs", "offline"), [(("restart",), False), (("stop", "start"), True)])
+def test_a_group_that_has_moved_on_since_is_not_taken_back_unasked(verbs, offline):
+    """The journal of last month, and --back: 3.3.2 was started in a group of 4.3.1, of which no plan leads there."""
+    operator = Operator(origin="2.4.1", target="3.3.2", verbs=verbs, offline=offline)
+    operator.answers |= {"no-way-back": SafeOption.CONTINUE}
+    assert engine.RollFinished("finished") == operator.go()
+    operator.members = {name: member(name, InstanceConfig("4.3.1"), 99) for name in "abc"}
+    operator.write(BACK)
+    done = [*operator.commands]
+    found = operator.found()
+
+    assert (DeviationKind.OTHER_RELEASE, ("a", "b", "c"), done) == (found.kind, found.instances, operator.commands)
+    assert (SafeOption.CONTINUE, SafeOption.WAIT, SafeOption.STOP) == found.options
+    operator.answers["deviation"] = SafeOption.CONTINUE
+    assert engine.RollFinished("rolled back") == operator.go()
+
+
+def test_the_way_back_begins_with_what_is_wrong_and_asks_about_what_is_no_part_of_the_plan():
+    """a was started as another release by its command, c by somebody else."""
+    operator = Operator(origin="2.4.1", target="2.8.2", batch=1)
+    wrong = InstanceConfig("4.3.1")
+    operator.broken = {"a": member("a", wrong, 9)}
+    assert DeviationKind.OTHER_RELEASE is operator.found().kind
+    operator.broken = {}
+    operator.members["c"] = member("c", wrong, 9)
+    operator.write(BACK)
+
+    assert ("c",) == operator.found().instances
+    assert ["restart a 2.4.1"] == operator.commands[-1:]
