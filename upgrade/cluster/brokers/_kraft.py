@@ -143,7 +143,8 @@ def _finalize_step(origin: BrokerRelease, release: BrokerRelease, level: Protoco
     return BrokerStep(
         do="when the cluster has proved itself, finalize metadata.version: "
         f"kafka-features upgrade {flag} {release.line}" + (f" (it also sets {others})" if others else ""),
-        why="its new features are enabled in all nodes at once, without a restart",
+        why="its new features are enabled in all nodes at once, without a restart; a node that was removed and is "
+        "still registered at an older release holds it up (kafka-cluster unregister --id)",
         if_skipped=f"the cluster stays at {level}, without the features of newer levels",
         release=release.name,
         levels=levels,

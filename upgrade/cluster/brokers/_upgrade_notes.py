@@ -19,11 +19,26 @@ class UpgradeNote:
     text: str
     source: str
     modes: tuple[MetadataMode, ...] = (MetadataMode.ZOOKEEPER, MetadataMode.KRAFT)
+    before: tuple[int, ...] = ()
+    """If it is given, the older release must be before it, and the fact is about the way back as well."""
+
+    def applies(self, origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> bool:
+        """Whether an upgrade, or a downgrade, meets it."""
+        older, newer = sorted((origin.number, target.number))
+        is_met = older < self.before if self.before else newer == target.number
+        return is_met and older < self.since <= newer and mode in self.modes
 
 
 _ZOOKEEPER: Final = (MetadataMode.ZOOKEEPER,)
+_KRAFT: Final = (MetadataMode.KRAFT,)
 
 UPGRADE_NOTES: Final = (
+    UpgradeNote(
+        (0, 11),
+        "while a broker is older than 0.11, add no ACL for a TransactionalId: older brokers do not start any more",
+        "KIP-98; a0x8o/kafka issue 4",
+        _ZOOKEEPER,
+    ),
     UpgradeNote(
         (2, 0),
         "prefixed ACLs, if you add any, are ignored by older brokers after a downgrade",
@@ -70,6 +85,14 @@ UPGRADE_NOTES: Final = (
         _ZOOKEEPER,
     ),
     UpgradeNote(
+        (3, 7),
+        "with several log.dirs there is no way back to 3.3 (InconsistentBrokerMetadataException): each one gets a "
+        "directory.id of its own",
+        "KAFKA-18442",
+        _KRAFT,
+        before=(3, 4),
+    ),
+    UpgradeNote(
         (4, 0),
         "clients (also Streams and Connect) must be of 2.1 or later before the brokers are of 4.0, clients of other "
         "makes as docs/how-to/brokers.md lists them (brokers from 3.7 on count requests of the others: "
@@ -86,7 +109,7 @@ UPGRADE_NOTES: Final = (
         "brokers older than the kafka-storage tool that formatted a directory cannot use it, if the tool is of 4.4 or "
         "later: format new nodes with the oldest release of the cluster",
         "upgrade notes of 4.4",
-        (MetadataMode.KRAFT,),
+        _KRAFT,
     ),
 )
 
@@ -94,14 +117,14 @@ UPGRADE_NOTES: Final = (
 def upgrade_notes(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> Iterator[str]:
     """Yield the facts about the upgrade from ``origin`` to ``target``, each with its source."""
     for note in UPGRADE_NOTES:
-        if origin.number < note.since <= target.number and mode in note.modes:
+        if note.applies(origin, target, mode):
             yield f"{note.text} ({note.source})"
 
 
 def notes_read(origin: BrokerRelease, target: BrokerRelease, mode: MetadataMode) -> str:
     """Say which upgrade notes were read between two releases, in either direction, and how many facts they have."""
     older, newer = sorted((origin, target), key=lambda release: release.number)
-    facts = [note for note in UPGRADE_NOTES if older.number < note.since <= newer.number and mode in note.modes]
+    facts = [note for note in UPGRADE_NOTES if note.applies(older, newer, mode)]
     number = f"{len(facts) or 'no'} {'fact' if len(facts) == 1 else 'facts'} for operators"
     bugs = sum(bug.mode in {"", mode.value} for bug in broker_bugs())
     return f"Kafka's upgrade notes after {older} up to {newer} ({number}), {bugs} known bugs of brokers ({READ})"

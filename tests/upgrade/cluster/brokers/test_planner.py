@@ -189,8 +189,9 @@ def test_a_downgrade_over_both_releases_is_no_way():
         ("3.4", "3.5.2", "kraft", set(), {15353, 15375, 15391, 15771}),
         ("3.6", "3.5.1", "kraft", {15353, 15375, 15391}, {15653}),
         ("3.5.2", "3.6.0", "kraft", {15653}, {15353}),
-        ("3.6.2", "3.7.0", "zookeeper", {16209, 16386, 16992}, {16583}),
-        ("3.6.2", "3.7.1", "kraft", {16541, 17190}, {16209, 16386, 16992}),
+        ("3.5.2", "3.6.1", "zookeeper", {16692}, {15653}),
+        ("3.6.2", "3.7.0", "zookeeper", {16209, 16386}, {16583, 16692}),
+        ("3.6.2", "3.7.1", "kraft", {16541, 17190}, {16209, 16386, 16692}),
         ("3.8.1", "3.9.0", "kraft", {18281}, {17584}),
         ("3.9.0", "4.0.0", "kraft", {19163, 19192, 19367, 19444, 19851}, {18281}),
         ("3.9", "4.0.1", "kraft", {19851, 19862, 20115}, {19163, 19192, 19367, 19444, 20845}),
@@ -456,10 +457,24 @@ def test_notes_apply_to_upgrades_across_their_release_in_their_mode():
     assert not any("3.8.3" in note for note in advice("3.7", "3.8", "kraft").warnings)
     for plan in (advice("3.8", "3.9", "kraft"), advice("3.9", "3.8.1", "kraft", "3.8")):
         assert not any("upgrade notes" in note for note in plan.warnings)
-    assert all(
-        f"({note.source})" in " ".join((*advice("0.8.2", "4.4").warnings, *advice("4.3", "4.4").warnings))
-        for note in UPGRADE_NOTES
-    )
+    upgrades = (("0.8.2", "4.4"), ("3.3", "3.9", "kraft"), ("4.3", "4.4"))
+    said = " ".join(warning for upgrade in upgrades for warning in advice(*upgrade).warnings)
+    assert all(f"({note.source})" in said for note in UPGRADE_NOTES)
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "level", "is_said"),
+    [
+        ("3.9", "3.3", "3.3", True),
+        ("3.9", "3.4", "3.4", False),
+        ("3.4", "3.9", None, False),
+        ("3.3", "3.6", None, False),
+    ],
+)
+def test_a_fact_about_the_way_back_is_said_in_both_directions(origin, target, level, is_said):
+    warnings = advice(origin, target, "kraft", level).warnings
+
+    assert is_said == any("InconsistentBrokerMetadataException" in warning for warning in warnings)
 
 
 def test_as_json_it_has_plain_values():
