@@ -122,7 +122,12 @@ HAVING = {
     "internal-task-assignor-class": "internal.task.assignor.class=a.B",
 }
 """A file that has the row, for each row whose remedy is in a file, and which a file decides."""
-DECIDED_ELSEWHERE = {"brokers-before-2.4", "static-members-of-streams-groups", "table-changelogs-of-2.0"}
+DECIDED_ELSEWHERE = {
+    "brokers-before-2.3",
+    "brokers-before-2.4",
+    "static-members-of-streams-groups",
+    "table-changelogs-of-2.0",
+}
 CORRECT = {
     "application.server": "host:80",
     "bootstrap.servers": "localhost:1,localhost:2",

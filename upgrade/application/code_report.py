@@ -26,7 +26,7 @@ from streams_assignor.upgrade.application.scala import SCALA_ARTIFACT, scala_jar
 from streams_assignor.upgrade.application.settings import KnownClasses
 from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.hazards import CodeFacts, CodeSettings
-from streams_assignor.upgrade.releases import Release, ResolvedRelease, resolve_release
+from streams_assignor.upgrade.releases import RELEASES, Release, ResolvedRelease, resolve_release
 
 _INVISIBLE: Final = "reflection, native images, names of metrics, and whether a line ever runs"
 _SCALA_LIBRARY: Final = "scala-library"
@@ -196,9 +196,8 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
         require_type("a path", path, Path)
     for argument, release in (("origin", origin), ("target", target)):
         require_type(argument, release, Release, use="release_named finds one by its name")
-    needed_java = java_level(target)
     try:
-        with Archives(paths, needed_java, own) as archives:
+        with Archives(paths, java_level(target), own) as archives:
             scala = _scala(archives)
             old, new = _code(origin, scala), _code(target, scala)
             linkage = check_references(archives.classes, old, new, archives.find)
@@ -239,7 +238,7 @@ def judge_code(paths: Sequence[Path], origin: Release, target: Release, own: Seq
         _needs(archives, origin, target, has_new_kafka=target.name in kafka.get(STREAMS, ())),
         archives.java[newest] if newest else 0,
         str(newest) if newest else "",
-        needed_java,
+        _needed_java(target, scala),
         tuple(sorted(archives.class_path)),
         dict(_suggestions(linkage, new, with_replaced=target.number < origin.number)),
         scala_jar(target, scala) if scala in scala_versions(target) else "",
@@ -284,6 +283,14 @@ def _scala(archives: Archives) -> str:
             return name.rpartition("_")[2]
     versions = [library.version for library in archives.libraries if library.name == _SCALA_LIBRARY]
     return ".".join(versions[0].split(".")[:2]) if versions else "2.13"
+
+
+def _needed_java(target: Release, scala: str) -> int:
+    """Return the oldest Java of the release: some jars for Scala need a newer one (KAFKA-20046)."""
+    if scala not in scala_versions(target):
+        return java_level(target)
+    read = RELEASES[scala_jar(target, scala)]
+    return max(java_level(target), java_level(read, f"{SCALA_ARTIFACT}_{scala}"))
 
 
 def _needs(archives: Archives, origin: Release, target: Release, *, has_new_kafka: bool) -> tuple[Need, ...]:

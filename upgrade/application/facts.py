@@ -53,6 +53,8 @@ class CodeFact(enum.Enum):
     NAMED_TOPOLOGIES = "named-topologies"
     """Classes of Kafka's that no documentation names."""
     THROUGH = "through"
+    TOPOLOGY_CONFIG = "topology-config"
+    """A ``StreamsBuilder`` with a ``TopologyConfig``: it reads default.dsl.store (KIP-591)."""
     STORES = "stores"
     """Operators with a store, or stores of the Processor API."""
     IN_MEMORY_STORES = "in-memory-stores"
@@ -74,6 +76,8 @@ class CodeFact(enum.Enum):
     QUERIES = "queries"
     THREADS_CHANGED = "threads-changed"
     CLEAN_UP = "clean-up"
+    LEAVE_ON_CLOSE = "leave-on-close"
+    """``CloseOptions``, of ``KafkaStreams`` (KIP-812) or a class of its own (KIP-1153): whether a member leaves."""
     BUILD_WITH_PROPERTIES = "build-with-properties"
     """``StreamsBuilder#build(Properties)``: topology.optimization is read there."""
     BUILD_WITHOUT_PROPERTIES = "build-without-properties"
@@ -141,6 +145,7 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     rf"{_STREAMS}Topology#addSource\(.*Ljava/util/regex/Pattern;\).*",
     CodeFact.NAMED_TOPOLOGIES: f"{_STREAMS}processor/internals/namedtopology/.*",
     CodeFact.THROUGH: rf"{_DSL}kstream/K(?:Stream|Table)#through\(.*",
+    CodeFact.TOPOLOGY_CONFIG: rf"{_STREAMS}StreamsBuilder#<init>\(L{_STREAMS}TopologyConfig;.*",
     CodeFact.STORES: rf"{_STREAMS}state/Stores#.*|(?:{_BUILDER})(?:table|globalTable|addStateStore|addGlobalStore)\(.*|"
     rf"{_STREAMS}Topology#add(?:StateStore|GlobalStore)\(.*|{_DSL}{_GROUPED}(?:aggregate|count|reduce)\(.*|"
     rf"{_KSTREAM}(?:(?:j|leftJ|outerJ)oin{_JOINED_STREAM}|toTable\().*|{_KTABLE}suppress\(.*",
@@ -159,6 +164,7 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.QUERIES: rf"{_STREAMS}KafkaStreams#(?:store|query)\(.*",
     CodeFact.THREADS_CHANGED: rf"{_STREAMS}KafkaStreams#(?:add|remove)StreamThread\(.*",
     CodeFact.CLEAN_UP: rf"{_STREAMS}KafkaStreams#cleanUp\(.*",
+    CodeFact.LEAVE_ON_CLOSE: rf"{_STREAMS}(?:KafkaStreams\$CloseOptions#leaveGroup|CloseOptions#\w*[gG]roup\w*)\(.*",
     CodeFact.BUILD_WITH_PROPERTIES: rf"(?:{_BUILDER})build\(Ljava/util/Properties;\).*",
     CodeFact.BUILD_WITHOUT_PROPERTIES: rf"(?:{_BUILDER})build\(\).*",
     CodeFact.NEW_UNCAUGHT_EXCEPTION_HANDLER: rf"{_STREAMS}KafkaStreams#setUncaughtExceptionHandler\(L{_STREAMS}.*",

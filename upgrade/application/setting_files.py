@@ -1,4 +1,4 @@
-"""The settings of Kafka in the entries of files: plain keys, Spring Boot, Quarkus and Micronaut; profiles, all files.
+"""The settings of Kafka in the entries of files: plain keys, frameworks and ksqlDB; profiles, all files.
 
 No error has a value: it may be a secret.
 """
@@ -32,6 +32,7 @@ _PREFIXES: Final = (
     "spring.cloud.stream.kafka.binder.configuration",
     "kafka-streams",
     "kafka.streams.default",
+    "ksql.streams",
 )
 """From the one that wins to the others."""
 _SPRING_SECURITY: Final[Mapping[str, str]] = {

@@ -53,7 +53,7 @@ class Effect(enum.Enum):
     NO_EFFECT = "no effect"
     """Streams sets a value of its own, or a broker has ignored it before."""
     MEANING = "meaning changed"
-    """It is set, and a broker of TO does something else with it."""
+    """It is set, and TO does something else with it."""
     DEFAULT = "default changed"
     """It is not set, and the default is another one."""
     DEPRECATED = "deprecated"
@@ -106,6 +106,13 @@ _IGNORED: Final[Mapping[str, str]] = {
     "NON_CONFIGURABLE_PRODUCER_EOS_CONFIGS": "producer",
 }
 _EXACTLY_ONCE: Final = "EOS"
+_PREFIXES_SINCE: Final[Mapping[str, tuple[int, ...]]] = {
+    "admin.": (1, 1),
+    **dict.fromkeys(("main.consumer.", "restore.consumer.", "global.consumer."), (2, 0)),
+}
+"""The first lines that read a prefix (KIP-220, KIP-276)."""
+_SAME_OBJECTS: Final = frozenset({"metric.reporters"})
+"""Keys whose default changed, and whose objects did not: clients added the JMX reporter to any list before 4.0."""
 _GUARANTEE: Final = "processing.guarantee"
 _CONSUMER_DEFAULTS: Final = ("CONSUMER_DEFAULT_OVERRIDES", "CONSUMER_EOS_OVERRIDES")
 """Without and with exactly-once."""
@@ -295,6 +302,9 @@ class _Judge:
                 return undefined
             status, text = self._lookup(plain, (value.strip(),)) or (Effect.FINE, f"{self._target.release} reads it")
             return evolve(undefined, status=status, text=text)
+        if not _reads_prefix(self._target, key.removesuffix(plain)) and is_known(key):
+            ignored = f"{self._target.release} ignores keys that begin with {key.removesuffix(plain)}"
+            return SettingFinding(key, configs[0], Effect.REMOVED, ignored)
         findings = [
             self._in_config(key, plain, config, value)
             for config in configs
@@ -306,9 +316,21 @@ class _Judge:
         effective = [finding for finding in findings if finding.status is not Effect.NO_EFFECT]
         worst = min(effective or findings, key=lambda finding: _ORDER[finding.status])
         keeping = " and ".join(finding.config for finding in effective if finding.status is not Effect.REMOVED)
+        if worst.status is Effect.FINE and self._begins_to_count(key, value):
+            text = f"{self._origin.release} does not have it and ignores it; {self._target.release} obeys it"
+            return evolve(worst, status=Effect.MEANING, text=text)
         if worst.status is Effect.REMOVED and keeping:
             return evolve(worst, text=f"{worst.text}; without a prefix it is still for {keeping}")
         return worst
+
+    def _begins_to_count(self, key: str, value: str) -> bool:
+        """Whether FROM has no such key, and the value is none that TO would have without it."""
+        plain, configs = scope(key)
+        new = [self._keys(self._target, config).get(plain) for config in configs]
+        is_default = value.strip() in {"", *(known.default_text for known in new if known)}
+        is_read = _reads_prefix(self._origin, key.removesuffix(plain))
+        is_old = is_read and any(plain in self._keys(self._origin, config) for config in configs)
+        return not (is_old or is_default or plain == _UPGRADE_FROM)
 
     def not_set(self) -> Iterator[SettingFinding]:
         """Yield the keys that are not set and have another default, or none any more."""
@@ -322,7 +344,7 @@ class _Judge:
                         yield SettingFinding(key, config, Effect.REQUIRED, f"{self._target.release} has no default")
                 elif old is not None and key not in self._ignored(config):
                     before, after = self._default(self._origin, config, key), self._default(self._target, config, key)
-                    if before != after:
+                    if before != after and key not in _SAME_OBJECTS:
                         text = f"not set; the default is {after} instead of {before}"
                         yield SettingFinding(key, config, Effect.DEFAULT, text)
 
@@ -480,6 +502,10 @@ class _Judge:
         """Whether a key is set, or may be."""
         prefixes = (prefix for prefix, client in PREFIXES.items() if client == config)
         return key in self._elsewhere or any(prefix + key in self._settings for prefix in ("", *prefixes))
+
+
+def _reads_prefix(configuration: Configuration, prefix: str) -> bool:
+    return RELEASES[configuration.release].number >= _PREFIXES_SINCE.get(prefix, ())
 
 
 def _override(configuration: Configuration, name: str) -> Mapping[str, str]:

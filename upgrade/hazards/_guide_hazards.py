@@ -30,11 +30,13 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     HAS_NO_INPUT,
     IDEMPOTENCE_IS_OFF,
     JOINS,
+    NAMED_MEMBERS,
     ON_DISK,
     OPTIMIZED,
     OUTER_JOINS,
     REPARTITION_TOPICS,
     SASL,
+    SCALA,
     SEVERAL_INPUTS,
     STATIC_MEMBERS,
     STORES,
@@ -68,7 +70,6 @@ _STRICT_ADDRESSES: Final = _since((3, 8), (3, 9, 1))
 """Addresses are read strictly from 3.8 on; 3.9.1 and 3.9.2 went back to the reader of 3.7."""
 _ACLS: Final = "whether your brokers have ACLs"
 _MACHINES: Final = "on which system and processor your members run"
-_SCALA: Final = Uses("scala", "kafka-streams-scala")
 _STATE_LISTENER: Final = Uses("state-listener", "KafkaStreams#setStateListener")
 _STREAM_TABLE_JOINS: Final = Uses("stream-table-joins", "joins with tables")
 _BORROWS: Final = Uses(MISSING_LIBRARY, "a library that the new release does not bring", own_only=True) | (
@@ -109,6 +110,10 @@ def _lacks_an_element(value: str) -> bool:
 
 def _is_empty(value: str) -> bool:
     return not value
+
+
+def _lacks_jmx(value: str) -> bool:
+    return bool(value) and "JmxReporter" not in value
 
 
 _LISTS: Final = AnyOf(
@@ -254,7 +259,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((2, 5)),
         applies_to="kafka-streams-scala with Scala 2.11",
-        when=_SCALA & HasLibrary(("scala-library",), before=(2, 12)),
+        when=SCALA & HasLibrary(("scala-library",), before=(2, 12)),
         symptom="there is no such artifact",
         remedy="change to Scala 2.12 before the release",
         source="KIP-531, upgrade guide of 2.5",
@@ -326,7 +331,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((4, 0)),
         applies_to="kafka-streams-scala with Scala 2.12",
-        when=_SCALA & HasLibrary(("scala-library",), before=(2, 13)),
+        when=SCALA & HasLibrary(("scala-library",), before=(2, 13)),
         symptom="there is no such artifact",
         remedy="change to Scala 2.13 before the release",
         source="KIP-751, upgrade guide of 4.0",
@@ -538,6 +543,31 @@ _SETTINGS: Final = (
         remedy="set max.poll.interval.ms, or fewer max.poll.records",
         remedies=(edit("max.poll.interval.ms", _NEVER),),
         source="KIP-442, upgrade guide of 2.3",
+    ),
+    Hazard(
+        name="static-members-of-2.3",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        **_since((2, 3)),
+        applies_to="group.instance.id, which releases before 2.3 ignore",
+        when=NAMED_MEMBERS,
+        symptom="members become static: the tasks of one that is closed wait until its session ends, and two members "
+        "of one name fence each other (FencedInstanceIdException)",
+        remedy="give each member a name of its own and a session.timeout.ms for a restart, or remove it",
+        source="KIP-345",
+    ),
+    Hazard(
+        name="brokers-before-2.3",
+        about=HazardSubject.BROKERS,
+        severity=Severity.STOPS,
+        **_since((2, 3)),
+        applies_to="brokers before 2.3, and group.instance.id",
+        when=NAMED_MEMBERS & Brokers(before=(2, 3)),
+        is_certain=True,
+        symptom="members cannot join: UnsupportedVersionException, as these brokers know no static members",
+        remedy="remove group.instance.id, or upgrade the brokers first",
+        remedies=(edit("group.instance.id"),),
+        source="KIP-345",
     ),
     Hazard(
         name="tls-1.0",
@@ -777,6 +807,18 @@ _SETTINGS: Final = (
         source="upgrade guide of 4.0",
     ),
     Hazard(
+        name="reporters-without-jmx",
+        about=HazardSubject.CONFIGURATION,
+        severity=Severity.CHANGES,
+        **_since((4, 0)),
+        applies_to="metric.reporters without JmxReporter",
+        when=Sets("metric.reporters", prefixes=EVERYWHERE, fits=_lacks_jmx, what="without JmxReporter")
+        & ~setting("auto.include.jmx.reporter", "false", prefixes=EVERYWHERE),
+        symptom="the JMX reporter is no longer added to the list: Kafka's metrics are gone from JMX",
+        remedy="add org.apache.kafka.common.metrics.JmxReporter to metric.reporters",
+        source="KIP-830, upgrade guide of 4.0",
+    ),
+    Hazard(
         name="in-flight-requests-refused",
         about=HazardSubject.CONFIGURATION,
         severity=Severity.STOPS,
@@ -801,6 +843,17 @@ _SETTINGS: Final = (
         symptom="members do not start: ConfigException; duplicates are ignored with a warning",
         remedy="remove such a configuration while the old release runs",
         source="KIP-1161, upgrade guide of 4.2",
+    ),
+    Hazard(
+        name="closing-leaves-group",
+        about=HazardSubject.MEMBERSHIP,
+        severity=Severity.WAITS,
+        **_since((3, 3)),
+        applies_to="static members, and code that closes with CloseOptions, new in 3.3",
+        when=STATIC_MEMBERS & may_use("leave-on-close", "CloseOptions", "whether closing leaves the group"),
+        symptom="a member that is closed leaves the group: its tasks move at each restart",
+        remedy="close without leaving the group when a member is restarted",
+        source="KIP-812, upgrade guide of 3.3",
     ),
     Hazard(
         name="streams-members-leave",

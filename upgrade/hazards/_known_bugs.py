@@ -18,6 +18,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     Ask,
     Brokers,
     Condition,
+    RunsOnJavaBefore,
     Sets,
     Uses,
 )
@@ -37,6 +38,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     PUNCTUATORS,
     REPARTITION_TOPICS,
     SASL,
+    SCALA,
     SEVERAL_THREADS,
     SOURCES,
     STANDBYS,
@@ -201,6 +203,16 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((4, 1), (4, 1, 1)),
         symptom="memory is not freed by range scans",
         rows=("leak-of-4.1.0",),
+    ),
+    KnownBug(
+        issue="KAFKA-20046",
+        affected=ReleaseRange((4, 0), (4, 1, 2), ((4, 0, 2),)),
+        about=HazardSubject.JAVA,
+        new_only=True,
+        applies_to="kafka-streams-scala on Java before 17",
+        when=SCALA & RunsOnJavaBefore(17),
+        symptom="UnsupportedClassVersionError: its classes are of Java 17, those of kafka-streams of Java 11",
+        remedy="run members on Java 17",
     ),
     KnownBug(
         issue="KAFKA-20254",

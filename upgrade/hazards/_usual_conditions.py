@@ -191,13 +191,14 @@ STANDBYS: Final = InGroup("standbys", lambda group: group.has_standbys).or_else(
     number_setting("num.standby.replicas", _is_positive, "above 0")
 )
 _IN_GROUP: Final = InGroup("static members", lambda group: group.has_static_members)
-_NAMED: Final = setting("group.instance.id", prefixes=MAIN_CONSUMER)
-STATIC_MEMBERS: Final = _IN_GROUP.or_else(_NAMED)
-STATIC_AFTERWARDS: Final = (_IN_GROUP | _NAMED).or_else(STATIC_MEMBERS)
+NAMED_MEMBERS: Final = setting("group.instance.id", prefixes=MAIN_CONSUMER)
+STATIC_MEMBERS: Final = _IN_GROUP.or_else(NAMED_MEMBERS)
+STATIC_AFTERWARDS: Final = (_IN_GROUP | NAMED_MEMBERS).or_else(STATIC_MEMBERS)
 """The same of members that all start again: what the settings say counts, whatever the group has now."""
 SEVERAL_THREADS: Final = number_setting("num.stream.threads", _is_more_than_one, "above 1") | Uses(
     "threads-changed", "KafkaStreams#addStreamThread"
 )
+SCALA: Final = Uses("scala", "kafka-streams-scala")
 STREAMS_PROTOCOL: Final = InGroup("streams protocol", lambda group: group.is_streams_group).or_else(
     Sets("group.protocol", fits=_is_streams, what="to streams")
 )
@@ -212,7 +213,10 @@ _STORES_OF_CODE: Final = (
 )
 STORES: Final = InTopology("stores", _store).or_else(_STORES_OF_CODE)
 _IN_MEMORY: Final = (
-    Sets("default.dsl.store", fits=_is_in_memory, what="to stores in memory")
+    (
+        Sets("default.dsl.store", fits=_is_in_memory, what="to stores in memory")
+        & Uses("topology-config", "StreamsBuilder(TopologyConfig), which reads it")
+    )
     | Sets("dsl.store.suppliers.class", fits=_is_in_memory, what="to stores in memory")
     | Uses("in-memory-stores", "Stores#inMemory...")
 )

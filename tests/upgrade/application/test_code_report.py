@@ -79,6 +79,13 @@ def test_java_of_the_files_stands_beside_that_of_the_release(judged):
     assert (0, "") == (only_kafka.java, only_kafka.java_library)
 
 
+@pytest.mark.parametrize(("target", "java"), [("4.0.0", 17), ("4.0.2", 11), ("4.1.1", 17), ("4.1.2", 11), ("3.9.2", 8)])
+def test_java_is_that_of_the_jar_for_scala(judged, target, java):
+    of_2_13 = {"A.class": scala(), "lib/scala-library-2.13.12.jar": jar({})}
+
+    assert java == judged(of_2_13, target=target).needed_java
+
+
 def test_files_without_any_class_are_no_application(judged):
     """A jar of sources was safe, with nothing that the release lacks."""
     with pytest.raises(UpgradeError, match=r"^expected class files of an application in .*orders-1\.0\.jar, got none$"):

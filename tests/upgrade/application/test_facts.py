@@ -61,6 +61,9 @@ def called(owner, name, descriptor="()V"):
         (STREAMS + "StreamsBuilder", "stream", "(Ljava/lang/String;)V", "streams-dsl"),
         (STREAMS + "Topology", "addSource", "(Ljava/lang/String;Ljava/util/regex/Pattern;)V", "pattern-sources"),
         (STREAMS + "processor/internals/namedtopology/NamedTopology", "name", "()V", "named-topologies"),
+        (STREAMS + "StreamsBuilder", "<init>", f"(L{STREAMS}TopologyConfig;)V", "streams-dsl topology-config"),
+        (STREAMS + "KafkaStreams$CloseOptions", "leaveGroup", "(Z)V", "leave-on-close"),
+        (STREAMS + "CloseOptions", "withGroupMembershipOperation", "()V", "leave-on-close"),
         ("java/util/Map", "suppress", "()V", ""),
     ],
 )

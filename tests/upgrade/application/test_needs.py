@@ -1,5 +1,7 @@
 """The libraries that a release needs, beside those of an application."""
 
+import pytest
+
 from streams_assignor.upgrade.application.dependencies import Dependency, needed_by
 from streams_assignor.upgrade.application.libraries import Library
 from streams_assignor.upgrade.application.needs import PACKAGES, NeedStatus, check_needs, left_out
@@ -54,6 +56,15 @@ def test_a_library_under_other_coordinates_is_there_twice():
     assert NeedStatus.TWICE is found.status
     assert found.text.endswith(" 1.10.1 is needed: exclude the first, or both are on the class path")
     assert {"group": "org.lz4", "name": "lz4-java", "version": "1.8.0"} == found.as_json()["found"]
+
+
+@pytest.mark.parametrize("other", [Library("lz4-java", "1.8.0"), Library("lz4", "1.3.0", group="net.jpountz.lz4")])
+def test_two_makes_of_a_library_are_on_one_class_path(other):
+    """The jar of org.lz4 names no group, and that of 1.3.0 has another artifact: the classes are the same."""
+    new = Library("lz4-java", "1.10.1", group="at.yawk.lz4")
+
+    assert [(NeedStatus.TWICE, other)] == [(need.status, need.found) for need in needs(new, other, has_new_kafka=True)]
+    assert [] == [*needs(Library("lz4", "1.3.0"), old=[Dependency("net.jpountz.lz4", "lz4", "1.3.0", "compile")])]
 
 
 def test_the_classes_of_each_library_that_a_release_leaves_out_are_known():

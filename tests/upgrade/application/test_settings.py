@@ -80,7 +80,8 @@ def finding(key, value, origin="2.8", target="4.3", **further):
             "the value is a placeholder",
         ),
         ("sasl.jaas.config", "com.sun.security.auth.module.Krb5LoginModule required;", Effect.FINE, "accepts it"),
-        ("group.protocol", "streams", Effect.FINE, "accepts it"),
+        ("group.protocol", "streams", Effect.MEANING, "2.8.2 does not have it and ignores it; 4.3.1 obeys it"),
+        ("group.protocol", "classic", Effect.FINE, "accepts it"),
         ("consumer.group.protocol", "consumer", Effect.NO_EFFECT, "Streams sets it itself"),
         ("topology.optimization", "all", Effect.FINE, "accepts it"),
         ("topology.optimization", "a,b", Effect.UNDECIDED, "Kafka checks the value with code of its own"),
@@ -329,6 +330,27 @@ def test_a_key_that_looks_like_none_is_named_by_its_place():
     assert "key 2 of the file" in [each.key for each in judged({"application.id": "a", "hunter2": ""}).findings]
 
 
+@pytest.mark.parametrize("ends", [("2.2", "2.8"), ("2.2", "4.3")])
+def test_a_key_that_from_ignores_begins_to_count(ends):
+    for key in ("group.instance.id", "consumer.group.instance.id"):
+        assert Effect.MEANING is finding(key, "pod-1", *ends)[0]
+    assert Effect.FINE is finding("group.instance.id", "pod-1", "2.3", ends[1])[0]
+    assert Effect.FINE is finding("upgrade.from", "0.10.0", "0.10.0", "1.1")[0]
+
+
+def test_a_prefix_counts_from_the_line_that_reads_it():
+    """1.1.1 made its consumers without what begins with main.consumer., and 2.0.1 with it."""
+    key = "main.consumer.max.poll.records"
+    assert Effect.MEANING is finding(key, "5", "1.1", "2.8")[0]
+    assert Effect.FINE is finding("consumer.max.poll.records", "5", "1.1", "2.8")[0]
+    assert (Effect.REMOVED, "1.1.1 ignores keys that begin with main.consumer.") == finding(key, "5", "2.8", "1.1")
+    assert Effect.UNKNOWN is finding("main.consumer.mine", "5", "2.8", "1.1")[0]
+
+
+def test_the_reporter_of_jmx_is_there_without_a_list_before_and_after():
+    assert "metric.reporters" not in {each.key for each in judged({}, "3.9", "4.3").findings}
+
+
 def test_the_message_about_a_long_value_is_short():
     assert len(finding("processing.guarantee", 10_000 * "x")[1]) < 400
 
@@ -371,8 +393,9 @@ def test_each_successor_is_a_key_where_the_old_one_is_gone_or_deprecated():
 def test_a_value_can_be_refused_because_of_others_or_by_code(key, value, further, words):
     status, text = finding(key, value, **further)
 
-    assert (Effect.REFUSED if words else Effect.FINE) is status
+    assert (Effect.REFUSED if words else status) is status
     assert words in text
+    assert words or status in {Effect.FINE, Effect.MEANING}
 
 
 def test_what_only_the_new_release_refuses_is_not_refused_by_the_old_one():

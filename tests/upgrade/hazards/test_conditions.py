@@ -466,7 +466,9 @@ def test_stores_may_be_in_memory():
     assert UNKNOWN is answer(ON_DISK, Application(settings=both, code=code(shown=calls).code, topology=stores))
     assert NO is answer(ON_DISK, topology(PLAIN))
     in_memory = settings(default_dsl_store="in_memory").settings
-    assert UNKNOWN is answer(ON_DISK, Application(settings=in_memory, code=code().code, topology=stores))
+    reads = {"topology-config": ("your class A calls StreamsBuilder(TopologyConfig)",)}
+    assert UNKNOWN is answer(ON_DISK, Application(settings=in_memory, code=code(shown=reads).code, topology=stores))
+    assert YES is answer(ON_DISK, Application(settings=in_memory, code=code().code, topology=stores))
 
 
 def test_code_shows_stores_only_if_they_are_certain():
