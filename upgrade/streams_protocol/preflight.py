@@ -94,7 +94,7 @@ def refine(facts: Facts, name: str, brokers: Brokers, group: MigratingGroup | No
     observed = GroupFacts(
         name,
         has_static_members=bool(group.static) if group and members else None,
-        has_standbys=bool(group.standbys) if group and members else None,
+        has_standbys=bool(group and members and group.standbys) or None,  # not yet assigned, or one process has no room
         brokers=(oldest, max([oldest, *lines])) if oldest else None,
     )
     level = min(known_levels) if known_levels else None

@@ -114,6 +114,13 @@ def test_a_group_that_is_not_there_or_not_described():
     assert "not authorized" in looked(evolve(STABLE, error="not authorized"))["group"].text
 
 
+def test_standbys_that_are_not_seen_are_not_denied():
+    """A group in a rebalance shows no assignment, and one process has no room for any."""
+    groups = (STABLE, evolve(STABLE, state="PreparingRebalance"), evolve(STABLE, standbys=2))
+
+    assert [None, None, True] == [refine(Facts(), "billing", {}, each).group.has_standbys for each in groups]
+
+
 def test_static_members_block():
     group = evolve(STABLE, static=("one", "two"))
 
