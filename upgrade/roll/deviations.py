@@ -28,6 +28,7 @@ class SafeOption(enum.Enum):
 
 _ANY: Final = (SafeOption.WAIT, SafeOption.CONTINUE, SafeOption.BACK, SafeOption.STOP)
 _WITH_AGAIN: Final = (SafeOption.WAIT, SafeOption.AGAIN, SafeOption.BACK, SafeOption.STOP)
+_GONE: Final = (SafeOption.WAIT, SafeOption.AGAIN, SafeOption.REPLAN, SafeOption.BACK, SafeOption.STOP)
 _AGAIN_OR_BACK: Final = (SafeOption.AGAIN, SafeOption.BACK, SafeOption.WAIT, SafeOption.STOP)
 _SCALED: Final = (SafeOption.WAIT, SafeOption.REPLAN, SafeOption.BACK, SafeOption.STOP)
 _UNSAFE: Final = (SafeOption.BACK, SafeOption.WAIT, SafeOption.STOP)
@@ -79,13 +80,14 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
     ),
     DeviationKind.NOT_RETURNED: DeviationMeaning(
         "the new instance does not start, or has failed: a setting that its release refuses, stores or (of a "
-        "broker) metadata that it cannot read; its log says which",
-        _WITH_AGAIN,
+        "broker) metadata that it cannot read; its log says which; or it has another name now (replan, with a file) or "
+        "another application.id",
+        _GONE,
     ),
     DeviationKind.FAILED_AFTER_JOIN: DeviationMeaning(
         "the new instance had joined and run, and has failed since: a record that it cannot process, memory, stores, "
         "or a liveness probe; its log says which",
-        _WITH_AGAIN,
+        _GONE,
     ),
     DeviationKind.NOT_READY: DeviationMeaning(
         "the new instance has joined, and the command of --ready says that it is not ready", _WITH_AGAIN

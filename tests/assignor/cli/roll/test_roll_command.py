@@ -462,6 +462,20 @@ def test_the_instances_of_now_may_be_those_of_a_file(cluster, text, status, mess
     assert message in done.output
 
 
+def test_an_instance_that_returns_by_another_name_is_given_up_by_a_file(cluster):
+    """As a pod of a Deployment does. Without the file it may still be starting; then there was no way on."""
+    cluster.done = lambda line: "" if line.startswith("A") else line
+    scaled(cluster, "B@3.9.2 C@3.9.2 X@4.3.1")
+    waited = cluster.roll("--answer", "replan", "--from", "3.9.2", "--timeout", 1)
+    assert ("options: wait, again, replan, back, stop", 3) == (waited.stdout.splitlines()[-2], waited.exit_code)
+    names = cluster.folder / "instances"
+    names.write_text("B\nC\nX\n")
+    done = cluster.roll("--answer", "replan", "--instances", names, "--from", "3.9.2")
+
+    assert 0 == done.exit_code, done.output
+    assert ["A>4.3.1", "B>4.3.1", "C>4.3.1", "X>4.3.1"] == cluster.lines
+
+
 def test_a_new_instance_of_a_release_that_the_round_does_not_know_is_refused(cluster):
     scaled(cluster, "A@3.9.2 B@3.9.2 C@3.9.2 X@2.8.2")
     done = cluster.roll("--answer", "replan", "--from", "3.9.2")
