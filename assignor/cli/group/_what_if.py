@@ -57,6 +57,15 @@ def read_config(path: Path | None) -> StreamsConfig:
         raise WrongUsage(f"{path}: {error}") from error
 
 
+def session_timeout_of(given_s: float | None, path: Path | None) -> float | None:
+    """Return the seconds of ``--session-timeout``, or else of ``session.timeout.ms`` in the settings of the members."""
+    from streams_assignor.cli.plan.application_settings import read_settings
+    from streams_assignor.upgrade.application.setting_files import setting_of
+
+    text = setting_of(read_settings(path).values, "session.timeout.ms") if path and given_s is None else None
+    return int(text) / 1000 if text and text.isdecimal() else given_s
+
+
 def show_forecast(
     group: InspectedGroup,
     changelogs: ChangelogSizes,

@@ -28,7 +28,7 @@ from streams_assignor.cli.group._wait import (
 )
 from streams_assignor.cli.group._watch import CONFIRM_SECONDS, Look, ProblemClock, error_text, look_until_decided, looks
 from streams_assignor.cli.group._what_if import FORMS as FORECAST_FORMS
-from streams_assignor.cli.group._what_if import read_config, read_operation, show_forecast
+from streams_assignor.cli.group._what_if import read_config, read_operation, session_timeout_of, show_forecast
 from streams_assignor.cli.params import (
     ASSUME,
     BOOTSTRAP_SERVERS,
@@ -135,7 +135,7 @@ def _complete_words(context: click.Context, _parameter: click.Parameter, incompl
     "--session-timeout",
     type=Duration(1, 86_400),
     metavar="DURATION",
-    help="session.timeout.ms.  [default: 45s; in forecasts that of the release]",
+    help="session.timeout.ms.  [default: 45s; in forecasts that of --config, else of the release]",
 )
 @click.option("--config", "settings_file", type=FILE, metavar="FILE", help="Of --what-if: the members' settings.")
 @click.option("--state", type=click.Choice(["persistent", "ephemeral"]), help="Of --what-if.  [default: persistent]")
@@ -231,9 +231,8 @@ def group(
         limit, seconds = 0.0, timeout or seconds
     lookup = load_lookup()(servers, config.settings, seconds)
     if step_asked:
-        _forecast(
-            lookup, name, assumed, step_asked, read_config(settings_file), form, state == "ephemeral", session_timeout
-        )
+        member_settings, session_s = read_config(settings_file), session_timeout_of(session_timeout, settings_file)
+        _forecast(lookup, name, assumed, step_asked, member_settings, form, state == "ephemeral", session_s)
         return
     if reads_lag is None:
         reads_lag = max_lag is not None or not (watch or condition)

@@ -322,7 +322,7 @@ def _expectation(
         state.configs,
         _config(options),
         ephemeral=ephemeral,
-        session_timeout_s=options.session_timeout,
+        session_timeout_s=options.session_timeout_s,
         after_session=any(
             keeps_unreadable_assignment(found.seen, name, first.round.config) for name in first.instances
         ),

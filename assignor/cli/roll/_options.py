@@ -11,7 +11,7 @@ import click
 from attrs import field, frozen
 
 from streams_assignor.cli.group._lookup import Lookup
-from streams_assignor.cli.group._what_if import read_config
+from streams_assignor.cli.group._what_if import read_config, session_timeout_of
 from streams_assignor.cli.roll._commands import CommandTemplate
 from streams_assignor.upgrade.cluster.client.command_config import CommandConfig
 from streams_assignor.upgrade.errors import UpgradeError
@@ -100,9 +100,14 @@ class RollOptions:
                 raise click.BadParameter(str(error), param_hint=option) from error
 
     @property
+    def session_timeout_s(self) -> float | None:
+        """The session timeout of the members, as far as it was given."""
+        return session_timeout_of(self.session_timeout, self.settings_file)
+
+    @property
     def limits(self) -> RollLimits:
         """How long is waited, and for what."""
-        session_s = self.session_timeout or DEFAULT_SESSION_S
+        session_s = self.session_timeout_s or DEFAULT_SESSION_S
         return RollLimits(
             timeout_s=self.timeout,
             max_unowned_s=self.max_unowned,

@@ -112,7 +112,7 @@ _DAY: Final = 86_400
     "--session-timeout",
     type=Duration(1, _DAY),
     metavar="DURATION",
-    help="session.timeout.ms.  [default: 45s; in forecasts that of the release]",
+    help="session.timeout.ms.  [default: that of --config, else 45s; in forecasts that of the release]",
 )
 @click.option(
     "--soak",

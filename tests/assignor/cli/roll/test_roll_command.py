@@ -611,16 +611,23 @@ def test_a_roll_in_another_cluster_is_not_continued(cluster):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "limit"), [((), 10_000), (("--config",), 7), (("--config", "--max-lag", "8"), 8)]
+    ("arguments", "limits"),
+    [
+        ((), (10_000, 45)),
+        (("--config",), (7, 2)),
+        (("--config", "--max-lag", "8", "--session-timeout", "3s"), (8, 3)),
+    ],
 )
-def test_the_lag_that_is_accepted_is_that_of_the_members(cluster, tmp_path, arguments, limit):
+def test_the_lag_that_is_accepted_and_the_session_are_those_of_the_members(cluster, tmp_path, arguments, limits):
+    """With sessions of two minutes an instance that had died was alive after 45 s, whatever the settings said."""
     settings = tmp_path / "streams.properties"
-    settings.write_text("acceptable.recovery.lag=7\n")
+    settings.write_text("acceptable.recovery.lag=7\nsession.timeout.ms=1\nmain.consumer.session.timeout.ms=2000\n")
     given = [word if word != "--config" else f"--config={settings}" for word in arguments]
     done = cluster.roll("--yes", *given)
 
     assert 0 == done.exit_code, done.output
-    assert limit == json.loads(cluster.journal.read_text().splitlines()[0])["plan"]["limits"]["max_lag"]
+    found = json.loads(cluster.journal.read_text().splitlines()[0])["plan"]["limits"]
+    assert limits == (found["max_lag"], found["session_timeout_s"])
 
 
 def test_before_the_first_step_it_names_what_the_settings_leave_open(cluster, tmp_path):
