@@ -63,7 +63,7 @@ def bugs_met(origin: BrokerRelease, rolls: Iterable[BrokerRelease], mode: Metada
 
     Those that the brokers have already are one line.
     """
-    for release in rolls:
+    for release in (release for release in rolls if release.number != origin.number):
         met = [bug for bug in broker_bugs() if bug.affects(release, mode)]
         kept = [f"{bug.issue} (until {bug.fix(release)})" for bug in met if bug.affects(origin, mode)]
         for bug in met:

@@ -85,10 +85,17 @@ UPGRADE_NOTES: Final = (
         _ZOOKEEPER,
     ),
     UpgradeNote(
+        (3, 7, 1),
+        "with several log.dirs, raise metadata.version to 3.7-IV2 or later soon: below it nodes log a fault (Multiple "
+        "log directories (aka JBOD) are not supported), and leaders stay on a directory that fails",
+        "KAFKA-16606, seen with 3.8.1 and 3.9.2",
+        _KRAFT,
+    ),
+    UpgradeNote(
         (3, 7),
         "with several log.dirs there is no way back to 3.3 (InconsistentBrokerMetadataException): each one gets a "
         "directory.id of its own",
-        "KAFKA-18442",
+        "KAFKA-18442, seen with 3.3.2, 3.6.2 and 3.9.2",
         _KRAFT,
         before=(3, 4),
     ),

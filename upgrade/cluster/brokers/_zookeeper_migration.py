@@ -1,7 +1,7 @@
 """The migration of a cluster from ZooKeeper to KRaft: four steps, each with its way back.
 
 Source: operations guide of 3.9, "ZooKeeper to KRaft Migration" and "Reverting to ZooKeeper mode During the Migration".
-No test runs this migration. The guide lists the settings in full.
+``tests/lab/integration/test_broker_migration.py`` runs it with real nodes. The guide lists the settings in full.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from streams_assignor.upgrade.cluster.brokers.protocol_versions import BrokerRel
 from streams_assignor.upgrade.cluster.brokers.steps import BrokerStep, DowngradePath, DowngradeVerdict
 
 MIGRATION: Final = "zookeeper.metadata.migration.enable"
-_SOURCE: Final = "operations guide of 3.9, ZooKeeper to KRaft Migration"
+MIGRATED: Final = "Completed migration of metadata from ZooKeeper to KRaft"
+"""Java: ``KRaftMigrationDriver``; the guide writes Zookeeper."""
+_SOURCE: Final = "operations guide of 3.9, ZooKeeper to KRaft Migration; seen with 3.9.2 and 4.3.1"
 _REVERT_CONTROLLERS: Final = "take the controllers away, delete /controller and /migration in ZooKeeper quickly"
 
 
@@ -53,7 +55,7 @@ def migration_steps(bridge: BrokerRelease) -> Iterator[BrokerStep]:
     )
     yield step(
         f"give every broker {MIGRATION}=true and the controllers' addresses, bounce them, one by one, and wait for "
-        'the controller to log "Completed migration of metadata from Zookeeper to KRaft"',
+        f'the controller to log "{MIGRATED}"',
         f"the controllers load the metadata once the last broker is ready; {IBP} must not change meanwhile",
         "the migration does not begin",
         f"{_REVERT_CONTROLLERS}, remove the new settings, and bounce the brokers",
@@ -71,7 +73,7 @@ def migration_steps(bridge: BrokerRelease) -> Iterator[BrokerStep]:
     yield step(
         f"after a week or two, remove {MIGRATION} and ZooKeeper from every controller, and bounce the controllers",
         "nothing is written to ZooKeeper any more, so brokers without it can join",
-        "a release without ZooKeeper does not know the setting, and the migration never ends",
+        "a release without ZooKeeper starts and ignores the setting: the migration never ends",
         "a finished migration cannot be reverted",
         {ROLES: "broker"},
         rolls=0,
