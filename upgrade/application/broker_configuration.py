@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import PurePath
 from typing import Final
 
 from attrs import evolve
@@ -131,7 +132,9 @@ def broker_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = False
         if any(entry.key == "apiVersion" and _OPERATORS[0] in (entry.value or "") for entry in file.entries):
             shows.add(STRIMZI)
         if not _is_of_a_broker(file.entries, settings):
-            foreign.append(file.name)
+            others = {PurePath(name).name for name, _ in files if name != file.name}
+            if not any(other in (entry.value or "") for entry in file.entries for other in others):
+                foreign.append(file.name)
             continue
         found += settings
         if file.form is not PROPERTIES or any(entry.is_variable for entry in settings):

@@ -205,6 +205,7 @@ NOTHING = "cannot be told: {} shows no setting of a broker"
             "cannot be told: {} line 5 takes variables from: services.kafka.env_file",
             3,
         ),
+        ({"node.env": "KAFKA_NODE_ID=1", "compose.yaml": COMPOSE.format("env_file: ./node.env")}, "1 roll", 0),
         ({"node.conf": NODE}, "cannot be told: {0} is not read: HOCON; {0} shows no setting of a broker", 3),
         ({"start.sh": NODE}, "cannot be told: {} is not read: a script or a program", 3),
         ({"server.properties": NODE, "a.yaml": "a: 1"}, NOTHING, 3),
