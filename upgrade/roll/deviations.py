@@ -80,8 +80,8 @@ DEVIATIONS: Final[Mapping[DeviationKind, DeviationMeaning]] = {
     ),
     DeviationKind.NOT_RETURNED: DeviationMeaning(
         "the new instance does not start, or has failed: a setting that its release refuses, stores or (of a "
-        "broker) metadata that it cannot read; its log says which; or it has another name now (replan, with a file) or "
-        "another application.id",
+        "broker) metadata that it cannot read; its log says which; or it has another name now (replan, with a file), "
+        "fewer threads (replan) or another application.id",
         _GONE,
     ),
     DeviationKind.FAILED_AFTER_JOIN: DeviationMeaning(

@@ -102,13 +102,14 @@ class _GroupLooks:
         return _expectation(self._options, first, state, self._last, self._names, ephemeral=self._ephemeral)
 
     def _replan(self, state: RollState) -> InstancesPlanned | None:
-        """Take the instances of now, or those of ``--instances``; those of the step and those that are stopped stay."""
+        """Take the instances of now, or those of ``--instances``; those that are stopped, or not back yet, stay."""
         assert self._last
         group, seen = self._last.group, self._last.seen
         if group is None or not seen.is_stable or any(member.rejoins for member in seen.members):
             return None
-        touched = state.step.instances if state.step else ()
-        away = {each.name: each for each in state.plan.instances if each.name in {*touched, *state.stopped}}
+        step, ids = state.step, {each.name: seen.incarnations(each.name) for each in state.plan.instances}
+        not_back = {name for name in step.instances if not ids[name] or step.counted(ids[name])} if step else set[str]()
+        away = {each.name: each for each in state.plan.instances if each.name in not_back | state.stopped}
         file = self._options.instances_file
         self._names = read_instances(file) if file else names_of_now(state.plan, group, away)
         instances = self._names.instances(group, away)

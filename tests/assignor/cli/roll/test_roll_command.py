@@ -476,6 +476,24 @@ def test_an_instance_that_returns_by_another_name_is_given_up_by_a_file(cluster)
     assert ["A>4.3.1", "B>4.3.1", "C>4.3.1", "X>4.3.1"] == cluster.lines
 
 
+def test_an_instance_that_returns_with_fewer_threads_is_planned_with_them(cluster):
+    """num.stream.threads was lowered with the release: it was to have two for ever."""
+    cluster.start, whole = "A@3.9.2 B@3.9.2 | with threads=2", cluster.group
+
+    def fewer(name):
+        group = whole(name)
+        gone = "A-StreamThread-2-consumer" if cluster.lines else ""
+        return evolve(group, members=tuple(each for each in group.members if each.client_id != gone))
+
+    cluster.group = fewer
+    words = ("--timeout", 1, "--from", "3.9.2")
+    assert 3 == cluster.roll("--yes", *words).exit_code
+    cluster.roll("--answer", "replan", *words)
+
+    (planned,) = [line for line in map(json.loads, cluster.journal.open()) if line["record"] == "instances"]
+    assert {"A": 1, "B": 2} == {each["name"]: each["members"] for each in planned["instances"]}
+
+
 def test_a_new_instance_of_a_release_that_the_round_does_not_know_is_refused(cluster):
     scaled(cluster, "A@3.9.2 B@3.9.2 C@3.9.2 X@2.8.2")
     done = cluster.roll("--answer", "replan", "--from", "3.9.2")
