@@ -80,6 +80,8 @@ _LISTS_OF_CLASSES: Final = frozenset({"interceptor.classes", "metric.reporters",
 _CLASSES_AS_TEXT: Final = frozenset({"task.assignor.class", "windowed.inner.class.serde"})
 _LOGIN_MODULE: Final = "sasl.jaas.config"
 _UPGRADE_FROM: Final = "upgrade.from"
+_NOT_ALONE: Final = frozenset({_UPGRADE_FROM, "default.dsl.store"})
+"""Keys that are meant for TO, or that have no effect without a call: a ``StreamsBuilder`` with a ``TopologyConfig``."""
 _END_POINT: Final = "application.server"
 _RENAMED: Final[Mapping[str, str]] = {
     "auto.include.jmx.reporter": "metric.reporters",
@@ -111,6 +113,8 @@ _PREFIXES_SINCE: Final[Mapping[str, tuple[int, ...]]] = {
     **dict.fromkeys(("main.consumer.", "restore.consumer.", "global.consumer."), (2, 0)),
 }
 """The first lines that read a prefix (KIP-220, KIP-276)."""
+_NOTHING: Final = {"null", '""'}
+"""The defaults of a list that is empty, before and since KIP-1161."""
 _SAME_OBJECTS: Final = frozenset({"metric.reporters"})
 """Keys whose default changed, and whose objects did not: clients added the JMX reporter to any list before 4.0."""
 _GUARANTEE: Final = "processing.guarantee"
@@ -316,9 +320,10 @@ class _Judge:
         effective = [finding for finding in findings if finding.status is not Effect.NO_EFFECT]
         worst = min(effective or findings, key=lambda finding: _ORDER[finding.status])
         keeping = " and ".join(finding.config for finding in effective if finding.status is not Effect.REMOVED)
-        if worst.status is Effect.FINE and self._begins_to_count(key, value):
+        if _ORDER[worst.status] > _ORDER[Effect.MEANING] and self._begins_to_count(key, value):
             text = f"{self._origin.release} does not have it and ignores it; {self._target.release} obeys it"
-            return evolve(worst, status=Effect.MEANING, text=text)
+            more = "" if worst.status is Effect.FINE else f"; {worst.text}"
+            return evolve(worst, status=Effect.MEANING, text=text + more)
         if worst.status is Effect.REMOVED and keeping:
             return evolve(worst, text=f"{worst.text}; without a prefix it is still for {keeping}")
         return worst
@@ -330,7 +335,7 @@ class _Judge:
         is_default = value.strip() in {"", *(known.default_text for known in new if known)}
         is_read = _reads_prefix(self._origin, key.removesuffix(plain))
         is_old = is_read and any(plain in self._keys(self._origin, config) for config in configs)
-        return not (is_old or is_default or plain == _UPGRADE_FROM)
+        return not (is_old or is_default or plain in _NOT_ALONE)
 
     def not_set(self) -> Iterator[SettingFinding]:
         """Yield the keys that are not set and have another default, or none any more."""
@@ -344,7 +349,7 @@ class _Judge:
                         yield SettingFinding(key, config, Effect.REQUIRED, f"{self._target.release} has no default")
                 elif old is not None and key not in self._ignored(config):
                     before, after = self._default(self._origin, config, key), self._default(self._target, config, key)
-                    if before != after and key not in _SAME_OBJECTS:
+                    if before != after and key not in _SAME_OBJECTS and {before, after} != _NOTHING:
                         text = f"not set; the default is {after} instead of {before}"
                         yield SettingFinding(key, config, Effect.DEFAULT, text)
 

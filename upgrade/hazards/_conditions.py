@@ -217,6 +217,19 @@ class NotThat(Condition):
 
 
 @frozen
+class Presumed(Condition):
+    """The part holds unless something shows that it does not."""
+
+    part: Condition
+    why: str
+
+    def look(self, application: Application) -> Concern:
+        """Take what is unknown as yes."""
+        concern = self.part.look(application)
+        return _yes(self.why) if concern.answer is Answer.UNKNOWN else concern
+
+
+@frozen
 class FirstKnown(Condition):
     """The first part that can tell decides."""
 

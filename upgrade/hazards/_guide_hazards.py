@@ -315,6 +315,31 @@ _CODE: Final = (
         source="upgrade guide of 3.0",
     ),
     Hazard(
+        name="queries-of-2.6.1",
+        about=HazardSubject.CODE,
+        severity=Severity.CHANGES,
+        **_since((2, 7), (2, 6, 1)),
+        applies_to="queries while members start or rebalance",
+        when=may_use("queries", "KafkaStreams#store", "whether a read of a store is tried again, too"),
+        symptom="KafkaStreams#store returns a store that cannot be read yet (InvalidStateStoreException); before, it "
+        "threw the exception itself",
+        remedy="try again when a read fails, or query when KafkaStreams#state is RUNNING",
+        source="KAFKA-10271",
+    ),
+    Hazard(
+        name="queries-of-3.1",
+        about=HazardSubject.CODE,
+        severity=Severity.CHANGES,
+        **_since((3, 1)),
+        applies_to="queries, and stores that are added to topologies that do not use them (every StoreBuilder bean of "
+        "Spring Cloud Stream)",
+        when=may_use("queries", "KafkaStreams#store", "whether a store is added to a topology that does not use it"),
+        symptom='KafkaStreams#store returns a store that cannot be read ("may have migrated to another instance"); '
+        "before, it threw UnknownStateStoreException",
+        remedy="add a store only where it is used, or ask the next KafkaStreams when a read fails",
+        source="KAFKA-12648",
+    ),
+    Hazard(
         name="null-keys-in-joins",
         about=HazardSubject.CODE,
         severity=Severity.LOSES,

@@ -21,6 +21,7 @@ from streams_assignor.upgrade.hazards._conditions import (
     InGroup,
     InTopology,
     Nodes,
+    Presumed,
     Sets,
     Uses,
 )
@@ -233,7 +234,10 @@ _GLOBAL_STORES: Final = InTopology("global tables", _global_store)
 GLOBAL_TABLES: Final = _GLOBAL_STORES.or_else(Uses("global-tables", "global tables"))
 SOURCES: Final = InTopology("source topics", _source)
 HAS_NO_INPUT: Final = ~(SOURCES | _GLOBAL_STORES)
-ON_DISK: Final = (STORES | GLOBAL_TABLES) & ~(_IN_MEMORY & Ask("whether all of your stores are in memory"))
+ON_DISK: Final = (STORES | GLOBAL_TABLES) & (
+    Presumed(~_IN_MEMORY, "no file says that stores are in memory") | Ask("whether all of your stores are in memory")
+)
+"""Stores are in RocksDB unless the files say otherwise."""
 TABLES: Final = InTopology("tables that are read from topics", _named(_TABLE_SOURCE)).or_else(
     Uses("tables", "StreamsBuilder#table")
 )

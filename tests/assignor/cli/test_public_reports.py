@@ -11,13 +11,14 @@ from streams_assignor.cli.plan.command import plan
 from tests.upgrade.application.class_bytes import ClassBytes
 from tests.upgrade.application.test_archive import jar
 
+KAFKA = "org/apache/kafka/streams/KafkaStreams.class"
 REPORTS = tomllib.loads((Path(__file__).parents[2] / "upgrade/public_reports.toml").read_text(encoding="utf-8"))[
     "report"
 ]
 
 
-def written(name, calls):
-    found = ClassBytes(name)
+def written(name, calls, interfaces=()):
+    found = ClassBytes(name, interfaces=interfaces)
     for call in calls:
         member, descriptor = call.split(" ")
         found = found.calls(*member.split("#"), descriptor)
@@ -33,7 +34,11 @@ def test_a_plan_names_what_broke_an_application(report, tmp_path):
     if "calls" in report:
         entries = {"com/Orders.class": written("com/Orders", report["calls"])}
         if "library" in report:
-            entries[f"lib/{report['library']}"] = jar({"l/L.class": written("l/L", report["library_calls"])})
+            library = written("l/L", report["library_calls"], report.get("library_implements", ()))
+            entries[f"lib/{report['library']}"] = jar({"l/L.class": library})
+        for artifact in {"kafka-clients", "kafka-streams"} & set(report):
+            of_streams = [report["streams_calls"]] if artifact == "kafka-streams" else []
+            entries[f"lib/{artifact}-{report[artifact]}.jar"] = jar({KAFKA: written(KAFKA[:-6], of_streams)})
         (tmp_path / "app.jar").write_bytes(jar(entries))
         options += ["--app", str(tmp_path / "app.jar")]
     found = json.loads(CliRunner().invoke(plan, [report["from"], report["to"], "--json", *options]).output)
@@ -47,4 +52,8 @@ def test_a_plan_names_what_broke_an_application(report, tmp_path):
         }
     if "missing" in report:
         assert report["missing"] in {each["member"] for each in found["missing"]}
-    assert {"hazard", "setting", "missing"} & set(report)
+    if "streams_calls" in report:
+        assert report["streams_calls"].partition("#")[0].replace("/", ".") in {
+            problem["class"] for problem in found["application"]["mixed"]["missing"]
+        }
+    assert {"hazard", "setting", "missing", "streams_calls"} & set(report)

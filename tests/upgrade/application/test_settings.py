@@ -336,6 +336,11 @@ def test_a_key_that_from_ignores_begins_to_count(ends):
         assert Effect.MEANING is finding(key, "pod-1", *ends)[0]
     assert Effect.FINE is finding("group.instance.id", "pod-1", "2.3", ends[1])[0]
     assert Effect.FINE is finding("upgrade.from", "0.10.0", "0.10.0", "1.1")[0]
+    status, text = finding("windowed.inner.class.serde", "a.B", "2.8", "3.0")
+    assert (Effect.MEANING, True) == (
+        status,
+        text.endswith("obeys it; a class of the application: --app PATH looks for it"),
+    )
 
 
 def test_a_prefix_counts_from_the_line_that_reads_it():
@@ -347,8 +352,9 @@ def test_a_prefix_counts_from_the_line_that_reads_it():
     assert Effect.UNKNOWN is finding("main.consumer.mine", "5", "2.8", "1.1")[0]
 
 
-def test_the_reporter_of_jmx_is_there_without_a_list_before_and_after():
-    assert "metric.reporters" not in {each.key for each in judged({}, "3.9", "4.3").findings}
+def test_a_default_that_makes_the_same_objects_is_not_listed():
+    unchanged = {"metric.reporters", "ssl.cipher.suites", "sasl.oauthbearer.expected.audience"}
+    assert unchanged.isdisjoint({each.key for each in judged({}, "3.9", "4.3").findings})
 
 
 def test_the_message_about_a_long_value_is_short():

@@ -462,7 +462,7 @@ def test_stores_may_be_in_memory():
     both = settings(state_dir="/data").settings
 
     assert YES is answer(ON_DISK, Application(settings=both, code=code().code, topology=stores))
-    assert UNKNOWN is answer(ON_DISK, Application(settings=both, topology=stores))
+    assert YES is answer(ON_DISK, Application(topology=stores))
     assert UNKNOWN is answer(ON_DISK, Application(settings=both, code=code(shown=calls).code, topology=stores))
     assert NO is answer(ON_DISK, topology(PLAIN))
     in_memory = settings(default_dsl_store="in_memory").settings
