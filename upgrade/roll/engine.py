@@ -378,7 +378,8 @@ def _deviation(
     meaning = DEVIATIONS[kind]
     options = _options(state, meaning.options)
     may_go_on = kind in (DeviationKind.MEMBER_GONE, DeviationKind.OTHER_RELEASE) and state.is_going_back
-    if may_go_on and {*instances}.issubset(state.remaining):
+    to_come = set(state.remaining).difference(state.step.instances if state.step else ())
+    if may_go_on and to_come.issuperset(instances):
         options = (SafeOption.CONTINUE, *options)  # their turn comes next
     if not ((state.step or instances) and _restartable(state).issuperset(instances)):
         options = tuple(option for option in options if option is not SafeOption.AGAIN)

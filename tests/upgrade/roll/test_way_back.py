@@ -93,3 +93,15 @@ def test_the_way_back_begins_with_what_is_wrong_and_asks_about_what_is_no_part_o
 
     assert ("c",) == operator.found().instances
     assert ["restart a 2.4.1"] == operator.commands[-1:]
+
+
+def test_an_instance_that_comes_back_as_another_release_is_not_passed_over():
+    operator = Operator(origin="2.4.1", target="2.8.2")
+    operator.until(engine.RunCommand)
+    operator.act(operator.decide())
+    operator.broken = {"a": member("a", InstanceConfig("4.3.1"), 9)}
+    operator.write(BACK)
+    found = operator.found()
+
+    assert (DeviationKind.OTHER_RELEASE, ("a",)) == (found.kind, found.instances)
+    assert SafeOption.CONTINUE not in found.options
