@@ -44,6 +44,12 @@ REPORTS = [
         {"server.properties": "zookeeper.connect=z\nauthorizer.class.name=kafka.security.auth.SimpleAclAuthorizer\n"},
         "unsafe: nodes do not start",
     ),
+    (
+        "bitnami/containers issue 52211",
+        "3.4.0 3.9.2 --zookeeper --kraft",
+        {},
+        "start a quorum of KRaft controllers of 3.9.2, with the cluster's id, ids of their own",
+    ),
     ("zilliztech/milvus-operator issue 360", "3.1 4.0.0 --zookeeper", {}, "bounce every broker to 3.9.2, one by one"),
     (
         "Yolean/kubernetes-kafka issue 238",
