@@ -223,6 +223,9 @@ def _streams_group(options: RollOptions, found: LiveLook) -> InspectedGroup:
     group = found.group
     if group is None:
         raise CommandFailed(f"group {printable(options.group)}: {found.seen.problem or 'it does not exist'}")
+    if not group.described.members:
+        name, state = printable(options.group), found.seen.state
+        raise CommandFailed(f"group {name}: expected all instances to run, got none ({state})")
     if not group.is_streams and group.described.state not in WITHOUT_METADATA:
         shown = " ".join(filter(None, (found.seen.state, group.described.type, group.described.protocol)))
         raise CommandFailed(f"group {printable(options.group)}: expected a classic group of Kafka Streams, got {shown}")

@@ -346,6 +346,13 @@ def test_a_plan_is_made_of_a_group_that_is_stable(cluster):
     assert [text.format(state) for state in ("Preparing", "Completing")] == waited
 
 
+def test_a_group_without_members_has_no_plan(cluster):
+    cluster.states = ["Empty"] * 9
+    done = cluster.roll("--yes")
+
+    assert (1, "Error: group app: expected all instances to run, got none (Empty)\n") == (done.exit_code, done.output)
+
+
 def test_a_group_that_is_not_stable_in_time_has_no_plan(cluster):
     cluster.states = 1000 * ["PreparingRebalance"]
     done = cluster.roll("--yes", "--timeout", 1)
