@@ -167,15 +167,15 @@ def _entries(name: str, text: str) -> Iterator[Entry]:
                 yield part
                 continue
             for found in _entries(part.name, part.text):
-                yield evolve(found, line=part.line + found.line, place=part.place)
+                yield evolve(found, line=part.line + found.line, place=part.place, document=entry.document)
 
 
 def _settings(entries: Sequence[Entry]) -> Iterator[Entry]:
     """Yield the entries that are settings of a broker, by Kafka's names."""
-    others = set(_documents_of_others(entries))
+    others = tuple(_other_resources(entries))
     for entry in entries:
         name = variable_name(entry.key)
-        if entry.document in others:
+        if any(entry.document == document and entry.key.startswith(path) for document, path in others):
             continue
         if name:
             key = key_of_variable(name)
@@ -193,12 +193,13 @@ def _settings(entries: Sequence[Entry]) -> Iterator[Entry]:
             yield entry
 
 
-def _documents_of_others(entries: Iterable[Entry]) -> Iterator[int]:
-    """Yield the documents of resources of an operator that are no cluster: topics, users, Connect."""
-    top = {(entry.document, entry.key): entry.value or "" for entry in entries}
-    for (document, key), value in top.items():
-        if key == "apiVersion" and value.startswith(_OPERATORS) and top.get((document, "kind")) not in _KINDS:
-            yield document
+def _other_resources(entries: Iterable[Entry]) -> Iterator[tuple[int, str]]:
+    """Yield the documents and paths of resources of an operator that are no cluster: topics, users, Connect."""
+    values = {(entry.document, entry.key): entry.value or "" for entry in entries}
+    for (document, key), value in values.items():
+        path = key.removesuffix("apiVersion")
+        if path != key and value.startswith(_OPERATORS) and values.get((document, f"{path}kind")) not in _KINDS:
+            yield document, path
 
 
 def _variants(entries: Sequence[Entry]) -> Iterator[Variant]:

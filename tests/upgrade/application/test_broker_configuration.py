@@ -87,6 +87,13 @@ def test_settings_are_found_by_kafkas_names(case):
     assert expected == broker_settings([(name, text)]).values
 
 
+def test_documents_of_topics_are_no_settings_and_hide_none():
+    topic = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaTopic\nspec:\n  config:\n    min.insync.replicas: 2\n"
+    found = broker_settings([("all.yaml", f"{topic}---\n{CONFIG_MAP}---\n{topic}")])
+
+    assert ({"node.id": "1", "log.dirs": "/a,/b"}, ()) == (found.values, found.elsewhere)
+
+
 def test_what_makes_the_file_of_a_node_may_set_more():
     shows = [broker_settings([pair]).shows for pair in (("s.properties", "node.id=1"), ("k.yaml", STRIMZI_RESOURCE))]
 

@@ -179,6 +179,7 @@ def test_defaults_of_tls_are_folded_where_no_listener_asks_for_it(tmp_path, line
 NODE = "node.id=1\nprocess.roles=broker\ncontroller.listener.names=C\n"
 CLIENT = "bootstrap.servers=a:1\nssl.keystore.location=/x\nzookeeper.connect=z\nlisteners=http://:8083\n"
 STRIMZI = "apiVersion: kafka.strimzi.io/v1beta2\nkind: {}\nspec:\n  {}"
+LIST = "kind: List\nitems:\n- apiVersion: kafka.strimzi.io/v1\n  kind: {}\n  spec:\n    {}\n"
 COMPOSE = "services:\n  kafka:\n    image: kafka\n    {}\n"
 NOTHING = "cannot be told: {} shows no setting of a broker"
 
@@ -198,6 +199,8 @@ NOTHING = "cannot be told: {} shows no setting of a broker"
         ({"kafka.yaml": STRIMZI.format("Kafka", "kafka: {version: 3.9.0}")}, NOTHING, 3),
         ({"kafka.yaml": STRIMZI.format("Kafka", "kafka: {config: {num.partitions: 3}}")}, "1 roll", 0),
         ({"topic.yaml": STRIMZI.format("KafkaTopic", "config: {min.insync.replicas: 2}")}, NOTHING, 3),
+        ({"topics.yaml": LIST.format("KafkaTopic", "config: {min.insync.replicas: 2}")}, NOTHING, 3),
+        ({"kafka.yaml": LIST.format("Kafka", "kafka: {config: {min.insync.replicas: 2}}")}, "1 roll", 0),
         ({"compose.yaml": COMPOSE.format("restart: always")}, NOTHING, 3),
         ({"compose.yaml": COMPOSE.format("environment: {KAFKA_NODE_ID: 1}")}, "1 roll", 0),
         (
