@@ -43,6 +43,6 @@ def lines_of(
     """The lines that a program prints with some jars, and with what is ``beside`` it on the class path."""
     paths = os.pathsep.join(map(str, (_compiled(source, compiled_with).name, *beside, jars)))
     command = [*jvm(paths, "256m", "off"), source.stem, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
     assert 0 == done.returncode, done.stdout[-2000:] + done.stderr
     return done.stdout.splitlines()

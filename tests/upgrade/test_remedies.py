@@ -104,6 +104,7 @@ def test_a_file_that_is_edited_as_the_remedy_says_has_no_such_row(name, ends, be
 # -- the remedies of a plan, followed from FROM to TO ----------------------------------------------------------------
 
 LINES = [release for release in NEWEST_OF_LINE.values() if release.is_released]
+STICKY = "org.apache.kafka.streams.processor.internals.assignment.StickyTaskAssignor"
 HAVING = {
     "exactly-once-removed": EXACTLY_ONCE,
     "exactly-once-v2-unknown": f"{EXACTLY_ONCE}_v2",
@@ -119,7 +120,7 @@ HAVING = {
     "kafka-15053": "security.protocol=ssl",
     "max-poll-interval-5-min": "",
     "transaction-timeout-10-s": EXACTLY_ONCE,
-    "internal-task-assignor-class": "internal.task.assignor.class=a.B",
+    "internal-task-assignor-class": f"internal.task.assignor.class={STICKY}",
 }
 """A file that has the row, for each row whose remedy is in a file, and which a file decides."""
 DECIDED_ELSEWHERE = {

@@ -121,15 +121,15 @@ def _needs(
     present = by_name.get(needed.artifact, [])
     if not present and has_new_kafka:
         yield Need(needed, NeedStatus.MISSING)
-    fits = [library for library in present if not _is_older(library.version, needed.version)]
     packages = PACKAGES.get(needed.artifact)
     others = (name for name in PACKAGES if name != needed.artifact and PACKAGES[name] == packages)
     for library in (*present, *(library for name in others for library in by_name.get(name, ()))):
         is_replaced = not has_new_kafka and (library.name, library.version) in before
         if library.group not in {"", needed.group} or (library.name != needed.artifact and not is_replaced):
             yield Need(needed, NeedStatus.TWICE, library)
-        elif library not in fits and not is_replaced:
-            yield Need(needed, NeedStatus.TWICE if fits else NeedStatus.OLDER, library)
+        elif _is_older(library.version, needed.version) and not is_replaced:
+            is_beside = any(_is_older(library.version, other.version) for other in present)
+            yield Need(needed, NeedStatus.TWICE if is_beside else NeedStatus.OLDER, library)
 
 
 def _is_older(version: str, needed: str) -> bool:

@@ -580,6 +580,7 @@ _SETTINGS: Final = (
         "of one name fence each other (FencedInstanceIdException)",
         remedy="give each member a name of its own and a session.timeout.ms for a restart, or remove it",
         source="KIP-345",
+        seen=("2.2.2", "2.3.1"),
     ),
     Hazard(
         name="brokers-before-2.3",
@@ -842,6 +843,7 @@ _SETTINGS: Final = (
         symptom="the JMX reporter is no longer added to the list: Kafka's metrics are gone from JMX",
         remedy="add org.apache.kafka.common.metrics.JmxReporter to metric.reporters",
         source="KIP-830, upgrade guide of 4.0",
+        seen=("3.9.2", "4.0.2"),
     ),
     Hazard(
         name="in-flight-requests-refused",

@@ -1,7 +1,8 @@
 """The table of hazards: one row per fact, with its source, and with the releases whose jars showed it.
 
 In ``tests/lab/integration``, ``test_state_directories.py``, ``test_old_brokers.py``, ``test_suspended_tasks.py`` and
-``test_streams_group_loading.py``, and ``tests/upgrade/hazards/test_settings_java.py`` rerun every row that says "seen".
+``test_streams_group_loading.py``, and in ``tests/upgrade/hazards``, ``test_settings_java.py`` and ``test_made_java.py``
+rerun every row that says "seen".
 """
 
 from __future__ import annotations

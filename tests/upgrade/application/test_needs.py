@@ -67,6 +67,13 @@ def test_two_makes_of_a_library_are_on_one_class_path(other):
     assert [] == [*needs(Library("lz4", "1.3.0"), old=[Dependency("net.jpountz.lz4", "lz4", "1.3.0", "compile")])]
 
 
+def test_two_makes_that_are_both_too_old_are_two():
+    old, older = Library("lz4-java", "1.10.0", group="at.yawk.lz4"), Library("lz4-java", "1.8.0")
+    found = needs(old, older, has_new_kafka=True)
+
+    assert [(NeedStatus.OLDER, old), (NeedStatus.TWICE, older)] == [(need.status, need.found) for need in found]
+
+
 def test_the_classes_of_each_library_that_a_release_leaves_out_are_known():
     releases = [each for each in RELEASES.values() if each.is_released]
     brought = [{each.artifact for each in needed_by(release)} for release in releases]

@@ -23,6 +23,7 @@ from tests.lab.integration.test_old_brokers import TESTED_WITH_BROKERS
 from tests.lab.integration.test_state_directories import PAIRS
 from tests.lab.integration.test_streams_group_loading import TESTED_WITH_COMPACTION
 from tests.lab.integration.test_suspended_tasks import DEALS_TASKS, TESTED_WITH_A_GROUP
+from tests.upgrade.hazards.test_made_java import TESTED as TESTED_WITH_OBJECTS
 from tests.upgrade.hazards.test_settings_java import TESTED
 
 KAFKA = [release for release in RELEASES.values() if release.is_released]
@@ -74,7 +75,8 @@ def test_a_row_that_was_seen_names_releases_that_it_concerns(row):
 
 
 def test_every_row_that_was_seen_is_rerun_by_a_test():
-    rerun = {*PAIRS, *TESTED, *TESTED_WITH_BROKERS, *TESTED_WITH_COMPACTION, *TESTED_WITH_A_GROUP, DEALS_TASKS}
+    by_jars = {*TESTED, *TESTED_WITH_OBJECTS}
+    rerun = {*PAIRS, *by_jars, *TESTED_WITH_BROKERS, *TESTED_WITH_COMPACTION, *TESTED_WITH_A_GROUP, DEALS_TASKS}
 
     assert {row.name for row in HAZARDS if row.seen} == rerun
 
