@@ -27,6 +27,7 @@ from streams_assignor.upgrade.hazards._usual_conditions import (
     EXACTLY_ONCE,
     EXACTLY_ONCE_V2,
     FOREIGN_KEY_JOINS,
+    GLOBAL_TABLES,
     HAS_NO_INPUT,
     IDEMPOTENCE_IS_OFF,
     JOINS,
@@ -70,6 +71,7 @@ _STRICT_ADDRESSES: Final = _since((3, 8), (3, 9, 1))
 """Addresses are read strictly from 3.8 on; 3.9.1 and 3.9.2 went back to the reader of 3.7."""
 _ACLS: Final = "whether your brokers have ACLs"
 _MACHINES: Final = "on which system and processor your members run"
+_HAS_STORES: Final = STORES | GLOBAL_TABLES
 _STATE_LISTENER: Final = Uses("state-listener", "KafkaStreams#setStateListener")
 _STREAM_TABLE_JOINS: Final = Uses("stream-table-joins", "joins with tables")
 _BORROWS: Final = Uses(MISSING_LIBRARY, "a library that the new release does not bring", own_only=True) | (
@@ -307,7 +309,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((3, 0)),
         applies_to="your own RocksDBConfigSetter without close(), or code that calls what RocksDB 6 lacks",
-        when=Lacks((3, 0), (4, 0), rocksdb=True),
+        when=_HAS_STORES & Lacks((3, 0), (4, 0), rocksdb=True),
         symptom="AbstractMethodError or errors of the compiler: close() has no default any more, and RocksDB's own "
         "interfaces changed",
         remedy="implement close(); compile against the RocksDB of the new release",
@@ -320,7 +322,7 @@ _CODE: Final = (
         severity=Severity.CHANGES,
         **_since((2, 7), (2, 6, 1)),
         applies_to="queries while members start or rebalance",
-        when=may_use("queries", "KafkaStreams#store", "whether a read of a store is tried again, too"),
+        when=_HAS_STORES & may_use("queries", "KafkaStreams#store", "whether a read of a store is tried again, too"),
         symptom="KafkaStreams#store returns a store that cannot be read yet (InvalidStateStoreException); before, it "
         "threw the exception itself",
         remedy="try again when a read fails, or query when KafkaStreams#state is RUNNING",
@@ -333,7 +335,8 @@ _CODE: Final = (
         **_since((3, 1)),
         applies_to="queries, and stores that are added to topologies that do not use them (every StoreBuilder bean of "
         "Spring Cloud Stream)",
-        when=may_use("queries", "KafkaStreams#store", "whether a store is added to a topology that does not use it"),
+        when=_HAS_STORES
+        & may_use("queries", "KafkaStreams#store", "whether a store is added to a topology that does not use it"),
         symptom='KafkaStreams#store returns a store that cannot be read ("may have migrated to another instance"); '
         "before, it threw UnknownStateStoreException",
         remedy="add a store only where it is used, or ask the next KafkaStreams when a read fails",
@@ -367,7 +370,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((4, 0)),
         applies_to="code that calls what RocksDB 9 lacks, such as your own RocksDBConfigSetter",
-        when=Lacks((4, 0), (5, 0), rocksdb=True),
+        when=_HAS_STORES & Lacks((4, 0), (5, 0), rocksdb=True),
         symptom="NoSuchMethodError or errors of the compiler: AccessHint, setLogger(Logger) and the compressed block "
         "cache are gone from RocksDB",
         remedy="compile against the RocksDB of the new release",

@@ -285,7 +285,7 @@ KNOWN_BUGS: Final = (
         severity=Severity.WAITS,
         about=HazardSubject.STORES,
         applies_to="session windows with a cache",
-        when=Uses("session-windows", "SessionWindows") & ~CACHE_IS_OFF,
+        when=STORES & Uses("session-windows", "SessionWindows") & ~CACHE_IS_OFF,
         symptom="a look at one key goes through the cache of all keys: members are many times slower than with 0.10.2",
     ),
     KnownBug(
@@ -539,7 +539,7 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((2, 1), (3, 0)),
         severity=Severity.LOSES,
         applies_to="session windows with records out of order",
-        when=Uses("session-windows", "SessionWindows") & Ask("whether records come out of order"),
+        when=STORES & Uses("session-windows", "SessionWindows") & Ask("whether records come out of order"),
         symptom="sessions close before gap and grace period have passed: late records are dropped",
     ),
     KnownBug(
@@ -768,14 +768,15 @@ KNOWN_BUGS: Final = (
         affected=ReleaseRange((0, 10, 1), (4, 0), ((3, 9, 1),)),
         severity=Severity.LOSES,
         applies_to="range scans of cached stores with deleted rows",
-        when=Uses("range-scans", "range scans of stores") & ~CACHE_IS_OFF,
+        when=STORES & Uses("range-scans", "range scans of stores") & ~CACHE_IS_OFF,
         symptom="a scan can return rows that were deleted",
     ),
     KnownBug(
         issue="KAFKA-18479",
         affected=ReleaseRange((3, 6), (4, 0), ((3, 9, 1),)),
         applies_to="joins of streams with versioned tables and a grace period",
-        when=Uses("stream-table-joins", "joins with tables")
+        when=STORES
+        & Uses("stream-table-joins", "joins with tables")
         & Ask("whether a join has a grace period and serdes of its own"),
         symptom="the buffer takes the default serdes: ClassCastException, or ConfigException without a default",
     ),

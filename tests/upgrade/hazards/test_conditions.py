@@ -471,6 +471,14 @@ def test_stores_may_be_in_memory():
     assert YES is answer(ON_DISK, Application(settings=in_memory, code=code().code, topology=stores))
 
 
+def test_a_topology_without_stores_denies_what_needs_stores():
+    """No jar is asked for then."""
+    names = {"kafka-7652", "kafka-18326", "kafka-18479", "queries-of-2.6.1", "queries-of-3.1"}
+    names |= {"rocksdb-config-setter-of-3.0", "rocksdb-config-setter-of-4.0"}
+
+    assert names <= {row.name for row in HAZARDS if answer(row.when, topology(PLAIN)) is NO}
+
+
 def test_code_shows_stores_only_if_they_are_certain():
     assert YES is answer(STORES, code(shown={"aggregations": ("A",), "stores": ("A",)}))
     assert UNKNOWN is answer(STORES, code(shown={"stores": ("A",)}))
