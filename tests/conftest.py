@@ -28,16 +28,28 @@ UNMEASURED = tuple(
     for name in (
         "assignor/cli/roll",
         "assignor/cli/test_commands.py",
+        "assignor/cli/test_plan_text.py",
         "assignor/cli/test_roll_cluster.py",
         "assignor/cli/test_roll_live.py",
         "assignor/demo",
+        "assignor/task_assignors/sticky/test_sticky.py",
+        "assignor/task_assignors/test_convergence.py",
+        "assignor/test_testing_plugin.py",
         "assignor/web",
         "lab/integration",
+        "probing/test_rolling_bounces.py",
+        "subscription_codec/test_vectors.py",
         "test_architecture.py",
         "test_docs.py",
+        "test_java_ci_page.py",
+        "test_peers_required.py",
+        "test_swallowed_errors.py",
+        "test_vocabulary.py",
+        "upgrade/hazards/test_way_back.py",
+        "upgrade/test_streams_group_plans.py",
     )
 )
-"""Tests of whole commands, pages and documents: a measured branch has its example elsewhere, so they run untraced."""
+"""Files of whole commands, pages, documents and searches: a branch has its example elsewhere, so they run untraced."""
 WITH_REASON = ("clock", "matrix")
 """Markers that say why a test is not in the gate."""
 

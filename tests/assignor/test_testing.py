@@ -231,6 +231,7 @@ def test_a_group_of_your_own_comes_first():
     assert state == run(to_python(state))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("built_in", "max_spread"), [(STICKY, 1), (HIGH_AVAILABILITY, 1), (FALLBACK_PRIOR, None)], ids=str
 )

@@ -45,6 +45,7 @@ def test_decode_is_the_inverse_of_encode(number, version):
         assert decode_value(kind, encode_value(kind, version, value)) == (version, value)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("number", "version"), VALUES)
 def test_any_prefix_and_any_changed_byte_is_decoded_or_refused(number, version):
     random, kind = Random(number), RECORD_TYPES[number]
@@ -62,6 +63,7 @@ def _decodes_or_refuses(kind, encoded):
         decode_value(kind, encoded)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("number", "version"), VALUES)
 def test_the_compiled_decoder_reads_what_the_reference_reads_and_refuses_the_rest(number, version):
     random, schema = Random(number), RECORD_TYPES[number].value

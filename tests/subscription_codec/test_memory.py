@@ -87,6 +87,7 @@ def test_a_huge_or_negative_count_allocates_no_memory_in_any_list(kind, version)
     assert len(counts) >= 1
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", CODEC)
 def test_no_four_bytes_at_any_place_allocate_memory(kind, version):
@@ -126,6 +127,7 @@ def large(kind, version):
     )  # fmt: skip
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", CODEC)
 def test_decoding_takes_little_more_than_the_record_itself(kind, version):

@@ -25,6 +25,7 @@ def written(name, calls, interfaces=()):
     return found.bytes()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("report", REPORTS, ids=lambda each: each["source"].rpartition("//")[2])
 def test_a_plan_names_what_broke_an_application(report, tmp_path):
     options = []

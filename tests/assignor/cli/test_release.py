@@ -13,6 +13,7 @@ def run(*arguments):
     return CliRunner().invoke(cli, ["release", *arguments])
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_release_has_facts(name):
     facts = json.loads(run(name, "--json").output)

@@ -55,6 +55,7 @@ def test_these_options_take_several_values():
     assert _SEVERAL == {(" ".join(path), option.opts[0]) for path, option in OPTIONS if option.multiple}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("path", "option"), SINGLE, ids=[f"{'-'.join(path)}{max(option.opts, key=len)}" for path, option in SINGLE]
 )

@@ -62,6 +62,7 @@ def all_encoded(path):
 # -- lines -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.unmeasured
 def test_decode_and_encode_are_inverse_on_the_rows_of_the_jars():
     rows = [row for row in ROWS if "fields" in row]
     decoded = results(run("decode", "--jsonl", stdin=lines(rows)))

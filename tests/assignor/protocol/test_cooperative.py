@@ -296,6 +296,7 @@ def starves_its_own_members(hop):
     return not active(group.settle(leader="new"))["new"]
 
 
+@pytest.mark.unmeasured
 def test_leaders_starve_their_own_eager_members_where_a_plan_names_it_as_a_hazard():
     starving = {hop for hop in EAGER_UPGRADES if starves_its_own_members(hop)}
 

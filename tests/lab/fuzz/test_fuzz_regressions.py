@@ -96,6 +96,7 @@ MOST_EXPENSIVE = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("cut", [0, 1], ids=["whole", "cut"])
 @pytest.mark.parametrize(("mode", "encoded"), MOST_EXPENSIVE.values(), ids=MOST_EXPENSIVE)
 def test_the_most_expensive_bytes_stay_within_the_bound(mode, encoded, cut):

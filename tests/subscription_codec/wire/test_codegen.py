@@ -230,6 +230,7 @@ def tasks(size):
     return tuple(TaskId(EXTREMES[index * 6 // size], EXTREMES[index % 6] ^ index // 6) for index in range(size))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 47, 48, 49, 50, 51, 100, 1000])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_number_of_tasks_survives_both_paths(version, size):

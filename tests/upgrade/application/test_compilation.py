@@ -53,6 +53,7 @@ def test_a_constant_that_a_compiler_has_copied_is_gone():
     ) in report.refused_by_compilers
 
 
+@pytest.mark.unmeasured
 def test_a_setting_of_the_code_that_the_release_refuses_stops_members():
     report = judge_code([FOLDER / "java17.jar"], *ENDS)
     plan = plan_for(PlannedApplication(code=report), *(each.name for each in ENDS))

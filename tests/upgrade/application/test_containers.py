@@ -513,6 +513,7 @@ REPLACED = {
 CONDITIONS = [row.when for row in HAZARDS]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("how", REPLACED)
 @pytest.mark.parametrize("form", with_matrix(PACKED, ("jar", "docker"), "a further container"))
 def test_a_part_of_a_container_that_is_replaced_never_makes_a_no(tmp_path, form, how):

@@ -125,6 +125,7 @@ CONDITIONS = OF_TABLES | {row.name: row.when for row in wrapper_hazards([WRAPPED
 LESS = [(kind, name, less) for kind, complete in COMPLETE.items() for name, less in without(complete)]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("kind", "less"),
     [(kind, less) for kind, _, less in LESS],

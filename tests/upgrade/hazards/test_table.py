@@ -56,6 +56,7 @@ def test_a_row_says_what_to_do_in_one_line(row):
         assert not text.endswith(".")
 
 
+@pytest.mark.unmeasured
 @each_row
 def test_a_row_limits_what_it_concerns(row):
     some = [pair for pair in permutations(LINES, 2) if row.concerns(*pair)]
@@ -81,6 +82,7 @@ def test_every_row_that_was_seen_is_rerun_by_a_test():
     assert {row.name for row in HAZARDS if row.seen} == rerun
 
 
+@pytest.mark.unmeasured
 def test_every_row_is_shown_in_some_plan():
     shown = {hazard.name for pair in permutations(KAFKA, 2) for hazard in hazards_between(*pair, Plan.ONE_BOUNCE)}
     newer = {row.name for row in HAZARDS if row.targets.since > LINES[-1].number}

@@ -306,6 +306,7 @@ def back(**further):
     return roll
 
 
+@pytest.mark.unmeasured
 def test_on_the_way_back_all_others_have_to_be_there():
     """It said "0 other instances are there", and stopped one while another one was down."""
     roll = back()

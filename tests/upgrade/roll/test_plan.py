@@ -108,6 +108,7 @@ def test_stores_that_the_old_release_cannot_open_are_named_before_the_group_stop
     assert not start.needs
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("absent", [frozenset(), frozenset(TopologyFeature)], ids=["unknown topology", "no features"])
 def test_the_way_back_has_the_configurations_of_the_plan_back(absent):
     def configs_of(rounds):

@@ -4,6 +4,7 @@ import random
 from types import SimpleNamespace
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def test_gives_what_the_queue_would_give(seed, number):
     assert 0 == play(random.Random(seed), number, 40, patience=10**9)
 
 
+@pytest.mark.unmeasured
 def test_gives_what_the_queue_would_give_for_long():
     assert 0 == sum(play(random.Random(seed), 25, 400, patience=10**9) for seed in range(20))
 

@@ -62,6 +62,7 @@ def expected_shares(clients):
     return {name: {role: sorted(task_ids(tasks)) for role, tasks in share.items()} for name, share in clients.items()}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "row",
     [row for row in ROWS if row["assignor"] == "high-availability"],

@@ -204,6 +204,7 @@ def test_larger_groups_keep_their_numbers_and_cost_no_more(seed):
             assert rack_groups.cost(after, group | {"costs": [1, 0]}, role) <= rack_groups.traffic(before, group, role)
 
 
+@pytest.mark.unmeasured
 @for_each(range(180))
 def test_with_many_racks_every_task_keeps_its_copies_at_the_cost_of_a_way_to_each_rack(seed):
     group = rack_groups.with_many_racks(random.Random(seed)) | {"costs": [10, 1]}
@@ -379,6 +380,7 @@ def test_with_eight_racks_every_task_has_its_standbys(assignor, standbys, replic
     assert not [each for each in clients if each.active & each.standby]
 
 
+@pytest.mark.unmeasured
 @for_each(product(["sticky", "high-availability"], range(60)))
 def test_with_many_racks_every_task_has_as_many_copies_as_without(case):
     assignor, seed = case
@@ -393,6 +395,7 @@ def test_with_many_racks_every_task_has_as_many_copies_as_without(case):
     assert not [each for each in clients if each.active & each.standby]
 
 
+@pytest.mark.unmeasured
 @for_each(product(["sticky", "high-availability"], range(40), [1, 8]))
 def test_with_racks_too_the_order_of_the_input_decides_nothing(case):
     assignor, seed, many = case
@@ -436,6 +439,7 @@ def test_every_leader_decides_the_same_whatever_its_hashes_of_texts_are():
     assert 1 == len(answers)
 
 
+@pytest.mark.unmeasured
 @for_each(product(["sticky", "high-availability"], range(60)))
 def test_with_racks_too_nothing_moves_when_nothing_has_changed(case):
     assignor, seed = case

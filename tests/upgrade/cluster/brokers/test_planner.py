@@ -94,6 +94,7 @@ def test_a_cluster_below_its_release_continues_from_its_level():
     assert [{IBP: "2.0-IV0"}, {IBP: "2.1"}] == settings(advice("2.0", "2.1", level="2.0-IV0"))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("target", WITH_ZOOKEEPER[1:], ids=str)
 def test_in_every_step_brokers_start_are_compatible_and_have_the_stated_way_back(target):
     for origin in below(target, WITH_ZOOKEEPER):
@@ -162,6 +163,7 @@ def test_no_zookeeper_serves_brokers_before_2_4_and_from_3_6_on_so_the_plan_stop
         assert "bounce every ZooKeeper server to a release from 3.5 on" in ensemble.do
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("target", WITH_ZOOKEEPER, ids=str)
 def test_no_single_roll_crosses_both_releases(target):
     for origin in below(target, WITH_ZOOKEEPER):
@@ -445,6 +447,7 @@ def test_an_invalid_request_is_refused_with_its_reason(arguments, error):
 # Form
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("target", LINES[1:], ids=str)
 def test_every_step_has_its_reason_its_way_back_and_its_source(target):
     questions = [(origin, target, mode) for origin in below(target, LINES) for mode in origin.modes]

@@ -255,6 +255,7 @@ def test_two_escapes_that_are_one_character_are_one():
     assert {"a": "\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}"} == dict(parse_properties(text))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("text", ["\n" * 2_000_000, "a\\\n" * 500_000, "\\" * 2_000_000, "a=" + "\\" * 1_000_001])
 def test_a_large_file_is_read(text):
     """Each took minutes; a join or a search that begins anew at each character would still."""
