@@ -34,7 +34,6 @@ UNMEASURED = tuple(
         "assignor/demo",
         "assignor/task_assignors/sticky/test_sticky.py",
         "assignor/task_assignors/test_convergence.py",
-        "assignor/test_testing_plugin.py",
         "assignor/web",
         "lab/integration",
         "probing/test_rolling_bounces.py",
