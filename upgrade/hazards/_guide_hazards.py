@@ -309,7 +309,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((3, 0)),
         applies_to="your own RocksDBConfigSetter without close(), or code that calls what RocksDB 6 lacks",
-        when=_HAS_STORES & Lacks((3, 0), (4, 0), rocksdb=True),
+        when=Lacks((3, 0), (4, 0), rocksdb=True),
         symptom="AbstractMethodError or errors of the compiler: close() has no default any more, and RocksDB's own "
         "interfaces changed",
         remedy="implement close(); compile against the RocksDB of the new release",
@@ -335,8 +335,7 @@ _CODE: Final = (
         **_since((3, 1)),
         applies_to="queries, and stores that are added to topologies that do not use them (every StoreBuilder bean of "
         "Spring Cloud Stream)",
-        when=_HAS_STORES
-        & may_use("queries", "KafkaStreams#store", "whether a store is added to a topology that does not use it"),
+        when=may_use("queries", "KafkaStreams#store", "whether a store is added to a topology that does not use it"),
         symptom='KafkaStreams#store returns a store that cannot be read ("may have migrated to another instance"); '
         "before, it threw UnknownStateStoreException",
         remedy="add a store only where it is used, or ask the next KafkaStreams when a read fails",
@@ -370,7 +369,7 @@ _CODE: Final = (
         severity=Severity.STOPS,
         **_since((4, 0)),
         applies_to="code that calls what RocksDB 9 lacks, such as your own RocksDBConfigSetter",
-        when=_HAS_STORES & Lacks((4, 0), (5, 0), rocksdb=True),
+        when=Lacks((4, 0), (5, 0), rocksdb=True),
         symptom="NoSuchMethodError or errors of the compiler: AccessHint, setLogger(Logger) and the compressed block "
         "cache are gone from RocksDB",
         remedy="compile against the RocksDB of the new release",
