@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import PurePath
 from typing import Final
 
 from attrs import evolve
@@ -20,7 +19,13 @@ from streams_assignor.upgrade.application.configuration import (
     config_key,
     keys_of_any_release,
 )
-from streams_assignor.upgrade.application.setting_elsewhere import Embedded, decoded, deployed, variable_name
+from streams_assignor.upgrade.application.setting_elsewhere import (
+    Embedded,
+    decoded,
+    deployed,
+    takes_from,
+    variable_name,
+)
 from streams_assignor.upgrade.application.setting_files import MAX_SETTINGS, Settings, Variant, read_files
 from streams_assignor.upgrade.application.setting_forms import PROPERTIES, Entry, form_of
 from streams_assignor.upgrade.errors import UpgradeError
@@ -132,8 +137,7 @@ def broker_settings(files: Sequence[tuple[str, str]], *, of_folder: bool = False
         if any(entry.key == "apiVersion" and _OPERATORS[0] in (entry.value or "") for entry in file.entries):
             shows.add(STRIMZI)
         if not _is_of_a_broker(file.entries, settings):
-            others = {PurePath(name).name for name, _ in files if name != file.name}
-            if not any(other in (entry.value or "") for entry in file.entries for other in others):
+            if not takes_from(file.entries, [name for name, _ in files if name != file.name]):
                 foreign.append(file.name)
             continue
         found += settings

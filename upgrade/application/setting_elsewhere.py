@@ -130,16 +130,27 @@ def _place(path: str, document: int) -> str:
 
 def elsewhere(entries: Iterable[Entry], given: Sequence[str]) -> Iterator[str]:
     """Yield what a file says of settings in places that are not among the given files, as the end of a sentence."""
-    names = {part for name in given for part in name.replace("\\", "/").split("/")[-2:]}
+    for entry, words in _kept_elsewhere(entries):
+        if not _are_given(entry.value or "", given):
+            yield f"{f'line {entry.line} ' if entry.line else ''}{words}: {entry.key}"
+
+
+def takes_from(entries: Iterable[Entry], given: Sequence[str]) -> bool:
+    """Whether a file says that settings are in given files."""
+    return any(_are_given(entry.value or "", given) for entry, _ in _kept_elsewhere(entries))
+
+
+def _kept_elsewhere(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
     for entry in entries:
         key = entry.key.lower().replace("_", ".") if variable_name(entry.key) else entry.key
         words = next((words for pattern, words in _KEPT if pattern.fullmatch(key)), None)
         is_off = key.endswith("enabled") and entry.value == "false"
-        if words and not is_off and not _are_given(entry.value or "", names):
-            yield f"{f'line {entry.line} ' if entry.line else ''}{words}: {entry.key}"
+        if words and not is_off:
+            yield entry, words
 
 
-def _are_given(value: str, names: set[str]) -> bool:
-    """Whether each file that a value lists is among those with these names."""
+def _are_given(value: str, given: Sequence[str]) -> bool:
+    """Whether each file that a value lists is given."""
+    names = {part for name in given for part in name.replace("\\", "/").split("/")[-2:]}
     places = [re.split(r"[:/=]", place.strip())[-1] for place in re.split(r"[,;]", value)]
     return all(place in names for place in places)

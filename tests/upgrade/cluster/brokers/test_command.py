@@ -212,6 +212,7 @@ NOTHING = "cannot be told: {} shows no setting of a broker"
         ({"node.conf": NODE}, "cannot be told: {0} is not read: HOCON; {0} shows no setting of a broker", 3),
         ({"start.sh": NODE}, "cannot be told: {} is not read: a script or a program", 3),
         ({"server.properties": NODE, "a.yaml": "a: 1"}, NOTHING, 3),
+        ({"server.properties": NODE, "a.yaml": "a: see server.properties"}, NOTHING, 3),
         ({"config/server.properties": NODE, "config/connect.properties": CLIENT}, "1 roll", 0),
         ({"config/a.properties": "", "config/b.properties": CLIENT}, NOTHING.format("{0}/a.properties") + "; ", 3),
         ({"server.properties": "log.segment.bytes=1", "a.yaml": ""}, "nodes do not start", 1),
