@@ -1,6 +1,12 @@
 """Sphinx; `tox -e docs` builds with every warning an error."""
 
+import sys
 from importlib import metadata
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from tables import for_the_site
 
 project = "streams-assignor"
 author = "the streams-assignor contributors"
@@ -30,3 +36,8 @@ autodoc_mock_imports = [
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+
+
+def setup(app):
+    """Print the tables that are on the site only."""
+    app.connect("source-read", lambda _app, _page, source: source.append(for_the_site(source.pop())))

@@ -1,12 +1,14 @@
-"""Write the pages' tables and diagrams that come from the code anew: `python docs/tables.py`.
+"""Write the pages' tables and diagrams that come from the code anew: `python docs/tables.py`; print some: with names.
 
-They are checked in, because code hosts show the pages too, and `tests/test_docs.py` fails when one is stale.  A block
-is what stands between ``<!-- from the code: NAME -->`` and ``<!-- end -->``; `blocks` has the function of each name.
+A block stands between ``<!-- from the code: NAME -->`` and ``<!-- end -->``, is checked in, and `tests/test_docs.py`
+fails when it is stale.  Long tables are on the site only, in the place of a line ``Printed by `python docs/tables.py
+"NAME"`.`` of the page (`conf.py`).  `blocks` has the function of each name.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -49,6 +51,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     for name, block in part.BLOCKS.items()
 }
 _BLOCK: Final = re.compile(r"(<!-- from the code: ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_ON_THE_SITE: Final = re.compile(r'^Printed by `python docs/tables\.py "(.+)"`\.$', re.MULTILINE)
 
 
 def fresh(page: str) -> str:
@@ -56,7 +59,19 @@ def fresh(page: str) -> str:
     return _BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]]()}\n\n{found[3]}", page)
 
 
+def names(page: str) -> set[str]:
+    """Return the names of a page's blocks, checked in and of the site."""
+    return {found[2] for found in _BLOCK.finditer(page)} | set(_ON_THE_SITE.findall(page))
+
+
+def for_the_site(page: str) -> str:
+    """Return a page with the tables that only the site has."""
+    return _ON_THE_SITE.sub(lambda found: BLOCKS[found[1]](), page)
+
+
 if __name__ == "__main__":
-    for path in (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))):
+    for name in sys.argv[1:]:
+        print(BLOCKS[name]())
+    for path in () if sys.argv[1:] else (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))):
         text = path.read_text(encoding="utf-8")
         path.write_text(fresh(text), encoding="utf-8")

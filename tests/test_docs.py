@@ -47,9 +47,15 @@ def test_tables_and_diagrams_are_those_of_the_code(page, tables):
 
 
 def test_every_table_of_the_code_stands_in_some_page(tables):
-    shown = set(re.findall("<!-- from the code: (.+?) -->", "".join(page.read_text() for page in PAGES)))
+    shown = set().union(*(tables.names(page.read_text()) for page in PAGES))
 
     assert shown == set(tables.BLOCKS)
+
+
+def test_the_site_has_a_table_in_the_place_of_the_line_that_names_it(tables):
+    page = 'Before.\n\nPrinted by `python docs/tables.py "severities"`.\n\nAfter.\n'
+
+    assert f"Before.\n\n{tables.BLOCKS['severities']()}\n\nAfter.\n" == tables.for_the_site(page)
 
 
 def examples():
