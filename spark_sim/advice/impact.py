@@ -23,7 +23,7 @@ from streams_assignor.spark_sim.model.scenario import Instance, Scenario, Step, 
 from streams_assignor.spark_sim.model.workload import DEFAULT_WORKLOAD, Workload
 from streams_assignor.spark_sim.packed import ExplorationResult, UpgradeCell, explore
 from streams_assignor.spark_sim.packed.upgrade_result import MAX_EXPLORED_MEMBERS, group_size, upgrade_result
-from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE
+from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, UNKNOWN, UNSAFE, groups_in_words
 from streams_assignor.spark_sim.search.sampling import member_names
 from streams_assignor.upgrade.plans import Plan, Upgrade, all_plans
 
@@ -109,6 +109,7 @@ class ExploredHop:
         return (
             {key: plain[key] for key in (*kept, *more)}
             | explored
+            | {"groups": groups_in_words(self.group_size)}
             | {"instead": self.alternative and str(self.alternative)}
         )
 

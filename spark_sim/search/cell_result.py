@@ -68,7 +68,7 @@ def _one_or_other(value: Any, other: Any) -> Any:
 
 ANY_SIZE: Final = "any"
 SAMPLED: Final = "sampled"
-_UP_TO, _FROM = "up to ", "from "
+_UP_TO, _FROM, _ONE_SCHEDULE = "up to ", "from ", "one schedule of "
 
 
 def up_to(members: int) -> str:
@@ -81,13 +81,18 @@ def from_(members: int) -> str:
     return f"{_FROM}{members}"
 
 
+def one_schedule(members: int) -> str:
+    """Return the size of the claim of one run of a group of so many members."""
+    return f"{_ONE_SCHEDULE}{members}"
+
+
 def groups_in_words(group_size: str | None) -> str:
     """Return the groups that a verdict is about, to be written behind it; "" if nothing is known of any size.
 
     >>> groups_in_words(ANY_SIZE)
     'for groups of any size, with any number of crashes and rebalance timeouts'
-    >>> groups_in_words(from_(1)), groups_in_words(up_to(5)), groups_in_words(None)
-    ('from 1 member on', 'up to 5 members', '')
+    >>> groups_in_words(from_(1)), groups_in_words(one_schedule(5)), groups_in_words(None)
+    ('from 1 member on', 'one schedule of 5 members', '')
     """
     if group_size == ANY_SIZE:
         return "for groups of any size, with any number of crashes and rebalance timeouts"

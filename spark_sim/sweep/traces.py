@@ -22,6 +22,7 @@ from streams_assignor.spark_sim.model.scenario import Scenario, ScenarioError, j
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.regressions.mutants import mutants_registered
+from streams_assignor.spark_sim.search.cell_result import groups_in_words, one_schedule
 from streams_assignor.spark_sim.streams_groups.events import GroupTraceEvent, trace_run
 from streams_assignor.spark_sim.streams_groups.parser import is_group_scenario
 from streams_assignor.spark_sim.streams_groups.parser import parse_scenario as parse_group_scenario
@@ -103,13 +104,15 @@ def trace(scenario: Scenario) -> Trace[GroupEvent]:
         steps.append(TraceStep(str(step), step.description, events()))
     simulation.finish()
     steps.append(final_step(simulation.violations, events()))
-    generations = simulation.coordinator.generation
+    generations, group_size = simulation.coordinator.generation, one_schedule(len(scenario.members))
     return Trace(
         str(scenario),
         tuple(simulation.violations),
-        f"{count(generations, 'generation')}, at most {simulation.max_rebalances} after one step, "
+        f"{groups_in_words(group_size)}, {count(generations, 'generation')}, "
+        f"at most {simulation.max_rebalances} after one step, "
         f"members probed {count(simulation.version_probes, 'time')}",
         {
+            "group_size": group_size,
             "generations": generations,
             "max_rebalances": simulation.max_rebalances,
             "probes": simulation.version_probes,

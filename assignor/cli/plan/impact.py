@@ -42,12 +42,10 @@ def estimate_impact(
 
 def impact_lines(impact: Impact) -> Iterator[str]:
     """Write what was explored and measured."""
-    from streams_assignor.spark_sim.search.cell_result import groups_in_words
-
     group = impact.as_json()
     for bounce in group["explored"]:
         what = f"{bounce['from_release']} to {bounce['to_release']}, {bounce['plan'].replace('_', ' ')}"
-        verdict = f"{bounce['verdict']} {groups_in_words(bounce['group_size'])}".strip()
+        verdict = f"{bounce['verdict']} {bounce['groups']}".strip()
         yield f"explored with {count(bounce['members'], 'member')}: {what}: {verdict}"
         if bounce["verdict"] == Verdict.SAFE.value:
             yield f"   {bounce['states']:,} states, every schedule with up to one crash and one late member"

@@ -114,7 +114,7 @@ function ownGroup(group) {
   const rows = (group.measured ?? []).map((row) => [`${row.origin} to ${row.target}`, row.how, row.rebalances, row.moved, row.task_seconds, row.longest_s]);
   return [
     el("p", {}, `${group.members} members with ${group.tasks} tasks.`),
-    list((group.explored ?? []).map((row) => `${row.from_release} to ${row.to_release}: ${row.verdict}${row.property ? `, violates ${row.property}` : ""}`)),
+    list((group.explored ?? []).map((row) => `${row.from_release} to ${row.to_release}: ${row.verdict} ${row.groups}${row.property ? `, violates ${row.property}` : ""}`)),
     rows.length > 0 && table("What the group sees", ["upgrade", "how", "rebalances", "tasks moved", "seconds without an owner, of all tasks", "longest of one task"], rows),
   ];
 }

@@ -6,6 +6,7 @@ sweep behind it takes minutes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -49,6 +50,12 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
             if difference.reason is None
         ],
     }
+
+
+def group_sizes(results: Iterable[UpgradeResult]) -> dict[str, int]:
+    """Return how many verdicts are about groups of each size (``UpgradeResult.group_size``)."""
+    sizes = Counter(result.group_size for result in results if result.group_size)
+    return {size: sizes[size] for size in sorted(sizes)}
 
 
 def _plan_verdicts(results: Iterable[UpgradeResult], releases: Sequence[Release]) -> dict[str, Any]:

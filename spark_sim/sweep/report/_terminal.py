@@ -13,10 +13,18 @@ from rich.text import Text
 from streams_assignor.spark_sim.advice.upgrade_guide import Pair
 from streams_assignor.spark_sim.model.metrics import MAX_GROUP_METADATA_BYTES
 from streams_assignor.spark_sim.model.violations import VERSION_PROBED
-from streams_assignor.spark_sim.search.cell_result import ERROR, SAFE, SAFE_IF, UNKNOWN, UNSAFE, UpgradeResult
+from streams_assignor.spark_sim.search.cell_result import (
+    ERROR,
+    SAFE,
+    SAFE_IF,
+    UNKNOWN,
+    UNSAFE,
+    UpgradeResult,
+    groups_in_words,
+)
 from streams_assignor.spark_sim.sweep.operator_deviations import DEVIATION_DESCRIPTIONS
 from streams_assignor.spark_sim.sweep.report import judgement
-from streams_assignor.spark_sim.sweep.report._guide_tables import guide_summary, matrix_rows
+from streams_assignor.spark_sim.sweep.report._guide_tables import group_sizes, guide_summary, matrix_rows
 from streams_assignor.spark_sim.sweep.report.console import print_dim
 from streams_assignor.spark_sim.sweep.report.judgement import MAX_NAMED, Judgement, abbreviated, replay_line
 from streams_assignor.spark_sim.sweep.suites import MATRIX
@@ -149,6 +157,14 @@ _UNSEEN_BUGS: Final[Mapping[str, Callable[[Release, Release], bool]]] = {
     "leaders of 2.6 to 3.0 fail on stateless tasks that members up to 2.3 report": fails_on_stateless_tasks,
     "leaders up to 2.3.0 that probe assign wrong tasks of several threads or topics (KAFKA-8649)": is_wrongly_probed,
 }
+
+
+def size_lines(results: Sequence[UpgradeResult]) -> Iterator[str]:
+    """Yield how many verdicts are about groups of which sizes."""
+    for verdict in (SAFE, SAFE_IF, UNSAFE):
+        sizes = group_sizes(result for result in results if result.verdict == verdict)
+        if words := ", ".join(f"{sizes[size]:,} {groups_in_words(size) or size}" for size in sizes):
+            yield f"{verdict}: {words}"
 
 
 def unseen_lines(results: Iterable[UpgradeResult]) -> Iterator[str]:
@@ -286,6 +302,7 @@ def print_results(console: Console, results: Sequence[UpgradeResult], max_exampl
         console,
         (
             *note_lines(results),
+            *size_lines(results),
             *measure_lines(results),
             *example_lines(results, max_examples),
             *variant_lines(results),

@@ -62,9 +62,10 @@ def test_replay_says_with_its_status_whether_a_property_is_violated(scenario, st
     as_text, as_json = run(replay, scenario), run(replay, "--json", scenario)
 
     assert [status, status] == [as_text.exit_code, as_json.exit_code]
-    assert ["safe", "unsafe"][status] == json.loads(as_json.output)["verdict"]
+    plain = json.loads(as_json.output)
+    assert (["safe", "unsafe"][status], "one schedule of 2") == (plain["verdict"], plain["group_size"])
     lines = as_text.output.splitlines()
-    assert lines[0].startswith(["safe: ", "unsafe: "][status])
+    assert lines[0].startswith(f"{['safe', 'unsafe'][status]}: one schedule of 2 members, ")
     assert lines[0] == lines[-1]
 
 

@@ -254,7 +254,9 @@ def test_plan_says_with_its_status_that_exploration_agrees(target, verdict, word
     assert [0, 0] == [text.exit_code, plain.exit_code]
     assert text.output.startswith(f"2.0.1 to {target}: {words}: ")
     assert verdict == json.loads(plain.output)["verdict"]
-    assert "safe" == json.loads(plain.output)["group"]["explored"][0]["verdict"]
+    explored = json.loads(plain.output)["group"]["explored"][0]
+    assert ("safe", "any") == (explored["verdict"], explored["group_size"])
+    assert explored["groups"].startswith("for groups of any size")
 
 
 def test_what_the_simulation_of_the_group_finds_is_the_verdict_of_the_first_line():

@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
-from streams_assignor.spark_sim.search.cell_result import UpgradeResult
+from streams_assignor.spark_sim.search.cell_result import ANY_SIZE, UpgradeResult, from_, up_to
 from streams_assignor.spark_sim.sweep.report._terminal import (
     cell_state,
     example_lines,
@@ -16,6 +16,7 @@ from streams_assignor.spark_sim.sweep.report._terminal import (
     legend,
     matrix_table,
     note_lines,
+    size_lines,
     unseen_lines,
 )
 from streams_assignor.spark_sim.sweep.suites import ResultFolderError, read_sweep
@@ -138,6 +139,16 @@ def test_a_documented_plan_that_is_unsafe_is_the_first_example():
     lines = example_lines([*MATRIX[:-3], evolve(documented, violations=1, example=EXAMPLE)], 1)
 
     assert next(lines).startswith("2.0 to simulated-4 (one bounce)")
+
+
+def test_it_counts_the_groups_that_verdicts_are_about():
+    unsafe = evolve(ONE, violations=1)
+    sizes = [(ONE, ANY_SIZE), (ONE, ANY_SIZE), (ONE, up_to(3)), (ONE, None), (unsafe, from_(1)), (unsafe, from_(2))]
+
+    assert [
+        "safe: 2 for groups of any size, with any number of crashes and rebalance timeouts, 1 up to 3 members",
+        "unsafe: 1 from 1 member on, 1 from 2 members on",
+    ] == list(size_lines([evolve(result, group_size=size) for result, size in sizes]))
 
 
 def test_the_line_that_was_never_released_is_flagged():
