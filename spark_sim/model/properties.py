@@ -1,9 +1,14 @@
-"""Checks of a simulated group's properties: at every message, at every assignment, and at quiescence."""
+"""Properties of a group, and which engines check each; the checks of a simulated group.
+
+It is checked at every message, at every assignment, and at quiescence.
+"""
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from streams_assignor import ReceivedAssignment
 from streams_assignor.codec import EARLIEST_PROBEABLE_VERSION, TopicPartition
@@ -13,14 +18,43 @@ from streams_assignor.spark_sim.model.member import SimulatedMember
 from streams_assignor.spark_sim.model.violations import (
     CAUGHT_UP_OWNER,
     COMMON_VERSION_REACHED,
+    EVERY_MEMBER_ASSIGNED,
     EVERY_TASK_OWNED,
+    NO_MEMBER_FAILS,
     NO_UNREQUESTED_STANDBY,
+    READABLE_VERSION,
     REBALANCE_REQUEST_HONORED,
+    REBALANCING_TERMINATES,
     SHUTDOWN_COMPLETES,
     SINGLE_OWNER,
     TASK_PARTITIONS_MATCH,
     Violation,
 )
+
+
+class Engine(enum.Enum):
+    """An engine that checks properties of groups."""
+
+    RUNS = "runs of simulated members: replays, samples, some schedules of each explored cell"
+    EXACT = "spark_sim.packed.explore: every schedule of a group of some members"
+    ANY_SIZE = "spark_sim.packed.any_size: groups of any size"
+
+
+_EVERY: Final = frozenset(Engine)
+_RUNS: Final = frozenset({Engine.RUNS})
+PROPERTIES: Final[Mapping[str, frozenset[Engine]]] = {
+    SINGLE_OWNER: _EVERY,
+    READABLE_VERSION: _EVERY,
+    NO_MEMBER_FAILS: _EVERY,
+    EVERY_MEMBER_ASSIGNED: _RUNS,
+    TASK_PARTITIONS_MATCH: _RUNS,
+    EVERY_TASK_OWNED: _EVERY,
+    COMMON_VERSION_REACHED: _EVERY,
+    REBALANCE_REQUEST_HONORED: _RUNS,
+    SHUTDOWN_COMPLETES: _RUNS,
+    REBALANCING_TERMINATES: _EVERY,
+}
+"""Property whose violation makes a group unsafe => the engines that check it."""
 
 
 def check_always(state: GroupState) -> list[Violation]:

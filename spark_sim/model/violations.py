@@ -26,19 +26,6 @@ REBALANCE_REQUEST_HONORED: Final = "eventually: a requested rebalance happens"
 SHUTDOWN_COMPLETES: Final = "eventually: all members shut down after a shutdown request"
 REBALANCING_TERMINATES: Final = "eventually: rebalancing ends"
 VERSION_PROBED: Final = "sometimes: a member is probed"
-PROPERTIES: Final = (
-    SINGLE_OWNER,
-    READABLE_VERSION,
-    NO_MEMBER_FAILS,
-    EVERY_MEMBER_ASSIGNED,
-    TASK_PARTITIONS_MATCH,
-    EVERY_TASK_OWNED,
-    COMMON_VERSION_REACHED,
-    REBALANCE_REQUEST_HONORED,
-    SHUTDOWN_COMPLETES,
-    REBALANCING_TERMINATES,
-)
-"""Properties that a single run can violate; a violation makes the run unsafe."""
 ADVISORY_PROPERTIES: Final = frozenset({NO_UNREQUESTED_STANDBY, CAUGHT_UP_OWNER})
 """Properties whose violation is a remark: the run is wasteful or slow, not unsafe."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from streams_assignor.spark_sim.model.properties import PROPERTIES
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.simulation import Simulation
-from streams_assignor.spark_sim.model.violations import PROPERTIES, Violation
+from streams_assignor.spark_sim.model.violations import Violation
 from streams_assignor.spark_sim.search.cell_result import UpgradeResult
 
 

@@ -3,13 +3,10 @@
 import pickle
 
 import pytest
-from attrs import evolve
 
-from streams_assignor.protocol.member import Member
 from streams_assignor.spark_sim.model.scenario import Scenario
 from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.model.violations import (
-    EVERY_TASK_OWNED,
     NO_MEMBER_FAILS,
     READABLE_VERSION,
     SINGLE_OWNER,
@@ -17,7 +14,6 @@ from streams_assignor.spark_sim.model.violations import (
 )
 from streams_assignor.spark_sim.packed import OperatorDeviation, explore
 from streams_assignor.spark_sim.packed._cell import UpgradeCell
-from streams_assignor.spark_sim.packed.any_size import explore_any_size
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.packed.tables._protocol_table import ProtocolTable
 from tests.spark_sim.packed.cells import cell
@@ -108,21 +104,6 @@ def test_the_protocol_table_uses_the_real_assignor():
     assert (3, 4) == (answer.version, answer.supported_version)
     assert 4 == tables.used_version(after.version)
     assert isinstance(tables.subscriptions[after.version], Violation)  # KAFKA-8649
-
-
-def test_a_member_that_stays_without_tasks_is_found_for_some_sizes_and_any(monkeypatch):
-    """A mutant: version probing gives the new member no tasks, and it does not rejoin."""
-    right = Member.on_assignment
-
-    def stays(member, *given, **options):
-        after, received = right(member, *given, **options)
-        return after, evolve(received, rejoin=None)
-
-    monkeypatch.setattr(Member, "on_assignment", stays)
-    probing = cell("2.0.1", "2.2.2", members=2, faults=(0, 0), wait_for_quiescence=True)
-
-    assert EVERY_TASK_OWNED in {each.property for each in explore(probing, confirm=False).counterexamples}
-    assert explore_any_size(probing, 1).violation.property == EVERY_TASK_OWNED
 
 
 @pytest.mark.parametrize("members", [1, 2, 5])
