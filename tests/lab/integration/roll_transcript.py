@@ -1,6 +1,6 @@
 """One complete upgrade by `roll`, for the documentation: a group from 1.1 to 4.3, and its broker on the way.
 
-``python -m tests.lab.integration.roll_transcript`` runs it and writes what the terminal showed, and the report.
+``python -m tests.lab.integration.roll_transcript FOLDER`` runs it, and writes what the terminal showed and the reports.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from tests.lab.integration.rolls import SESSION_S, Load, Operator, RollProcess
 
 OLD, NEW = "1.1.1", "4.3.1"
 PODS = ("pod-1", "pod-2", "pod-3")
-FOLDER = Path(__file__).parents[3] / "docs" / "tutorials" / "roll"
 _INTERRUPTED = 130
 _HAZARD = "- "
 """How a line of hazards begins: `plan` shows them, too, and there are 59."""
@@ -61,7 +60,7 @@ class Transcript:
         return text
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Run it, and write the files."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -106,10 +105,10 @@ def main() -> None:
         transcript.lines.append(
             f"# {group.sent:,} records of each of 6 keys were sent meanwhile: {lost} lost, {duplicated} counted twice"
         )
-        FOLDER.mkdir(exist_ok=True)
-        (FOLDER / "1.1-to-4.3.txt").write_text("\n".join(transcript.lines) + "\n")
+        out.mkdir(exist_ok=True)
+        (out / "1.1-to-4.3.txt").write_text("\n".join(transcript.lines) + "\n")
         for page in ("report", "brokers"):
-            (FOLDER / f"1.1-to-4.3-{page}.txt").write_text(transcript.renamed((folder / f"{page}.md").read_text()))
+            (out / f"1.1-to-4.3-{page}.txt").write_text(transcript.renamed((folder / f"{page}.md").read_text()))
 
 
 def _interrupt_in_step(number: int) -> Callable[[RollProcess], None]:
@@ -129,4 +128,4 @@ def _when_all_are_counted(group: Group) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))
