@@ -67,7 +67,7 @@ def _closed(state: RollModelState) -> Iterator[tuple[tuple[DeviationKind, ...], 
                 yield (DeviationKind.STILL_RUNNING,), f"{name} is a member"
         return
     for name, before in state.replaced:
-        is_restarted = name not in touched and roll.configs[name] != roll.rounds[0].before
+        is_restarted = name not in touched and name in roll.restarted
         if is_restarted and not seen.incarnations(name) <= before:
             yield (DeviationKind.MEMBER_REPLACED, DeviationKind.CRASH_LOOP), f"{name} has started again by itself"
     for name in state.died.intersection(touched):

@@ -302,14 +302,17 @@ def _answers(state: RollModelState, question: engine.AskOperator) -> Iterator[Tr
 
 
 def _is_foreseen(state: RollModelState, question: engine.AskOperator, option: SafeOption) -> bool:
-    """Whether an operator goes back though a forecast is unsafe, or with what has come of that.
+    """Whether an operator goes back though a forecast is unsafe, with what has come of that, or before who is gone.
 
+    Who has crashed meanwhile, and whose turn comes, is waited for in vain: ``continue`` is offered for that alone.
     Some groups have no other way back: with 2.6 to 3.0 leading, members of 2.3 make one leader fail after the other.
     Each step asks twice then, so that the number of answers grows with the group.
     """
-    step = state.roll.step
-    is_unsafe = bool(state.roll.is_going_back and step and step.expectation.violations)
-    return is_unsafe and option is SafeOption.CONTINUE and (question.about == ABOUT_FORECAST or step.unchecked)  # type: ignore[union-attr]  # then there is a step
+    if not state.roll.is_going_back or option is not SafeOption.CONTINUE:
+        return False
+    step, is_asked = state.roll.step, question.about == ABOUT_FORECAST
+    is_unsafe = step is not None and bool(step.expectation.violations) and (is_asked or step.unchecked)
+    return is_unsafe or question.kind is DeviationKind.MEMBER_GONE
 
 
 def _answered(state: RollModelState, question: engine.AskOperator, option: SafeOption, counts: bool) -> RollModelState:

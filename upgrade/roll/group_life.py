@@ -57,8 +57,8 @@ class GroupLife:
     """The member ids that each instance had when it was whole first, since its last command."""
     joined: Mapping[str, frozenset[str]] = field(factory=dict, hash=False)
     """The other ones that it has had since then; of the instances of a step, all since their commands."""
-    was_hidden: bool = False
-    """Whether a look has not shown the group since the last step has passed."""
+    was_away: bool = False
+    """Whether a coordinator did not answer, or another one has taken over, since the last step has passed."""
 
     def lives_after(self, watch: RollWatch, member_id: str) -> bool:
         """Whether a member has certainly lived since the phase began: for one of before, since the commands ended."""
@@ -77,7 +77,7 @@ def follow(state: RollState, life: GroupLife | None, seen: GroupObservation) -> 
         joined = {name: frozenset(ids) for name, ids in state.joined.items()}
         life = GroupLife(answers=state.answers, known=then, joined=joined)
     if life.in_step and state.step is None:  # the step has passed
-        life = evolve(life, known=then, was_hidden=False)
+        life = evolve(life, known=then, was_away=False)
     touched = state.step.instances if state.step else ()
     joined = dict(life.joined)
     for name in state.plan.names:
@@ -98,9 +98,14 @@ def follow(state: RollState, life: GroupLife | None, seen: GroupObservation) -> 
         in_step=state.step is not None,
         known=known,
         joined=joined,
-        was_hidden=not seen.state or life.was_hidden,
+        was_away=life.was_away or _is_away(life, seen),
     )
     return _with_lives(state, life, seen)
+
+
+def _is_away(life: GroupLife, seen: GroupObservation) -> bool:
+    moved = life.coordinator and seen.coordinator and seen.coordinator != life.coordinator
+    return not seen.state or seen.coordinator_was_away or bool(moved)
 
 
 def _with_lives(state: RollState, life: GroupLife, seen: GroupObservation) -> GroupLife:
@@ -156,14 +161,14 @@ def no_crash_loop(state: RollState, watch: RollWatch, _seen: GroupObservation) -
 def not_replaced(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
     """Whether the instances that roll has restarted are still the same ones, beside those of the step.
 
-    If all others were replaced, and some of them run what they ran before, or the group was not described meanwhile,
-    then a broker was away for longer than their sessions.
+    If all others were replaced, and looks have shown that a coordinator was away meanwhile, then it was for longer than
+    their sessions. Without such a witness they have failed.
     """
     if not seen.state or state.has_nobody:
         return None
     new, others = replaced_instances(state, watch, seen), _untouched(state)
-    restarted = [name for name in new if state.configs[name] != state.rounds[0].before]
-    is_outage = len(new) == len(others) and (len(restarted) < len(new) or watch.lasting.was_hidden)
+    restarted = [name for name in new if name in state.restarted]
+    is_outage = len(new) == len(others) and watch.lasting.was_away
     if not restarted or is_outage:
         return passed("replaced", f"{shortened(new)} with other member ids than before" if new else "the same members")
     text = f"{shortened(restarted)}: other member ids than when the step of the instance had passed"

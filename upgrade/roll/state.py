@@ -120,6 +120,8 @@ class RollState:
     """How often an operator has answered: what is remembered of looks before may have its reason in that."""
     waits: int = 0
     """How often looking began anew."""
+    restarted: frozenset[str] = frozenset()
+    """The instances of steps that have passed since the roll began, or turned back."""
     suspects: frozenset[str] = frozenset()
     """The instances of a step that was given up: they may run anything, or nothing, and return first."""
     wants: SafeOption | None = None
@@ -250,7 +252,8 @@ def begin(plan: RollPlan) -> RollState:
     """Return the state before anything was done."""
     furthest, before = plan.rounds[max(0, plan.begun - 1)].config, plan.rounds[0].before
     configs = {name: furthest if name in plan.bounced else before for name in plan.names}
-    return RollState(plan=plan, rounds=plan.rounds, configs=configs, suspects=frozenset(plan.bounced))
+    bounced = frozenset(plan.bounced)
+    return RollState(plan=plan, rounds=plan.rounds, configs=configs, restarted=bounced, suspects=bounced)
 
 
 class _Unexpected(ValueError):
@@ -301,7 +304,10 @@ def _began(record: StepBegan, state: RollState) -> RollState:
         expectation=record.expectation,
         absent=frozenset(record.absent),
     )
-    return evolve(state, step=step, steps=record.step)
+    # A deviation without names, decided before, was one of the group as it was then.
+    accepted = frozenset(one for one in state.accepted if one[0] != record.step or one[-1])
+    patient = frozenset(one for one in state.patient if one[0] != record.step)
+    return evolve(state, step=step, steps=record.step, accepted=accepted, patient=patient)
 
 
 def _step(state: RollState, number: int, instance: str | None = None) -> StepInProgress:
@@ -355,6 +361,7 @@ def _passed(record: StepPassed, state: RollState) -> RollState:
         done=state.done | passed,
         stopped=stopped,
         owners_before_stop=step.owners if is_stop else {},
+        restarted=state.restarted | passed,
         suspects=state.suspects - passed,
         members=record.members,
         waits=state.waits + 1,
@@ -400,7 +407,9 @@ def _answered(record: QuestionAnswered, state: RollState) -> RollState:
     if record.kind is not None:
         if record.option is SafeOption.WAIT:
             return evolve(state, patient=state.patient | {(record.step, record.kind)})
-        names = ("", *record.instances)
+        # That a member was replaced is forgotten with the answer: the next time it is another one.
+        is_event = record.kind is DeviationKind.MEMBER_REPLACED
+        names = () if is_event else ("", *record.instances)
         return evolve(state, accepted=state.accepted.union((record.step, record.kind, gate, name) for name in names))
     if record.about == ABOUT_OUTCOME and state.step and record.option is SafeOption.CONTINUE:
         return evolve(state, step=_taken_as_ended(state.step))
@@ -468,6 +477,7 @@ def _replanned(record: InstancesPlanned, state: RollState) -> RollState:
         configs={name: config for name, config in {**state.configs, **record.configs}.items() if name in names},
         done=state.done & names,
         stopped=state.stopped & names,
+        restarted=state.restarted & names,
         suspects=state.suspects & names,
         wants=None,
         waits=state.waits + 1,
@@ -486,6 +496,7 @@ def _back(record: BackPlanned, state: RollState) -> RollState:
         at=0,
         step=None,
         stopped=stopped,
+        restarted=frozenset(),
         suspects=touched,
         wants=None,
         is_going_back=True,

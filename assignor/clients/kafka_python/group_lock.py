@@ -5,8 +5,9 @@ first member, as long as that rejoins. So whoever joins and does not lead leaves
 is made, and an empty group vanishes by itself. All brokers since 0.10.1 have the requests.
 
 A process that is suspended, or that no coordinator answers, for longer than its session loses the lock. It takes it
-again as soon as it can; ``check`` waits for that, and raises if another process has it. A command that was started
-before goes on, and another process may have had it in between.
+again as soon as it can. No clock tells how long a machine was suspended: ``check`` asks the coordinator, waits for the
+lock, and raises if another process has it. A command that was started before goes on, and another process may have had
+it in between.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ SESSION_SECONDS: Final = 10.0
 _HEARTBEAT_SECONDS: Final = 2.0
 _REQUEST_SECONDS: Final = 5.0
 _RETRY_SECONDS: Final = 0.2
+_NAP_SECONDS: Final = 0.02
 _MOVED_CODES: Final = frozenset({14, 15, 16})
 """COORDINATOR_LOAD_IN_PROGRESS, _NOT_AVAILABLE, NOT_COORDINATOR"""
 _UNKNOWN_MEMBER_ID: Final = 25
@@ -90,8 +92,9 @@ class GroupLock:
         self._generation = -1
         self._lost = ""  # why it is not held now
         self._taken = ""  # that another process has it
-        self._answered = time.monotonic()
+        self._sent = self._answered = time.monotonic()  # the last request, and the last one of which an answer shows it
         self._ended = Event()
+        self._wakes = Event()
         self._thread = Thread(target=self._keep, daemon=True)
 
     def __enter__(self) -> Self:
@@ -110,17 +113,19 @@ class GroupLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
+        self._wakes.set()
         self._thread.join(2 * _REQUEST_SECONDS)
         if not self._thread.is_alive():
             self._leave()
 
     def check(self) -> None:
         """Raise ``LockLost`` if the lock is not held: before each thing that nobody else may do at the same time."""
-        deadline = Deadline(_REGAIN_SECONDS)
-        while why := self._why_lost():
+        deadline, since = Deadline(_REGAIN_SECONDS), time.monotonic()
+        self._wakes.set()
+        while (why := self._why_lost()) or self._answered < since:
             if self._taken or not deadline.remaining:
-                raise LockLost(f"the lock {self.name} is lost: {why}")
-            time.sleep(_RETRY_SECONDS)
+                raise LockLost(f"the lock {self.name} is lost: {why or 'no coordinator answers'}")
+            time.sleep(_NAP_SECONDS)
 
     def _why_lost(self) -> str:
         """Say why the lock is not held; empty if it is."""
@@ -131,7 +136,9 @@ class GroupLock:
 
     def _keep(self) -> None:
         """Send heartbeats, rejoin when another process has joined, and take the lock again when it was lost."""
-        while not self._ended.wait(_HEARTBEAT_SECONDS):
+        while not self._ended.is_set():
+            self._wakes.wait(_RETRY_SECONDS if self._lost else _HEARTBEAT_SECONDS)
+            self._wakes.clear()
             try:
                 if self._lost:
                     # With its member id: a coordinator that has restarted may count it still, and a second member of
@@ -166,7 +173,7 @@ class GroupLock:
         if answer.error_code in _GONE:
             raise _Forgotten
         raise_for_error(answer)
-        self._answered = time.monotonic()
+        self._answered = self._sent
 
     def _join(self, deadline: Deadline) -> None:
         """Join until this member leads a generation; ``LockHeld`` if another one does."""
@@ -174,7 +181,7 @@ class GroupLock:
             try:
                 answer = self._joined(deadline)
                 if not answer.error_code:
-                    self._answered = time.monotonic()
+                    self._answered = self._sent
                     return
                 if answer.error_code in _GONE and self._generation >= 0:
                     raise _Forgotten
@@ -247,6 +254,10 @@ class GroupLock:
             self._disconnect()
 
     def _send(self, request_type: Any, deadline: Deadline, **fields: Any) -> Any:
+        self._sent = time.monotonic()
+        return self._request(request_type, deadline, **fields)
+
+    def _request(self, request_type: Any, deadline: Deadline, **fields: Any) -> Any:
         if self._connection is None:
             with connect_to_any(self._servers, self._connect, deadline) as node:
                 address = find_coordinator(node, self.name, deadline)

@@ -128,6 +128,7 @@ VALUES = {
         "patient": frozenset({(1, DeviationKind.LAG)}),
         "members": {"A": (ONE,)},
         "joined": {"A": (ONE,)},
+        "restarted": frozenset({"B"}),
         "suspects": frozenset({"A"}),
         "wants": SafeOption.BACK,
         "is_going_back": True,
@@ -164,7 +165,7 @@ VALUES = {
         "lives": {ONE: MemberLife(79.0, 90.0)},
         "known": {"B": frozenset()},
         "joined": {"A": frozenset({ONE})},
-        "was_hidden": True,
+        "was_away": True,
     },
 }
 """Of each field another value."""

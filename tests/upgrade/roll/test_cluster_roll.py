@@ -441,6 +441,10 @@ def test_a_partition_that_may_lack_a_replica_says_nothing_of_the_quorum():
     operator.go()
     operator.change(seconds=601)
     assert engine.RollFinished("finished") != operator.go(until=1)
+    assert ["in-sync"] == [each.gate for each in operator.go().results if each.status is not GateStatus.PASSED]
+    operator.change(seconds=601)
+    for _ in ("the deviation", "its answer"):
+        operator.act(operator.decide())
     operator.change(controller=None)
     waiting = operator.go()
 

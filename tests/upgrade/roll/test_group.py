@@ -82,6 +82,32 @@ def test_a_step_does_not_begin_while_a_task_restores_that_has_something_to_proce
     operator.until(RunCommand)
 
 
+def test_a_deviation_that_was_accepted_before_a_step_is_found_in_it():
+    """It named no instance, and was passed over after the step, whatever its command had made of it."""
+    operator = Operator()
+    for owner in ("a-1", "a-2"):
+        operator.offsets, operator.state_lags = read(5, owner=owner), {"0_0": StateBehind(owner, 10_001)}
+        assert DeviationKind.LAG is gate(operator, "lag").kind
+        operator.seconds += 601
+        assert DeviationKind.LAG is operator.found().kind
+        operator.answer(operator.decide(), SafeOption.CONTINUE)
+
+
+def test_a_deviation_that_was_waited_for_before_a_step_is_found_at_once_in_it():
+    """It was waited for again, until the limit of the step."""
+    operator = Operator()
+    owners = {name: seen.active for name, seen in operator.members.items()}
+    operator.members["b"] = evolve(operator.members["b"], active=owners["a"])
+    assert DeviationKind.TWO_OWNERS is operator.found().kind
+    operator.answer(operator.decide(), SafeOption.WAIT)
+    operator.members["b"] = evolve(operator.members["b"], active=owners["b"])
+    operator.until(RunCommand)
+    operator.act(operator.decide())
+    operator.members["b"] = evolve(operator.members["b"], active=owners["a"])
+
+    assert DeviationKind.TWO_OWNERS is operator.found().kind
+
+
 def test_a_step_begins_if_all_is_processed_however_long_ago_its_owner_joined():
     """What it has written since it joined is behind what it reported then."""
     operator = Operator()

@@ -160,6 +160,18 @@ def test_an_instance_of_an_earlier_step_that_was_replaced_is_a_deviation():
     assert RollFinished("finished") == roll.go()
 
 
+def test_an_instance_that_was_replaced_again_in_the_same_step_is_another_deviation():
+    """The first answer, to go on, was taken for that to all that followed."""
+    roll = Clock()
+    roll.commits = "abc"
+    roll.at = {second: [lambda: roll.joins("a")] for second in (30, 35)}
+    for seconds in (30, 35):
+        assert (DeviationKind.MEMBER_REPLACED, seconds) == (roll.found().kind, roll.seconds)
+        roll.answer(roll.decide(), SafeOption.CONTINUE)
+
+    assert RollFinished("finished") == roll.go()
+
+
 def test_joins_are_counted_over_all_steps():
     """An instance that is still to be restarted, and crashes in each step."""
     roll = Clock(names="abcd")
@@ -191,24 +203,29 @@ def test_what_joined_before_an_answer_is_not_counted():
     assert RollFinished("finished") == roll.go()
 
 
-@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("witness", [None, "hidden", "away", "moved"])
 @pytest.mark.parametrize(("second", "number"), [(30, 2), (55, 3)])
-def test_a_step_in_which_all_members_were_replaced_says_so(hidden, second, number):
-    """A broker was away for longer than their sessions."""
+def test_a_step_in_which_all_members_were_replaced_says_so_if_a_broker_was_away(witness, second, number):
+    """Two instances that failed were taken for a broker that was away for longer than their sessions."""
 
     def away():
-        roll.group = "" if hidden else roll.group
+        roll.group = "" if witness == "hidden" else roll.group
+        roll.was_away = witness == "away"
 
     def back():
-        roll.group = "Stable"
+        roll.group, roll.was_away = "Stable", False
+        roll.coordinator = "b2:9092" if witness == "moved" else roll.coordinator
         for name in "abc":
             roll.joins(name)
 
     roll = Clock()
     roll.commits = "abc"
     roll.at = {second: [away], second + 1: [back]}
-    if not hidden and number == 3:  # all others run the new release: nothing tells a broker from a release that fails
-        assert DeviationKind.MEMBER_REPLACED == roll.found().kind
+    if witness is None:
+        assert (DeviationKind.MEMBER_REPLACED, (*"ab"[: number - 1],)) == (
+            (found := roll.found()).kind,
+            found.instances,
+        )
         return
 
     assert RollFinished("finished") == roll.go()
@@ -336,6 +353,20 @@ def test_on_the_way_back_two_that_are_gone_do_not_wait_for_each_other():
     assert RollFinished("rolled back") == roll.go()
     began = [each for each in roll.records if isinstance(each, StepBegan)][2:]
     assert [("a", ("b",)), ("b", ())] == [(*each.instances, each.absent) for each in began]
+
+
+@pytest.mark.parametrize(("step", "name", "is_asked"), [(3, "b", False), (3, "c", False), (4, "a", True)])
+def test_on_the_way_back_an_instance_was_replaced_if_it_was_brought_back(step, name, is_asked):
+    """Of one that no step had touched it said that this roll had restarted it, and that the new release fails."""
+    roll = back()
+    while not roll.state.step or roll.state.step.number < step:
+        assert roll.act(roll.decide()) is None
+    roll.at = {roll.seconds + 5: [lambda: roll.joins(name)]}
+
+    if is_asked:
+        assert (DeviationKind.MEMBER_REPLACED, (name,)) == ((found := roll.found()).kind, found.instances)
+    else:
+        assert RollFinished("rolled back") == roll.go()
 
 
 def test_on_the_way_back_one_that_was_brought_back_has_to_stay():

@@ -62,7 +62,9 @@ class Coordinator:
 @pytest.fixture(name="coordinator")
 def fixture_coordinator(monkeypatch):
     coordinator = Coordinator()
-    monkeypatch.setattr(GroupLock, "_send", lambda _self, kind, _deadline, **fields: coordinator.send(kind, **fields))
+    monkeypatch.setattr(
+        GroupLock, "_request", lambda _self, kind, _deadline, **fields: coordinator.send(kind, **fields)
+    )
     for name in ("_HEARTBEAT_SECONDS", "_RETRY_SECONDS"):
         monkeypatch.setattr(group_lock, name, 0.01)
     return coordinator
@@ -122,6 +124,18 @@ def test_a_lock_that_another_process_has_taken_is_lost(coordinator):
     with lock() as held:
         coordinator.members[:] = ["other"]
         until(lambda: held._taken)
+        with pytest.raises(LockLost, match="another process holds"):
+            held.check()
+
+
+def test_a_lock_that_was_taken_while_the_machine_was_suspended_is_lost_before_the_next_heartbeat(
+    coordinator, monkeypatch
+):
+    """No clock had run meanwhile: for up to two seconds it was said to be held, and a command was run."""
+    monkeypatch.setattr(group_lock, "_HEARTBEAT_SECONDS", 3600.0)
+    with lock() as held:
+        held.check()
+        coordinator.members[:] = ["other"]
         with pytest.raises(LockLost, match="another process holds"):
             held.check()
 
