@@ -154,7 +154,7 @@ def test_the_page_about_scenarios_has_every_step_and_every_property():
     assert [] == [words for words in (*steps, *promises) if words not in page]
 
 
-def test_the_page_about_audits_has_every_cause_and_every_finding():
-    page = (DOCS / "reference" / "audit.md").read_text()
+def test_the_page_about_audits_has_every_cause_and_every_finding(tables):
+    page = tables.for_the_site((DOCS / "reference" / "audit.md").read_text())
 
     assert [] == [code for code in (*CAUSES, *LASTING_MS, *OF_HISTORY) if f"`{code}`" not in page]
