@@ -1,5 +1,6 @@
 """The words of the enumerations, which users read in messages, events and the reference."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,16 @@ from streams_assignor.probing.model import (
 from streams_assignor.probing.model import VersionComparison as Comparison
 from streams_assignor.probing.rules import VersionSource
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "probing.md").read_text(encoding="utf-8").splitlines()
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize("words", [MemberState, Comparison, AssignmentContent, VersionSource])
-def test_the_reference_has_each_word(words):
+def test_the_reference_has_each_word(words, monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    page = importlib.import_module("tables").for_the_site((DOCS / "reference/probing.md").read_text()).splitlines()
     rows = [f"| {word.name.lower().replace('_', ' ')} | {word.value} |" for word in words]
 
-    assert [] == [row for row in rows if row not in PAGE]
+    assert [] == [row for row in rows if row not in page]
 
 
 def test_the_words_that_are_not_there_say_what_happens():
