@@ -234,7 +234,10 @@ def _hidden(member: MemberSeen, wanted: InstanceConfig, old: InstanceConfig, ran
 
 
 def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateResult | None:
-    """Whether the instances that are not touched are there as they were; before a command, whether they are there."""
+    """Whether the instances that are not touched are there as they were; before a command, those that are to be there.
+
+    Who is about to be touched has to be what the plan says, too: somebody else may have upgraded the group meanwhile.
+    """
     if state.next_command and not _takes_away(state, seen, *state.next_command):
         return None
     if not seen.state:
@@ -246,15 +249,17 @@ def _others(state: RollState, watch: RollWatch, seen: GroupObservation) -> GateR
         counts = ((name, len(seen.of(name)), state.plan.members_of(name)) for name in gone)
         text = "; ".join(f"{name} has {there} of {_members(expected)}" for name, there, expected in counts)
         return waiting("others", DeviationKind.MEMBER_GONE, text, f"{shortened(gone)} there", instances=(*gone,))
+    there = [name for name in _running(state) if name not in touched]
     if state.next_command:
-        return None
+        there = [] if state.is_going_back else [state.next_command[0]]
     if seen.is_stable:
-        there = _running(state) if state.is_going_back else wanted
-        members = ((name, member) for name in there if name not in touched for member in seen.of(name))
+        members = ((name, member) for name in there for member in seen.of(name))
         if wrong := {name: member.releases for name, member in members if not _is_as_planned(state, name, member)}:
             text = shortened([f"{name} runs {shown}" for name, shown in wrong.items()])
             expected = shortened([f"{name} runs {state.configs[name]}" for name in wrong])
             return failed("others", DeviationKind.OTHER_RELEASE, text, expected, *wrong)
+    if state.next_command:
+        return None
     if strangers := [member.label or member.member_id for member in seen.members if not member.instance]:
         text = f"{shortened(strangers)} is no instance of the plan"
         return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
@@ -411,7 +416,7 @@ GROUP_GATES: Final = (
         "others",
         "the other instances, with what they were, and with one process each",
         "a leader that failed, an instance that somebody else has changed, a second copy, a stranger; before each "
-        "command of a batch, that none is gone meanwhile",
+        "command of a batch, that none is gone meanwhile, and that its instance is what it was",
         "--timeout",
         frozenset(GatePhase),
         _others,

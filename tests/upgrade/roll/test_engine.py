@@ -394,6 +394,31 @@ def test_a_crash_after_each_record_changes_nothing():
         assert whole.commands == operator.commands, number
 
 
+@pytest.mark.parametrize(
+    ("further", "number", "wrong"),
+    [
+        ({"verbs": ("stop", "start"), "offline": True}, 0, "abc"),
+        ({"verbs": ("stop", "start"), "offline": True}, 1, "b"),
+        ({"verbs": ("stop", "start"), "offline": True}, 2, "c"),
+        ({"batch": 3}, 0, "abc"),
+        ({"batch": 3}, 2, "c"),
+    ],
+    ids=str,
+)
+def test_a_roll_that_is_continued_after_somebody_else_has_done_it_touches_nobody_unasked(further, number, wrong):
+    """It stopped every instance of a group that another machine had upgraded meanwhile, or the rest of a batch."""
+    operator = Operator(origin="2.3.1", target="2.8.2", **further)
+    operator.answers["no-way-back"] = SafeOption.CONTINUE
+    while len(operator.commands) < number or not isinstance(operator.decide(), RunCommand):
+        assert operator.act(operator.decide()) is None
+    done = [*operator.commands]
+    operator.members = {name: member(name, InstanceConfig("2.8.2"), 99) for name in "abc"}
+    operator.crash()
+    found = operator.found()
+
+    assert (DeviationKind.OTHER_RELEASE, (*wrong,), done) == (found.kind, found.instances, operator.commands)
+
+
 def unknown(happens):
     operator = Operator()
     operator.until(RunCommand)
