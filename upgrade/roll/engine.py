@@ -280,11 +280,12 @@ def _in_step(
             text = f"{verb} of {instance} ended with status {end.status}: {end.output or 'without output'}"
             return _deviation(state, DeviationKind.COMMAND_FAILED, verb, "exit status 0", text, (instance,))
     results = rules.results(GatePhase.AFTER, state, watch, seen)
+    members = {name: tuple(sorted(seen.incarnations(name))) for name in state.plan.names}
     passed = StepPassed(
         step=step.number,
         gates=_texts(results),
         observed=rules.observed(state, watch, seen),
-        members={name: tuple(sorted(ids)) for name in state.plan.names if (ids := seen.incarnations(name))},
+        members={name: ids for name, ids in members.items() if ids != state.members.get(name, ())},
     )
     return _judged(state, watch, seen, GatePhase.AFTER, results, WriteRecord(passed))
 

@@ -116,7 +116,10 @@ class StepPassed:
     observed: Mapping[str, Any] = field(factory=dict, hash=False)
     """The result of the step, beside the expectation."""
     members: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """The member ids of each instance then: one that has others when roll is called again has failed meanwhile."""
+    """The member ids then of each instance that has others than the records before it say, or none any more.
+
+    One that has others again when roll is called again has failed meanwhile.
+    """
 
 
 @frozen(kw_only=True)

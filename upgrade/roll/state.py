@@ -363,7 +363,7 @@ def _passed(record: StepPassed, state: RollState) -> RollState:
         owners_before_stop=step.owners if is_stop else {},
         restarted=state.restarted | passed,
         suspects=state.suspects - passed,
-        members=record.members,
+        members={name: ids for name, ids in {**state.members, **record.members}.items() if ids},
         waits=state.waits + 1,
     )
 

@@ -376,6 +376,25 @@ def test_a_command_that_fails_is_accepted_of_its_instance_alone():
     assert RollFinished("finished") == operator.go()
 
 
+def test_a_step_that_has_passed_says_which_members_are_new_and_not_all_of_them():
+    """The journal grew by the square of the instances: 500 of four threads could not be continued after two rounds."""
+    operator = Operator()
+    operator.go()
+    said = [each.members for each in operator.records if isinstance(each, StepPassed)]
+
+    assert ["abc", "b", "c", "a", "b", "c"] == ["".join(members) for members in said]
+
+
+def test_an_instance_without_members_is_forgotten_with_the_step():
+    passed = [StepPassed(step=number, members={"a": ids}) for number, ids in ((1, ("a-1",)), (2, ()))]
+    begun = [StepBegan(step=number, instances=("b",)) for number in (1, 2)]
+    operator = Operator()
+    operator.until(BeginStep)
+    for began, end, members in zip(begun, passed, ({"a": ("a-1",)}, {}), strict=True):
+        operator.records += began, end
+        assert members == operator.state.members
+
+
 # -- crashes ---------------------------------------------------------------------------------------------------------
 
 
