@@ -82,7 +82,7 @@ def known_bugs() -> str:
                 bug.issue,
                 bug.affected,
                 bug.symptom,
-                _answer([*bug.rows, *(row.name for row in bug.hazards())], bug.reason),
+                ", ".join(f"`{name}`" for name in (*bug.rows, *(row.name for row in bug.hazards()))),
             )
             for bug in KNOWN_BUGS
         ),

@@ -47,7 +47,7 @@ from streams_assignor.upgrade.hazards._judgement import (
     severe_bugs,
     with_fixed_releases,
 )
-from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, KnownBug
+from streams_assignor.upgrade.hazards._known_bugs import KNOWN_BUGS, WITHOUT_ROW, KnownBug
 from streams_assignor.upgrade.hazards._remedy import YOURS, Remedy, RemedyKind, edit, resolve_remedy
 from streams_assignor.upgrade.hazards._stores import EMPTY_DIRECTORY, STORE_FORMATS, StoreFormat
 from streams_assignor.upgrade.hazards._streams_groups import TOPOLOGY_UPDATES, in_streams_group
@@ -100,6 +100,7 @@ __all__ = [
     "TOPOLOGY_UPDATES",
     "UNKNOWN_VALUE",
     "UNSET",
+    "WITHOUT_ROW",
     "YOURS",
     "Answer",
     "Application",

@@ -10,7 +10,7 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from streams_assignor.upgrade.hazards._conditions import Condition
-from streams_assignor.upgrade.hazards._remedy import Remedy
+from streams_assignor.upgrade.hazards._remedy import Remedy, RemedyKind
 from streams_assignor.upgrade.releases import Release
 
 NOT_RUN: Final = "read, not run"
@@ -130,6 +130,11 @@ class Hazard:
     def concerns(self, origin: Release, target: Release) -> bool:
         """Whether an upgrade from one release to the other meets it."""
         return origin in self.origins and target in self.targets and not (self.new_only and origin in self.targets)
+
+    def is_met_already(self, origin: Release) -> bool:
+        """Whether it is a bug of the release to which an upgrade leads that the older one has, too."""
+        is_bug = {RemedyKind.RELEASE} == {remedy.kind for remedy in self.remedies}
+        return is_bug and all(origin in row.targets for row in self.rows)
 
     @property
     def is_certain_stop_by_files(self) -> bool:

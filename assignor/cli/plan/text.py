@@ -102,7 +102,9 @@ def group_plan_lines(
         judged: The hazards, compared with the files of an application; None without files.
     """
     below, *further = parts or ((),)
-    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, judged)}", *below, ""]
+    met = [each for each in judged or () if each.hazard.is_met_already(advice.guidance.hops[0].origin)]
+    new = None if judged is None else [each for each in judged if each not in met]
+    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, new)}", *below, ""]
     before += all_step_lines(advice.steps, view)
     if advice.plan is not Plan.OFFLINE:
         before += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
@@ -110,8 +112,8 @@ def group_plan_lines(
         before += [*(f"note: {note}" for note in notes), ""]
     after = [line for part in map(list, further) if part for line in (*part, "")] + [str(checked)]
     yield from before
-    if judged:
-        yield from (*judged_lines(judged, view, [*before, *after]), "")
+    if new is not None and judged:
+        yield from (*judged_lines(new, view, [*before, *after], _met_lines(met, advice, view)), "")
     elif advice.hazards:
         yield from (*hazard_lines(advice.hazards, view, [*before, *after]), "")
     yield from after
@@ -162,7 +164,18 @@ def hazard_lines(hazards: Sequence[Hazard], view: DisplayOptions, others: Iterab
         yield f"- and {len(hazards) - fit} more ({kinds}): -v"
 
 
-def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str] = ()) -> Iterator[str]:
+def _met_lines(met: Sequence[JudgedHazard], advice: Advice, view: DisplayOptions) -> Iterator[str]:
+    """Count the known bugs that both releases have, as the upgrade changes nothing about them."""
+    possible = [each for each in met if each.concern.answer is not Answer.NO]
+    if possible:
+        hint = "" if view.verbose else "; -v: which"
+        yield f"known bugs of {advice.target} that {advice.origin} has, too: {len(possible)}{hint}"
+        yield from (line for each in possible for line in each.hazard.lines() if view.verbose)
+
+
+def judged_lines(
+    judged: Sequence[JudgedHazard], view: DisplayOptions, others: Iterable[str] = (), below: Iterable[str] = ()
+) -> Iterator[str]:
     """Write the hazards that concern an application with what shows it, those of which files cannot tell, and the rest.
 
     If they do not fit on a screen with the other lines of the plan, those of which files cannot tell are counted.
@@ -181,6 +194,7 @@ def judged_lines(judged: Sequence[JudgedHazard], view: DisplayOptions, others: I
             f"- {judged_hazard.hazard.applies_to}: {'; '.join(judged_hazard.concern.evidence)}" for judged_hazard in no
         )
         last += map(sanitize, reasons)
+    last += below
     yield from first
     if unknown:
         yield f"cannot be told: {len(unknown)}; {_asked_for(unknown)}"

@@ -72,9 +72,19 @@ def test_the_split_names_what_shows_it_and_what_would_decide_it(run):
 
     assert 3 == status
     assert lines[0].startswith("3.9.2 to 4.3.1: safe for the metadata: one rolling bounce, no configuration; ")
-    assert lines[0].endswith("; 1 hazard concerns you, of 20 the files cannot tell")
+    assert lines[0].endswith("; 1 hazard concerns you, of 24 the files cannot tell")
     assert any(line.startswith("cannot be told: ") and "--app decides " in line for line in lines)
     assert any(line.startswith("do not concern you: ") and line.endswith("; -v: why") for line in lines)
+
+
+def test_bugs_that_both_releases_have_are_counted(run):
+    _, text = run("4.2.0", "4.2.1", config="processing.guarantee=exactly_once_v2\n", topology=TOPOLOGY)
+    _, verbose = run("4.2.0", "4.2.1", "-v", config="processing.guarantee=exactly_once_v2\n", topology=TOPOLOGY)
+
+    assert "hazards that concern you: none" in text.splitlines()
+    assert "known bugs of 4.2.1 that 4.2.0 has, too: 3; -v: which" in text.splitlines()
+    assert "known bugs of 4.2.1 that 4.2.0 has, too: 3" in verbose.splitlines()
+    assert any(line.startswith("    source: KAFKA-20685; ") for line in verbose.splitlines())
 
 
 def test_without_files_the_hazards_are_a_list(run):
@@ -147,7 +157,7 @@ def test_what_a_file_shows_is_left_out_of_without(run):
 def test_a_runbook_has_three_sections(run):
     _, text = run("2.8", "4.3", "-o", "markdown", config="application.id=a\n", topology=TOPOLOGY)
 
-    assert "; 3 hazards concern you, of 35 the files cannot tell\n" in text
+    assert "; 3 hazards concern you, of 39 the files cannot tell\n" in text
     assert "## Hazards that concern you\n\n- [ ] " in text
     assert "  - shown by: session.timeout.ms is not set in streams.properties\n" in text
     assert "## Hazards of which the files cannot tell\n\n- [ ] " in text
