@@ -21,7 +21,7 @@ from streams_assignor.upgrade.roll.journal import (
     StepBegan,
     StepPassed,
 )
-from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, BY_HAND, GROUP, RollRound, back_rounds
+from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, BY_HAND, GROUP, RollRound, RoundAction, back_rounds
 from streams_assignor.upgrade.roll.state import (
     ABOUT_DEVIATION,
     ABOUT_DONE,
@@ -270,6 +270,9 @@ def _in_step(
         )
     for instance, verb in state.commands:
         if (instance, verb) not in step.ended:
+            starts = roll_round.action is RoundAction.START and instance not in step.touched
+            if starts and rules.happened(state, instance, verb, seen):  # somebody has started it since all were stopped
+                return WriteRecord(CommandIntended(step=step.number, instance=instance, verb=verb))
             results = rules.results(GatePhase.COMMAND, state, watch, seen)
             command = RunCommand(step.number, instance, verb, roll_round)
             return _judged(state, watch, seen, GatePhase.COMMAND, results, command)

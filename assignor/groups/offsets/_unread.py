@@ -32,8 +32,11 @@ class UnreadRecordsDetector:
             self._since.pop(name, None)
             return group
         ends = {lag.partition: lag.end for lag in summary.partitions if lag.end is not None}
-        first = self._first_ends.setdefault(name, ends)
-        grows = any(end > first.get(partition, end) for partition, end in ends.items())
+        first = self._first_ends.get(name, {})
+        # A topic that was made anew begins with less.
+        first = {**first, **{partition: min(end, first.get(partition, end)) for partition, end in ends.items()}}
+        self._first_ends[name] = first
+        grows = any(end > first[partition] for partition, end in ends.items())
         if grows or not summary.partitions:
             self._since.pop(name, None)
         else:

@@ -330,6 +330,9 @@ COMMITTED = {"orders_0": 1, "orders_1": 5}
             [],
             True,
         ),
+        # A topic that was made anew grows from its new end on.
+        ([(EMPTY, {"orders_0": end, "orders_1": 5}) for end in (9, 0)], [], True),
+        ([(EMPTY, {"orders_0": end, "orders_1": 5}) for end in (9, 0, 3)], [GROWS], False),
         ([(EMPTY, {"orders_0": 4})], ["the lag of 1 partition is unknown (no answer): orders-1"], True),
     ],
 )

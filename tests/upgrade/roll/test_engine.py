@@ -385,6 +385,26 @@ def test_a_step_that_has_passed_says_which_members_are_new_and_not_all_of_them()
     assert ["abc", "b", "c", "a", "b", "c"] == ["".join(members) for members in said]
 
 
+@pytest.mark.parametrize("release", ["2.8.2", "2.3.1"])
+def test_an_instance_that_somebody_has_started_meanwhile_is_not_started_a_second_time_unasked(release):
+    """Who was called while the group was stopped, and roll had ended, started the rest by hand."""
+    operator = Operator(origin="2.3.1", target="2.8.2", offline=True, verbs=("stop", "start"))
+    operator.answers["no-way-back"] = SafeOption.CONTINUE
+    while "start a 2.8.2" not in operator.commands:
+        assert operator.act(operator.decide()) is None
+    operator.members["b"] = member("b", InstanceConfig(release), 99)
+    operator.crash()
+    again = [] if release == "2.8.2" else ["start b 2.8.2"]
+    if again:
+        operator.go()
+        operator.seconds += AFTER_A_SESSION
+        assert (DeviationKind.OLD_RELEASE, ("b",)) == ((found := operator.found()).kind, found.instances)
+        operator.answer(operator.decide(), SafeOption.AGAIN)
+
+    assert RollFinished("finished") == operator.go()
+    assert ["start a 2.8.2", "start c 2.8.2", *again] == operator.commands[3:]
+
+
 def test_an_instance_without_members_is_forgotten_with_the_step():
     passed = [StepPassed(step=number, members={"a": ids}) for number, ids in ((1, ("a-1",)), (2, ()))]
     begun = [StepBegan(step=number, instances=("b",)) for number in (1, 2)]
