@@ -12,6 +12,9 @@ from blocks.markdown import table
 from streams_assignor.cli.assign import CONFIGURATION
 from streams_assignor.cli.main import cli
 from streams_assignor.observability.event_fields import EVENT_FIELDS
+from streams_assignor.observability.events import JoinReason
+from streams_assignor.observability.metrics import METRICS
+from streams_assignor.probing.follow_up import FollowUpReason
 from streams_assignor.spark_sim.sweep.tables.schema import TABLES
 from streams_assignor.upgrade.config_keys import CONFIG_KEYS, ConfigKey
 
@@ -71,6 +74,20 @@ def assign_configuration() -> str:
     return table(("key of a group", "default", "meaning"), rows)
 
 
+def metrics() -> str:
+    """List the metrics of a member."""
+    rows = [
+        (f"`{each.name}`", each.kind.value, each.unit, ", ".join(each.attributes), each.description, each.jmx_name)
+        for each in METRICS
+    ]
+    return table(("metric", "kind", "unit", "attributes", "meaning", "in Kafka"), rows)
+
+
+def reasons() -> str:
+    """List why a member joins."""
+    return table(("reason", ""), [(f"`{each.name.lower()}`", each.value) for each in (*JoinReason, *FollowUpReason)])
+
+
 def _type(key: ConfigKey) -> str:
     return f"{key.type.value}, at least {key.minimum}" if key.is_number and key.minimum > 0 else key.type.value
 
@@ -85,5 +102,7 @@ BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "columns": lambda: "\n\n".join(each.markdown() for each in TABLES.values()),
     "events": events,
     "limits": limits,
+    "metrics": metrics,
+    "reasons of joins": reasons,
     **{f"options of {command}": partial(options, *command.split()) for command in COMMANDS},
 }
