@@ -77,7 +77,14 @@ def assign_configuration() -> str:
 def metrics() -> str:
     """List the metrics of a member."""
     rows = [
-        (f"`{each.name}`", each.kind.value, each.unit, ", ".join(each.attributes), each.description, each.jmx_name)
+        (
+            f"`{each.name}`",
+            each.kind.value,
+            each.unit,
+            ", ".join(f"`{name}`" for name in each.attributes),
+            each.description,
+            each.jmx_name,
+        )
         for each in METRICS
     ]
     return table(("metric", "kind", "unit", "attributes", "meaning", "in Kafka"), rows)
