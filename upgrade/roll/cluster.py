@@ -335,6 +335,15 @@ def _others(state: RollState, _watch: RollWatch, seen: ClusterObservation) -> Ga
     if strangers := sorted(str(node) for node in seen.nodes if node not in known):
         text = f"node {shortened(strangers)} is no instance of the plan"
         return failed("others", DeviationKind.FOREIGN_MEMBER, text, "the instances of the plan")
+    of_plan = sorted(
+        {_broker_release(each).newest for pair in state.plan.rounds for each in (pair.before, pair.config)}
+    )
+    levels = {None, *(newest.level for newest in of_plan)}
+    # Somebody may have upgraded the cluster further since roll was called last: the next step would be a downgrade.
+    if wrong := [name for name in names if name not in state.suspects and _highest_level(seen, name) not in levels]:
+        text = shortened([f"{name} {_supported_text(seen.nodes[seen.node_ids[name]])}" for name in wrong])
+        expected = f"nodes that support up to {' or '.join(map(str, of_plan))}"
+        return failed("others", DeviationKind.OTHER_RELEASE, text, expected, *wrong)
     return passed("others", f"{len(names)} other nodes are registered")
 
 
@@ -430,8 +439,8 @@ CLUSTER_GATES: Final = (
     ),
     RollGate(
         "others",
-        "the registered brokers, with the other nodes",
-        "a node that failed meanwhile",
+        "the registered brokers, with the other nodes and the releases of the plan",
+        "a node that failed meanwhile, or that somebody has upgraded further",
         "--timeout",
         EVERY_PHASE,
         _others,
@@ -508,6 +517,12 @@ def _is_once(state: RollState) -> bool:
 
 def _is_round_over(state: RollState) -> bool:
     return state.step is None and not state.remaining
+
+
+def _highest_level(seen: ClusterObservation, name: str) -> int | None:
+    """Return the highest metadata.version that a node supports; None: it does not show it."""
+    node = seen.of(name)
+    return node.metadata_levels[1] if node and node.metadata_levels else None
 
 
 def _shows_release(state: RollState, seen: ClusterObservation, name: str) -> bool:

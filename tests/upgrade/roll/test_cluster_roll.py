@@ -452,6 +452,22 @@ def test_a_partition_that_may_lack_a_replica_says_nothing_of_the_quorum():
     assert [("quorum", GateStatus.WAITING)] == closed
 
 
+@pytest.mark.parametrize(("commands", "wrong"), [(0, (1, 2, 3)), (1, (1, 3)), (2, (1,)), (4, (3,))])
+def test_nodes_of_a_release_that_the_plan_does_not_know_are_not_restarted(commands, wrong):
+    """A roll that was continued after another one had gone further took the cluster back, node by node."""
+    operator = ClusterOperator(target="4.1.2")
+    operator.go(until=commands)
+    for node in wrong:
+        operator.change(node, metadata_levels=supported("4.3.1"))
+    operator.go()
+
+    found = operator.state.deviation
+    names = tuple(f"node-{node}" for node in wrong)
+    assert (DeviationKind.OTHER_RELEASE, names, commands) == (found.kind, found.instances, len(operator.commands))
+    assert all(f"{name} supports up to 4.3-IV0" in found.observed for name in names)
+    assert "nodes that support up to 3.9-IV0 or 4.1-IV1" == found.expected
+
+
 def test_a_node_that_returns_again_in_later_steps_is_a_crash_loop_until_somebody_has_answered():
     operator = in_first_step()
     for number in range(1, 4):
