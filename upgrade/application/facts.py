@@ -42,6 +42,8 @@ class CodeFact(enum.Enum):
     SLIDING_WINDOWS = "sliding-windows"
     SESSION_WINDOWS = "session-windows"
     EMIT_ON_WINDOW_CLOSE = "emit-on-window-close"
+    WINDOWS_WITH_GRACE = "windows-with-grace"
+    """Windows made by methods that name a grace period, or none (KIP-633)."""
     TABLES = "tables"
     """``StreamsBuilder#table``."""
     GLOBAL_TABLES = "global-tables"
@@ -136,6 +138,7 @@ _REFERENCES: Final[Mapping[CodeFact, str]] = {
     CodeFact.WINDOWS: rf"{_DSL}{_GROUPED}windowedBy\(.*",
     CodeFact.SLIDING_WINDOWS: f"{_STREAMS}kstream/SlidingWindows#.*",
     CodeFact.SESSION_WINDOWS: f"{_STREAMS}kstream/SessionWindows#.*",
+    CodeFact.WINDOWS_WITH_GRACE: rf"{_STREAMS}kstream/\w+Windows#of\w+(?:AndGrace|WithNoGrace)\(.*",
     CodeFact.EMIT_ON_WINDOW_CLOSE: rf"{_STREAMS}kstream/EmitStrategy#onWindowClose\(.*",
     CodeFact.TABLES: rf"(?:{_BUILDER})table\(.*",
     CodeFact.GLOBAL_TABLES: rf"(?:{_BUILDER}|{_STREAMS}Topology#)(?:globalTable|addGlobalStore)\(.*",

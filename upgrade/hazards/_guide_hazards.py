@@ -342,6 +342,32 @@ _CODE: Final = (
         source="KAFKA-12648",
     ),
     Hazard(
+        name="windows-with-grace",
+        about=HazardSubject.CODE,
+        severity=Severity.LOSES,
+        **_since((3, 0)),
+        applies_to="windows and joins whose code changes to methods with or without grace (ofSizeAndGrace)",
+        when=Uses("windows-with-grace", "windows with or without grace")
+        & (Uses("windows", "windows") | Uses("stream-joins", "joins of streams")),
+        symptom="without grace() it was 24 h: records that came late before are dropped; results of left and outer "
+        "joins without a partner come when the window and its grace have passed (3.1), not at once",
+        remedy="name the grace period that you had; compare the results of joins before the bounce",
+        source="KIP-633, KAFKA-10847, upgrade guide of 3.0",
+    ),
+    Hazard(
+        name="native-images",
+        about=HazardSubject.JAVA,
+        severity=Severity.STOPS,
+        origins=ReleaseRange(before=(3, 9)),
+        targets=ReleaseRange((3, 5)),
+        applies_to="native images (GraalVM)",
+        when=Ask("whether members are native images"),
+        symptom="classes that the release makes by name are not in the image: DefaultKafkaClientSupplier (3.5), "
+        "BuiltInDslStoreSuppliers (3.7), LogAndFailProcessingExceptionHandler (3.9)",
+        remedy="take the framework that is built for this release, or register these classes for reflection",
+        source="KAFKA-14395, KIP-954, KIP-1033",
+    ),
+    Hazard(
         name="null-keys-in-joins",
         about=HazardSubject.CODE,
         severity=Severity.LOSES,
@@ -742,9 +768,10 @@ _SETTINGS: Final = (
         about=HazardSubject.CONFIGURATION,
         severity=Severity.STOPS,
         **_since((3, 2), (3, 0, 1), (3, 1, 1)),
-        applies_to="brokers before 2.8 with ACLs",
-        when=~IDEMPOTENCE_IS_OFF & Brokers(before=(2, 8)) & Ask(_ACLS),
-        symptom="members cannot write: ClusterAuthorizationException, because producers are idempotent by default",
+        applies_to="brokers before 2.8 with ACLs, or of another make (Redpanda, Pulsar, Event Hubs)",
+        when=~IDEMPOTENCE_IS_OFF & Brokers(before=(2, 8)) & Ask(f"{_ACLS}, or are of another make"),
+        symptom="members cannot write: ClusterAuthorizationException, or what such a broker answers, because producers "
+        "are idempotent by default",
         remedy="grant IDEMPOTENT_WRITE, or set producer.enable.idempotence=false",
         source="KIP-679, KAFKA-13598, upgrade guide of 3.0",
     ),

@@ -355,7 +355,7 @@ _REST: Final = (
         severity=Severity.STOPS,
         origins=_BEFORE_3_0,
         targets=_SINCE_3_0,
-        applies_to="brokers before 2.4, and no replication.factor of its own",
+        applies_to="brokers before 2.4 or of another make, and no replication.factor of its own",
         when=~setting("replication.factor") & Brokers(before=(2, 4)),
         is_certain=True,
         symptom="new internal topics cannot be created: StreamsException \"brokers don't support configuration "

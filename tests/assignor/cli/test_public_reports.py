@@ -28,10 +28,10 @@ def written(name, calls, interfaces=()):
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("report", REPORTS, ids=lambda each: each["source"].rpartition("//")[2])
 def test_a_plan_names_what_broke_an_application(report, tmp_path):
-    options = []
+    options = report.get("options", [])
     if "config" in report:
         (tmp_path / "app.properties").write_text(report["config"])
-        options += ["--config", str(tmp_path / "app.properties")]
+        options = [*options, "--config", str(tmp_path / "app.properties")]
     if "calls" in report:
         entries = {"com/Orders.class": written("com/Orders", report["calls"])}
         if "library" in report:
@@ -41,9 +41,12 @@ def test_a_plan_names_what_broke_an_application(report, tmp_path):
             of_streams = [report["streams_calls"]] if artifact == "kafka-streams" else []
             entries[f"lib/{artifact}-{report[artifact]}.jar"] = jar({KAFKA: written(KAFKA[:-6], of_streams)})
         (tmp_path / "app.jar").write_bytes(jar(entries))
-        options += ["--app", str(tmp_path / "app.jar")]
-    found = json.loads(CliRunner().invoke(plan, [report["from"], report["to"], "--json", *options]).output)
+        options = [*options, "--app", str(tmp_path / "app.jar")]
+    printed = CliRunner().invoke(plan, [report["from"], report["to"], "--json", *options]).output
+    found = json.loads(printed)
 
+    if "named" in report:
+        assert report["named"] in printed
     if "hazard" in report:
         answers = {name: each["concerns"] for each in found["hazards"] for name in each["names"]}
         assert report["concerns"] == answers[report["hazard"]]
@@ -57,4 +60,4 @@ def test_a_plan_names_what_broke_an_application(report, tmp_path):
         assert report["streams_calls"].partition("#")[0].replace("/", ".") in {
             problem["class"] for problem in found["application"]["mixed"]["missing"]
         }
-    assert {"hazard", "setting", "missing", "streams_calls"} & set(report)
+    assert {"hazard", "named", "setting", "missing", "streams_calls"} & set(report)
