@@ -164,9 +164,10 @@ class LoadGenerator:
         self.acknowledged = 0
         self.refused: list[str] = []
         self._topic, self._partitions, self._pause = topic, partitions, 1 / per_second
-        self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 20, **QUIET}
-        )
+        # With several in flight, one that is cut off in between makes librdkafka begin a new epoch and send what was
+        # stored again.
+        once = {"enable.idempotence": True, "max.in.flight": 1}
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, **once, **QUIET})
         self._stopping = Event()
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()

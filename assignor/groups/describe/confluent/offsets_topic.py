@@ -136,8 +136,8 @@ class OffsetsTopic:
                     offset, problem = message.offset() or 0, message.error()
                     if problem and problem.code() == KafkaError._AUTO_OFFSET_RESET:
                         raise Unreachable(
-                            f"{self.bootstrap_servers}: partition {partition} has no offset {at} any more: records were "
-                            "deleted, or the topic was made anew"
+                            f"{self.bootstrap_servers}: partition {partition} has no offset {at} any more: records "
+                            "were deleted, or the topic was made anew"
                         )
                     if problem and problem.code() != KafkaError._PARTITION_EOF:
                         raise self._failure(problem, errors)
