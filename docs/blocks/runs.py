@@ -199,11 +199,13 @@ def extent_of_matrix() -> str:
         f"{name.replace('_', ' ')} {faults[name]}" for name in ("crashes", "rebalance_timeouts", "spurious_joins")
     )
     most = ", ".join(counts)
+    sizes = ", ".join(f"{size}: {number:,}" for size, number in kept["group_sizes"].items())
     operator = "waits for quiescence" if faults["wait_for_quiescence"] else "does not wait"
     rows = [
         ("releases, pairs", f"{len(kept['releases'])}, {len(kept['releases']) * (len(kept['releases']) - 1):,}"),
         ("upgrades (a pair and a plan)", f"{kept['upgrades']:,}"),
         ("members; most faults in a schedule; operator", f"{kept['members']}; {most}; {operator}"),
+        ("groups that the verdicts are about", sizes),
         ("states, transitions, of all upgrades", f"{kept['states']:,}, {kept['transitions']:,}"),
         ("schedules, of all upgrades", kept["schedules"]),
     ]

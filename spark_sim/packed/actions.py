@@ -202,6 +202,8 @@ def _start_actions(
         fresh = PackedProcessState(state.sequence, place, NOT_A_MEMBER, version, orphaned_ids=state.orphaned_ids)
         return PackedAction("start", number, table.state_number(fresh), add)
 
+    if view.awaits_empty_group:
+        return
     if state.status == CRASHED:
         yield start(1 if view.original_stopped and state.rounds_done == 0 else state.rounds_done)
     elif view.original_stopped or not table.cell.offline:

@@ -263,18 +263,20 @@ class AnySize:
         steps = dict[_Step, None]()
         for view in (view for half in self._view_numbers.values[views] for view in half):
             row: ActionRow = self.encoding.half_rows[view, number]
+            # Nothing is left of a generation when the group is empty, as if the first that joins prepared a rebalance.
+            begins = isinstance(view, PackedGroupView) and not view.member_ids
             for _, violation in row.failures:
                 raise _FoundViolation(violation)
             for actions, elects in ((row.actions, False), (row.elections, True)):
-                steps.update(dict.fromkeys(self._step(action, elects) for action in actions))
+                steps.update(dict.fromkeys(self._step(action, elects, begins) for action in actions))
         return self._step_numbers.of(tuple(sorted(steps)))
 
-    def _step(self, action: PackedAction, elects: bool) -> _Step:
+    def _step(self, action: PackedAction, elects: bool, begins: bool) -> _Step:
         after, bits = self.split(action.after), self.encoding.subscription_bits
         held = 0
         for number in after:
             held |= bits[number]
-        return _Step(action.add, action.prepares_rebalance, elects, after, held, bits[action.before] & ~held)
+        return _Step(action.add, action.prepares_rebalance or begins, elects, after, held, bits[action.before] & ~held)
 
     # -- what holds eventually ---------------------------------------------------------------------------------------
 

@@ -84,6 +84,8 @@ class OperatorView:
     """Whether the operator may still decide to roll back."""
     original_stopped: bool
     """Whether an offline upgrade has stopped every original member."""
+    awaits_empty_group: bool
+    """Whether it has, and the operator starts none as long as one of their ids is left."""
     may_crash: bool
     """Whether a crash is left in the fault budget."""
 
@@ -151,6 +153,7 @@ def summarize(cell: UpgradeCell, summary_bits: int) -> StateSummary:
         roll_back_from=last if goes_back and not stopped else -1,
         may_roll_back=cell.deviation is OperatorDeviation.ROLLED_BACK and not rolled_back,
         original_stopped=cell.offline and not original,
+        awaits_empty_group=cell.offline and cell.wait_for_quiescence and not (original or quiescent or last),
         may_crash=bool(_faults_left(numbers, CRASHES)),
     )
     ends = quiescent and not not_running and (done or cell.deviation is OperatorDeviation.INTERRUPTED)

@@ -36,6 +36,7 @@ def guide_summary(results: Sequence[UpgradeResult]) -> dict[str, Any]:
         "members": some.members,
         "faults": dict(some.faults),
         "upgrades": len(results),
+        "group_sizes": group_sizes(results),
         "states": sum(result.states for result in results),
         "transitions": sum(result.transitions for result in results),
         "schedules": str(sum(result.schedules or 0 for result in results)),

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_assignor.spark_sim.model.scenario import Instance
-from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation
+from streams_assignor.spark_sim.model.violations import READABLE_VERSION
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, explore
 from streams_assignor.spark_sim.packed.any_size import AnySize, AnySizeClass, AnySizeResult, explore_any_size
 from streams_assignor.spark_sim.packed.bfs import bfs
 from streams_assignor.spark_sim.packed.encoding import Encoding
@@ -27,6 +28,10 @@ CELLS = {
     "probing, members leave": (cell("2.0.1", "2.2.2", faults=(1, 1), wait_for_quiescence=True), 1),
     "probing, five members": (cell("2.0.1", "2.2.2", members=5, wait_for_quiescence=True), 1),
     "offline": (cell("0.10.0.1", "4.3.1", faults=(1, 1), offline=True), 2),
+    "offline, the operator waits": (
+        cell("4.4.0", "1.0.2", members=2, faults=(2, 1), offline=True, wait_for_quiescence=True),
+        2,
+    ),
     "offline, six members": (cell("0.10.0.1", "4.3.1", members=6, offline=True), 2),
     "rolled back": (
         cell("2.4.1", "2.5.1", members=2, deviation=OperatorDeviation.ROLLED_BACK, wait_for_quiescence=True),
@@ -39,7 +44,7 @@ CELLS = {
 }
 
 
-GATE = {"two bounces, four members", "probing", "offline"}
+GATE = {"two bounces, four members", "probing", "offline", "offline, the operator waits"}
 
 
 @pytest.mark.parametrize(
@@ -171,6 +176,16 @@ def test_any_number_of_members_may_forget_upgrade_from():
 
     assert explore_any_size(with_value, 2).safe
     assert not explore_any_size(evolve(with_value, mistaken_upgrade_from=None), 2).safe
+
+
+def test_an_offline_way_back_is_safe_if_the_group_is_empty_before_it_starts():
+    """Else a leader that cannot read the old version counts a member that has joined and stopped."""
+    waits = cell("4.4.0", "1.0.2", offline=True, faults=(2, 1), wait_for_quiescence=True)
+    broken = next(iter(explore(evolve(waits, members=2, wait_for_quiescence=False)).counterexamples))
+
+    assert (READABLE_VERSION, True) == (broken.property, broken.confirmed)
+    assert explore(waits).safe
+    assert explore_any_size(waits, 2).safe
 
 
 def test_members_that_leave_and_come_back_in_turn_are_not_safe():

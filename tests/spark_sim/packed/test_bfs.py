@@ -173,4 +173,4 @@ def test_the_halves_of_a_view_are_never_equal():
     """As named tuples they were equal if their fields were, and the cache returned actions of the other half."""
     numbers = (0, 1, 2, False, False)
 
-    assert PackedGroupView(*numbers) != OperatorView(*numbers)
+    assert PackedGroupView(*numbers) != OperatorView(*numbers, False)
