@@ -402,8 +402,8 @@ def _deviation(
 
 
 def _restartable(state: RollState) -> frozenset[str]:
-    """Return the instances whose command may be run again: those of the step, or of all steps of the round."""
-    return frozenset(state.step.instances) if state.step else state.done
+    """Return the instances whose command may be run again: those of the step that had one, or of all of the round."""
+    return state.step.touched if state.step else state.done
 
 
 def _options(state: RollState, options: tuple[SafeOption, ...]) -> tuple[SafeOption, ...]:

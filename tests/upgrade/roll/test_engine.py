@@ -456,6 +456,7 @@ def test_a_roll_that_is_continued_after_somebody_else_has_done_it_touches_nobody
     found = operator.found()
 
     assert (DeviationKind.OTHER_RELEASE, (*wrong,), done) == (found.kind, found.instances, operator.commands)
+    assert SafeOption.AGAIN not in found.options  # they had no command
 
 
 def unknown(happens):
