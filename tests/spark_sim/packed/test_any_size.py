@@ -1,5 +1,6 @@
 """Groups of any size: each step of the argument in docs/explanation/exploring.md, and the verdicts."""
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -8,14 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_assignor.spark_sim.model.scenario import Instance
+from streams_assignor.spark_sim.model.simulation import Simulation
 from streams_assignor.spark_sim.model.violations import READABLE_VERSION
-from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, explore
+from streams_assignor.spark_sim.packed import FaultBudget, OperatorDeviation, UpgradeCell, explore
 from streams_assignor.spark_sim.packed.any_size import AnySize, AnySizeClass, AnySizeResult, explore_any_size
 from streams_assignor.spark_sim.packed.bfs import bfs
 from streams_assignor.spark_sim.packed.encoding import Encoding
 from streams_assignor.spark_sim.packed.equivalence import all_instances_start
 from streams_assignor.spark_sim.packed.model import PackedModel
+from streams_assignor.spark_sim.packed.upgrade_result import group_size
 from streams_assignor.spark_sim.packed.view import GROUP_FIELD_BITS, saturate, summarize
+from streams_assignor.spark_sim.search.cell_result import ANY_SIZE, from_
+from streams_assignor.spark_sim.search.sampling import member_names
+from streams_assignor.spark_sim.search.schedules import spread_schedules
+from streams_assignor.spark_sim.sweep.equivalence import representatives, upgrade_class
+from streams_assignor.upgrade.plans import Plan, kip_268_upgrades
 from tests.spark_sim.packed.cells import cell
 from tests.spark_sim.packed.covered import Cover
 from tests.spark_sim.packed.test_known_outcomes import SAFE, UNSAFE
@@ -168,6 +176,33 @@ def test_unsafe_upgrades_are_not(name, k):
 
     assert not found.safe
     assert found.violation is not None
+
+
+def size_that_fails(asked):
+    """The size of the verdict: members run the example, and those of a smaller group run 20 schedules without one."""
+    explored = explore(asked)
+    size = group_size(explored)
+    if not explored.counterexamples:
+        return size
+    found = int(size.removeprefix("from "))
+    at_n, below = explore(evolve(asked, members=found)), explore(evolve(asked, members=found - 1))
+    names = member_names(found - 1)
+
+    assert all(each.confirmed for each in at_n.counterexamples)
+    assert below.safe
+    assert all([] == Simulation(each).run().violations for each in spread_schedules(asked.upgrade, names, 20))
+    return size
+
+
+@pytest.mark.slow
+def test_what_is_unsafe_fails_from_n_members_on_and_not_with_fewer():
+    """Of the 28 plans of KIP-268 with one bounce, 17 are unsafe."""
+    single = [each for each in kip_268_upgrades() if each.plan is Plan.ONE_BOUNCE]
+    classes = representatives(single)
+    sizes = {key: size_that_fails(UpgradeCell(each, 2)) for key, each in classes.items()}
+
+    assert Counter({from_(2): 17, ANY_SIZE: 11}) == Counter(sizes[upgrade_class(each)] for each in single)
+    assert size_that_fails(UNSAFE["B12 eager and cooperative"][0]) == from_(3)
 
 
 @pytest.mark.slow
