@@ -69,6 +69,7 @@ def brokers_subject(options: RollOptions, target: LiveTarget, verbs: tuple[str, 
     client = FeatureClient(target.servers, settings=target.config.settings, timeout_seconds=LOOK_SECONDS)
 
     def looking(state: RollState) -> RollLooks:
+        describe_cluster(client)  # who continues may be another user than who has begun
         ids = ids_of(state.plan.instances)
         return RollLooks(
             lambda: look_at_cluster(client, ids),

@@ -324,6 +324,16 @@ def test_it_restarts_the_nodes_and_raises_the_levels_when_somebody_has_agreed(fi
     assert "controller 1 active" in report
 
 
+def test_a_roll_is_not_continued_by_a_user_who_may_not_describe_all_topics(files, monkeypatch):
+    """It was refused only when the plan was made: then replicas that are not in sync were not seen."""
+    assert 3 == of_files(files).exit_code
+    monkeypatch.setattr(FeatureClient, "describe_stored_topics", lambda _client: frozenset({"secret"}))
+    refused = of_files(files, "--accept-no-way-back")
+
+    assert (1, False) == (refused.exit_code, (files / "cluster").exists())
+    assert "this user may not describe secret" in refused.output
+
+
 @pytest.mark.parametrize(
     ("does", "answer"), [(RESTARTED, "continue"), ("true", "again")], ids=["with effect", "without"]
 )
