@@ -18,7 +18,6 @@ from streams_assignor.upgrade.errors import UpgradeError
 from streams_assignor.upgrade.releases import Release, resolve_release
 from streams_assignor.upgrade.roll.plan import (
     BY_HAND,
-    DEFAULT_SESSION_S,
     RESTART,
     START,
     STOP,
@@ -107,11 +106,17 @@ class RollOptions:
     @property
     def limits(self) -> RollLimits:
         """How long is waited, and for what."""
-        session_s = self.session_timeout_s or DEFAULT_SESSION_S
+        return self.limits_after(RollLimits())
+
+    def limits_after(self, begun: RollLimits) -> RollLimits:
+        """Return the limits of a roll that is continued: session and lag stay those of before if nothing names them."""
+        session_s = self.session_timeout_s or begun.session_timeout_s
+        file = self.settings_file
+        max_lag = read_config(file).acceptable_recovery_lag if file else begun.max_lag
         return RollLimits(
             timeout_s=self.timeout,
             max_unowned_s=self.max_unowned,
-            max_lag=read_config(self.settings_file).acceptable_recovery_lag if self.max_lag is None else self.max_lag,
+            max_lag=max_lag if self.max_lag is None else self.max_lag,
             session_timeout_s=session_s,
             soak_s=session_s if self.soak is None else self.soak,
         )

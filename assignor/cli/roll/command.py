@@ -331,7 +331,8 @@ def _state(
     state = replay(journal.records, str(journal.path))
     _check_same(options, state.plan, verbs, journal.path, subject)
     leader = options.leader or state.plan.leader
-    state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=options.limits, leader=leader))
+    limits = options.limits_after(state.plan.limits)
+    state = evolve(state, plan=evolve(state.plan, batch=options.batch, limits=limits, leader=leader))
     check_plan(state.plan)
 
     def write(record: Any) -> None:

@@ -11,6 +11,7 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
+from streams_assignor.cli.roll import command
 from streams_assignor.cli.roll._output import RollLines
 from streams_assignor.cli.roll.command import roll
 from streams_assignor.groups.describe.kafka_python import group_lookup
@@ -653,6 +654,24 @@ def test_the_lag_that_is_accepted_and_the_session_are_those_of_the_members(clust
     assert 0 == done.exit_code, done.output
     found = json.loads(cluster.journal.read_text().splitlines()[0])["plan"]["limits"]
     assert limits == (found["max_lag"], found["session_timeout_s"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limits"),
+    [((), (7, 120, 120)), (("--max-lag", "8", "--session-timeout", "3s"), (8, 3, 3)), (("--soak", "0"), (7, 120, 0))],
+)
+def test_a_roll_that_is_continued_keeps_session_and_lag_if_nothing_names_them(cluster, monkeypatch, arguments, limits):
+    """`--back`, typed without the options of before, took an instance for alive that had died in a session of 2 min."""
+    words = [word for word in cluster.words() if word not in ("--soak", "0")]
+    failing = [word if word != cluster.template() else cluster.template(status=1) for word in words]
+    begun = CliRunner().invoke(roll, [*failing, "--yes", "--max-lag", "7", "--session-timeout", "120s"])
+    assert 3 == begun.exit_code, begun.output
+    seen = []
+    monkeypatch.setattr(command, "drive", lambda _journal, state, _settings: seen.append(state.plan.limits) or state)
+    CliRunner().invoke(roll, [*words, *arguments])
+
+    (found,) = seen
+    assert limits == (found.max_lag, found.session_timeout_s, found.soak_s)
 
 
 def test_before_the_first_step_it_names_what_the_settings_leave_open(cluster, tmp_path):
