@@ -4,15 +4,18 @@ Groups of up to five members are explored exactly, with one crash and one rebala
 groups five members are explored. Groups of any size are explored as well, with any number of faults, and the result
 says which groups its verdict is about. The measured simulation has the group with its tasks and
 standbys, restarted in the order A, B, C, ... without faults: rebalances, task movements, time without an owner. It
-takes time with the square of the members, so a group of more than ``MAX_PLAYED_MEMBERS`` members or
-``MAX_PLAYED_TASKS`` tasks is played as a sample, a smaller group with as many tasks per member; the result says so.
+takes time with the square of the members, so of a group of more than ``MAX_PLAYED_MEMBERS`` members or
+``MAX_PLAYED_TASKS`` tasks smaller ones are played, with as many tasks per member. If the figures of seven sizes are
+values of one polynomial in the size, it gives those of the group; else they are those of a sample, and the result says
+so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
 from attrs import asdict, evolve, frozen
 
@@ -142,6 +145,8 @@ class MeasuredHop:
     least_rebalances: int
     """The rebalances of the best draw; as ``rebalances`` if there is only one."""
     least_moved: int
+    of_sample: bool = False
+    """Whether counts and times are those of a sample of the group."""
     violation: str | None = None
     example: str | None = None
 
@@ -218,34 +223,113 @@ def _safe_alternative(hop: Upgrade) -> UpgradePath:
 # -- played in full --------------------------------------------------------------------------------------------------
 
 
+class _Figures(NamedTuple):
+    """The figures of a mode; times are in simulated milliseconds."""
+
+    rebalances: int
+    moved: int
+    gaps: int
+    longest_gap: int
+    all_gaps: int
+    unowned: int
+    longest: int
+    least_rebalances: int
+    least_moved: int
+
+
 def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
     played = group.played
     whole_sizes = [_first_generation_bytes(instance, group) for instance in _instances(hop)] if played != group else []
     for mode, restart in _restart_modes(hop).items():
         scenario = _scenario(hop, played, mode)
-        runs = [_play(scenario, seed) for seed in range(_draws(hop, played))]
-        worst = max(runs, key=lambda run: (sum(run.unowned_ms.values()), sum(run.gaps_ms)))
+        runs = _runs(hop, played, mode)
         broken = next((violation for run in runs for violation in run.violations), None)
         sizes = whole_sizes or [(run.member_bytes, run.group_bytes) for run in runs]
+        continued = None if broken or len(runs) > 1 else _continued_figures(hop, group, mode)
+        figures = continued or _figures(runs)
+        scaled = [_scale_to_session_timeout(each, group) for each in figures[3:7]]
+        longest_gap, all_gaps, unowned, longest = scaled
         yield MeasuredHop(
             hop.origin.name,
             hop.target.name,
             hop.plan.value,
             restart,
-            max(map(_rebalances, runs)),
-            max(run.moved_tasks for run in runs),
-            len(worst.gaps_ms),
-            _scale_to_session_timeout(max(worst.gaps_ms, default=0), group),
-            _scale_to_session_timeout(sum(worst.gaps_ms), group),
-            _scale_to_session_timeout(sum(worst.unowned_ms.values()), group),
-            _scale_to_session_timeout(max(max(run.unowned_ms.values(), default=0) for run in runs), group),
+            figures.rebalances,
+            figures.moved,
+            figures.gaps,
+            longest_gap,
+            all_gaps,
+            unowned,
+            longest,
             max(member for member, _ in sizes),
             max(whole for _, whole in sizes),
-            least_rebalances=min(map(_rebalances, runs)),
-            least_moved=min(run.moved_tasks for run in runs),
+            least_rebalances=figures.least_rebalances,
+            least_moved=figures.least_moved,
+            of_sample=played != group and not continued,
             violation=f"{broken.property} ({broken.text})" if broken else None,
             example=str(scenario) if broken else None,
         )
+
+
+def _runs(hop: Upgrade, group: GroupProfile, mode: str) -> list[MeasuredSimulation]:
+    scenario = _scenario(hop, group, mode)
+    return [_play(scenario, seed) for seed in range(_draws(hop, group))]
+
+
+def _figures(runs: Sequence[MeasuredSimulation]) -> _Figures:
+    worst = max(runs, key=lambda run: (sum(run.unowned_ms.values()), sum(run.gaps_ms)))
+    return _Figures(
+        max(map(_rebalances, runs)),
+        max(run.moved_tasks for run in runs),
+        len(worst.gaps_ms),
+        max(worst.gaps_ms, default=0),
+        sum(worst.gaps_ms),
+        sum(worst.unowned_ms.values()),
+        max(max(run.unowned_ms.values(), default=0) for run in runs),
+        min(map(_rebalances, runs)),
+        min(run.moved_tasks for run in runs),
+    )
+
+
+def _continued_figures(hop: Upgrade, group: GroupProfile, mode: str) -> _Figures | None:
+    """Return the figures of a large group that follow from those of small ones; None if they follow no polynomial."""
+    small, steps = _small_groups(group)
+    rows = [_figures(_runs(hop, each, mode)) for each in small]
+    continued = [continue_polynomial(values, steps) for values in zip(*rows, strict=True)]
+    return _Figures(*(each or 0 for each in continued)) if rows and None not in continued else None
+
+
+def _small_groups(group: GroupProfile) -> tuple[list[GroupProfile], int]:
+    """Return seven groups that may be played and grow evenly, and the steps from the first to this group.
+
+    All have as many tasks per member as this group, and as it some tasks more, or none. No groups if there are none.
+    """
+    each, rest = divmod(group.tasks, group.members)
+    for growth, more in ((1, 0), (1, 1), (2, 1)):
+        first = MAX_PLAYED_MEMBERS - 6 * growth
+        first -= (group.members - first) % growth
+        steps = (group.members - first) // growth
+        further = rest - more * steps
+        alike = 0 < further < first if rest else further == 0
+        if alike and steps > 6 and each * MAX_PLAYED_MEMBERS <= MAX_PLAYED_TASKS:
+            sizes = ((first + growth * place, further + more * place) for place in range(7))
+            workloads = ((members, evolve(group.workload, partitions=each * members + add)) for members, add in sizes)
+            return [evolve(group, members=members, workload=workload) for members, workload in workloads], steps
+    return [], 0
+
+
+def continue_polynomial(values: Iterable[int], steps: int) -> int | None:
+    """Return the value so many steps after the first of a polynomial of degree 3 or less; None if it is none.
+
+    >>> continue_polynomial([0, 1, 8, 27, 64, 125, 216], 10), continue_polynomial([0, 1, 8, 27, 64, 125, 217], 10)
+    (1000, None)
+    """
+    left, result, weight = list(values), 0, 1
+    for degree in range(4):
+        result += left[0] * weight
+        weight = weight * (steps - degree) // (degree + 1)
+        left = [after - before for before, after in pairwise(left)]
+    return None if any(left) else result
 
 
 def _instances(hop: Upgrade) -> list[Instance]:

@@ -57,11 +57,12 @@ def impact_lines(impact: Impact) -> Iterator[str]:
     whole = _size_text(group)
     if group["sample"]:
         yield f"played with {_size_text(group['sample'])}, a sample of {whole}:"
-        yield "   counts and times are those of the sample; metadata is that of the whole group as it starts"
+        yield "   metadata is that of the whole group as it starts; counts and times are, if seven sizes tell them"
     else:
         yield f"played with {whole}:"
     for hop in impact.measured_hops:
-        yield f"   {hop.origin} to {hop.target}, {hop.how}:{' unsafe' if hop.violation else ''}"
+        words = " unsafe" if hop.violation else " (of the sample)" if hop.of_sample else ""
+        yield f"   {hop.origin} to {hop.target}, {hop.how}:{words}"
         if hop.violation:
             yield f"      {hop.violation}"
             yield f'      streams-assignor replay "{hop.example}"'

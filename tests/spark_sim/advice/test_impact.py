@@ -5,11 +5,13 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 from rich.console import Console
 
 from streams_assignor.cli.plan.command import plan
 from streams_assignor.groups.decoded import assignment_seen, subscription_seen
+from streams_assignor.spark_sim.advice import impact
 from streams_assignor.spark_sim.advice.impact import GroupProfile, estimate_impact, workload_with
 from streams_assignor.spark_sim.model.metrics import MeasuredSimulation
 from streams_assignor.spark_sim.model.scenario import Scenario
@@ -353,7 +355,7 @@ def test_a_terminal_shows_what_takes_so_long(monkeypatch):
 
 @pytest.mark.slow
 def test_a_large_group_is_played_as_a_sample_that_is_stated():
-    """100 members with 1,000 tasks did not finish in 15 minutes."""
+    """100 members with 1,000 tasks did not finish in 15 minutes; figures that are up to chance follow no polynomial."""
     arguments = ("2.2", "2.3", "--members", 100, "--tasks", 1_000)
     lines = run(*arguments).output.splitlines()
     plain = json.loads(run(*arguments, "--json").output)["group"]
@@ -362,9 +364,41 @@ def test_a_large_group_is_played_as_a_sample_that_is_stated():
     assert "played with 20 members and 200 tasks, a sample of 100 members and 1,000 tasks:" in lines
     assert (100, 1_000, {"members": 20, "tasks": 200}) == (plain["members"], plain["tasks"], plain["sample"])
     assert sample["sample"] is None
+    assert all(each["of_sample"] for each in plain["measured"])
     for ours, whole in zip(plain["measured"], sample["measured"], strict=True):
         assert ours["rebalances"] == whole["rebalances"]
         assert ours["group_bytes"] > 100 * ours["member_bytes"] / 2, "the metadata is that of the whole group"
+
+
+@pytest.mark.parametrize(
+    ("limit", "origin", "members", "shape", "of_sample"),
+    [
+        (11, "3.9.2", 14, (42, 0), [False, False]),
+        pytest.param(11, "3.9.2", 13, (130, 0), [True, False], marks=pytest.mark.slow),
+        pytest.param(11, "4.0.2", 14, (17, 1), [False, False], marks=pytest.mark.slow),
+        pytest.param(11, "3.9.2", 16, (44, 0), [False, False], marks=pytest.mark.slow),
+        pytest.param(20, "3.9.2", 33, (99, 0), [False, False], marks=pytest.mark.slow),
+        pytest.param(20, "2.8.2", 40, (143, 1), [False, False], marks=pytest.mark.slow),
+    ],
+)
+def test_figures_that_follow_from_small_groups_are_those_of_the_whole(
+    monkeypatch, limit, origin, members, shape, of_sample
+):
+    """13 members with 130 tasks: those of so few members with so many tasks follow no polynomial."""
+    shape = workload_with(*shape, static=False)
+    monkeypatch.setattr(impact, "MAX_EXPLORED_MEMBERS", 2)
+    monkeypatch.setattr(impact, "MAX_PLAYED_MEMBERS", limit)
+    told = asked(origin, "4.3.1", members, shape).measured_hops
+    monkeypatch.setattr(impact, "MAX_PLAYED_MEMBERS", members)
+    monkeypatch.setattr(impact, "MAX_PLAYED_TASKS", 10_000)
+    whole = asked(origin, "4.3.1", members, shape).measured_hops
+
+    assert of_sample == [each.of_sample for each in told]
+    assert [each for each in told if not each.of_sample] == [
+        evolve(each, member_bytes=ours.member_bytes, group_bytes=ours.group_bytes)
+        for ours, each in zip(told, whole, strict=True)
+        if not ours.of_sample
+    ]
 
 
 @pytest.mark.parametrize(
