@@ -436,8 +436,7 @@ def _like(model: Release, number: tuple[int, ...]) -> Release:
 
 def _known_releases(name: str) -> str:
     """Name the range of the table and the closest name in it: of a number, the line below it."""
-    ours = ", ".join(release.name for release in _ALL_RELEASES if not release.kafka_name)
-    known = f"known are {_ALL_RELEASES[0]} to {NEWEST} and {ours}"
+    known = f"known are {_ALL_RELEASES[0]} to {NEWEST}, and streams-assignor"
     if spelling := parse_release_name(name):
         number = line_number(spelling.number)
         meant = [line for line, release in NEWEST_OF_LINE.items() if release.kafka_name and release.number < number][

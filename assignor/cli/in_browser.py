@@ -67,7 +67,8 @@ def releases() -> list[str]:
 
 
 def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | None]:
-    """Return verdict and plan of the upgrades from a release to others; None for itself."""
+    """Return headline, verdict and plan of the upgrades from a release to others; None for itself."""
+    from streams_assignor.cli.plan.text import group_headline
     from streams_assignor.upgrade.patch_levels import advise_between, is_same_release
     from streams_assignor.upgrade.releases import resolve_release
 
@@ -78,8 +79,10 @@ def matrix_row(origin: str, targets: Sequence[str]) -> list[dict[str, Any] | Non
         if is_same_release(start, end):
             row.append(None)
             continue
-        plain = advise_between(start, end).as_json()
-        row.append({name: plain[name] for name in ("verdict", "plan", "conditions")} | {"steps": len(plain["steps"])})
+        advice = advise_between(start, end)
+        plain = {"if_met": None, **advice.as_json()}
+        kept = {name: plain[name] for name in ("verdict", "plan", "if_met")}
+        row.append(kept | {"headline": group_headline(advice), "steps": len(plain["steps"])})
     return row
 
 

@@ -28,6 +28,8 @@ from streams_assignor.codec import StreamsAssignorError
 from streams_assignor.formats.page import SHARED
 
 PAGES: Final = Path(__file__).parent / "pages"
+SAMPLES: Final = Path(__file__).parent / "samples"
+"""Small files of users, to try the page with."""
 MANIFEST: Final = "site.json"
 """The file that says which files a site has; a folder without it is no site."""
 CONTENT_SECURITY_POLICY: Final = (
@@ -299,6 +301,7 @@ def site(package: bytes, lock: PyodideLock | None = None, compiler: Compiler = c
         + "".join(f", {name} {version}" for name, version in versions.items()),
     }
     files |= {path.name: _filled(path, values) for path in page_sources()}
+    files |= {path.relative_to(SAMPLES.parent).as_posix(): path.read_bytes() for path in _files_below(SAMPLES)}
     digest = hashlib.sha256(b"".join(hashlib.sha256(files[name]).digest() for name in sorted(files))).hexdigest()
     # Its bytes change with any file, which is how a browser sees that there is another version.
     cached = {"cache": f"streams-assignor-{digest[:16]}", "files": ["./", *sorted(files.keys() - {"sw.js"})]}

@@ -226,7 +226,9 @@ def test_a_line_stands_for_its_newest_release(name, release):
 
 @pytest.mark.parametrize("name", ["", "3", "2.9", "x", "cp-9.0", "2.8.1-1"])
 def test_an_unknown_release_is_refused_with_the_known_ones(name):
-    with pytest.raises(UnknownRelease, match=rf"known are 0\.10\.0\.0 to {re.escape(NEWEST.name)} and kip-268, "):
+    with pytest.raises(
+        UnknownRelease, match=rf"known are 0\.10\.0\.0 to {re.escape(NEWEST.name)}, and streams-assignor"
+    ):
         release_named(name)
 
 
@@ -385,7 +387,7 @@ def test_a_release_that_never_was_does_not_stand_for_its_line():
     ("name", "meant"), [("2.3.0-", "; did you mean 2.3.0?"), ("2.33", "; did you mean 2.8?"), ("xyz", "")]
 )
 def test_a_release_that_is_nearly_one_is_asked_about(name, meant):
-    with pytest.raises(UnknownRelease, match=f"simulated-4{re.escape(meant)}$"):
+    with pytest.raises(UnknownRelease, match=f"and streams-assignor{re.escape(meant)}$"):
         release_named(name)
 
 

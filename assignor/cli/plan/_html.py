@@ -11,8 +11,11 @@ from streams_assignor.formats.page import json_block, page_parts
 from streams_assignor.formats.text import without_controls
 
 _SCRIPT: Final = """import { fill, pageData } from "./dom.mjs";
-import { planParts } from "./plan.mjs";
+import { planParts, showHazard } from "./plan.mjs";
 fill(planParts(pageData()));
+const show = () => showHazard(location.hash.replace("#hazard-", ""));
+addEventListener("hashchange", show);
+show();
 """
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from streams_assignor.cli.plan.code_texts import remedy_text
-from streams_assignor.cli.plan.text import rest_text, split_text
 from streams_assignor.formats.text import as_markdown, as_markdown_code, count, sanitize
 
 _CODE: Final = "commands"
@@ -14,11 +13,12 @@ _STEP_FACTS: Final = {"why": "why", "if_skipped": "if skipped", "source": "sourc
 
 
 def runbook(plain: Mapping[str, Any]) -> str:
-    r"""Return the runbook of a plan; ``plain`` is what ``plan --json`` prints, for a group or for brokers.
+    """Return the runbook of a plan; ``plain`` is what ``plan --json`` prints, for a group or for brokers.
 
     >>> step = {"do": "bounce it", "why": "it is old", "if_skipped": "it stays old"}
-    >>> runbook({"from": "2.8.2", "to": "3.0.2", "verdict": "safe", "steps": [step]}).splitlines()[4]
-    '- [ ] **1.** bounce it'
+    >>> plain = {"from": "2.8.2", "to": "3.0.2", "headline": "2.8.2 to 3.0.2: safe", "steps": [step]}
+    >>> runbook(plain).splitlines()[2:5]
+    ['2.8.2 to 3.0.2: safe', '', '- [ ] **1.** bounce it']
     """
     return "\n".join(_lines(_escaped(plain))).rstrip()
 
@@ -35,11 +35,7 @@ def _escaped(value: Any, key: str = "") -> Any:
 def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
     yield f"# Upgrade from {plain['from']} to {plain['to']}{_protocols(plain)}"
     yield ""
-    if "verdict" in plain:
-        rest = _rest(plain) if plain["verdict"] in {"safe", "safe-if"} else ""
-        scope = " for the metadata" if rest and plain["verdict"] == "safe" and "to_protocol" not in plain else ""
-        yield f"Verdict: **{plain['verdict']}**{scope}{_conditions(plain)}{rest and f'; {rest}'}"
-        yield ""
+    yield from (plain["headline"], "")
     yield from _list(
         "Settle before the first step",
         (sanitize(f"- [ ] {reason}") for key in ("blocked", "reasons") for reason in plain.get(key, ())),
@@ -55,6 +51,8 @@ def _lines(plain: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  - {label}: {step[key]}" for key, label in _STEP_FACTS.items() if step.get(key))
         if back := step.get("way_back"):
             yield f"  - way back: {back['verdict']}: {back['how']}"
+    if plain.get("alternative"):
+        yield from ("", plain["alternative"])
     yield from _section("Settings of the members", _settings_of_protocol(plain))
     yield from _section("What survives", map(_survival, plain.get("survives", ())))
     yield from _section("The live group", _live_group(plain.get("live_group")))
@@ -87,13 +85,6 @@ def _judged(hazard: Mapping[str, Any], label: str, key: str) -> str:
 def _protocols(plain: Mapping[str, Any]) -> str:
     """Name the protocols of a plan that changes them."""
     return f", {plain['from_protocol']} to {plain['to_protocol']} protocol" if "to_protocol" in plain else ""
-
-
-def _rest(plain: Mapping[str, Any]) -> str:
-    """Say how much decides besides the metadata."""
-    if "concerns" in plain:
-        return split_text((hazard["concerns"], hazard["severity"]) for hazard in plain["hazards"])
-    return rest_text(plain.get("beyond_metadata", {}))
 
 
 def _before(plain: Mapping[str, Any]) -> Iterator[str]:
@@ -195,13 +186,6 @@ def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Yield a titled list before the steps, or nothing if it is empty."""
     if items := list(lines):
         yield from (f"{title}:", "", *items, "")
-
-
-def _conditions(plain: Mapping[str, Any]) -> str:
-    """Name the conditions, and the way that is enough if they are met: the steps are for any topology then."""
-    names = " and ".join(plain.get("conditions", ()))
-    enough = plain.get("if_met")
-    return (f", {enough['plan'].replace('_', ' ')} if {names}" if enough else f", {names}") if names else ""
 
 
 def _hazard(hazard: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from streams_assignor.cli.plan.application_settings import (
     read_broker_settings,
     source_of,
 )
-from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines
+from streams_assignor.cli.plan.text import DisplayOptions, broker_headline, broker_plan_lines
 from streams_assignor.upgrade.application.broker_configuration import LEVEL, STRIMZI, first_line
 from streams_assignor.upgrade.broker_settings import judge_broker_settings, level_shown, mode_shown
 from streams_assignor.upgrade.cluster.brokers.planner import advise_brokers
@@ -78,11 +78,16 @@ class BrokerPlan:
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan."""
         lines = self.configuration.lines(view) if self.configuration else ()
-        return broker_plan_lines(self.advice, view, lines, self.verdict, self.reasons)
+        return broker_plan_lines(self.advice, view, lines, self.headline)
+
+    @property
+    def headline(self) -> str:
+        """The first line of the plan in every form."""
+        return broker_headline(self.advice, self.verdict, self.reasons)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
-        plain = self.advice.as_json()
+        plain = self.advice.as_json() | {"headline": self.headline}
         if self.configuration:
             plain["verdict"], plain["reasons"] = self.verdict.value, list(self.reasons)
             plain["configuration"] = {

@@ -33,7 +33,7 @@ from streams_assignor.cli.plan.application_settings import read_settings, source
 from streams_assignor.cli.plan.brokers import BrokerPlan, plan_brokers
 from streams_assignor.cli.plan.impact import estimate_impact, impact_lines
 from streams_assignor.cli.plan.streams_protocol import ProtocolOptions, ProtocolPlan, plan_protocol, protocol_options
-from streams_assignor.cli.plan.text import DisplayOptions, group_plan_lines
+from streams_assignor.cli.plan.text import DisplayOptions, alternative, group_headline, group_plan_lines
 from streams_assignor.cli.single_values import StrictCommand
 from streams_assignor.formats.text import count, sanitize
 from streams_assignor.upgrade import Release, UpgradeError
@@ -355,7 +355,9 @@ def _print_group_plan(
     planned = evolve(planned, advice=advice)
     change = planned.application.change
     if output != "text":
-        click.echo(_rendered(planned.as_json() | ({"group": impact.as_json()} if impact else {}), output))
+        first = group_headline(advice, planned.blocked, planned.judged)
+        plain = planned.as_json() | {"headline": first, "alternative": alternative(advice) or None}
+        click.echo(_rendered(plain | ({"group": impact.as_json()} if impact else {}), output))
     else:
         hops = advice.guidance.hops
         view = _view(verbose=verbose)
@@ -449,15 +451,16 @@ def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> Non
     reasons, doubts = [*planned.reasons(offline=offline)], [*planned.doubts(offline=offline)]
     verdict = Verdict.UNSAFE if reasons else Verdict.UNKNOWN if doubts else Verdict.SAFE
     text, *notes = [*(reasons or doubts or ["already there"]), *planned.notes]
+    nothing = ", nothing to do" if verdict is Verdict.SAFE else ""
+    first = f"{release} to {release}: {verdict.value}: {text}{nothing}"
     if output == "text":
-        nothing = ", nothing to do" if verdict is Verdict.SAFE else ""
-        first = f"{release} to {release}: {verdict.value}: {text}{nothing}"
         parts = (change.lines() if change else (), group.lines() if group else ())
         below = (line for part in map(list, parts) if part for line in ("", *part))
         click.echo(_view(verbose=False).show([first, *(f"note: {note}" for note in notes), *below]))
     else:
         plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
         plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}
+        plain |= {"headline": first}
         plain |= {"topologies": change.as_json()} if change else {}
         click.echo(_rendered(plain | ({"live_group": group.as_json()} if group else {}), output))
     if verdict is not Verdict.SAFE:

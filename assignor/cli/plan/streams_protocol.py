@@ -99,7 +99,7 @@ class ProtocolPlan:
     def as_json(self) -> dict[str, Any]:
         """Return plain values; ``preflight`` only if there is a live group to check."""
         decided = {"verdict": self.verdict.value, "conditions": list(self.conditions), "notes": list(self.notes)}
-        decided["assumed"] = list(self.assumed)
+        decided |= {"assumed": list(self.assumed), "headline": self.headline}
         plain = self.migration.as_json() | decided | self.checked.as_json()
         if self.migration.judged is not None:
             plain["undecided"] = [judged.hazard.name for judged in self.undecided]
@@ -117,7 +117,7 @@ class ProtocolPlan:
     def lines(self, view: DisplayOptions) -> Iterator[str]:
         """Write the plan as text."""
         plan = self.migration
-        yield self._title()
+        yield self.headline
         if self.checks:
             yield from ("", "the live group:", *(f"- {check}" for check in self.checks))
         if plan.judgements:
@@ -141,7 +141,9 @@ class ProtocolPlan:
             yield from ("", *part)
         yield from ("", str(self.checked))
 
-    def _title(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The first line of the plan in every form."""
         plan, verdict = self.migration, self.verdict
         way = "offline: stop everything, then start everything"
         if plan.change and plan.change.in_streams_group:

@@ -39,6 +39,7 @@ _TITLES: Final = {
     Plan.OFFLINE: "offline: stop everything, then start everything",
 }
 _MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
+_OR_OFFLINE: Final = "or, if the group may stop: stop everything, then start everything (--offline)"
 _CUT: Final = " ..."
 _SCREEN: Final = 50
 """Lines: a plan is read as a whole, so a lower terminal is scrolled."""
@@ -102,38 +103,57 @@ def group_plan_lines(
         judged: The hazards, compared with the files of an application; None without files.
     """
     below, *further = parts or ((),)
-    met = [each for each in judged or () if each.hazard.is_met_already(advice.guidance.hops[0].origin)]
-    new = None if judged is None else [each for each in judged if each not in met]
-    before = [f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, new)}", *below, ""]
-    before += all_step_lines(advice.steps, view)
-    if advice.plan is not Plan.OFFLINE:
-        before += ["or, if the group may stop: stop everything, then start everything (--offline)", ""]
+    met, new = _met_and_new(judged, advice)
+    before = [group_headline(advice, blocked, judged), *below, "", *all_step_lines(advice.steps, view)]
+    if other := alternative(advice):
+        before += [other, ""]
     if notes := [*advice.notes, *advice.warnings]:
         before += [*(f"note: {note}" for note in notes), ""]
     after = [line for part in map(list, further) if part for line in (*part, "")] + [str(checked)]
     yield from before
-    if new is not None and judged:
+    if judged:
         yield from (*judged_lines(new, view, [*before, *after], _met_lines(met, advice, view)), "")
     elif advice.hazards:
         yield from (*hazard_lines(advice.hazards, view, [*before, *after]), "")
     yield from after
 
 
-def broker_plan_lines(
-    advice: BrokerAdvice,
-    view: DisplayOptions,
-    configuration: Iterable[str] = (),
-    verdict: Verdict = Verdict.SAFE,
-    reasons: Sequence[str] = (),
-) -> Iterator[str]:
-    """Write the plan of brokers in the same form, with the lines about their configuration and why it is not safe."""
+def group_headline(advice: Advice, blocked: str = "", judged: Sequence[JudgedHazard] | None = None) -> str:
+    """Return the first line of a plan in every form: the releases, the verdict with its conditions, and the way."""
+    new = None if judged is None else _met_and_new(judged, advice)[1]
+    return f"{advice.origin} to {advice.target}: {_verdict_text(advice, blocked, new)}"
+
+
+def _met_and_new(
+    judged: Sequence[JudgedHazard] | None, advice: Advice
+) -> tuple[Sequence[JudgedHazard], Sequence[JudgedHazard]]:
+    """Return the hazards that FROM has, too, and the others."""
+    origin = advice.guidance.hops[0].origin
+    met = [each for each in judged or () if each.hazard.is_met_already(origin)]
+    return met, [each for each in judged or () if each not in met]
+
+
+def alternative(advice: Advice) -> str:
+    """Return the way without a rolling bounce; empty if the steps are that way."""
+    return "" if advice.plan is Plan.OFFLINE else _OR_OFFLINE
+
+
+def broker_headline(advice: BrokerAdvice, verdict: Verdict = Verdict.SAFE, reasons: Sequence[str] = ()) -> str:
+    """Return the first line of a plan of brokers in every form."""
     rolls = count(advice.rolls, "roll") if advice.is_possible else "no way"
     if verdict is Verdict.UNKNOWN:
         rolls = f"cannot be told: {'; '.join(reasons)}"
     elif reasons and advice.is_possible:
         rolls = f"unsafe: {'; '.join(reasons)}"
     way = sanitize(f"brokers {_MODES[advice.mode]}, {advice.origin} to {advice.target}: {rolls}")
-    yield "; ".join((way, *advice.assumed))
+    return "; ".join((way, *advice.assumed))
+
+
+def broker_plan_lines(
+    advice: BrokerAdvice, view: DisplayOptions, configuration: Iterable[str] = (), headline: str = ""
+) -> Iterator[str]:
+    """Write the plan of brokers in the same form, with the lines about their configuration."""
+    yield headline or broker_headline(advice)
     yield ""
     yield from all_step_lines(advice.steps, view)
     if advice.warnings:

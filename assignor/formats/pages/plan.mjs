@@ -32,7 +32,7 @@ const fact = (label, text) => text && el("p", {}, el("span", { class: "label" },
 function step(each) {
   const back = each.way_back;
   return el("div", {},
-    el("label", { class: "check" }, el("input", { type: "checkbox" }), el("strong", {}, each.do)),
+    el("strong", {}, each.do),
     (each.commands ?? []).map((command) => el("pre", { tabindex: "0" }, command)),
     el("div", { class: "facts" },
       fact("why", each.why),
@@ -53,21 +53,60 @@ function missing(each) {
   return [el("b", {}, each.error), ": ", el("code", {}, what), `: ${each.reason}${where && `; referred to by ${where}`}${each.replacement ? `; instead: ${each.replacement.instead}` : ""}`];
 }
 
-function hazard(each) {
-  return el("details", {},
+function hazard(each, link) {
+  return el("details", { class: "hazard", id: hazardId(each.name) },
     el("summary", {}, el("span", { class: `sign ${each.severity}` }, each.severity), ` ${each.applies_to}: ${each.symptom}`),
-    el("div", { class: "facts" }, fact("shown by", (each.because ?? []).join("; ")), fact("decided by", (each.decided_by ?? []).join("; ")), fact("remedy", each.remedy), fact("from, to", `${each.from}; ${each.to}`), fact("source", each.source), fact("evidence", each.evidence)));
+    el("div", { class: "facts" }, fact("shown by", (each.because ?? []).join("; ")), fact("decided by", (each.decided_by ?? []).join("; ")), fact("remedy", each.remedy), fact("from, to", `${each.from}; ${each.to}`), fact("source", each.source), fact("evidence", each.evidence), el("p", {}, el("a", { href: link(each.name) }, "link to this hazard"))));
+}
+
+/** The groups of hazards, by what they are about. */
+const GROUPS = { settings: ["configuration", "membership"], code: ["code", "java"], brokers: ["brokers"], data: ["stores", "changelogs", "memory", "task ids"] };
+
+function closed(title, hazards, link) {
+  if (!hazards.length) return null;
+  const counts = Object.entries(Object.groupBy(hazards, (each) => each.severity)).map(([severity, those]) => [" ", el("span", { class: `sign ${severity}` }, `${severity} ${those.length}`)]);
+  return el("details", { class: "hazards" }, el("summary", {}, el("b", {}, title), `: ${hazards.length}`, counts), hazardList(hazards, link));
+}
+
+const hazardList = (hazards, link) => list(hazards.map((each) => hazard(each, link)), "ul", { class: "plain" });
+
+/** Return a box that hides the hazards below `place` without its text, and opens the groups of the others. */
+function search(place) {
+  const status = el("span", { class: "soft", role: "status" });
+  const input = ({ target }) => {
+    const pattern = target.value.trim().toLowerCase();
+    const items = [...place.querySelectorAll(".hazard")].map((each) => each.closest("li"));
+    for (const each of items) each.hidden = !each.textContent.toLowerCase().includes(pattern);
+    for (const group of place.querySelectorAll(".hazards")) {
+      group.hidden = !group.querySelector("li:not([hidden])");
+      group.open = Boolean(pattern) && !group.hidden;
+    }
+    status.textContent = pattern && `${items.filter((each) => !each.hidden).length} of ${items.length}`;
+  };
+  return el("div", { class: "fields" }, el("label", {}, "Find a hazard ", el("input", { type: "search", input })), status);
 }
 
 /** Return the hazards: those of this application, those that no file decides, and those that do not concern it. */
-function hazards(plan) {
-  const those = (answer) => (plan.hazards ?? []).filter((each) => (each.concerns ?? "unknown") === answer).map(hazard);
-  const no = those("no");
-  return [
-    part("Hazards that concern this application", list(those("yes"), "ul", { class: "plain" })),
-    part(plan.concerns ? "Hazards of which the files cannot tell" : "Hazards beyond the metadata", list(those("unknown"), "ul", { class: "plain" })),
-    no.length > 0 && part("Hazards that do not concern it", el("details", {}, el("summary", {}, `${no.length} of the table`), list(no, "ul", { class: "plain" }))),
-  ];
+function hazards(plan, link) {
+  const those = (answer) => (plan.hazards ?? []).filter((each) => (each.concerns ?? "unknown") === answer);
+  const [yes, unknown, no] = ["yes", "unknown", "no"].map(those);
+  const groups = Object.entries(GROUPS).map(([title, subjects]) => closed(title, unknown.filter((each) => subjects.includes(each.about)), link));
+  const place = el("div", {}, [
+    yes.length > 0 && [el("h4", {}, `They concern this application: ${yes.length}`), hazardList(yes, link)],
+    unknown.length > 0 && [el("h4", {}, `${plan.concerns ? "The files cannot tell" : "Your application and brokers decide"}: ${unknown.length}`), groups],
+    closed("They do not concern it", no, link),
+  ]);
+  return (plan.hazards ?? []).length > 0 && part("Hazards beyond the metadata", search(place), place);
+}
+
+/** Return the id of the element of a hazard. */
+export const hazardId = (name) => `hazard-${name}`;
+
+/** Open a hazard with all around it, and show it. */
+export function showHazard(name) {
+  const found = document.getElementById(hazardId(name));
+  for (let each = found; each; each = each.parentElement) if (each.localName === "details") each.open = true;
+  found?.scrollIntoView();
 }
 
 function application(plan) {
@@ -119,19 +158,19 @@ function ownGroup(group) {
   ];
 }
 
-/** Return the parts of a plan, the verdict first; `args` are those of the command, if it is to be shown. */
-export function planParts(answer, args) {
+/** Return the parts of a plan, its headline first; `args` are those of the command, if it is to be shown; `link` returns the address of a hazard. */
+export function planParts(answer, args, link = (name) => `#${hazardId(name)}`) {
   if (!answer.stdout) return [said(answer)];
   const plan = JSON.parse(answer.stdout);
   const steps = plan.steps ?? [];
-  const verdict = answer.runbook.split("\n").find((line) => line.startsWith("Verdict: ")) ?? plan.verdict ?? `${steps.length} steps`;
   const concern = (plan.configuration?.settings ?? []).filter((each) => each.status !== "fine");
   return [
-    banner(plan.verdict ?? "unknown", el("b", {}, `${plan.from} to ${plan.to}`), `: ${verdict.replace(/^Verdict: /, "").replaceAll("**", "")}${[...(plan.blocked ?? []), ...(plan.reasons ?? [])].map((reason) => `; ${reason}`).join("")}`),
+    banner(plan.verdict ?? "unknown", plan.headline),
     said(answer),
+    part("Settle before the first step", list([...(plan.blocked ?? []), ...(plan.reasons ?? [])])),
     part("What must hold", list((plan.requirements ?? []).map(requirement), "ul", { class: "plain" })),
     part("The live group", list((plan.preflight ?? []).map((check) => `${check.level}: ${check.text}`)), liveGroup(plan.live_group)),
-    part("Steps", list(steps.map(step), "ol", { class: "steps" })),
+    part("Steps", list(steps.map(step), "ol", { class: "steps" }), plan.alternative && el("p", {}, plan.alternative)),
     part("Your group", ownGroup(plan.group)),
     part("Settings of the members", settingsOfProtocol(plan)),
     part("What survives", list((plan.survives ?? []).map((row) => `${row.what}: ${row.survives ? "yes" : "no"}: ${row.how} (${row.evidence})`))),
@@ -140,7 +179,7 @@ export function planParts(answer, args) {
       plan.configuration.left_out > 0 && el("p", {}, `${plan.configuration.left_out} further keys are not of Kafka Streams.`),
     ]),
     part("Code", list((plan.missing ?? []).map(missing)), application(plan)),
-    hazards(plan),
+    hazards(plan, link),
     part("Notes", list([...(plan.patch_levels ?? []), ...(plan.notes ?? []), ...(plan.warnings ?? [])].map(String))),
     part("Checked", list(plan.checked ?? [])),
     part("Not checked", list(plan.not_checked ?? [])),

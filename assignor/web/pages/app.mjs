@@ -5,19 +5,21 @@ import { FileArea } from "./files.mjs";
 import { shownReleases, showMatrix } from "./matrix.mjs";
 import { Cancelled, Python, scriptAddress } from "./python.mjs";
 import { EXAMPLES, replayParts } from "./replay.mjs";
-import { planArguments, planParts, questions } from "./plan.mjs";
+import { planArguments, planParts, questions, showHazard } from "./plan.mjs";
+import { BYTES, sampleFiles } from "./samples.mjs";
 import { explainArguments, userdataParts } from "./userdata.mjs";
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const python = new Python(showStep);
 const areas = {
-  upgrade: new FileArea($("[data-files=upgrade]"), { label: "Drop the application here, if you like: configuration (properties, YAML, JSON), jars or a folder of classes, the text of Topology#describe().", roles: true }),
-  audit: new FileArea($("[data-files=audit]"), { label: "Drop the folders, or the file of a dump, here." }),
+  upgrade: new FileArea($("[data-files=upgrade]"), { label: "Drop the application here, if you like: configuration (properties, YAML, JSON), jars or a folder of classes, the text of Topology#describe().", roles: true, onChange: () => runAgain("upgrade") }),
+  audit: new FileArea($("[data-files=audit]"), { label: "Drop the folders, or the file of a dump, here.", onChange: () => runAgain("audit") }),
 };
 
 function showStep(text, done, all) {
   $("#working").hidden = !text;
-  $("#step").textContent = text && all ? `${text}: ${(done / 1e6).toFixed(0)} of ${(all / 1e6).toFixed(0)} MB` : text;
+  const [shown, total, unit] = all > 1e4 ? [(done / 1e6).toFixed(0), (all / 1e6).toFixed(0), "MB"] : [done, all, "rows"];
+  $("#step").textContent = text && all ? `${text}: ${shown} of ${total} ${unit}` : text;
   const bar = $("#progress");
   if (all) [bar.value, bar.max] = [done, all];
   else bar.removeAttribute("value");
@@ -31,7 +33,7 @@ const VIEWS = {
       const { items, pairs } = areas.upgrade;
       const args = planArguments(values, items);
       const answer = await python.ask("plan", [args], pairs);
-      place.replaceChildren(...planParts(answer, args).flat(Infinity).filter(Boolean));
+      place.replaceChildren(...planParts(answer, args, (hazard) => hashOf("upgrade", { ...values, hazard })).flat(Infinity).filter(Boolean));
       showConditions(answer.stdout ? JSON.parse(answer.stdout) : null, values.without);
     },
   },
@@ -39,7 +41,8 @@ const VIEWS = {
     ready: () => true,
     async run({ all }, place) {
       const names = shownReleases(await python.ask("releases"), all);
-      await showMatrix(place, names, (from) => python.ask("matrix_row", [from, names]), (from, to) => go("upgrade", { from, to }));
+      await showMatrix(place, names, (from) => python.ask("matrix_row", [from, names]), (from, to) => go("upgrade", { from, to }), (done, total) => showStep("planning", done, total));
+      showStep("");
     },
   },
   replay: {
@@ -60,9 +63,8 @@ const VIEWS = {
     ready: () => areas.audit.items.length > 0,
     async run(_, place) {
       if (!areas.audit.items.length) throw new Error("expected folders __consumer_offsets-N or a dump, got no files");
-      const began = performance.now();
       const answer = await python.ask("audit", [], areas.audit.pairs);
-      place.replaceChildren(...auditParts(answer, (performance.now() - began) / 1000).flat(Infinity).filter(Boolean));
+      place.replaceChildren(...auditParts(answer).flat(Infinity).filter(Boolean));
     },
   },
 };
@@ -75,7 +77,7 @@ function showConditions(plan, without = "") {
   place.hidden = !names.length;
   place.replaceChildren($("legend", place), ...names.map((name) => el("label", { class: "check" },
     el("input", { type: "checkbox", name: "without", value: name, checked: answered.includes(name), change: () => place.form.requestSubmit() }),
-    `it has no ${name.replaceAll("-", " ")}`)));
+    `the ${name === "second-thread" ? "application" : "topology"} has no ${name.replaceAll("-", " ")}`)));
 }
 
 /** Return the values of a form; what is chosen several times is joined with commas. */
@@ -93,10 +95,31 @@ function fill(form, values) {
   }
 }
 
+/** The values whose answer each view shows, and its last address, to which its tab leads. */
+const answered = {};
+const tab = (view) => [...document.querySelectorAll("nav a")].find((each) => each.hash.split("?")[0] === `#${view}`);
+
+const keyOf = ({ hazard, ...values }) => JSON.stringify(values);
+
+/** Say that the answer is of other values than those in the form, and of which. */
+function showStale(view) {
+  const form = $(`#${view} form`);
+  const [now, before] = [valuesOf(form), answered[view]];
+  const names = before ? [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((name) => name !== "hazard" && now[name] !== before[name]) : [];
+  $(`#${view}`).classList.toggle("stale", names.length > 0);
+  $(".before", $(`#${view}`)).textContent = names.length ? `The answer below is of before: ${names.map((name) => `${name} was ${before[name] ?? "empty"}`).join(", ")}. Press ${$("button.main", form).textContent}.` : "";
+}
+
+/** Answer anew after a change of files, if there is an answer to be replaced. */
+function runAgain(view) {
+  if (answered[view]) run(view, view === "audit" ? {} : answered[view]);
+}
+
 const hashOf = (view, values) => `#${view}${Object.keys(values).length ? `?${new URLSearchParams(values)}` : ""}`;
 
 function go(view, values) {
   const hash = hashOf(view, values);
+  delete answered[view];
   if (location.hash === hash) show();
   else location.hash = hash;
 }
@@ -109,10 +132,13 @@ async function run(name, values) {
   const place = $(".result", section);
   section.dataset.state = "busy";
   place.replaceChildren();
+  answered[name] = values;
+  showStale(name);
   try {
     await VIEWS[name].run(values, place);
     if (own === turn) section.dataset.state = "done";
   } catch (error) {
+    if (error instanceof Cancelled) delete answered[name];
     const text = error instanceof Cancelled ? "Cancelled." : error.message;
     place.replaceChildren(el("p", { class: error instanceof Cancelled ? "note" : "verdict unsafe", role: "alert" }, text));
     section.dataset.state = "failed";
@@ -125,17 +151,43 @@ function show() {
   const values = Object.fromEntries(new URLSearchParams(query));
   for (const each of Object.keys(VIEWS)) $(`#${each}`).hidden = each !== view;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
+    if (link === tab(view)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  tab(view).setAttribute("href", location.hash || `#${view}`);
   document.title = `${$(`#${view} h2`).textContent} · streams-assignor`;
-  fill($(`#${view} form`), values);
-  if (view === "upgrade") showConditions(null, values.without);
-  if (VIEWS[view].ready(values)) run(view, values);
+  const { hazard, ...own } = values;
+  const isShown = answered[view] && keyOf(answered[view]) === keyOf(own);
+  if (view !== "audit" && !isShown) {
+    fill($(`#${view} form`), own);
+    if (view === "upgrade") showConditions(null, own.without);
+    if (VIEWS[view].ready(own)) shown = run(view, own);
+    else clear(view);
+  }
+  if (hazard) shown.then(() => showHazard(hazard));
+}
+
+let shown = Promise.resolve();
+
+function clear(view) {
+  delete answered[view];
+  $(`#${view} .result`).replaceChildren();
+  showStale(view);
+}
+
+/** Take the files of a sample in the place of those that are there. */
+async function trySample(view) {
+  areas[view].items = [];
+  const pairs = await sampleFiles(view);
+  delete answered[view];
+  areas[view].add(pairs);
+  if (view === "upgrade") go(view, { from: "2.8", to: "4.3" });
+  else run(view, {});
 }
 
 for (const view of Object.keys(VIEWS)) {
   const form = $(`#${view} form`);
+  form.addEventListener("input", () => showStale(view));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const values = valuesOf(form);
@@ -144,6 +196,9 @@ for (const view of Object.keys(VIEWS)) {
   });
 }
 $("#cancel").addEventListener("click", () => python.cancel());
+for (const button of document.querySelectorAll("[data-sample]")) button.addEventListener("click", () => trySample(button.dataset.sample));
+$("#bytes").append(el("option", { value: "" }, "choose one"), ...Object.entries(BYTES).map(([name, bytes]) => el("option", { value: bytes }, name)));
+$("#bytes").addEventListener("change", ({ target }) => target.value && go("userdata", { bytes: target.value }));
 $("#examples").append(el("option", { value: "" }, "choose one"), ...Object.entries(EXAMPLES).map(([name, scenario]) => el("option", { value: scenario }, name)));
 $("#examples").addEventListener("change", ({ target }) => target.value && go("replay", { scenario: target.value }));
 addEventListener("hashchange", show);

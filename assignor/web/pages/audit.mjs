@@ -59,7 +59,7 @@ function groupList(audit) {
 }
 
 /** Return the parts of an audit. */
-export function auditParts(answer, seconds) {
+export function auditParts(answer) {
   if (!answer.stdout) return [said(answer)];
   const audit = JSON.parse(answer.stdout);
   const problems = audit.groups.filter((each) => each.findings.some((finding) => finding.severity === "problem")).length;
@@ -69,7 +69,7 @@ export function auditParts(answer, seconds) {
     banner(problems || !audit.complete ? "safe-if" : "safe",
       `${named(audit.groups.length + audit.further_groups, "group")}, ${named(rebalances, "rebalance")}, ${time(audit.from_time)} to ${time(audit.until_time)} UTC; ${problems} with a problem`,
       !audit.complete && "; not complete: a part of the source is damaged or missing"),
-    el("p", { class: "soft" }, `${sizeText(bytes)} in ${seconds.toFixed(1)} s. Checksums: ${audit.checksums}.`),
+    el("p", { class: "soft" }, `${sizeText(bytes)}. Checksums: ${audit.checksums}.`),
     part("Problems of the source", list(audit.problems.slice(0, 20))),
     part("Groups", groupList(audit)),
     part("To keep", folded("JSON", answer.stdout, "json")),

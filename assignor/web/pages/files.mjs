@@ -55,8 +55,8 @@ export class FileArea {
   constructor(place, { label, roles = false, onChange = () => {} }) {
     this.#onChange = onChange;
     this.#roles = roles;
-    const chooser = (text, attributes) => el("label", { class: "chooser" }, text, el("input", {
-      type: "file", multiple: true, ...attributes,
+    const chooser = (text, attributes) => el("label", { class: "button" }, text, el("input", {
+      type: "file", multiple: true, class: "unseen", ...attributes,
       change: (event) => {
         this.add([...event.target.files].map((file) => [file.webkitRelativePath || file.name, file]));
         event.target.value = "";

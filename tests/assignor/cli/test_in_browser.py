@@ -49,7 +49,7 @@ def test_a_plan_has_its_json_and_its_runbook(tmp_path):
     assert 1 == found["status"]
     assert "unsafe" == json.loads(found["stdout"])["verdict"]
     assert "a.properties" == json.loads(found["stdout"])["configuration"]["file"]
-    assert found["runbook"].startswith("# Upgrade from 2.8.2 to 4.3.1\n\nVerdict: **unsafe**")
+    assert found["runbook"].startswith("# Upgrade from 2.8.2 to 4.3.1\n\n2.8.2 to 4.3.1: unsafe: ")
 
 
 def test_a_call_leaves_arguments_folder_and_streams_as_they_were(tmp_path):

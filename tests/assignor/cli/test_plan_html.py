@@ -54,8 +54,8 @@ def test_it_has_the_json_and_the_runbook_of_the_same_plan(arguments):
 
 
 def test_no_text_of_a_plan_is_markup():
-    plain = {"from": "a", "to": "b", "verdict": "safe", "steps": [{"do": "x"}]}
-    hostile = {"from": HOSTILE, "to": HOSTILE, "verdict": HOSTILE, "steps": [{"do": HOSTILE}]}
+    plain = {"from": "a", "to": "b", "headline": "safe", "steps": [{"do": "x"}]}
+    hostile = {"from": HOSTILE, "to": HOSTILE, "headline": HOSTILE, "steps": [{"do": HOSTILE}]}
 
     assert Page(plan_page(plain)).tags == Page(plan_page(hostile)).tags
 

@@ -27,11 +27,24 @@ def test_every_step_is_a_box_with_its_way_back(arguments):
         assert f"  - way back: {step['way_back']['verdict']}: {step['way_back']['how']}" in lines
 
 
-def test_the_verdict_names_its_conditions_and_what_is_enough_if_they_are_met():
-    lines = run("2.8", "3.9", "-o", "markdown").splitlines()
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("2.8", "3.9"),
+        ("2.3", "2.8", "--offline"),
+        ("3.9", "3.9"),
+        ("4.2", "4.3", "--to-protocol", "streams"),
+        ("--brokers", "3.9", "4.3", "--kraft"),
+        ("1.1", "4.3"),
+    ],
+)
+def test_headline_and_alternative_are_those_of_the_text(arguments):
+    text, found = run(*arguments).splitlines(), json.loads(run(*arguments, "--json"))
+    lines = run(*arguments, "-o", "markdown").replace("\\", "").splitlines()
 
-    assert lines[2].startswith("Verdict: **safe-if**, one bounce if no foreign-key-joins and no repartitioned-tables; ")
-    assert " things of your application and brokers decide the rest (" in lines[2]
+    assert text[0] == found["headline"] == lines[2]
+    assert [line for line in text if line.startswith("or, ")] == list(filter(None, [found.get("alternative")]))
+    assert [line for line in lines if line.startswith("or, ")] == list(filter(None, [found.get("alternative")]))
 
 
 def test_hazards_and_what_was_not_checked_are_boxes():
@@ -75,7 +88,7 @@ def test_names_are_no_mark_up():
     plain = {
         "from": "2.8.2",
         "to": "3.0.2",
-        "verdict": "safe",
+        "headline": "safe",
         "steps": [step],
         "blocked": [HOSTILE],
         "notes": [HOSTILE],

@@ -80,7 +80,6 @@ def test_the_verdict_is_about_the_metadata_if_hazards_decide_the_rest():
     assert f"; {number} things of your application and brokers decide the rest ({stops} can stop members" in first
     assert "safe" == found["verdict"]
     assert number == sum(found["beyond_metadata"].values())
-    assert "Verdict: **safe** for the metadata; " in run("4.3", "4.4", "-o", "markdown")
 
 
 def test_without_hazards_the_verdict_is_plain():

@@ -119,6 +119,12 @@ class Page:
         self.one(f"#{view} button.main").click()
         return self
 
+    def changed(self, view, action, state="done"):
+        """Do what changes the answer of a view, and wait for the new one."""
+        self.browser.execute_script("delete document.getElementById(arguments[0]).dataset.state", view)
+        action()
+        return self.wait(view, state)
+
     def json(self, view="upgrade"):
         """What the command line prints, as the page offers it."""
         return json.loads(self.hidden_text(f"#{view} #json pre"))

@@ -107,7 +107,7 @@ def test_a_plan_is_made_with_the_keyboard_alone(page):
         body = active
     page.wait("upgrade")
 
-    assert ["Upgrade", "Matrix", "Replay", "Userdata", "Audit", "from", "to"] == reached
+    assert ["Upgrade", "Matrix", "Replay", "Decode", "Audit", "Try a sample application", "from", "to"] == reached
     assert page.text("upgrade").startswith("2.8.2 to 4.3.1")
 
 

@@ -25,6 +25,7 @@ from streams_assignor.web.build import (
 )
 from tests.assignor.web.packages import LOCK, code_of, made_up, made_up_compiler, stdlib_of
 
+ROOT = Path(__file__).parents[3]
 SVG = "http://www.w3.org/2000/svg"
 """The name of a vocabulary, which is not asked for."""
 
@@ -42,9 +43,21 @@ def test_it_has_the_sources_of_the_page_the_code_and_pyodide(files):
     sources = {path.name for path in page_sources()}
 
     assert {"app.mjs", "trace.mjs", "trace.css", "base.css"} < sources
-    assert sources | {"python.tar.xz", "site.json", *(f"pyodide/{name}" for name in (*LOCK.files, LOCK.lock))} == set(
-        files
-    )
+    pyodide = {f"pyodide/{name}" for name in (*LOCK.files, LOCK.lock)}
+    samples = {name for name in files if name.startswith("samples/")}
+    assert sources | {"python.tar.xz", "site.json"} | pyodide | samples == set(files)
+
+
+def test_its_samples_are_the_application_of_the_tutorial_and_a_real_segment(files):
+    segments = ROOT / "tests/spark_sim/audit/segments"
+    real = {f"samples/{path.relative_to(segments)}": path for path in segments.glob("__consumer_offsets-0/*.log")}
+    real |= {
+        f"samples/{path.name}": path for path in (ROOT / "docs/tutorials/orders").iterdir() if path.suffix != ".java"
+    }
+
+    assert {name: path.read_bytes() for name, path in real.items()} == {
+        name: content for name, content in files.items() if name.startswith("samples/")
+    }
 
 
 def test_other_bytes_than_the_pinned_ones_are_refused():

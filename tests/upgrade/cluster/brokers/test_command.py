@@ -63,7 +63,7 @@ def test_without_a_way_the_exit_status_is_1(as_json):
 
     assert 1 == result.exit_code
     assert "4.3-IV0 changed the records" in result.output
-    assert ("no way" in result.output) is not bool(as_json)
+    assert "4.3 to 4.2: no way" in result.output
 
 
 @pytest.mark.parametrize(("mode", "steps"), [("--zookeeper", 6), ("--kraft", 3)])
@@ -234,7 +234,7 @@ def test_without_a_setting_of_a_broker_it_cannot_be_told(case):
     assert end.format(given[-1]) in first
     assert [status] * 3 == [result.exit_code for result in (as_text, as_json, as_runbook)]
     assert (verdict, bool(status)) == (found["verdict"], bool(found["reasons"]))
-    assert f"Verdict: **{verdict}**" in as_runbook.output
+    assert first == found["headline"] == as_runbook.output.replace("\\", "").splitlines()[2]
     assert bool(status) == ("Settle before the first step" in as_runbook.output)
 
 
