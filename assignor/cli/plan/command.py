@@ -5,7 +5,6 @@ Only the options about a group's size load the simulator.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -62,8 +61,6 @@ _UNKNOWN_PROTOCOL: Final = (
 )
 _SOURCE_ROOTS: Final = "streams-assignor.source-roots"
 _PATH: Final = click.Path(exists=True, path_type=Path)
-_MAX_COLUMNS: Final = 120
-"""A longer line is hard to read, however wide the terminal is."""
 
 
 @click.command(cls=StrictCommand)
@@ -73,7 +70,7 @@ _MAX_COLUMNS: Final = 120
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "json", "yaml", "markdown", "html", "sarif"]),
+    type=click.Choice(["text", "short", "json", "yaml", "markdown", "html", "sarif"]),
     default="text",
     show_default=True,
     help="A runbook is markdown, a page html.",
@@ -126,6 +123,7 @@ _MAX_COLUMNS: Final = 120
 @click.option("--level-unchanged", is_flag=True, help="It never was another, or snapshots have it.")
 @ASSUME
 @click.option("--json", "output", flag_value="json", help="The same as -o json.")
+@click.option("--short", "output", flag_value="short", help="-o short: the first line and the steps.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all: remedies, sources, ways back.")
 def plan(
     releases: Sequence[str],
@@ -311,7 +309,7 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
 
 def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> None:
     if output == "text":
-        view = _view(verbose=verbose)
+        view = DisplayOptions.of_output(verbose=verbose)
         click.echo(view.show(cluster.lines(view)))
     else:
         click.echo(_rendered(cluster.as_json(), output))
@@ -324,7 +322,7 @@ def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: b
     notes = (*protocol_plan.notes, *_undecided_note(protocol_plan.undecided, is_safe=is_safe))
     protocol_plan = evolve(protocol_plan, notes=notes)
     if output == "text":
-        view = _view(verbose=verbose)
+        view = DisplayOptions.of_output(verbose=verbose)
         click.echo(view.show(protocol_plan.lines(view)))
     else:
         click.echo(_rendered(protocol_plan.as_json(), output))
@@ -360,7 +358,7 @@ def _print_group_plan(
         click.echo(_rendered(plain | ({"group": impact.as_json()} if impact else {}), output))
     else:
         hops = advice.guidance.hops
-        view = _view(verbose=verbose)
+        view = DisplayOptions.of_output(verbose=verbose)
         is_static = options.is_static and not offline
         below = static_verdict_lines(hops[0].origin, hops[-1].target) if is_static else ()
         parts = (
@@ -387,21 +385,16 @@ def _undecided_note(undecided: Sequence[JudgedHazard], *, is_safe: bool) -> tupl
     return (f"exit status {CANNOT_BE_TOLD}: the files do not rule out {number} that would stop members, see below",)
 
 
-def _view(*, verbose: bool) -> DisplayOptions:
-    """Return how to show a plan: a terminal gets lines that fit."""
-    is_terminal = sys.stdout and sys.stdout.isatty()  # None: the shell has closed it
-    size = shutil.get_terminal_size()
-    return (
-        DisplayOptions(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else DisplayOptions(verbose)
-    )
-
-
 def _rendered(plain: Mapping[str, Any], output: str) -> str:
     """Return the plain values of a plan in another form."""
     if output == "html":
         from streams_assignor.cli.plan._html import plan_page
 
         return plan_page(plain)
+    if output == "short":
+        steps = (f"{number}. {step['do']}" for number, step in enumerate(plain["steps"], 1))
+        lines = filter(None, (plain["headline"], *steps, plain.get("alternative")))
+        return DisplayOptions.of_output(verbose=False).show(map(sanitize, lines))
     if output == "sarif":
         return sarif(plain, click.get_current_context().meta[_SOURCE_ROOTS])
     return runbook(plain) if output == "markdown" else document(plain, output, indent=2)
@@ -456,7 +449,7 @@ def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> Non
     if output == "text":
         parts = (change.lines() if change else (), group.lines() if group else ())
         below = (line for part in map(list, parts) if part for line in ("", *part))
-        click.echo(_view(verbose=False).show([first, *(f"note: {note}" for note in notes), *below]))
+        click.echo(DisplayOptions.of_output(verbose=False).show([first, *(f"note: {note}" for note in notes), *below]))
     else:
         plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
         plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}

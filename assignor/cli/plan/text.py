@@ -7,6 +7,8 @@ wrapped, and a fact that ``-v`` has in full is cut.
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -41,6 +43,8 @@ _TITLES: Final = {
 _MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
 _OR_OFFLINE: Final = "or, if the group may stop: stop everything, then start everything (--offline)"
 _CUT: Final = " ..."
+_MAX_COLUMNS: Final = 120
+"""A longer line is hard to read, however wide the terminal is."""
 _SCREEN: Final = 50
 """Lines: a plan is read as a whole, so a lower terminal is scrolled."""
 _LEAST_ROWS: Final = 12
@@ -59,6 +63,13 @@ class DisplayOptions:
     """The width of the terminal; None: no terminal, so that no line is cut, wrapped or left out."""
     rows: int = 0
     """Its height."""
+
+    @classmethod
+    def of_output(cls, *, verbose: bool) -> DisplayOptions:
+        """Return how to show a plan on standard output: a terminal gets lines that fit."""
+        is_terminal = sys.stdout and sys.stdout.isatty()  # None: the shell has closed it
+        size = shutil.get_terminal_size()
+        return cls(verbose, min(size.columns, _MAX_COLUMNS), size.lines) if is_terminal else cls(verbose)
 
     @property
     def is_short(self) -> bool:

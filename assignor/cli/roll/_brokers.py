@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 from click.core import ParameterSource
 
 from streams_assignor.cli.plan.text import DisplayOptions, broker_plan_lines
@@ -19,7 +19,7 @@ from streams_assignor.cli.roll._commands import CommandTemplate
 from streams_assignor.cli.roll._driver import RollView
 from streams_assignor.cli.roll._instances import InstancesError, read_instances
 from streams_assignor.cli.roll._options import LiveTarget, RollOptions
-from streams_assignor.cli.roll._output import plan_lines
+from streams_assignor.cli.roll._output import plan_lines, show
 from streams_assignor.cli.roll._secrets import without_secrets
 from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
 from streams_assignor.formats.text import count, join_names
@@ -96,9 +96,6 @@ def _planned_cluster(
     if found.advice is None:
         view.note(f"the cluster runs {options.target} already, with its levels: nothing to do")
         return None
-    if not options.as_json:
-        for line in broker_plan_lines(found.advice, DisplayOptions()):
-            view.note(line)
     roll_plan = RollPlan(
         name=BROKERS,
         origin=found.advice.origin,
@@ -113,8 +110,8 @@ def _planned_cluster(
     )
     check_plan(roll_plan)
     if not options.as_json:
-        for line in plan_lines(roll_plan):
-            view.note(line)
+        text = broker_plan_lines(evolve(found.advice, warnings=()), DisplayOptions.of_output(verbose=False))
+        show(view, (*plan_lines(roll_plan), "", *text))
     return roll_plan
 
 

@@ -20,7 +20,7 @@ from streams_assignor.cli.roll._forecast import expectation_of
 from streams_assignor.cli.roll._instances import InstanceNames, names_of, names_of_now, read_instances, seen_instances
 from streams_assignor.cli.roll._look import LiveLook, look_at
 from streams_assignor.cli.roll._options import EPHEMERAL, LiveTarget, RollOptions
-from streams_assignor.cli.roll._output import expectation_text, plan_lines
+from streams_assignor.cli.roll._output import expectation_text, forecast_lines, plan_lines, show
 from streams_assignor.cli.roll._subject import RollLooks, RollSubject, lock_of
 from streams_assignor.formats.text import printable, sanitize
 from streams_assignor.groups import InspectedGroup, inspect_group
@@ -167,9 +167,7 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     else:
         may_be_done = any(release in live.common_releases for release in wanted.candidates)
         roll_plan = evolve(roll_plan, origins=_origins(origin), may_be_done=may_be_done)
-    if not options.as_json:
-        for line in plan_lines(roll_plan):
-            view.note(line)
+    show(view, () if options.as_json else plan_lines(roll_plan))
     if seen.seen.offsets_problem:
         raise CommandFailed(
             f"{printable(options.group)}: offsets are not known, and roll looks at lag and commits after each step: "
@@ -178,7 +176,11 @@ def _plan(options: RollOptions, target: LiveTarget, verbs: tuple[str, ...], view
     state = begin(roll_plan)
     first = BeginStep(1, roll_plan.rounds[0], next_instances(state, roll_plan.rounds[0], seen.seen.leader))
     expected = _expectation(options, first, state, seen, names, ephemeral=options.state == EPHEMERAL)
-    view.note(f"first step, {', '.join(first.instances)}: {expectation_text(expected)}")
+    if options.as_json:
+        view.note(f"first step, {', '.join(first.instances)}: {expectation_text(expected)}")
+    else:
+        told = evolve(planned, advice=evolve(planned.advice, notes=()))  # the notes are those of the roll
+        show(view, (*forecast_lines(first.instances, expected), "", *_plan_text(options, told)))
     return roll_plan
 
 
@@ -247,7 +249,7 @@ def _refuse_unfinished(options: RollOptions, found: LiveLook, live: LiveGroup, w
 def _planned_application(
     options: RollOptions, live: LiveGroup, origin: ResolvedRelease, wanted: ResolvedRelease, view: RollView
 ) -> ApplicationPlan:
-    """Return the plan of ``plan --group``, which is shown; ``CommandFailed`` if it must not be executed."""
+    """Return the plan of ``plan --group``; if it must not be executed, show it and raise ``CommandFailed``."""
     application = PlannedApplication(
         group=live,
         absent=features_named(options.without) if options.without else frozenset(),
@@ -256,9 +258,10 @@ def _planned_application(
         goes_on=True,
     )
     planned = plan_for(application, origin, wanted, offline=options.offline)
-    for line in _open_hazards(options, planned) if options.as_json else _plan_text(options, planned):
-        view.note(line)
+    if options.as_json:
+        show(view, _open_hazards(options, planned))
     if planned.reasons or not planned.is_safe:
+        show(view, () if options.as_json else _plan_text(options, planned))
         why = planned.blocked or "the plan is unsafe, see above: --without names what the application does not have"
         raise CommandFailed(sanitize(f"{options.group}: {why}"))
     return planned
@@ -292,10 +295,9 @@ def _roll_plan(
 
 
 def _plan_text(options: RollOptions, planned: ApplicationPlan) -> Iterator[str]:
-    view = DisplayOptions()
+    view = DisplayOptions.of_output(verbose=False)
     yield from group_plan_lines(planned.advice, view, planned.checked, blocked=planned.blocked, judged=planned.judged)
     yield from _open_hazards(options, planned)
-    yield ""
 
 
 def _open_hazards(options: RollOptions, planned: ApplicationPlan) -> Iterator[str]:

@@ -12,12 +12,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from streams_assignor.cli.roll._output import RollLines, expectation_text
+from streams_assignor.cli.roll._output import RollLines, expectation_text, steps_left
 from streams_assignor.formats.text import count, format_seconds, printable
 from streams_assignor.upgrade.roll.engine import KeepWaiting
 from streams_assignor.upgrade.roll.gates import GateResult, GateStatus
 from streams_assignor.upgrade.roll.journal import CommandIntended, JournalLine, StepBegan, StepPassed
-from streams_assignor.upgrade.roll.plan import ALL_INSTANCES, RoundAction
+from streams_assignor.upgrade.roll.plan import ALL_INSTANCES
 from streams_assignor.upgrade.roll.state import RollState
 
 _MARKS: Final[Mapping[GateStatus, tuple[str, str]]] = {
@@ -102,23 +102,6 @@ class RollLive:
         else:
             parts.append(f"{count(steps, 'step')} left")
         return "; ".join(parts)
-
-
-def steps_left(state: RollState) -> int:
-    """Return how many steps have not passed, as far as batches and canary are known."""
-    later = sum(
-        _steps_of(state, len(state.plan.instances), position) for position in range(state.at + 1, len(state.rounds))
-    )
-    return later + (_steps_of(state, len(state.remaining), state.at) if state.round else 0)
-
-
-def _steps_of(state: RollState, instances: int, position: int) -> int:
-    """Return in how many steps a round touches so many instances."""
-    roll_round = state.rounds[position]
-    if roll_round.at_once or roll_round.action is RoundAction.ONCE:
-        return min(instances, 1)
-    alone = 1 if state.plan.canary and instances == len(state.plan.instances) else 0
-    return alone + -(-(instances - alone) // state.plan.batch)
 
 
 def _instance_rows(state: RollState, doing: str) -> Iterator[tuple[Text, Text, Text]]:

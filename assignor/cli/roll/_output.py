@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streams_assignor.cli.group._what_if import moves_text
+from streams_assignor.cli.plan.text import DisplayOptions
+from streams_assignor.cli.roll._driver import RollView
 from streams_assignor.formats.text import count, format_seconds, join_names, sanitize
 from streams_assignor.upgrade.roll.engine import AskOperator, KeepWaiting
 from streams_assignor.upgrade.roll.expectation import Expectation, ExpectedOutcome
@@ -32,8 +34,9 @@ from streams_assignor.upgrade.roll.journal import (
     StepPassed,
 )
 from streams_assignor.upgrade.roll.plan import BY_HAND, GROUP, RollPlan, RollRound, RoundAction
-from streams_assignor.upgrade.roll.state import RollState
+from streams_assignor.upgrade.roll.state import RollState, begin
 
+_NO_STARTS: Final = (RoundAction.STOP, RoundAction.ONCE)
 _OUTCOMES_SHOWN: Final = 3
 _PRINTED_LINES: Final = 5
 _UNKNOWN_LEADER: Final = (
@@ -99,9 +102,15 @@ class RollJson:
         self._write(json.dumps({"record": "note", "text": text}, ensure_ascii=False))
 
 
+def show(view: RollView, lines: Iterable[str]) -> None:
+    """Write lines before anything is asked, wrapped at words on a terminal."""
+    for line in DisplayOptions.of_output(verbose=False).show(lines).splitlines():
+        view.note(line)
+
+
 def plan_lines(plan: RollPlan) -> Iterator[str]:
-    """Write the rounds and the order of the instances."""
-    yield f"{plan.name}: {plan.origin} to {plan.target}, {count(len(plan.instances), 'instance')}"
+    """Write how much it is, the rounds, and the order of the instances."""
+    yield f"{plan.name}: {plan.origin} to {plan.target}: {size_text(plan)}"
     yield from round_lines(plan.rounds)
     sizes = {instance.members for instance in plan.instances}
     threads = f", {count(sizes.pop(), 'member')} each" if plan.kind == GROUP and len(sizes) == 1 else ""
@@ -109,6 +118,33 @@ def plan_lines(plan: RollPlan) -> Iterator[str]:
     if plan.kind == GROUP and plan.has_leader_last:
         yield f"leader: {plan.leader}, the last one (--leader)" if plan.leader else _UNKNOWN_LEADER
     yield from (f"note: {note}" for note in plan.notes)
+
+
+def size_text(plan: RollPlan) -> str:
+    """Write how many instances, rounds and restarts it has, and how long it takes at least."""
+    number, soak_s = len(plan.instances), plan.limits.soak_s
+    starting = [place for place, each in enumerate(plan.rounds) if each.action not in _NO_STARTS]
+    sizes = (count(number, "instance"), count(len(plan.rounds), "round"), count(number * len(starting), "restart"))
+    least_s = soak_s * sum(_steps_of(begin(plan), number, place) for place in starting)
+    time = f", at least {format_seconds(least_s)} (--soak {format_seconds(soak_s)} for each step)" if least_s else ""
+    return ", ".join(sizes) + time
+
+
+def steps_left(state: RollState) -> int:
+    """Return how many steps have not passed, as far as batches and canary are known."""
+    later = sum(
+        _steps_of(state, len(state.plan.instances), position) for position in range(state.at + 1, len(state.rounds))
+    )
+    return later + (_steps_of(state, len(state.remaining), state.at) if state.round else 0)
+
+
+def _steps_of(state: RollState, instances: int, position: int) -> int:
+    """Return in how many steps a round touches so many instances."""
+    roll_round = state.rounds[position]
+    if roll_round.at_once or roll_round.action is RoundAction.ONCE:
+        return min(instances, 1)
+    alone = 1 if state.plan.canary and instances == len(state.plan.instances) else 0
+    return alone + -(-(instances - alone) // state.plan.batch)
 
 
 def pace_text(plan: RollPlan) -> str:
@@ -145,6 +181,17 @@ def verified_text(gates: Mapping[str, str]) -> str:
 def hidden_text(gates: Mapping[str, str]) -> str:
     """Write what no metadata shows of the instances; empty if they are certainly what they were to be."""
     return gates.get("config", "").partition("; ")[2]
+
+
+def forecast_lines(instances: Sequence[str], expectation: Expectation) -> Iterator[str]:
+    """Write what is expected of the first step, a line for each outcome: those after a session last."""
+    if not expectation.outcomes:
+        yield f"first step, {join_names(instances)}: {expectation_text(expectation)}"
+        return
+    yield f"first step, {join_names(instances)}, one of:"
+    for is_late, when in ((False, ""), (True, ", if it is back only after its session")):
+        outcomes = (outcome for outcome in expectation.outcomes if outcome.after_session is is_late)
+        yield from dict.fromkeys(f"- {_outcome_text(outcome)}{when}" for outcome in outcomes)
 
 
 def expectation_text(expectation: Expectation) -> str:

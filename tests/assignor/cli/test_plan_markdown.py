@@ -45,6 +45,10 @@ def test_headline_and_alternative_are_those_of_the_text(arguments):
     assert text[0] == found["headline"] == lines[2]
     assert [line for line in text if line.startswith("or, ")] == list(filter(None, [found.get("alternative")]))
     assert [line for line in lines if line.startswith("or, ")] == list(filter(None, [found.get("alternative")]))
+    steps = [line for line in text if re.match(r"\d\. ", line)]
+    assert [text[0], *steps, *(line for line in text if line.startswith("or, "))] == run(
+        *arguments, "--short"
+    ).splitlines()
 
 
 def test_hazards_and_what_was_not_checked_are_boxes():

@@ -236,7 +236,8 @@ def test_a_dry_run_shows_the_plan_and_the_order(monkeypatch):
     )
     assert 0 == done.exit_code, done.output
     assert "bounce every controller and broker to 4.3.1, one by one" in done.output
-    assert f"{BROKERS}: 3.9 to 4.3.1, 3 instances" in done.output
+    size = "3 instances, 2 rounds, 3 restarts, at least 2 min (--soak 45 s for each step)"
+    assert done.output.startswith(f"{BROKERS}: 3.9 to 4.3.1: {size}\n")
     assert "round 2: when the cluster has proved itself, finalize metadata.version" in done.output
 
 

@@ -39,7 +39,7 @@ def test_it_upgrades_one_instance_after_the_other_and_writes_a_report(cluster):
     assert 0 == done.exit_code, done.output
     assert ["B>4.3.1", "A>4.3.1", "C>4.3.1"] == cluster.lines
     lines = done.stdout.splitlines()
-    assert "app: 3.9.2 to 4.3.1, 3 instances" in lines
+    assert "app: 3.9.2 to 4.3.1: 3 instances, 1 round, 3 restarts" in lines
     assert "order: B, A and C, 1 member each; 1 at a time" in lines
     assert any(line.startswith("step 1: forecast: ") for line in lines)
     assert any(
@@ -138,7 +138,13 @@ def test_a_dry_run_shows_plan_order_and_forecast_and_writes_nothing(cluster):
     done = cluster.roll("--dry-run", forecast=True)
 
     assert (0, [], False) == (done.exit_code, cluster.lines, cluster.journal.exists())
-    assert any(line.startswith("first step, A: forecast: ") for line in done.stdout.splitlines())
+    lines = done.stdout.splitlines()
+    place, plan = lines.index("first step, A, one of:"), lines.index("1. bounce every member to 4.3.1, one by one")
+    assert "app: 3.9.2 to 4.3.1: 3 instances, 1 round, 3 restarts" == lines[0]
+    outcomes = lines[place + 1 : lines.index("", place)]
+    assert 1 < len(outcomes) == len(set(outcomes))
+    assert all(line.startswith("- ") for line in outcomes)
+    assert place < plan
 
 
 def test_json_is_the_journal_with_what_is_waited_for(cluster):
@@ -679,16 +685,15 @@ def test_before_the_first_step_it_names_what_the_settings_leave_open(cluster, tm
     settings.write_text("num.stream.threads=1\n")
     open_hazards = "leaves open what would stop members for certain: "
 
-    first, _, later = cluster.roll("--dry-run", f"--config={settings}").output.partition("first step, ")
+    text = cluster.roll("--dry-run", f"--config={settings}").output
 
-    assert later
-    assert f"{settings} {open_hazards}" in first
+    assert f"{settings} {open_hazards}" in text
     assert open_hazards not in cluster.roll("--dry-run").output
     notes = [
         json.loads(line) for line in cluster.roll("--dry-run", "--json", f"--config={settings}").stdout.splitlines()
     ]
     (note,) = [each["text"] for each in notes if each["record"] == "note" and open_hazards in each["text"]]
-    assert note in first
+    assert note in text
 
 
 @pytest.mark.parametrize(
