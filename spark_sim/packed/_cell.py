@@ -35,6 +35,7 @@ class OperatorDeviation(enum.Enum):
     )
     ROLLED_BACK = "the operator may turn round at any time and go back through the same instances"
     MISTAKEN = "one member is started with another configuration in the first round"
+    BATCHES = "the operator stops any number of members before it starts them"
 
 
 @frozen

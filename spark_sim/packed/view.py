@@ -141,6 +141,7 @@ def summarize(cell: UpgradeCell, summary_bits: int) -> StateSummary:
         cell.deviation is OperatorDeviation.ROLLED_BACK and last > 0 and (quiescent or not cell.wait_for_quiescence)
     )
     done = last == 0 if rolled_back else first == cell.rounds
+    batches = cell.deviation is OperatorDeviation.BATCHES
     group = PackedGroupView(
         phase=_faults_left(numbers, PHASE),
         member_ids=min(2, member_ids),
@@ -149,7 +150,7 @@ def summarize(cell: UpgradeCell, summary_bits: int) -> StateSummary:
         may_join_spuriously=bool(_faults_left(numbers, SPURIOUS_JOINS)),
     )
     operator = OperatorView(
-        next_round_from=first if goes_on and (last == 0 if cell.offline else not stopped) else -1,
+        next_round_from=first if goes_on and (last == 0 if cell.offline else batches or not stopped) else -1,
         roll_back_from=last if goes_back and not stopped else -1,
         may_roll_back=cell.deviation is OperatorDeviation.ROLLED_BACK and not rolled_back,
         original_stopped=cell.offline and not original,

@@ -14,7 +14,9 @@ from streams_assignor.spark_sim.packed.equivalence import all_instances_start
 from streams_assignor.upgrade.plans import Plan, Upgrade
 
 DEVIATION_NAMES: Final[Mapping[OperatorDeviation, str]] = {
-    deviation: deviation.name.lower() for deviation in OperatorDeviation if deviation is not OperatorDeviation.NONE
+    deviation: deviation.name.lower()
+    for deviation in OperatorDeviation
+    if deviation not in {OperatorDeviation.NONE, OperatorDeviation.BATCHES}
 }
 """The names of deviations in results."""
 DEVIATIONS_BY_NAME: Final = {name: deviation for deviation, name in DEVIATION_NAMES.items()}

@@ -45,6 +45,10 @@ CELLS = {
         cell("2.4.1", "2.5.1", members=2, deviation=OperatorDeviation.ROLLED_BACK, wait_for_quiescence=True),
         1,
     ),
+    "batches": (
+        cell("2.4.1", "3.9.2", faults=(1, 1), deviation=OperatorDeviation.BATCHES, wait_for_quiescence=True),
+        1,
+    ),
     "interrupted, spurious joins": (
         cell("2.4.1", "3.9.2", members=2, faults=(1, 1, 1), deviation=OperatorDeviation.INTERRUPTED),
         1,
@@ -221,6 +225,21 @@ def test_an_offline_way_back_is_safe_if_the_group_is_empty_before_it_starts():
     assert (READABLE_VERSION, True) == (broken.property, broken.confirmed)
     assert explore(waits).safe
     assert explore_any_size(waits, 2).safe
+
+
+@pytest.mark.parametrize(
+    ("asked", "k"),
+    [
+        (cell("2.4.1", "3.9.2"), 1),
+        pytest.param(cell("1.1.1", "2.0.1", "1.1"), 2, marks=pytest.mark.slow),
+        pytest.param(cell("2.0.1", "2.2.2"), 1, marks=pytest.mark.slow),
+    ],
+)
+def test_batches_may_have_any_size(asked, k):
+    batches = evolve(asked, deviation=OperatorDeviation.BATCHES)
+
+    assert explore_any_size(batches, k).safe
+    assert explore(evolve(batches, members=2)).states > explore(evolve(asked, members=2)).states
 
 
 def test_members_that_leave_and_come_back_in_turn_are_not_safe():
