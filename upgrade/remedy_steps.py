@@ -104,11 +104,9 @@ def _bridge(remedy: Remedy, hops: Sequence[Upgrade], applications: Sequence[Appl
 
 def _remedies(judged: JudgedHazard, applications: Sequence[Application], *, is_stopped: bool) -> tuple[Remedy, ...]:
     """Return what an application has to change so that it does not stop for certain, nor lose data by its settings."""
-    found = [remedy for row in judged.hazard.rows for remedy in row.remedies]
-    if judged.loses_data:
-        found = [remedy for remedy in found if remedy.is_edit]
-    elif not judged.stops_members:
+    if not judged.is_severe:
         return ()
+    found = [remedy for row in judged.hazard.rows for remedy in row.remedies if judged.stops_members or remedy.is_edit]
     kinds = dict.fromkeys(_OF_BOUNCE, RemedyKind.EDIT) if is_stopped else {}
     moved = (evolve(remedy, kind=kinds.get(remedy.kind, remedy.kind)) for remedy in found)
     return tuple(dict.fromkeys(named for remedy in moved for named in resolve_remedy(remedy, applications)))

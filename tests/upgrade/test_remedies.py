@@ -8,6 +8,7 @@ from attrs import evolve
 
 from streams_assignor.upgrade.application.evidence import described_topology
 from streams_assignor.upgrade.application.setting_files import parse_settings
+from streams_assignor.upgrade.application.settings import Effect
 from streams_assignor.upgrade.application_plan import PlannedApplication, plan_for
 from streams_assignor.upgrade.hazards import (
     HAZARDS,
@@ -117,6 +118,7 @@ HAVING = {
     "bootstrap-servers-with-blanks": "bootstrap.servers=localhost:1 localhost:2",
     "in-flight-requests-refused": "max.in.flight.requests.per.connection=6",
     "list-values-checked": "bootstrap.servers=localhost:1,,localhost:2",
+    "kafka-7584": f"{EXACTLY_ONCE}\nproducer.max.in.flight.requests.per.connection=5",
     "kafka-15053": "security.protocol=ssl",
     "max-poll-interval-5-min": "",
     "transaction-timeout-10-s": EXACTLY_ONCE,
@@ -226,6 +228,39 @@ def test_every_remedy_of_a_file_is_followed():
     assert in_files - DECIDED_ELSEWHERE == {*HAVING} - {"list-values-checked"}
 
 
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("max-poll-interval-5-min", "max.poll.interval.ms=2147483647"),
+        ("transaction-timeout-10-s", "producer.transaction.timeout.ms=60000"),
+    ],
+)
+def test_what_can_stop_members_or_lose_data_by_a_setting_is_changed_before_the_bounce(name, edit):
+    """Only what stops members for certain was a step; the remedy of another row stood in a list below."""
+    origin, target = pairs_of(name)[0]
+    step = planned(values_of(HAVING[name]), origin.name, target.name).advice.steps[0]
+
+    assert edit in str(step.do)
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("guarantee", ["", f"\n{EXACTLY_ONCE}", f"\n{EXACTLY_ONCE}_v2"])
+@pytest.mark.parametrize("name", STOPPING)
+def test_no_setting_that_a_row_has_changed_is_without_effect(name, guarantee):
+    """A page said both "Streams sets it itself" and "members do not start" of one key."""
+    for origin, target in pairs_of(name)[:2]:
+        plan = planned(values_of(f"{HAVING[name]}{guarantee}"), origin.name, target.name)
+        changed = {
+            remedy.key
+            for judged in plan.judged
+            if judged.hazard.name == name and judged.concern.answer is Answer.YES
+            for remedy in judged.hazard.rows[0].remedies
+            if remedy.is_edit
+        }
+        idle = {each.key for each in plan.settings.findings if each.status is Effect.NO_EFFECT}
+        assert not changed & idle, (origin, target)
+
+
 def test_what_stops_members_for_certain_has_a_remedy_that_a_plan_can_make():
     without = [row.name for row in HAZARDS if row.is_certain and not row.remedies]
 
@@ -239,6 +274,7 @@ def test_exactly_once_of_the_first_version_reaches_4_x_in_three_rounds():
     last, _ = follow(EXACTLY_ONCE, RELEASES["2.5.1"], RELEASES["4.1.2"])
 
     assert [
+        "before the next step, for members of 3.9.2: producer.transaction.timeout.ms=60000",
         'bounce every member to 3.9.2 with upgrade.from="2.5", one by one',
         "remove upgrade.from and bounce every member again, one by one",
         "bounce every member with processing.guarantee=exactly_once_v2, still as 3.9.2, one by one",
@@ -247,9 +283,9 @@ def test_exactly_once_of_the_first_version_reaches_4_x_in_three_rounds():
     assert ("3.9.2",) == plan.advice.via
     assert not {"exactly-once-removed", too_early} & harmful(last)
     assert "open: bounce every member of 3.9.2 again with the configuration of before" == str(
-        plan.advice.steps[2].way_back
+        plan.advice.steps[3].way_back
     )
-    assert [{"kind": "round", "key": "processing.guarantee", "value": "exactly_once_v2"}] == plan.as_json()["steps"][2][
+    assert [{"kind": "round", "key": "processing.guarantee", "value": "exactly_once_v2"}] == plan.as_json()["steps"][3][
         "remedies"
     ]
 
@@ -261,14 +297,19 @@ def test_a_round_is_made_on_a_release_of_the_way_or_else_on_the_newest_that_has_
     guarantee = EXACTLY_ONCE if ends.endswith("4.1") else f"{EXACTLY_ONCE}_v2"
     steps = planned(values_of(guarantee), *ends.split()).advice.steps
 
-    assert at == [str(step.do).rpartition("still as ")[2].partition(",")[0] for step in steps if step.remedies]
+    rounds = [step.do for step in steps if RemedyKind.ROUND in {remedy.kind for remedy in step.remedies}]
+
+    assert at == [str(do).rpartition("still as ")[2].partition(",")[0] for do in rounds]
 
 
 def test_a_group_that_stops_needs_no_round_of_its_own():
     application = PlannedApplication(settings=parse_settings(EXACTLY_ONCE, ".properties"))
     steps = plan_for(application, "2.5", "4.1", offline=True).advice.steps
 
-    assert "before the next step, for members of 4.1.2: processing.guarantee=exactly_once_v2" == str(steps[0].do)
+    assert (
+        "before the next step, for members of 4.1.2: processing.guarantee=exactly_once_v2, "
+        "producer.transaction.timeout.ms=60000"
+    ) == str(steps[0].do)
     assert 3 == len(steps)
 
 

@@ -31,7 +31,7 @@ from streams_assignor.upgrade.application.setting_names import (
     known_elsewhere,
     scope,
 )
-from streams_assignor.upgrade.application.values import is_judged, refusal, refusal_beside
+from streams_assignor.upgrade.application.values import IN_FLIGHT, is_judged, refusal, refusal_beside
 from streams_assignor.upgrade.config_types import parse_end_point
 from streams_assignor.upgrade.errors import ConfigException
 from streams_assignor.upgrade.hazards import CodeSettings
@@ -465,7 +465,8 @@ class _Judge:
         names = (name for name, client in _IGNORED.items() if client == config)
         used = (name for name in names if self._is_exactly_once or _EXACTLY_ONCE not in name)
         keys = (self._target.overrides.get(name, ()) for name in used)
-        return _SET_BY_STREAMS.get(config, frozenset()).union(self._set_afterwards(config, prefix), *keys)
+        ignored = _SET_BY_STREAMS.get(config, frozenset()).union(self._set_afterwards(config, prefix), *keys)
+        return ignored - ({IN_FLIGHT} if RELEASES[self._target.release].number >= (2, 0) else set())  # only limited
 
     def _set_afterwards(self, config: str, prefix: str) -> Iterator[str]:
         """Yield what a consumer gets beyond the defaults of Streams: it is set after what the application sets."""

@@ -22,6 +22,7 @@ _LIMITS: Final[Mapping[str, int]] = {"SHORT": 1 << 15, "INT": 1 << 31, "LONG": 1
 _CODE: Final = "code"
 _NOT_IN_AN_ID: Final = re.compile(r"[^a-zA-Z0-9._-]")
 _MOST_IN_FLIGHT: Final = 5
+IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
 """Requests at once of a producer that is idempotent."""
 _PLAIN_FROM: Final = 1e-3
 _PLAIN_BEFORE: Final = 1e7
@@ -67,7 +68,17 @@ def refusal_beside(key: str, text: str, others: Mapping[str, str], number: tuple
         return f"Group instance id is invalid: '{value}' contains one or more characters {allowed}"
     if key == "group.remote.assignor" and value and number >= (3, 9):
         return f"{key} cannot be set when group.protocol=CLASSIC"
-    if key == "max.in.flight.requests.per.connection" and number >= (4, 0):
+    if (
+        key == IN_FLIGHT
+        and number >= (2, 0)
+        and trim(others.get("processing.guarantee", "")).startswith("exactly_once")
+    ):
+        if number < (2, 1):
+            return "ClassCastException: Streams expects a number, and a file has texts"
+        if int(value) > _MOST_IN_FLIGHT:
+            why = "Can't exceed 5 when exactly-once processing is enabled"
+            return f"Invalid value {int(value)} for configuration {key}: {why}"
+    if key == IN_FLIGHT and number >= (4, 0):
         is_idempotent = trim(others.get("enable.idempotence", "true")).lower() == "true"
         if is_idempotent and int(value) > _MOST_IN_FLIGHT:
             return f"To use the idempotent producer, {key} must be set to at most 5. Current value is {int(value)}."

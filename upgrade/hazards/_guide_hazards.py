@@ -355,6 +355,18 @@ _CODE: Final = (
         source="KIP-633, KAFKA-10847, upgrade guide of 3.0",
     ),
     Hazard(
+        name="source-topics-missing",
+        about=HazardSubject.CODE,
+        severity=Severity.STOPS,
+        **_since((2, 1)),
+        applies_to="source topics that do not exist when members start, though brokers are to create them",
+        when=Ask("whether each source topic exists before members start"),
+        symptom="threads end: INCOMPLETE_SOURCE_TOPIC_METADATA, or MissingSourceTopicException from 2.7 on; "
+        "before, they waited for topics that a broker made",
+        remedy="create the source topics before members start",
+        source="KAFKA-5037",
+    ),
+    Hazard(
         name="native-images",
         about=HazardSubject.JAVA,
         severity=Severity.STOPS,
@@ -880,7 +892,7 @@ _SETTINGS: Final = (
         severity=Severity.STOPS,
         **_since((4, 0)),
         applies_to="producer.max.in.flight.requests.per.connection above 5",
-        when=_MANY_IN_FLIGHT & ~IDEMPOTENCE_IS_OFF,
+        when=_MANY_IN_FLIGHT & ~IDEMPOTENCE_IS_OFF & ~EXACTLY_ONCE,  # with which no release starts
         is_certain=True,
         symptom="members do not start: ConfigException; before, idempotence was turned off",
         remedy="set at most 5, or producer.enable.idempotence=false",

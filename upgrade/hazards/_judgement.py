@@ -38,9 +38,9 @@ class JudgedHazard:
         return is_stop and self.concern.answer is Answer.YES
 
     @property
-    def loses_data(self) -> bool:
-        """Whether data is lost, duplicated or wrong: it concerns the application."""
-        return self.hazard.severity is Severity.LOSES and self.concern.answer is Answer.YES
+    def is_severe(self) -> bool:
+        """Whether members can stop, or data can be lost, duplicated or wrong: it concerns the application."""
+        return self.hazard.severity in {Severity.STOPS, Severity.LOSES} and self.concern.answer is Answer.YES
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values: those of the hazard, and the answer."""

