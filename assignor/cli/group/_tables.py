@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -41,7 +41,7 @@ _MAX_FINDINGS: Final = 100
 _OTHER_COLUMNS_WIDTH: Final = 56  # what a long name of a group leaves to the other columns of an overview
 _MAX_LAGS: Final = 20
 _LAST_TEXT: Final = 2  # column of a table of lags; numbers follow
-_LagRow = tuple[int | None, str, str, str, int | None, int | None]
+_LagRow = tuple[int | None, str, str, str, int | str | None, int | None]
 """Lag, place, task, member, position, end."""
 _MAX_CHANGES: Final = 12  # lines that stay on the screen
 
@@ -189,19 +189,20 @@ def _render_lags(group: InspectedGroup) -> Iterator[Table]:
     lags = lag_summary(group)
     if lags is None:
         return
+    label, no_commit = _short_labels(group), "?" if lags.failures else "none"
     partitions = [
         (
             partition_lag.lag,
             str(partition_lag.partition),
             _optional(partition_lag.task),
-            _label(partition_lag.member),
-            partition_lag.committed,
+            label(partition_lag.member),
+            no_commit if partition_lag.committed is None else partition_lag.committed,
             partition_lag.end,
         )
         for partition_lag in lags.partitions
     ]
     replicas = [
-        (state_lag.lag, f"replica {state_lag.task}", "", _label(state_lag.member), state_lag.restored, state_lag.end)
+        (state_lag.lag, f"replica {state_lag.task}", "", label(state_lag.member), state_lag.restored, state_lag.end)
         for state_lag in lags.state
     ]
     yield from _lag_table(("partition", "task", "member", "committed", "end", "lag"), partitions)
@@ -223,16 +224,25 @@ def _lag_table(columns: Sequence[str], rows: Sequence[_LagRow]) -> Iterator[Tabl
     yield table
 
 
-def _number(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"
+def _number(value: int | str | None) -> str:
+    return "?" if value is None else f"{value:,}" if isinstance(value, int) else value
 
 
 def _optional(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _label(member: InspectedMember | None) -> str:
-    return member.label if member else "–"
+def _short_labels(group: InspectedGroup) -> Callable[[InspectedMember | None], str]:
+    """Return what names a member in a table of one line a partition: without host and id where it is the only one."""
+    counted = Counter(member.label.partition(" (")[0] for member in group.members)
+
+    def label(member: InspectedMember | None) -> str:
+        if member is None:
+            return "–"
+        short = member.label.partition(" (")[0]
+        return short if counted[short] == 1 else member.label
+
+    return label
 
 
 # -- the members -----------------------------------------------------------------------------------------------------

@@ -310,7 +310,7 @@ def _live_group(options: ProtocolOptions, settings: Settings | None, assume: str
 def _print_broker_plan(cluster: BrokerPlan, *, output: str, verbose: bool) -> None:
     if output == "text":
         view = DisplayOptions.of_output(verbose=verbose)
-        click.echo(view.show(cluster.lines(view)))
+        view.print(cluster.lines(view), cluster.verdict)
     else:
         click.echo(_rendered(cluster.as_json(), output))
     if cluster.verdict is not Verdict.SAFE:
@@ -323,7 +323,7 @@ def _print_protocol_plan(protocol_plan: ProtocolPlan, *, output: str, verbose: b
     protocol_plan = evolve(protocol_plan, notes=notes)
     if output == "text":
         view = DisplayOptions.of_output(verbose=verbose)
-        click.echo(view.show(protocol_plan.lines(view)))
+        view.print(protocol_plan.lines(view), protocol_plan.verdict)
     else:
         click.echo(_rendered(protocol_plan.as_json(), output))
     if protocol_plan.verdict is Verdict.UNSAFE:
@@ -367,11 +367,8 @@ def _print_group_plan(
             impact_lines(impact) if impact else (),
             *application_parts(planned, view),
         )
-        click.echo(
-            view.show(
-                group_plan_lines(advice, view, planned.checked, parts, blocked=planned.blocked, judged=planned.judged)
-            )
-        )
+        lines = group_plan_lines(advice, view, planned.checked, parts, blocked=planned.blocked, judged=planned.judged)
+        view.print(lines, advice.guidance.verdict)
     if not planned.is_safe:
         sys.exit(1)
     if planned.undecided or planned.has_unknown_protocol:
@@ -449,7 +446,8 @@ def _print_same_release(planned: _StaysOn, *, offline: bool, output: str) -> Non
     if output == "text":
         parts = (change.lines() if change else (), group.lines() if group else ())
         below = (line for part in map(list, parts) if part for line in ("", *part))
-        click.echo(DisplayOptions.of_output(verbose=False).show([first, *(f"note: {note}" for note in notes), *below]))
+        lines = [first, *(f"note: {note}" for note in notes), *below]
+        DisplayOptions.of_output(verbose=False).print(lines, verdict)
     else:
         plain: dict[str, Any] = {"from": release.name, "to": release.name, "verdict": verdict.value, "conditions": []}
         plain |= {"plan": None, "upgrade_from": None, "steps": [], "warnings": [], "notes": [text, *notes]}

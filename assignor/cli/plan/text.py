@@ -13,8 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+import click
 from attrs import frozen
+from rich.text import Text
 
+from streams_assignor.formats.console import SafeConsole
 from streams_assignor.formats.text import count, sanitize, wrap_lines
 from streams_assignor.upgrade import Advice, Plan, Upgrade
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode
@@ -39,6 +42,13 @@ _TITLES: Final = {
     Plan.ONE_BOUNCE: "one rolling bounce, no configuration",
     Plan.TWO_BOUNCES: "two rolling bounces",
     Plan.OFFLINE: "offline: stop everything, then start everything",
+}
+_COLOURS: Final = {
+    Verdict.SAFE: "bold green",
+    Verdict.SAFE_IF: "bold yellow",
+    Verdict.UNKNOWN: "bold yellow",
+    Verdict.UNSAFE: "bold red",
+    Verdict.ERROR: "bold red",
 }
 _MODES: Final = {MetadataMode.ZOOKEEPER: "with ZooKeeper", MetadataMode.KRAFT: "in KRaft mode"}
 _OR_OFFLINE: Final = "or, if the group may stop: stop everything, then start everything (--offline)"
@@ -86,6 +96,17 @@ class DisplayOptions:
         """Return the lines of a plan as text."""
         text = "\n".join(lines)
         return text if self.columns is None else wrap_lines(text, self.columns)
+
+    def print(self, lines: Iterable[str], verdict: Verdict) -> None:
+        """Print the lines of a plan; a terminal gets the verdict in colour, if ``NO_COLOR`` is not set."""
+        text = self.show(lines)
+        if self.columns is None:
+            click.echo(text)
+            return
+        coloured, place = Text(text), text.find(verdict.value)
+        if place >= 0:
+            coloured.stylize(_COLOURS[verdict], place, place + len(verdict.value))
+        SafeConsole().print(coloured, soft_wrap=True)
 
     def room_beside(self, lines: Iterable[str]) -> int | None:
         """Return how many more lines fit on a screen with these; None if all do."""

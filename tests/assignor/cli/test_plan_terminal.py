@@ -11,10 +11,11 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
 
-def output_in_terminal(*arguments, columns):
+def output_in_terminal(*arguments, columns, **environment):
     here, there = pty.openpty()
     command = [sys.executable, "-m", "streams_assignor.cli.main", "plan", *arguments]
-    with subprocess.Popen(command, stdout=there, env={**os.environ, "COLUMNS": str(columns)}) as process:
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb", **environment}
+    with subprocess.Popen(command, stdout=there, env=environment) as process:
         os.close(there)
         output = b""
         with suppress(OSError):  # Linux reports the end of a terminal as an error
@@ -45,3 +46,13 @@ def test_a_pipe_gets_one_line_for_each_statement():
     piped = subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     assert max(map(len, piped.splitlines())) > 120
+
+
+def test_the_verdict_has_a_colour_and_no_color_takes_it_away():
+    plain, coloured = (
+        output_in_terminal("2.8", "4.3", columns=100, TERM="xterm", NO_COLOR=no_color) for no_color in ("1", "")
+    )
+
+    assert "\x1b[3" not in "".join(plain)
+    assert coloured[0].startswith("2.8.2 to 4.3.1: \x1b[1;33msafe-if\x1b[0m: one rolling bounce")
+    assert "\x1b" not in "".join(coloured[1:])
