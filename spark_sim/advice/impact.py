@@ -224,7 +224,7 @@ def _safe_alternative(hop: Upgrade) -> UpgradePath:
 
 
 class _Figures(NamedTuple):
-    """The figures of a mode; times are in simulated milliseconds."""
+    """The figures of a mode in the order of ``MeasuredHop``; times are in simulated milliseconds."""
 
     rebalances: int
     moved: int
@@ -247,24 +247,17 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
         sizes = whole_sizes or [(run.member_bytes, run.group_bytes) for run in runs]
         continued = None if broken or len(runs) > 1 else _continued_figures(hop, group, mode)
         figures = continued or _figures(runs)
-        scaled = [_scale_to_session_timeout(each, group) for each in figures[3:7]]
-        longest_gap, all_gaps, unowned, longest = scaled
+        longest_gap, all_gaps, unowned, longest = (_scale_to_session_timeout(each, group) for each in figures[3:7])
         yield MeasuredHop(
             hop.origin.name,
             hop.target.name,
             hop.plan.value,
             restart,
-            figures.rebalances,
-            figures.moved,
-            figures.gaps,
-            longest_gap,
-            all_gaps,
-            unowned,
-            longest,
+            *figures[:3],
+            *(longest_gap, all_gaps, unowned, longest),
             max(member for member, _ in sizes),
             max(whole for _, whole in sizes),
-            least_rebalances=figures.least_rebalances,
-            least_moved=figures.least_moved,
+            *figures[7:],
             of_sample=played != group and not continued,
             violation=f"{broken.property} ({broken.text})" if broken else None,
             example=str(scenario) if broken else None,

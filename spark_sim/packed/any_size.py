@@ -195,7 +195,6 @@ class AnySize:
     def situation(self, shared: Shared, actor: int, few: Processes, last: Kind, unseen: Unseen) -> Situation:
         """Return all that decides what may happen to a part of a group."""
         bits, leader = self.encoding.subscription_bits, shared.leader
-        bits, leader = self.encoding.subscription_bits, shared.leader
         held, tallies = last.subscriptions, last.tallies + self.tallies[leader] + self.tallies[actor]
         for number in few:
             tallies += self.tallies[number]
