@@ -41,14 +41,18 @@ class ConfigurationResult:
         for name, words in self.settings.elsewhere:
             yield view.fact(sanitize(f"- {name or self.file} {words}"))
         secured = self.protocols() if view.is_short else SECURED
-        folded = 0
+        folded, unset = 0, dict[str, None]()
         for (status, place, key, text), configs in clients_by_row.items():
             if status is Effect.DEFAULT and key.partition(".")[0].upper() in SECURED - secured:
                 folded += 1
+            elif status is Effect.DEFAULT and view.is_short:
+                unset[key] = None
             elif status is not Effect.FINE:
                 clients = ", ".join(name for name in configs if name not in {"", "streams"})
                 name = f"{place and f'{place}: '}{key}{clients and f' ({clients})'}"
                 yield view.fact(sanitize(f"- {status.value}: {name}: {text}"))
+        if unset:
+            yield sanitize(f"- {Effect.DEFAULT.value}: not set: {', '.join(unset)} (-v: from what to what)")
         if folded:
             unused = "of TLS or SASL, which no security.protocol in these settings asks for (-v)"
             yield view.fact(f"- {Effect.DEFAULT.value}: {folded} {unused}")
