@@ -117,6 +117,11 @@ class ExploredHop:
         )
 
 
+PLAYED: Final = "played"
+EXTRAPOLATED: Final = "extrapolated"
+OF_SAMPLE: Final = "of a sample"
+
+
 @frozen
 class MeasuredHop:
     """A hop as simulated in one restart mode. Times are in seconds.
@@ -145,8 +150,8 @@ class MeasuredHop:
     least_rebalances: int
     """The rebalances of the best draw; as ``rebalances`` if there is only one."""
     least_moved: int
-    of_sample: bool = False
-    """Whether counts and times are those of a sample of the group."""
+    figures: str = PLAYED
+    """How counts and times are known: ``PLAYED``, ``EXTRAPOLATED`` from seven sizes, or ``OF_SAMPLE``."""
     violation: str | None = None
     example: str | None = None
 
@@ -258,7 +263,7 @@ def _measure_hop(hop: Upgrade, group: GroupProfile) -> Iterator[MeasuredHop]:
             max(member for member, _ in sizes),
             max(whole for _, whole in sizes),
             *figures[7:],
-            of_sample=played != group and not continued,
+            figures=PLAYED if played == group else EXTRAPOLATED if continued else OF_SAMPLE,
             violation=f"{broken.property} ({broken.text})" if broken else None,
             example=str(scenario) if broken else None,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from streams_assignor.formats.progress import step
 from streams_assignor.formats.text import count, format_seconds
@@ -57,11 +57,11 @@ def impact_lines(impact: Impact) -> Iterator[str]:
     whole = _size_text(group)
     if group["sample"]:
         yield f"played with {_size_text(group['sample'])}, a sample of {whole}:"
-        yield "   metadata is that of the whole group as it starts; counts and times are, if seven sizes tell them"
+        yield "   metadata is that of the whole group as it starts"
     else:
         yield f"played with {whole}:"
     for hop in impact.measured_hops:
-        words = " unsafe" if hop.violation else " (of the sample)" if hop.of_sample else ""
+        words = " unsafe" if hop.violation else _HOW_KNOWN[hop.figures]
         yield f"   {hop.origin} to {hop.target}, {hop.how}:{words}"
         if hop.violation:
             yield f"      {hop.violation}"
@@ -72,6 +72,13 @@ def impact_lines(impact: Impact) -> Iterator[str]:
         share = 100 * hop.group_bytes / group["broker_limit_bytes"]
         yield f"      metadata: {hop.group_bytes:,} bytes, {share:.2g} % of what a broker takes of a group by default"
     yield from (f"assumed: {text}" for text in group["assumed"])
+
+
+_HOW_KNOWN: Final = {
+    "played": "",
+    "extrapolated": " counts and times of the whole group, extrapolated from seven sizes that lie on one polynomial",
+    "of a sample": " counts and times of the sample",
+}
 
 
 def _size_text(group: Mapping[str, int]) -> str:

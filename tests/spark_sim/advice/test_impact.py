@@ -364,25 +364,25 @@ def test_a_large_group_is_played_as_a_sample_that_is_stated():
     assert "played with 20 members and 200 tasks, a sample of 100 members and 1,000 tasks:" in lines
     assert (100, 1_000, {"members": 20, "tasks": 200}) == (plain["members"], plain["tasks"], plain["sample"])
     assert sample["sample"] is None
-    assert all(each["of_sample"] for each in plain["measured"])
+    assert {"of a sample"} == {each["figures"] for each in plain["measured"]}
     for ours, whole in zip(plain["measured"], sample["measured"], strict=True):
         assert ours["rebalances"] == whole["rebalances"]
         assert ours["group_bytes"] > 100 * ours["member_bytes"] / 2, "the metadata is that of the whole group"
 
 
 @pytest.mark.parametrize(
-    ("limit", "origin", "members", "shape", "of_sample"),
+    ("limit", "origin", "members", "shape", "figures"),
     [
-        (11, "3.9.2", 14, (42, 0), [False, False]),
-        pytest.param(11, "3.9.2", 13, (130, 0), [True, False], marks=pytest.mark.slow),
-        pytest.param(11, "4.0.2", 14, (17, 1), [False, False], marks=pytest.mark.slow),
-        pytest.param(11, "3.9.2", 16, (44, 0), [False, False], marks=pytest.mark.slow),
-        pytest.param(20, "3.9.2", 33, (99, 0), [False, False], marks=pytest.mark.slow),
-        pytest.param(20, "2.8.2", 40, (143, 1), [False, False], marks=pytest.mark.slow),
+        (11, "3.9.2", 14, (42, 0), ["extrapolated"] * 2),
+        pytest.param(11, "3.9.2", 13, (130, 0), ["of a sample", "extrapolated"], marks=pytest.mark.slow),
+        pytest.param(11, "4.0.2", 14, (17, 1), ["extrapolated"] * 2, marks=pytest.mark.slow),
+        pytest.param(11, "3.9.2", 16, (44, 0), ["extrapolated"] * 2, marks=pytest.mark.slow),
+        pytest.param(20, "3.9.2", 33, (99, 0), ["extrapolated"] * 2, marks=pytest.mark.slow),
+        pytest.param(20, "2.8.2", 40, (143, 1), ["extrapolated"] * 2, marks=pytest.mark.slow),
     ],
 )
 def test_figures_that_follow_from_small_groups_are_those_of_the_whole(
-    monkeypatch, limit, origin, members, shape, of_sample
+    monkeypatch, limit, origin, members, shape, figures
 ):
     """13 members with 130 tasks: those of so few members with so many tasks follow no polynomial."""
     shape = workload_with(*shape, static=False)
@@ -393,11 +393,11 @@ def test_figures_that_follow_from_small_groups_are_those_of_the_whole(
     monkeypatch.setattr(impact, "MAX_PLAYED_TASKS", 10_000)
     whole = asked(origin, "4.3.1", members, shape).measured_hops
 
-    assert of_sample == [each.of_sample for each in told]
-    assert [each for each in told if not each.of_sample] == [
-        evolve(each, member_bytes=ours.member_bytes, group_bytes=ours.group_bytes)
+    assert figures == [each.figures for each in told]
+    assert [each for each in told if each.figures != impact.OF_SAMPLE] == [
+        evolve(each, member_bytes=ours.member_bytes, group_bytes=ours.group_bytes, figures=ours.figures)
         for ours, each in zip(told, whole, strict=True)
-        if not ours.of_sample
+        if ours.figures != impact.OF_SAMPLE
     ]
 
 
