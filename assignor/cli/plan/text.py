@@ -15,9 +15,7 @@ from typing import Final
 
 import click
 from attrs import frozen
-from rich.text import Text
 
-from streams_assignor.formats.console import SafeConsole
 from streams_assignor.formats.text import count, sanitize, wrap_lines
 from streams_assignor.upgrade import Advice, Plan, Upgrade
 from streams_assignor.upgrade.cluster.brokers.protocol_versions import MetadataMode
@@ -103,6 +101,10 @@ class DisplayOptions:
         if self.columns is None:
             click.echo(text)
             return
+        from rich.text import Text  # the page in a browser has no rich, and no terminal
+
+        from streams_assignor.formats.console import SafeConsole
+
         coloured, place = Text(text), text.find(verdict.value)
         if place >= 0:
             coloured.stylize(_COLOURS[verdict], place, place + len(verdict.value))

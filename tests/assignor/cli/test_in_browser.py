@@ -52,6 +52,13 @@ def test_a_plan_has_its_json_and_its_runbook(tmp_path):
     assert found["runbook"].startswith("# Upgrade from 2.8.2 to 4.3.1\n\n2.8.2 to 4.3.1: unsafe: ")
 
 
+def test_a_plan_needs_no_library_that_the_page_lacks():
+    """An import of rich at the top of a module of the plan was seen only by the nightly run."""
+    code = "import sys; sys.modules['rich'] = None; from streams_assignor.cli.in_browser import plan; "
+    code += "sys.exit(plan(['2.8', '4.3'])['status'])"
+    assert 0 == subprocess.run([sys.executable, "-c", code], check=False).returncode
+
+
 def test_a_call_leaves_arguments_folder_and_streams_as_they_were(tmp_path):
     before = sys.argv, sys.stdout, sys.stderr, Path.cwd()
     asked("run", ["plan", "2.8"], folder=tmp_path)

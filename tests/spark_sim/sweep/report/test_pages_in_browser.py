@@ -43,12 +43,22 @@ SEARCHES = [
 ]
 STREAMS_RESULTS = [unit.result() for unit in streams_units()[:2]]
 STEP = {"do": HOSTILE, "why": HOSTILE, "if_skipped": HOSTILE, "source": HOSTILE, "commands": [HOSTILE]}
-HAZARD = {"severity": "stops", "applies_to": HOSTILE, "symptom": HOSTILE, "remedy": HOSTILE, "source": HOSTILE}
+HAZARD = {
+    "name": HOSTILE,
+    "about": "code",
+    "severity": "stops",
+    "applies_to": HOSTILE,
+    "symptom": HOSTILE,
+    "remedy": HOSTILE,
+    "source": HOSTILE,
+}
 HOSTILE_PLAN = {
     "from": HOSTILE,
     "to": HOSTILE,
     "verdict": "unsafe",
     "conditions": [HOSTILE],
+    "headline": HOSTILE,
+    "alternative": HOSTILE,
     "steps": [STEP],
     "hazards": [HAZARD | {"evidence": HOSTILE, "from": HOSTILE, "to": HOSTILE}],
     "blocked": [HOSTILE],
@@ -162,7 +172,9 @@ def test_the_page_of_a_plan_says_what_its_runbook_says(browser, tmp_path, argume
     browser.execute_script("for (const each of document.querySelectorAll('script, #runbook, #json')) each.remove()")
     text = browser.execute_script("return document.body.textContent")
     items = re.findall(
-        r"^ *- (?:\[.\] )?(?:\*\*\d+\.\*\* )?(?:severity: )?(.*)$", runbook.replace("`", ""), re.MULTILINE
+        r"^ *- (?:\[.\] )?(?:\*\*\d+\.\*\* )?(?:severity: )?(.*)$",
+        runbook.replace("`", "").replace("\\", ""),
+        re.MULTILINE,
     )
 
     assert [] == [part for item in items for part in re.split(r": |[;,] | \(|\)", item) if part not in text]
