@@ -161,9 +161,14 @@ def group_headline(advice: Advice, blocked: str = "", judged: Sequence[JudgedHaz
 def _met_and_new(
     judged: Sequence[JudgedHazard] | None, advice: Advice
 ) -> tuple[Sequence[JudgedHazard], Sequence[JudgedHazard]]:
-    """Return the hazards that FROM has, too, and the others."""
+    """Return the bugs that FROM has, too, and the other hazards: those that stop or lose for sure are never counted."""
     origin = advice.guidance.hops[0].origin
-    met = [each for each in judged or () if each.hazard.is_met_already(origin)]
+    met = [
+        each
+        for each in judged or ()
+        if each.hazard.is_met_already(origin)
+        and not (each.concern.answer is Answer.YES and each.hazard.severity in _DECISIVE)
+    ]
     return met, [each for each in judged or () if each not in met]
 
 

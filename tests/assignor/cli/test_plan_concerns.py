@@ -81,10 +81,17 @@ def test_bugs_that_both_releases_have_are_counted(run):
     _, text = run("4.2.0", "4.2.1", config="processing.guarantee=exactly_once_v2\n", topology=TOPOLOGY)
     _, verbose = run("4.2.0", "4.2.1", "-v", config="processing.guarantee=exactly_once_v2\n", topology=TOPOLOGY)
 
-    assert "hazards that concern you: none" in text.splitlines()
-    assert "known bugs of 4.2.1 that 4.2.0 has, too: 3; -v: which" in text.splitlines()
-    assert "known bugs of 4.2.1 that 4.2.0 has, too: 3" in verbose.splitlines()
+    assert "known bugs of 4.2.1 that 4.2.0 has, too: 2; -v: which" in text.splitlines()
+    assert "known bugs of 4.2.1 that 4.2.0 has, too: 2" in verbose.splitlines()
     assert any(line.startswith("    source: KAFKA-20685; ") for line in verbose.splitlines())
+
+
+def test_a_bug_of_both_releases_that_loses_data_of_the_application_is_not_only_counted(run):
+    """The bug of a report (KAFKA-16017) stood among nine that -v lists."""
+    _, text = run("3.4.0", "3.6.1", config="processing.guarantee=exactly_once_v2\n")
+
+    assert "; 1 hazard concerns you (1 can lose data), " in text.splitlines()[0]
+    assert any(line.startswith("- loses: exactly_once_v2 or exactly_once_beta, ") for line in text.splitlines())
 
 
 def test_without_files_the_hazards_are_a_list(run):
