@@ -53,6 +53,7 @@ def printed(monkeypatch: pytest.MonkeyPatch, command: click.Command, *arguments:
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_plan_escapes_what_topologies_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str) -> None:
     """It cleared the screen and set the title of the window."""
+    monkeypatch.setenv("TERM", "dumb")  # no colour of ours
     before, after = tmp_path / "before.txt", tmp_path / "after.txt"
     before.write_text(TOPOLOGY.replace("{evil}", EVIL[:-4]))
     after.write_text(TOPOLOGY.replace("{evil}", "new-"))
