@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Mapping, Set
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
@@ -15,13 +17,31 @@ from streams_assignor.spark_sim.sweep.report.judgement import Judgement
 def print_judgement(console: Console, judgement: Judgement) -> None:
     """Print the last line of a report."""
     style = {SAFE: "bold green", SAFE_IF: "bold yellow", UNSAFE: "bold red"}.get(judgement.verdict, "bold")
-    console.print(judgement.text, markup=False, soft_wrap=True, style=style)
+    console.print(_fitting(console, judgement.text), markup=False, soft_wrap=True, style=style)
 
 
 def print_dim(console: Console, lines: Iterable[str]) -> None:
     """Print lines of less importance."""
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True, style="dim")
+        console.print(_fitting(console, line), markup=False, soft_wrap=True, style="dim")
+
+
+def _fitting(console: Console, text: str) -> str:
+    """Return a text whose lines continue below their own on a terminal, instead of within a word."""
+    if not console.is_terminal:
+        return text
+    lines = []
+    for line in text.split("\n"):
+        head = _HEAD.match(line)
+        hanging = " " * (head.end() if head else 2)
+        lines += textwrap.wrap(
+            line, console.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+        ) or [""]
+    return "\n".join(lines)
+
+
+_HEAD: Final = re.compile(r" *[\d.]+s  gen +\S+ +\S+ +")
+"""The time, the generation and the member of an event."""
 
 
 def print_trace(
@@ -29,7 +49,9 @@ def print_trace(
 ) -> None:
     """Print the steps of a trace without the ``hidden`` kinds of events; ``styles`` by kind of event."""
     for step in steps:
-        console.print(Text.assemble((step.step, "bold"), (f"  {step.meaning}", "dim")), soft_wrap=True)
+        title = Text(_fitting(console, f"{step.step}  {step.meaning}"), "dim")
+        title.stylize("not dim bold", 0, len(step.step))
+        console.print(title, soft_wrap=True)
         for event in (event for event in step.events if event.kind not in hidden):
-            console.print(Text(f"  {event}", styles.get(event.kind, "")), soft_wrap=True)
+            console.print(Text(_fitting(console, f"  {event}"), styles.get(event.kind, "")), soft_wrap=True)
         console.print()

@@ -11,9 +11,9 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
 
-def output_in_terminal(*arguments, columns, **environment):
+def output_in_terminal(*arguments, columns, name="plan", **environment):
     here, there = pty.openpty()
-    command = [sys.executable, "-m", "streams_assignor.cli.main", "plan", *arguments]
+    command = [sys.executable, "-m", "streams_assignor.cli.main", name, *arguments]
     environment = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb", **environment}
     with subprocess.Popen(command, stdout=there, env=environment) as process:
         os.close(there)
@@ -56,3 +56,13 @@ def test_the_verdict_has_a_colour_and_no_color_takes_it_away():
     assert "\x1b[3" not in "".join(plain)
     assert coloured[0].startswith("2.8.2 to 4.3.1: \x1b[1;33msafe-if\x1b[0m: one rolling bounce")
     assert "\x1b" not in "".join(coloured[1:])
+
+
+def test_a_replay_wraps_at_words_below_the_text_of_its_event():
+    """Words and lists of tasks were cut in the middle."""
+    scenario = "A@2.0 B@2.0 | bounce A>2.3 B>2.3"
+    lines = output_in_terminal(scenario, columns=80, name="replay")
+
+    assert max(map(len, lines)) <= 80
+    place = lines.index("      0.0s  gen 1   A   receives version 3 (supported 3): active 0_0,0_2,0_4,")
+    assert " " * 24 + "standby -" == lines[place + 1]
