@@ -149,8 +149,12 @@ def _leader_text(group: InspectedGroup) -> str:
     return f"in process {shorten_uuids(group.leading_process)}" if group.leading_process else ""
 
 
+_SHOWN_SHARE: Final = 0.1
+"""Less of what a broker accepts needs nobody's look; ``--json`` has it."""
+
+
 def _metadata_text(size: int | None, group: InspectedGroup) -> str:
-    if size is None:
+    if size is None or size < _SHOWN_SHARE * group.max_message_bytes:
         return ""
     assumed = "" if group.described.max_message_bytes else ", Kafka's default"
     return f"{size:,} bytes, {size / group.max_message_bytes:.1%} of {group.max_message_bytes:,}{assumed}"

@@ -1118,13 +1118,23 @@ def test_a_table_fits_the_terminal_and_has_no_control_characters(width):
         "standby or warm-up 0_4",
         "static-c",
         "10.0.0.1 static",
-        "leader   in process 63000000…",
-        "Kafka's default",
+        "leader  in process 63000000…",
         "evil\\x1b[31m",
     ],
 )
 def test_a_table_contains(output):
     assert output in drawn(FULL, 200)
+
+
+@pytest.mark.parametrize(
+    ("limit", "shown"), [(None, None), (100_000, None), (2_000, "metadata 1,"), (1_000, "% of 1,000")]
+)
+def test_the_size_of_metadata_is_shown_from_a_tenth_of_the_limit_on(limit, shown):
+    """It was in the fourth line of each look, and no operator had asked."""
+    text = drawn(evolve(FULL, max_message_bytes=limit), 200)
+
+    assert ("metadata " in text) is (shown is not None)
+    assert (shown or "") in text
 
 
 def test_a_member_without_metadata_has_a_row():
