@@ -15,6 +15,8 @@ from rich.progress import Progress as Bar
 from streams_assignor.spark_sim.jobs.engine import WorkProgress
 
 SECONDS_BETWEEN_LINES: Final = 5
+SECONDS_WITHOUT_CHANGE: Final = 60
+"""Between two lines with the same count: they show that the job is alive."""
 
 
 @contextmanager
@@ -50,13 +52,14 @@ def show_progress(
 
 
 def _line_printer(console: Console) -> Callable[[WorkProgress], None]:
-    """Print a line every few seconds."""
-    next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+    """Print a line every few seconds if the count has changed, else every minute."""
+    shown, at = 0, time.monotonic()
 
     def show(progress: WorkProgress) -> None:
-        nonlocal next_line
-        if time.monotonic() >= next_line:
-            next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+        nonlocal shown, at
+        is_new = progress.committed_units != shown
+        if time.monotonic() >= at + (SECONDS_BETWEEN_LINES if is_new else SECONDS_WITHOUT_CHANGE):
+            shown, at = progress.committed_units, time.monotonic()
             count = f"{progress.committed_units} of {progress.units}"
             console.print(f"{count} {_progress_text(progress)}", soft_wrap=True)
 

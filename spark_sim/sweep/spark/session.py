@@ -250,10 +250,17 @@ def _start(master: str, folder: Path, own: Mapping[str, str]) -> tuple[SparkSess
             with _keep_sigint_handler():
                 context = SparkContext(gateway=gateway, conf=conf)
             stack.callback(_stop_context, context, gateway)
+            _silence_accumulators(context)
             session = SparkSession(context)  # fails if no master answered: then Spark has stopped its context by itself
         except (PySparkException, Py4JError, OSError) as error:
             raise SparkNotStarted(f"Spark did not start on {master}: {_last_error_line(log) or error}") from error
         return session, stack.pop_all()
+
+
+def _silence_accumulators(context: Any) -> None:
+    """Print no traceback of the server of accumulators: it loses the JVM if a signal ends both processes."""
+    if server := getattr(context, "_accumulatorServer", None):
+        server.handle_error = lambda *_: None
 
 
 def _stop_context(context: Any, gateway: Any) -> None:

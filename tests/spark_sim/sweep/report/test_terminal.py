@@ -7,7 +7,9 @@ import pytest
 from attrs import evolve
 from rich.console import Console
 
+from streams_assignor.spark_sim.jobs.engine import WorkProgress
 from streams_assignor.spark_sim.search.cell_result import ANY_SIZE, UpgradeResult, from_, up_to
+from streams_assignor.spark_sim.sweep.report import progress
 from streams_assignor.spark_sim.sweep.report._terminal import (
     cell_state,
     example_lines,
@@ -164,3 +166,14 @@ def test_bugs_that_need_more_than_the_swept_workload_are_named():
         "not seen by a sweep: leaders up to 2.3.0 that probe assign wrong tasks of several threads or topics "
         "(KAFKA-8649): 2.1 to 2.8",
     ] == list(unseen_lines([UpgradeResult(Upgrade(origin, target, Plan.TWO_BOUNCES, "2.1"))]))
+
+
+def test_progress_in_a_file_is_a_line_when_it_changes_or_once_a_minute(monkeypatch):
+    """A sweep printed "0 of 84 units" 99 times before the first one was done."""
+    file, now = StringIO(), [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.show_progress(Console(file=file)) as show:
+        for now[0], units in ((6, 0), (12, 0), (61, 0), (63, 1), (67, 1), (70, 2), (73, 3), (90, 3), (140, 3)):
+            show(WorkProgress(84, units, None))
+
+    assert [0, 1, 3, 3] == [int(line.split()[0]) for line in file.getvalue().splitlines()]
