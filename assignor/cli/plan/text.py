@@ -105,9 +105,9 @@ class DisplayOptions:
 
         from streams_assignor.formats.console import SafeConsole
 
-        coloured, place = Text(text), text.find(verdict.value)
-        if place >= 0:
-            coloured.stylize(_COLOURS[verdict], place, place + len(verdict.value))
+        coloured, word = Text(text), f": {verdict.value}"
+        if (place := text.partition("\n\n")[0].find(word)) >= 0:  # the headline: the rest may have the word, too
+            coloured.stylize(_COLOURS[verdict], place + 2, place + len(word))
         SafeConsole().print(coloured, soft_wrap=True)
 
     def room_beside(self, lines: Iterable[str]) -> int | None:

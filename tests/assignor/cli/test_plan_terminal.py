@@ -58,6 +58,17 @@ def test_the_verdict_has_a_colour_and_no_color_takes_it_away():
     assert "\x1b" not in "".join(coloured[1:])
 
 
+def test_only_the_headline_has_a_colour(tmp_path):
+    """A plan of brokers has no verdict there, and the first "safe" of the rest was green."""
+    settings = tmp_path / "safe.properties"
+    settings.write_text("node.id=1\nprocess.roles=broker\ncontroller.listener.names=C\n")
+    brokers = ("--brokers", "3.9", "4.3", "--config", str(settings))
+    lines = output_in_terminal(*brokers, columns=100, TERM="xterm", NO_COLOR="")
+
+    assert any("safe.properties" in line for line in lines)
+    assert "\x1b" not in "".join(lines)
+
+
 def test_a_replay_wraps_at_words_below_the_text_of_its_event():
     """Words and lists of tasks were cut in the middle."""
     scenario = "A@2.0 B@2.0 | bounce A>2.3 B>2.3"
